@@ -1,0 +1,11 @@
+/** Facts beside a log message. Values must be safe to print: never an object that may hold a secret. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** A structured logger. `child` adds fields to every later line, for example the id of a run. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  child(fields: LogFields): Logger;
+}

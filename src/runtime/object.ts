@@ -1,0 +1,81 @@
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+
+/**
+ * The JSON form of a `@kubernetes/client-node` class: dates are RFC 3339 strings, and names that the
+ * generator escaped with an underscore (`_continue`, `_default`) carry their real spelling.
+ */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? Wire<Item>[]
+    : T extends object
+      ? { [Name in keyof T as Name extends `_${infer Real}` ? Real : Name]: Wire<T[Name]> }
+      : T;
+
+export type ObjectMeta = Wire<V1ObjectMeta>;
+
+/** What every Kubernetes object has in common; all a cache or a queue needs to know of one. */
+export interface KubeObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: ObjectMeta;
+}
+
+/** An object that the API server has stored: it has an identity and a version. */
+export type Stored<T extends KubeObject> = T & {
+  metadata: ObjectMeta & { name: string; uid: string; resourceVersion: string };
+};
+
+/**
+ * A resource type of the API server together with the TypeScript type of its objects.
+ * Controllers are wired with these values, so a kind is named once.
+ */
+export interface Kind<T extends KubeObject = KubeObject> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Carries the object type for inference; never present at run time. */
+  readonly objectType?: T;
+}
+
+/** The name of one object; cluster-scoped objects have no namespace. */
+export interface ObjectRef {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+/** `namespace/name`, or only `name` for cluster-scoped objects: the identity used by caches and queues. */
+export type ObjectKey = string;
+
+export function keyOf(ref: ObjectRef): ObjectKey {
+  return ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name;
+}
+
+export function refOfKey(key: ObjectKey): ObjectRef {
+  const slash = key.indexOf("/");
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** The reference to an object that has a name; throws for one that was never named. */
+export function refOf(object: KubeObject): ObjectRef {
+  const { name, namespace } = object.metadata ?? {};
+  if (!name) throw new TypeError(`a ${object.kind ?? "object"} without metadata.name has no reference`);
+  return { namespace, name };
+}
+
+export function keyOfObject(object: KubeObject): ObjectKey {
+  return keyOf(refOf(object));
+}
+
+/** The API group of a kind; empty for the core group. */
+export function groupOf(kind: Pick<Kind, "apiVersion">): string {
+  const slash = kind.apiVersion.indexOf("/");
+  return slash < 0 ? "" : kind.apiVersion.slice(0, slash);
+}
+
+/** `deployments.apps`: how people and RBAC name a resource type. */
+export function resourceName(kind: Kind): string {
+  const group = groupOf(kind);
+  return group ? `${kind.plural}.${group}` : kind.plural;
+}

@@ -1,0 +1,84 @@
+import type { Clock } from "../../src/runtime/clock.ts";
+
+interface Timer {
+  readonly due: number;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+/**
+ * A clock that moves only when told to. `advance` fires timers in the order they are due and lets
+ * pending promises settle between them, so what a test sees is what real time would have shown.
+ */
+export class VirtualClock implements Clock {
+  #now: number;
+  #order = 0;
+  readonly #start: number;
+  readonly #timers = new Set<Timer>();
+
+  constructor(start = Date.UTC(2026, 0, 1)) {
+    this.#now = start;
+    this.#start = start;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now - this.#start;
+  }
+
+  setTimer(callback: () => void, ms: number): () => void {
+    const timer: Timer = { due: this.#now + Math.max(0, ms), order: this.#order++, fire: callback };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const abort = () => {
+        cancel();
+        reject(signal?.reason);
+      };
+      const cancel = this.setTimer(() => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      }, ms);
+      signal?.addEventListener("abort", abort, { once: true });
+    });
+  }
+
+  /** The number of timers that wait: zero means nothing will ever happen by itself. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    await settle();
+    for (let next = this.#nextDue(until); next; next = this.#nextDue(until)) {
+      this.#timers.delete(next);
+      this.#now = Math.max(this.#now, next.due);
+      next.fire();
+      await settle();
+    }
+    this.#now = until;
+  }
+
+  #nextDue(until: number): Timer | undefined {
+    let first: Timer | undefined;
+    for (const timer of this.#timers) {
+      if (timer.due > until) continue;
+      if (!first || timer.due < first.due || (timer.due === first.due && timer.order < first.order))
+        first = timer;
+    }
+    return first;
+  }
+}
+
+/** Lets promises and immediates that are already on their way finish. */
+export async function settle(): Promise<void> {
+  for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve));
+}
