@@ -1,0 +1,71 @@
+/**
+ * Why a request failed, in the API server's own words where it gave some (`NotFound`, `Conflict`,
+ * `AlreadyExists`, `Expired`, `TooManyRequests`, …). `Timeout` and `Unreachable` are ours, for requests
+ * that got no answer: whether they took effect is unknown.
+ */
+export type ApiErrorReason =
+  | "BadRequest"
+  | "Unauthorized"
+  | "Forbidden"
+  | "NotFound"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Gone"
+  | "Expired"
+  | "Invalid"
+  | "TooManyRequests"
+  | "ServiceUnavailable"
+  | "InternalError"
+  | "Timeout"
+  | "Unreachable"
+  | "InvalidResponse"
+  | (string & {});
+
+export interface ApiErrorDetails {
+  readonly reason: ApiErrorReason;
+  /** The HTTP status code; 0 when there was no answer. */
+  readonly code: number;
+  /** How long the server asked us to wait, in milliseconds. */
+  readonly retryAfter?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** The one error of the client. Its message names the verb and the object, never their content. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly reason: ApiErrorReason;
+  readonly code: number;
+  readonly retryAfter: number | undefined;
+
+  constructor(message: string, details: ApiErrorDetails) {
+    super(message, { cause: details.cause });
+    this.reason = details.reason;
+    this.code = details.code;
+    this.retryAfter = details.retryAfter;
+  }
+}
+
+function hasReason(error: unknown, ...reasons: ApiErrorReason[]): boolean {
+  return error instanceof ApiError && reasons.includes(error.reason);
+}
+
+export function isNotFound(error: unknown): boolean {
+  return hasReason(error, "NotFound");
+}
+
+export function isConflict(error: unknown): boolean {
+  return hasReason(error, "Conflict");
+}
+
+export function isAlreadyExists(error: unknown): boolean {
+  return hasReason(error, "AlreadyExists");
+}
+
+export function isForbidden(error: unknown): boolean {
+  return hasReason(error, "Forbidden");
+}
+
+/** The requested history is gone: a watch must list anew. */
+export function isExpired(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 410 || hasReason(error, "Gone", "Expired"));
+}
