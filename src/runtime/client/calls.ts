@@ -1,0 +1,119 @@
+import { type Kind, type KubeObject, keyOf, type ObjectRef, refOf } from "../object.ts";
+import type { DeleteOptions, ListOptions, WatchOptions } from "./client.ts";
+import { collectionPath, objectPath, queryString } from "./paths.ts";
+import type { TransportRequest } from "./transport.ts";
+
+/** One request as data: what to send, and how to name it in errors and metrics. */
+export interface Call {
+  readonly verb: string;
+  /** Verb and object, for error messages. */
+  readonly what: string;
+  readonly method: TransportRequest["method"];
+  readonly path: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly accept?: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const METADATA_ITEM = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+// JSON is valid YAML, which is what the apply content type carries.
+const PATCH_TYPES = {
+  apply: "application/apply-patch+yaml",
+  merge: "application/merge-patch+json",
+  json: "application/json-patch+json",
+};
+
+export function getCall(kind: Kind, ref: ObjectRef): Call {
+  return { verb: "get", what: describe("get", kind, ref), method: "GET", path: objectPath(kind, ref) };
+}
+
+export function listCall(kind: Kind, options: ListOptions): Call {
+  const { labelSelector, fieldSelector, limit } = options;
+  const query = queryString({ labelSelector, fieldSelector, limit, continue: options.continueToken });
+  return {
+    verb: "list",
+    what: `list ${kind.kind}`,
+    method: "GET",
+    path: collectionPath(kind, options.namespace) + query,
+    signal: options.signal,
+    ...(options.metadataOnly ? { accept: METADATA_LIST } : {}),
+  };
+}
+
+export function watchCall(kind: Kind, options: WatchOptions): Call {
+  const { labelSelector, fieldSelector, timeoutSeconds, resourceVersion, sendInitialEvents } = options;
+  const query = queryString({
+    labelSelector,
+    fieldSelector,
+    watch: true,
+    allowWatchBookmarks: true,
+    timeoutSeconds,
+    resourceVersion,
+    sendInitialEvents,
+    resourceVersionMatch: sendInitialEvents ? "NotOlderThan" : undefined,
+  });
+  return {
+    verb: "watch",
+    what: `watch ${kind.kind}`,
+    method: "GET",
+    path: collectionPath(kind, options.namespace) + query,
+    ...(options.metadataOnly ? { accept: METADATA_ITEM } : {}),
+  };
+}
+
+export function createCall(kind: Kind, object: KubeObject, fieldManager: string): Call {
+  return {
+    verb: "create",
+    what: describe("create", kind, refOf(object)),
+    method: "POST",
+    path: collectionPath(kind, object.metadata?.namespace) + queryString({ fieldManager }),
+    body: withType(kind, object),
+  };
+}
+
+export interface Patch {
+  readonly type: keyof typeof PATCH_TYPES;
+  readonly body: unknown;
+  readonly fieldManager: string;
+  readonly subresource?: string;
+}
+
+export function patchCall(kind: Kind, ref: ObjectRef, patch: Patch): Call {
+  const { type, fieldManager } = patch;
+  const verb = type === "apply" ? "apply" : "patch";
+  const query = queryString({ fieldManager, force: type === "apply" ? true : undefined });
+  return {
+    verb,
+    what: describe(verb, kind, ref),
+    method: "PATCH",
+    path: objectPath(kind, ref, patch.subresource) + query,
+    body: type === "apply" ? withType(kind, patch.body as KubeObject) : patch.body,
+    contentType: PATCH_TYPES[type],
+  };
+}
+
+export function deleteCall(kind: Kind, ref: ObjectRef, options: DeleteOptions): Call {
+  const { uid, resourceVersion, propagation = "Background" } = options;
+  return {
+    verb: "delete",
+    what: describe("delete", kind, ref),
+    method: "DELETE",
+    path: objectPath(kind, ref),
+    body: {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      propagationPolicy: propagation,
+      preconditions: { uid, resourceVersion },
+    },
+  };
+}
+
+function describe(verb: string, kind: Kind, ref: ObjectRef): string {
+  return `${verb} ${kind.kind} "${keyOf(ref)}"`;
+}
+
+function withType(kind: Kind, object: KubeObject): KubeObject {
+  return { ...object, apiVersion: kind.apiVersion, kind: kind.kind };
+}

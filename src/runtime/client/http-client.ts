@@ -1,0 +1,203 @@
+import type { Clock } from "../clock.ts";
+import { type Kind, type KubeObject, type ObjectRef, refOf, type Stored } from "../object.ts";
+import {
+  type Call,
+  createCall,
+  deleteCall,
+  getCall,
+  listCall,
+  type Patch,
+  patchCall,
+  watchCall,
+} from "./calls.ts";
+import type {
+  Client,
+  DeleteOptions,
+  JsonPatchOperation,
+  ListOptions,
+  Page,
+  WatchEvent,
+  WatchOptions,
+} from "./client.ts";
+import { ApiError, isNotFound } from "./error.ts";
+import { errorFromResponse, readText } from "./response.ts";
+import type { Transport, TransportResponse } from "./transport.ts";
+import { failWhenSilent, watchEvents } from "./watch-stream.ts";
+
+export interface HttpClientOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** The owner of the fields that we write. */
+  readonly fieldManager: string;
+  readonly userAgent: string;
+  readonly timeoutMs?: number;
+  /** Told of every answered or failed request; `code` is 0 when there was no answer. */
+  readonly onRequest?: (request: { verb: string; code: number }) => void;
+}
+
+interface ListBody<T extends KubeObject> {
+  metadata?: { resourceVersion?: string; continue?: string };
+  items?: Stored<T>[];
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** The `Client` that speaks HTTP to an API server through a transport. */
+export class HttpClient implements Client {
+  readonly #options: HttpClientOptions;
+  readonly #timeoutMs: number;
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options;
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  get<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef): Promise<Stored<T>> {
+    return this.#send(getCall(kind, ref));
+  }
+
+  async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}): Promise<Page<T>> {
+    const call = listCall(kind, options);
+    const { items, metadata } = await this.#send<ListBody<T>>(call);
+    if (!Array.isArray(items) || !metadata?.resourceVersion) {
+      throw new ApiError(`${call.what}: the answer is not a list`, { reason: "InvalidResponse", code: 0 });
+    }
+    return {
+      items,
+      resourceVersion: metadata.resourceVersion,
+      continueToken: metadata.continue || undefined,
+    };
+  }
+
+  async *watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
+    const call = watchCall(kind, options);
+    const abort = new AbortController();
+    const signal = options.signal ? AbortSignal.any([abort.signal, options.signal]) : abort.signal;
+    try {
+      const response = await this.#withDeadline(call, abort, () => this.#open(call, signal));
+      yield* failWhenSilent(watchEvents<T>(response.body), {
+        clock: this.#options.clock,
+        limitMs: options.idleTimeoutMs,
+        abort: (reason) => abort.abort(reason),
+      });
+    } catch (error) {
+      throw asApiError(call.what, error, signal);
+    } finally {
+      abort.abort();
+    }
+  }
+
+  create<T extends KubeObject>(kind: Kind<T>, object: T): Promise<Stored<T>> {
+    return this.#send(createCall(kind, object, this.#options.fieldManager));
+  }
+
+  apply<T extends KubeObject>(kind: Kind<T>, object: T): Promise<Stored<T>> {
+    return this.#patch(kind, refOf(object), { type: "apply", body: object });
+  }
+
+  mergePatch<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, patch: object): Promise<Stored<T>> {
+    return this.#patch(kind, ref, { type: "merge", body: patch });
+  }
+
+  jsonPatch<T extends KubeObject>(
+    kind: Kind<T>,
+    ref: ObjectRef,
+    operations: readonly JsonPatchOperation[],
+  ): Promise<Stored<T>> {
+    return this.#patch(kind, ref, { type: "json", body: operations });
+  }
+
+  patchStatus<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, patch: object): Promise<Stored<T>> {
+    return this.#patch(kind, ref, { type: "merge", body: patch, subresource: "status" });
+  }
+
+  async delete<T extends KubeObject>(
+    kind: Kind<T>,
+    ref: ObjectRef,
+    options: DeleteOptions = {},
+  ): Promise<Stored<T> | undefined> {
+    try {
+      const answer = await this.#send<KubeObject>(deleteCall(kind, ref, options));
+      const remains = answer.kind !== "Status" && (answer.metadata?.finalizers?.length ?? 0) > 0;
+      return remains ? (answer as Stored<T>) : undefined;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #patch<T extends KubeObject>(
+    kind: Kind<T>,
+    ref: ObjectRef,
+    patch: Omit<Patch, "fieldManager">,
+  ): Promise<Stored<T>> {
+    return this.#send(patchCall(kind, ref, { ...patch, fieldManager: this.#options.fieldManager }));
+  }
+
+  /** Sends a call and reads its whole answer within the deadline. */
+  async #send<R>(call: Call): Promise<R> {
+    const deadline = new AbortController();
+    const signal = call.signal ? AbortSignal.any([call.signal, deadline.signal]) : deadline.signal;
+    try {
+      const text = await this.#withDeadline(call, deadline, async () => {
+        const response = await this.#open(call, signal);
+        return readText(response.body);
+      });
+      return parseBody<R>(call.what, text);
+    } catch (error) {
+      throw asApiError(call.what, error, signal);
+    }
+  }
+
+  async #withDeadline<R>(call: Call, deadline: AbortController, work: () => Promise<R>): Promise<R> {
+    const expire = () =>
+      deadline.abort(
+        new ApiError(`${call.what}: no answer within ${this.#timeoutMs} ms`, { reason: "Timeout", code: 0 }),
+      );
+    const cancel = this.#options.clock.setTimer(expire, this.#timeoutMs);
+    try {
+      return await work();
+    } finally {
+      cancel();
+    }
+  }
+
+  async #open(call: Call, signal: AbortSignal): Promise<TransportResponse> {
+    const { transport, userAgent, onRequest } = this.#options;
+    let code = 0;
+    try {
+      const response = await transport.send({
+        method: call.method,
+        path: call.path,
+        headers: {
+          accept: call.accept ?? "application/json",
+          "user-agent": userAgent,
+          ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
+        },
+        body: call.body === undefined ? undefined : JSON.stringify(call.body),
+        signal,
+        streaming: call.verb === "watch",
+      });
+      code = response.status;
+      if (code >= 200 && code < 300) return response;
+      throw await errorFromResponse(call.what, response);
+    } finally {
+      onRequest?.({ verb: call.verb, code });
+    }
+  }
+}
+
+function parseBody<R>(what: string, text: string): R {
+  try {
+    return JSON.parse(text) as R;
+  } catch (cause) {
+    throw new ApiError(`${what}: the answer is not JSON`, { reason: "InvalidResponse", code: 0, cause });
+  }
+}
+
+function asApiError(what: string, error: unknown, signal: AbortSignal): ApiError {
+  if (error instanceof ApiError) return error;
+  if (signal.reason instanceof ApiError) return signal.reason;
+  const reason = "Unreachable";
+  return new ApiError(`${what}: the API server could not be reached`, { reason, code: 0, cause: error });
+}

@@ -1,0 +1,73 @@
+import type { V1Status } from "@kubernetes/client-node";
+import { withoutPasswords } from "../errors.ts";
+import type { Wire } from "../object.ts";
+import { ApiError, type ApiErrorReason } from "./error.ts";
+import type { TransportResponse } from "./transport.ts";
+
+export type StatusBody = Wire<V1Status>;
+
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+const REASON_BY_CODE: Readonly<Record<number, ApiErrorReason>> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  410: "Gone",
+  422: "Invalid",
+  429: "TooManyRequests",
+  500: "InternalError",
+  503: "ServiceUnavailable",
+  504: "Timeout",
+};
+
+/** Reads a whole body, refusing one that would fill the memory. */
+export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    if (size > MAX_BODY_BYTES) {
+      throw new ApiError(`response is larger than ${MAX_BODY_BYTES} bytes`, {
+        reason: "InvalidResponse",
+        code: 0,
+      });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The error that a non-2xx response stands for. Proxies answer in HTML, so the body may be anything. */
+export async function errorFromResponse(what: string, response: TransportResponse): Promise<ApiError> {
+  const text = await readText(response.body).catch(() => "");
+  const status = parseStatus(text) ?? { message: `HTTP ${response.status}` };
+  const error = errorFromStatus(what, status, response.status);
+  const retryAfter = error.retryAfter ?? retryAfterHeader(response.headers["retry-after"]);
+  return new ApiError(error.message, { reason: error.reason, code: error.code, retryAfter });
+}
+
+export function errorFromStatus(what: string, status: StatusBody, httpCode: number): ApiError {
+  const code = httpCode || status.code || 0;
+  const seconds = status.details?.retryAfterSeconds;
+  return new ApiError(`${what}: ${withoutPasswords(status.message ?? status.reason ?? `HTTP ${code}`)}`, {
+    reason: status.reason || (REASON_BY_CODE[code] ?? "InternalError"),
+    code,
+    retryAfter: seconds ? seconds * 1000 : undefined,
+  });
+}
+
+function parseStatus(text: string): StatusBody | undefined {
+  try {
+    const body: StatusBody = JSON.parse(text);
+    return body?.kind === "Status" ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function retryAfterHeader(value: string | string[] | undefined): number | undefined {
+  const seconds = Number(Array.isArray(value) ? value[0] : value);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
+}

@@ -1,0 +1,67 @@
+import type { Clock } from "../clock.ts";
+import type { KubeObject } from "../object.ts";
+import type { WatchEvent } from "./client.ts";
+import { ApiError } from "./error.ts";
+import { errorFromStatus, type StatusBody } from "./response.ts";
+
+interface RawEvent<T extends KubeObject> {
+  type: WatchEvent<T>["type"] | "ERROR";
+  object: WatchEvent<T>["object"] | StatusBody;
+}
+
+/** Splits a byte stream into lines. A last line without its newline was cut off and is not given out. */
+export async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of chunks) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = parts.pop() ?? "";
+    yield* parts;
+  }
+  if (rest.trim() !== "") {
+    throw new ApiError("watch ended in the middle of an event", { reason: "InvalidResponse", code: 0 });
+  }
+}
+
+/** Decodes a watch response. `ERROR` events and malformed lines are thrown as `ApiError`. */
+export async function* watchEvents<T extends KubeObject>(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<WatchEvent<T>> {
+  for await (const line of lines(chunks)) {
+    if (line.trim() !== "") yield decodeEvent<T>(line);
+  }
+}
+
+function decodeEvent<T extends KubeObject>(line: string): WatchEvent<T> {
+  let event: RawEvent<T>;
+  try {
+    event = JSON.parse(line);
+  } catch (cause) {
+    throw new ApiError("watch sent a line that is not JSON", { reason: "InvalidResponse", code: 0, cause });
+  }
+  if (event.type === "ERROR") throw errorFromStatus("watch", event.object as StatusBody, 0);
+  return event as WatchEvent<T>;
+}
+
+/**
+ * Passes events through and aborts when none arrives for `limitMs`. It counts whole events, not bytes,
+ * so a connection that drips is dead too; bookmarks keep a quiet but healthy one alive.
+ */
+export async function* failWhenSilent<E>(
+  events: AsyncIterable<E>,
+  watchdog: { clock: Clock; limitMs: number; abort: (reason: ApiError) => void },
+): AsyncGenerator<E> {
+  const { clock, limitMs, abort } = watchdog;
+  const bark = () =>
+    abort(new ApiError(`watch was silent for ${limitMs} ms`, { reason: "Timeout", code: 0 }));
+  let cancel = clock.setTimer(bark, limitMs);
+  try {
+    for await (const event of events) {
+      cancel();
+      yield event;
+      cancel = clock.setTimer(bark, limitMs);
+    }
+  } finally {
+    cancel();
+  }
+}
