@@ -1,0 +1,143 @@
+import type { V1Condition } from "@kubernetes/client-node";
+import type { Wire } from "../../runtime/object.ts";
+import { serviceDefaults } from "./defaults.ts";
+import { host, namespaceName, objectName, optionalHost, secretDataKey } from "./names.ts";
+import {
+  choice,
+  int32,
+  int64,
+  kubeList,
+  list,
+  object,
+  optional,
+  rules,
+  type Static,
+  stringMap,
+  text,
+} from "./schema.ts";
+
+/** Names one value: a Secret in the object's namespace and a key of its data. */
+export function secretKeyRef(description: string, defaultKey: string, options: { default?: string } = {}) {
+  return object(description, {
+    key: optional(
+      secretDataKey(`Key of the Secret's data. Absent or empty means \`${defaultKey}\`.`, options),
+    ),
+    name: objectName("Name of the Secret, in the object's namespace."),
+  });
+}
+const secretKeyRefSchema = secretKeyRef("", "");
+export type SecretKeyRef = Static<typeof secretKeyRefSchema>;
+
+/** Where the operator put a value; status only, so nothing is validated. */
+export function recordedSecretRef(description: string) {
+  return object(description, {
+    key: optional(text("Key of the Secret's data.")),
+    name: text("Name of the Secret, in the object's namespace."),
+  });
+}
+
+export const service = object(
+  "The Service in front of the pods.",
+  {
+    annotations: optional(stringMap("Annotations of the Service, for example for a cloud load balancer.")),
+    port: optional(
+      int32("Port of the Service.", { minimum: 1, maximum: 65535, default: serviceDefaults.port }),
+    ),
+    type: optional(
+      choice("How the Service is reached.", ["ClusterIP", "NodePort", "LoadBalancer"], {
+        default: serviceDefaults.type,
+      }),
+    ),
+  },
+  { default: {} },
+);
+export type ServiceSpec = Static<typeof service>;
+
+export function tls(options: { default?: object } = {}) {
+  return object(
+    "TLS served by the pods themselves. It is on as soon as a Secret is named.",
+    {
+      secretNames: optional(
+        list(
+          "Secrets of type kubernetes.io/tls, one for each certificate to serve.",
+          objectName("Name of a Secret with tls.crt and tls.key, in the object's namespace."),
+        ),
+      ),
+    },
+    options,
+  );
+}
+const tlsSchema = tls();
+export type TlsSpec = Static<typeof tlsSchema>;
+
+const ingressTls = object("TLS at the ingress controller.", {
+  secretName: optional(objectName("Secret with the certificate of the host.")),
+  wildcardSecretName: optional(objectName("Secret with the certificate of the wildcard host.")),
+});
+
+const ingress = object(
+  "Exposure by an Ingress.",
+  {
+    annotations: optional(stringMap("Annotations of the Ingress, mostly for its controller.")),
+    className: optional(text("Class of the Ingress; absent means the cluster's default class.")),
+    host: host("Host name under which users reach the deployment."),
+    tls: optional(ingressTls),
+    wildcardHost: optional(
+      optionalHost("Wildcard host for workspace applications, such as *.coder.example.com."),
+    ),
+  },
+  rules({
+    rule: "!has(self.tls) || !has(self.tls.wildcardSecretName) || (has(self.wildcardHost) && self.wildcardHost != '')",
+    message: "tls.wildcardSecretName needs a wildcardHost: name the wildcard host or leave the Secret out",
+    fieldPath: ".wildcardHost",
+  }),
+);
+export type IngressExposure = Static<typeof ingress>;
+
+const parentRef = object("A Gateway that carries the route.", {
+  name: objectName("Name of the Gateway."),
+  namespace: optional(namespaceName("Namespace of the Gateway; absent means the object's own.")),
+  sectionName: optional(objectName("Listener of the Gateway; absent means all that fit.")),
+});
+
+/** HTTPRoute itself takes no more parents than this. */
+const maxParentRefs = 32;
+
+const gateway = object("Exposure by an HTTPRoute of the Gateway API.", {
+  host: host("Host name under which users reach the deployment."),
+  parentRefs: list("Gateways that the route attaches to.", parentRef, {
+    minItems: 1,
+    maxItems: maxParentRefs,
+  }),
+  wildcardHost: optional(
+    optionalHost("Wildcard host for workspace applications, such as *.coder.example.com."),
+  ),
+});
+export type GatewayExposure = Static<typeof gateway>;
+
+export const expose = object(
+  "How the deployment is reached from outside the cluster: by an Ingress or by a Gateway, never both.",
+  { gateway: optional(gateway), ingress: optional(ingress) },
+  rules({
+    rule: "!(has(self.ingress) && has(self.gateway))",
+    message: "give either ingress or gateway, not both",
+  }),
+);
+export type ExposeSpec = Static<typeof expose>;
+
+/** Fields that the status of every kind has. */
+export const statusFields = {
+  conditions: optional(
+    kubeList<Wire<V1Condition>>(
+      "What works and what does not, one entry for each stage, with a reason and what to do.",
+      "io.k8s.apimachinery.pkg.apis.meta.v1.Condition",
+      { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] },
+    ),
+  ),
+  observedGeneration: optional(int64("Generation of the spec that this status describes.")),
+  readyReplicas: optional(int32("Pods that are ready.")),
+};
+export type Condition = Wire<V1Condition>;
+
+/** `Ready` as soon as one pod is ready. */
+export type Phase = "Pending" | "Ready";

@@ -1,0 +1,226 @@
+import { Type } from "typebox";
+import { expose, type Phase, recordedSecretRef, secretKeyRef, service, statusFields, tls } from "./common.ts";
+import {
+  controlPlaneDefaults,
+  livenessProbeDefault,
+  rbacDefaults,
+  readinessProbeDefault,
+  tokenSecretKey,
+} from "./defaults.ts";
+import { CoderControlPlane } from "./kinds.ts";
+import { childName, listedNamespace, objectName } from "./names.ts";
+import { certs, image, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
+import {
+  flag,
+  list,
+  object,
+  optional,
+  type ResourceDefinition,
+  rules,
+  type Static,
+  stringMap,
+  text,
+  time,
+  word,
+} from "./schema.ts";
+
+const atomic = { "x-kubernetes-list-type": "atomic" };
+
+const extraRule = object(
+  "One more permission, as in a Role.",
+  {
+    apiGroups: optional(
+      list("API groups of the resources; the empty string is the core group.", Type.String(), atomic),
+    ),
+    nonResourceURLs: optional(
+      list("Not possible in a Role; kept so that the field is refused by name.", Type.String(), atomic),
+    ),
+    resourceNames: optional(list("Only objects of these names; absent means all.", Type.String(), atomic)),
+    resources: optional(list("Resources that the verbs apply to, such as pods/exec.", Type.String())),
+    verbs: list("What may be done, such as get, list and watch.", Type.String(), { ...atomic, minItems: 1 }),
+  },
+  rules(
+    {
+      rule: "!has(self.nonResourceURLs) || size(self.nonResourceURLs) == 0",
+      message: "a Role in a namespace cannot grant nonResourceURLs: leave them out",
+      fieldPath: ".nonResourceURLs",
+    },
+    {
+      rule: "has(self.apiGroups) && size(self.apiGroups) > 0",
+      message: 'name at least one API group; write [""] for the core group',
+      fieldPath: ".apiGroups",
+    },
+    {
+      rule: "has(self.resources) && size(self.resources) > 0",
+      message: "name at least one resource",
+      fieldPath: ".resources",
+    },
+  ),
+);
+
+const rbac = object(
+  "Permissions of the control plane to run workspaces.",
+  {
+    enableDeployments: optional(
+      flag("Whether workspaces may be Deployments, not only pods.", {
+        default: rbacDefaults.enableDeployments,
+      }),
+    ),
+    extraRules: optional(
+      list(
+        "Permissions added to the Role. The operator must hold them itself to be allowed to grant them.",
+        extraRule,
+      ),
+    ),
+    workspaceNamespaces: optional(
+      list("Further namespaces in which workspaces run.", listedNamespace("Name of a namespace.")),
+    ),
+    workspacePerms: optional(
+      flag("Whether the operator makes a Role and a RoleBinding for workspaces at all.", {
+        default: rbacDefaults.workspacePerms,
+      }),
+    ),
+  },
+  { default: {} },
+);
+
+const serviceAccount = object(
+  "The ServiceAccount of the pods.",
+  {
+    annotations: optional(stringMap("Annotations of the ServiceAccount, for example for a cloud identity.")),
+    disableCreate: optional(
+      flag("Use a ServiceAccount that exists already and leave it as it is.", { default: false }),
+    ),
+    labels: optional(stringMap("Labels of the ServiceAccount.")),
+    name: optional(childName("Name of the ServiceAccount; absent means the name of the control plane.")),
+  },
+  { default: {} },
+);
+
+const operatorAccess = object(
+  "How the operator gets an API token of this deployment, which licences and provisioners need.",
+  {
+    disabled: optional(flag("Give the operator no token, and revoke the one it has.", { default: false })),
+    generatedTokenSecretName: optional(
+      objectName(
+        "Secret in which the operator keeps its token; absent means the name with `-operator-token`.",
+      ),
+    ),
+    tokenSecretRef: optional(
+      secretKeyRef(
+        "A token of your own with the owner role. The operator then never connects to the database.",
+        tokenSecretKey,
+        { default: tokenSecretKey },
+      ),
+    ),
+  },
+  {
+    default: {},
+    ...rules({
+      rule: "!(has(self.tokenSecretRef) && has(self.generatedTokenSecretName))",
+      message:
+        "give either tokenSecretRef (a token of your own) or generatedTokenSecretName (one the operator makes), not both",
+    }),
+  },
+);
+
+export const controlPlaneSpec = object("What the control plane should be.", {
+  ...podFields,
+  certs: optional(certs({ default: {} })),
+  envUseClusterAccessURL: optional(
+    flag("Set CODER_ACCESS_URL to the URL of the Service unless extraEnv or envFrom sets it.", {
+      default: controlPlaneDefaults.envUseClusterAccessURL,
+    }),
+  ),
+  expose: optional(expose),
+  image: optional(image("Container image of coderd.", { default: controlPlaneDefaults.image })),
+  licenseSecretRef: optional(
+    secretKeyRef("Secret with the licence of the deployment.", controlPlaneDefaults.licenseSecretKey),
+  ),
+  livenessProbe: optional(
+    livenessProbe("Restarts coderd when /healthz stops answering. Off by default.", {
+      default: livenessProbeDefault,
+    }),
+  ),
+  operatorAccess: optional(operatorAccess),
+  rbac: optional(rbac),
+  readinessProbe: optional(
+    readinessProbe("Sends traffic only to pods whose /healthz answers. On by default.", {
+      default: readinessProbeDefault,
+    }),
+  ),
+  replicas: optional(
+    replicas("Number of coderd pods; more than 1 needs a licence.", {
+      default: controlPlaneDefaults.replicas,
+    }),
+  ),
+  service: optional(service),
+  serviceAccount: optional(serviceAccount),
+  tls: optional(tls({ default: {} })),
+});
+
+export type LicenseTier = "none" | "trial" | "enterprise" | "premium" | "unknown";
+
+export const controlPlaneStatus = object("What the control plane is, as the operator last saw it.", {
+  ...statusFields,
+  entitlementsLastChecked: optional(time("When the operator last asked coderd for its entitlements.")),
+  externalProvisionerDaemonsEntitlement: optional(
+    text("Entitlement to external provisioners: entitled, grace_period, not_entitled or unknown."),
+  ),
+  licenseLastApplied: optional(time("When the operator last uploaded the licence.")),
+  licenseLastAppliedHash: optional(text("SHA-256 of the licence that was uploaded, in hexadecimal.")),
+  licenseTier: optional(
+    word<LicenseTier>("Tier of the licence: none, trial, enterprise, premium or unknown."),
+  ),
+  operatorAccessReady: optional(flag("Whether the operator holds a token that coderd accepts.")),
+  operatorTokenSecretRef: optional(recordedSecretRef("Where the operator's token is.")),
+  phase: optional(word<Phase>("Pending until one pod is ready, then Ready.")),
+  url: optional(text("URL of the deployment inside the cluster.")),
+  version: optional(text("Version that coderd reports.")),
+});
+
+export type ControlPlaneSpec = Static<typeof controlPlaneSpec>;
+export type ControlPlaneStatus = Static<typeof controlPlaneStatus>;
+export type RbacSpec = Static<typeof rbac>;
+export type ServiceAccountSpec = Static<typeof serviceAccount>;
+export type OperatorAccessSpec = Static<typeof operatorAccess>;
+
+export const controlPlaneDefinition: ResourceDefinition = {
+  kind: CoderControlPlane,
+  shortName: "ccp",
+  description:
+    "A Coder deployment: coderd with its Service, permissions, exposure, licence and operator access.",
+  spec: controlPlaneSpec,
+  status: controlPlaneStatus,
+  rules: [
+    {
+      rule: "oldSelf.hasValue() || !self.metadata.name.contains('.')",
+      message:
+        "metadata.name: the Service is named after the control plane, so the name cannot contain a dot",
+      optionalOldSelf: true,
+    },
+  ],
+  columns: [
+    { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },
+    {
+      name: "Replicas",
+      type: "integer",
+      jsonPath: ".status.readyReplicas",
+      description: "Pods that are ready.",
+    },
+    { name: "URL", type: "string", jsonPath: ".status.url", description: "URL inside the cluster." },
+    { name: "License", type: "string", jsonPath: ".status.licenseTier", description: "Tier of the licence." },
+    {
+      name: "Version",
+      type: "string",
+      jsonPath: ".status.version",
+      description: "Version that coderd reports.",
+    },
+    {
+      name: "Age",
+      type: "date",
+      jsonPath: ".metadata.creationTimestamp",
+      description: "Time since creation.",
+    },
+  ],
+};

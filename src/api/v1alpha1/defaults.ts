@@ -1,0 +1,43 @@
+/**
+ * The defaults of the API, once. Those that the CRDs carry and those that only the reconcilers fill in come
+ * from here, so the two cannot disagree. No schema library is imported: the operator loads this at start-up.
+ */
+
+/** What a child, a container or a Secret reference gets when the manifest says nothing. */
+export const controlPlaneDefaults = {
+  image: "ghcr.io/coder/coder:latest",
+  replicas: 1,
+  envUseClusterAccessURL: true,
+  licenseSecretKey: "license",
+} as const;
+
+export const provisionerDefaults = {
+  replicas: 1,
+  organizationName: "default",
+  keySecretKey: "key",
+  terminationGracePeriodSeconds: 600,
+} as const;
+
+export const workspaceProxyDefaults = {
+  image: controlPlaneDefaults.image,
+  replicas: 1,
+} as const;
+
+export const serviceDefaults = { type: "ClusterIP", port: 80 } as const;
+
+/** The data key of every Secret that holds a session, operator or proxy token. */
+export const tokenSecretKey = "token";
+
+export const rbacDefaults = { workspacePerms: true, enableDeployments: true } as const;
+
+/** Kubernetes' own defaults, written out so that a probe does not change when Kubernetes' do. */
+export const probeDefaults = {
+  initialDelaySeconds: 0,
+  periodSeconds: 10,
+  timeoutSeconds: 1,
+  successThreshold: 1,
+  failureThreshold: 3,
+} as const;
+
+export const readinessProbeDefault = { enabled: true } as const;
+export const livenessProbeDefault = { enabled: false } as const;

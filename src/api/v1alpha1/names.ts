@@ -1,0 +1,80 @@
+import { type Rule, text } from "./schema.ts";
+
+/*
+ * Patterns for names. Blanks around a name are accepted because manifests in the field have them and the
+ * operator trims; an empty or blank name matches none of the first kind. Patterns cost nothing at admission,
+ * where a CEL rule on each item of a list without a bound would exceed the budget.
+ */
+const dnsLabel = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?";
+const dnsSubdomain = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const dataKey = "[-._a-zA-Z0-9]+";
+
+function exactly(pattern: string): string {
+  return `^\\s*${pattern}\\s*$`;
+}
+
+function orEmpty(pattern: string): string {
+  return `^\\s*(${pattern})?\\s*$`;
+}
+
+const nameLength = 253;
+
+/** A Secret, Gateway or control plane by name: never empty. */
+export function objectName(description: string) {
+  return text(description, { minLength: 1, maxLength: nameLength, pattern: exactly(dnsSubdomain) });
+}
+
+/** The name of an object that the operator makes; empty means the default name. */
+export function childName(description: string) {
+  return text(description, { maxLength: nameLength, pattern: orEmpty(dnsSubdomain) });
+}
+
+export function namespaceName(description: string) {
+  return text(description, { minLength: 1, pattern: exactly(dnsLabel) });
+}
+
+/** A namespace in a list where blank entries are skipped, as they always were. */
+export function listedNamespace(description: string) {
+  return text(description, { pattern: orEmpty(dnsLabel) });
+}
+
+/** A key of a Secret's data; empty means the default key. */
+export function secretDataKey(description: string, options: { default?: string } = {}) {
+  return text(description, { maxLength: nameLength, pattern: orEmpty(dataKey), ...options });
+}
+
+export function requiredSecretDataKey(description: string) {
+  return text(description, { minLength: 1, maxLength: nameLength, pattern: exactly(dataKey) });
+}
+
+const hostname = `(\\*\\.)?${dnsSubdomain}`;
+
+export function host(description: string) {
+  return text(description, { minLength: 1, maxLength: nameLength, pattern: exactly(hostname) });
+}
+
+export function optionalHost(description: string) {
+  return text(description, { maxLength: nameLength, pattern: orEmpty(hostname) });
+}
+
+const urlLength = 2048;
+
+function urlRule(condition: string): { maxLength: number; "x-kubernetes-validations": readonly Rule[] } {
+  return {
+    maxLength: urlLength,
+    "x-kubernetes-validations": [
+      { rule: condition, message: "must be an http or https URL, such as https://coder.example.com" },
+    ],
+  };
+}
+
+const isHttpURL = "isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHost() != ''";
+
+export function httpURL(description: string) {
+  return text(description, { minLength: 1, ...urlRule(isHttpURL) });
+}
+
+/** Empty means absent. */
+export function optionalHttpURL(description: string) {
+  return text(description, urlRule(`self == '' || (${isHttpURL})`));
+}

@@ -1,0 +1,184 @@
+import type {
+  V1Affinity,
+  V1EnvFromSource,
+  V1EnvVar,
+  V1LocalObjectReference,
+  V1PodSecurityContext,
+  V1ResourceRequirements,
+  V1SecurityContext,
+  V1Toleration,
+  V1TopologySpreadConstraint,
+  V1Volume,
+  V1VolumeMount,
+} from "@kubernetes/client-node";
+import { Type } from "typebox";
+import type { Wire } from "../../runtime/object.ts";
+import { probeDefaults } from "./defaults.ts";
+import { objectName, requiredSecretDataKey } from "./names.ts";
+import {
+  flag,
+  int32,
+  kube,
+  kubeList,
+  list,
+  object,
+  optional,
+  rules,
+  type Static,
+  stringMap,
+  text,
+} from "./schema.ts";
+
+const core = (name: string) => `io.k8s.api.core.v1.${name}`;
+
+/** What may be said about the pods of every kind. */
+export const podFields = {
+  affinity: optional(
+    kube<Wire<V1Affinity>>(
+      "Which nodes the pods prefer or avoid, and which pods they keep company with.",
+      core("Affinity"),
+    ),
+  ),
+  envFrom: optional(
+    kubeList<Wire<V1EnvFromSource>>(
+      "Secrets and ConfigMaps whose keys become environment variables of the container.",
+      core("EnvFromSource"),
+    ),
+  ),
+  extraArgs: optional(list("Arguments added after the operator's own.", Type.String())),
+  extraEnv: optional(
+    kubeList<Wire<V1EnvVar>>(
+      "Environment variables added after the operator's own; a variable given here wins.",
+      core("EnvVar"),
+    ),
+  ),
+  imagePullSecrets: optional(
+    kubeList<Wire<V1LocalObjectReference>>(
+      "Secrets, in the object's namespace, with credentials for the image's registry.",
+      core("LocalObjectReference"),
+    ),
+  ),
+  nodeSelector: optional(stringMap("Labels that a node must have to run the pods.")),
+  podSecurityContext: optional(
+    kube<Wire<V1PodSecurityContext>>(
+      "Security settings of the pods as a whole, such as fsGroup and runAsNonRoot.",
+      core("PodSecurityContext"),
+    ),
+  ),
+  resources: optional(
+    kube<Wire<V1ResourceRequirements>>(
+      "CPU, memory and other resources that the container requests and is limited to.",
+      core("ResourceRequirements"),
+    ),
+  ),
+  securityContext: optional(
+    kube<Wire<V1SecurityContext>>(
+      "Security settings of the container, such as capabilities and a read-only root filesystem.",
+      core("SecurityContext"),
+    ),
+  ),
+  tolerations: optional(
+    kubeList<Wire<V1Toleration>>("Node taints that the pods put up with.", core("Toleration")),
+  ),
+  topologySpreadConstraints: optional(
+    kubeList<Wire<V1TopologySpreadConstraint>>(
+      "How the pods are spread over zones, nodes or other domains.",
+      core("TopologySpreadConstraint"),
+    ),
+  ),
+  volumeMounts: optional(
+    kubeList<Wire<V1VolumeMount>>(
+      "Where the volumes appear in the container, in addition to the operator's own mounts.",
+      core("VolumeMount"),
+    ),
+  ),
+  volumes: optional(
+    kubeList<Wire<V1Volume>>("Volumes of the pods, in addition to the operator's own.", core("Volume")),
+  ),
+};
+const podFieldsSchema = Type.Object(podFields);
+/** The fields that all three kinds share; shared builders take any spec that has them. */
+export type PodFields = Static<typeof podFieldsSchema>;
+
+const notNegative = { minimum: 0 };
+
+function probeFields(enabled: string) {
+  return {
+    enabled: optional(flag(enabled)),
+    failureThreshold: optional(
+      int32(
+        `Failures in a row that make the check fail. 0 and absent mean ${probeDefaults.failureThreshold}.`,
+        notNegative,
+      ),
+    ),
+    initialDelaySeconds: optional(
+      int32("Seconds to wait after the container started before the first check.", {
+        ...notNegative,
+        default: probeDefaults.initialDelaySeconds,
+      }),
+    ),
+    periodSeconds: optional(
+      int32(`Seconds between checks. 0 and absent mean ${probeDefaults.periodSeconds}.`, notNegative),
+    ),
+    successThreshold: optional(
+      int32(
+        `Successes in a row that make the check pass again. 0 and absent mean ${probeDefaults.successThreshold}.`,
+        notNegative,
+      ),
+    ),
+    timeoutSeconds: optional(
+      int32(
+        `Seconds after which an unanswered check counts as failed. 0 and absent mean ${probeDefaults.timeoutSeconds}.`,
+        notNegative,
+      ),
+    ),
+  };
+}
+
+/** A readiness check; `defaults` is what the CRD fills in when the field is absent, if anything. */
+export function readinessProbe(
+  description: string,
+  defaults: { default?: { readonly enabled: boolean } } = {},
+) {
+  return object(description, probeFields("Whether the pods are checked for readiness."), defaults);
+}
+
+export function livenessProbe(
+  description: string,
+  defaults: { default?: { readonly enabled: boolean } } = {},
+) {
+  return object(description, probeFields("Whether the container is restarted when it stops answering."), {
+    ...defaults,
+    ...rules({
+      rule: "!has(self.enabled) || !self.enabled || !has(self.successThreshold) || self.successThreshold <= 1",
+      message: "Kubernetes allows a liveness check only 1 success: leave successThreshold out or write 1",
+      fieldPath: ".successThreshold",
+    }),
+  });
+}
+
+const probeSchema = Type.Object(probeFields(""));
+export type ProbeSpec = Static<typeof probeSchema>;
+
+const certSecret = object("One certificate authority in a Secret.", {
+  key: requiredSecretDataKey("Key of the Secret's data that holds the PEM certificates."),
+  name: objectName("Name of the Secret, in the object's namespace."),
+});
+
+export function certs(options: { default?: object } = {}) {
+  return object(
+    "Certificate authorities to trust in addition to those of the image.",
+    { secrets: optional(list("Secrets that hold certificate authorities.", certSecret)) },
+    options,
+  );
+}
+const certsSchema = certs();
+export type CertsSpec = Static<typeof certsSchema>;
+
+export function image(description: string, options: { default?: string } = {}) {
+  return text(description, options);
+}
+
+export function replicas(description: string, options: { default?: number } = {}) {
+  return int32(description, { minimum: 0, ...options });
+}

@@ -1,0 +1,185 @@
+import { type Phase, recordedSecretRef, secretKeyRef, statusFields } from "./common.ts";
+import { provisionerDefaults, tokenSecretKey } from "./defaults.ts";
+import { CoderProvisioner } from "./kinds.ts";
+import { maxKeyNameLength, reservedKeyNames } from "./limits.ts";
+import { objectName, secretDataKey } from "./names.ts";
+import { certs, image, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
+import {
+  int64,
+  list,
+  object,
+  optional,
+  type ResourceDefinition,
+  rules,
+  type Static,
+  stringMap,
+  text,
+  word,
+} from "./schema.ts";
+
+const keyName = text(
+  "Name of the key at coderd; absent means the name of the provisioner, shortened if need be.",
+  {
+    maxLength: 128,
+    ...rules(
+      {
+        rule: `self.size() <= ${maxKeyNameLength}`,
+        message: `coderd takes at most ${maxKeyNameLength} characters: choose a shorter name`,
+      },
+      {
+        rule: "!self.contains('/')",
+        message: "coderd cannot delete a key with a slash in its name: choose a name without one",
+      },
+      {
+        rule: `!(self.lowerAscii() in [${reservedKeyNames.map((name) => `'${name}'`).join(", ")}])`,
+        message: `coderd keeps the names ${reservedKeyNames.join(", ")} for itself: choose another`,
+      },
+      { rule: "self == self.trim()", message: "must not begin or end with a blank" },
+    ),
+  },
+);
+
+const key = object("The provisioner key at coderd and the Secret that holds it.", {
+  name: optional(keyName),
+  secretKey: optional(
+    secretDataKey(`Key of the Secret's data. Absent or empty means \`${provisionerDefaults.keySecretKey}\`.`),
+  ),
+  secretName: optional(objectName("Name of the Secret; absent means the name with `-provisioner-key`.")),
+});
+
+const controlPlaneRef = object(
+  "The control plane that the daemons work for.",
+  { name: optional(objectName("Name of a CoderControlPlane in the same namespace.")) },
+  rules({
+    rule: "has(self.name)",
+    message: "name a CoderControlPlane of the same namespace",
+    fieldPath: ".name",
+  }),
+);
+
+const bootstrap = object("Credentials to use instead of the control plane's operator token.", {
+  credentialsSecretRef: secretKeyRef(
+    "Secret with a session token that may manage provisioner keys.",
+    tokenSecretKey,
+    { default: tokenSecretKey },
+  ),
+});
+
+export const provisionerSpec = object("What the provisioner daemons should be.", {
+  ...podFields,
+  bootstrap: optional(bootstrap),
+  certs: optional(certs()),
+  controlPlaneRef,
+  image: optional(image("Container image of the daemons; absent means the image of the control plane.")),
+  key: optional(key),
+  livenessProbe: optional(livenessProbe("Restarts a daemon that stops answering. Off by default.")),
+  organizationName: optional(
+    text(`Organization that the daemons serve; absent means \`${provisionerDefaults.organizationName}\`.`, {
+      maxLength: 128,
+    }),
+  ),
+  readinessProbe: optional(readinessProbe("Counts a daemon as ready only when it answers. Off by default.")),
+  replicas: optional(replicas(`Number of daemons; absent means ${provisionerDefaults.replicas}.`)),
+  tags: optional(
+    stringMap(
+      "Tags of the daemons: a job goes to a daemon that has all tags of the job.",
+      rules({ rule: "!('' in self)", message: "a tag needs a name: the empty string is none" }),
+    ),
+  ),
+  terminationGracePeriodSeconds: optional(
+    int64(
+      `Seconds a daemon may take to finish its job when it is stopped; absent means ${provisionerDefaults.terminationGracePeriodSeconds}.`,
+      { minimum: 0 },
+    ),
+  ),
+});
+
+/**
+ * A key at coderd outlives a crash of the operator only if it is written down: as pending before it is asked
+ * for (its plaintext is shown once, so a key without a Secret must be deleted and made anew), and as retired
+ * from the moment another one replaces it until coderd confirms that it is gone.
+ */
+const keyRecord = object("A key at coderd.", {
+  controlPlaneURL: optional(text("URL of the coderd that has the key.")),
+  id: optional(text("Identifier of the key.")),
+  name: text("Name of the key."),
+  organizationID: optional(text("Identifier of the organization of the key.")),
+});
+
+export const provisionerStatus = object("What the provisioner is, as the operator last saw it.", {
+  ...statusFields,
+  controlPlaneRefName: optional(text("Control plane for which the key was made.")),
+  controlPlaneURL: optional(text("URL of the coderd that has the key.")),
+  organizationID: optional(text("Identifier of the organization of the key.")),
+  organizationName: optional(text("Organization of the key.")),
+  pendingKey: optional(
+    object(
+      "The key that the operator is about to make; there while a rotation or a first creation is under way.",
+      keyRecord.properties,
+    ),
+  ),
+  phase: optional(word<Phase>("Pending until one daemon is ready, then Ready.")),
+  provisionerKeyID: optional(text("Identifier of the key in use.")),
+  provisionerKeyName: optional(text("Name of the key in use.")),
+  retiredKeys: optional(
+    list("Keys that were replaced, to be deleted when the daemons run with the new one.", keyRecord, {
+      "x-kubernetes-list-type": "atomic",
+    }),
+  ),
+  secretRef: optional(recordedSecretRef("Where the key is.")),
+  tagsHash: optional(text("Hash of the tags of the key.")),
+});
+
+export type ProvisionerSpec = Static<typeof provisionerSpec>;
+export type ProvisionerStatus = Static<typeof provisionerStatus>;
+export type ProvisionerKeyRecord = Static<typeof keyRecord>;
+
+export const provisionerDefinition: ResourceDefinition = {
+  kind: CoderProvisioner,
+  shortName: "cprov",
+  description: "External provisioner daemons of a control plane, with their key, permissions and Deployment.",
+  spec: provisionerSpec,
+  status: provisionerStatus,
+  rules: [
+    {
+      rule: "has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",
+      message: "spec.controlPlaneRef.name is required: name a CoderControlPlane of the same namespace",
+      optionalOldSelf: true,
+    },
+  ],
+  columns: [
+    { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },
+    {
+      name: "Replicas",
+      type: "integer",
+      jsonPath: ".status.readyReplicas",
+      description: "Daemons that are ready.",
+    },
+    {
+      name: "Control Plane",
+      type: "string",
+      jsonPath: ".spec.controlPlaneRef.name",
+      description: "Control plane that the daemons work for.",
+    },
+    {
+      name: "Organization",
+      type: "string",
+      jsonPath: ".status.organizationName",
+      description: "Organization that the daemons serve.",
+      priority: 1,
+    },
+    {
+      name: "Key",
+      type: "string",
+      jsonPath: ".status.provisionerKeyName",
+      description: "Name of the key in use.",
+      priority: 1,
+    },
+    {
+      name: "Age",
+      type: "date",
+      jsonPath: ".metadata.creationTimestamp",
+      description: "Time since creation.",
+    },
+  ],
+};

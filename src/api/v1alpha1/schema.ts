@@ -1,0 +1,109 @@
+/**
+ * The vocabulary in which the three kinds are written down. A schema made of these words is at once the
+ * TypeScript type (`Static`), the OpenAPI schema of the CRD and the text of the reference pages, so every
+ * word takes the description first: a field without one does not compile.
+ */
+import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from "typebox";
+import type { Kind } from "../../runtime/object.ts";
+
+/** A CEL rule: what types alone cannot say, with a message that tells the user what to write instead. */
+export interface Rule {
+  readonly rule: string;
+  readonly message: string;
+  /** Which field below the ruled one is to blame, as `.spec.name`. */
+  readonly fieldPath?: string;
+  /** The rule reads `oldSelf` as an optional, and so can let pass what was stored before it existed. */
+  readonly optionalOldSelf?: true;
+}
+
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: "string" | "integer" | "date";
+  readonly jsonPath: string;
+  readonly description: string;
+  /** Above 0 the column shows only with `-o wide`. */
+  readonly priority?: number;
+}
+
+/** Everything the generator needs to know of one kind. */
+export interface ResourceDefinition {
+  readonly kind: Kind;
+  readonly shortName: string;
+  readonly description: string;
+  readonly spec: TSchema;
+  readonly status: TSchema;
+  /** Rules over the whole object, `metadata.name` included. */
+  readonly rules: readonly Rule[];
+  readonly columns: readonly PrinterColumn[];
+}
+
+export function rules(...list: readonly Rule[]) {
+  return { "x-kubernetes-validations": list };
+}
+
+export const optional = Type.Optional;
+
+export function object<Fields extends TProperties>(
+  description: string,
+  fields: Fields,
+  options: TSchemaOptions = {},
+) {
+  return Type.Object(fields, { description, ...options });
+}
+
+export function text(description: string, options: TSchemaOptions = {}) {
+  return Type.String({ description, ...options });
+}
+
+/** A string whose values we write ourselves: the type is narrow, the CRD stays open for later values. */
+export function word<Word extends string>(description: string) {
+  return Type.Unsafe<Word>({ type: "string", description });
+}
+
+export function choice<Word extends string>(
+  description: string,
+  words: readonly Word[],
+  options: TSchemaOptions = {},
+) {
+  return Type.Unsafe<Word>({ type: "string", description, enum: words, ...options });
+}
+
+export function flag(description: string, options: TSchemaOptions = {}) {
+  return Type.Boolean({ description, ...options });
+}
+
+export function int32(description: string, options: TSchemaOptions = {}) {
+  return Type.Integer({ description, format: "int32", ...options });
+}
+
+export function int64(description: string, options: TSchemaOptions = {}) {
+  return Type.Integer({ description, format: "int64", ...options });
+}
+
+export function time(description: string) {
+  return text(description, { format: "date-time" });
+}
+
+export function list<Item extends TSchema>(description: string, item: Item, options: TSchemaOptions = {}) {
+  return Type.Array(item, { description, ...options });
+}
+
+export function stringMap(description: string, options: TSchemaOptions = {}) {
+  return Type.Unsafe<Record<string, string>>({
+    type: "object",
+    description,
+    additionalProperties: { type: "string" },
+    ...options,
+  });
+}
+
+/** A type of Kubernetes itself; the generator puts its full schema from the Kubernetes OpenAPI here. */
+export function kube<T>(description: string, definition: string, options: TSchemaOptions = {}) {
+  return Type.Unsafe<T>({ $ref: definition, description, ...options });
+}
+
+export function kubeList<T>(description: string, definition: string, options: TSchemaOptions = {}) {
+  return Type.Unsafe<T[]>({ type: "array", description, items: { $ref: definition }, ...options });
+}
+
+export type { Static };

@@ -1,0 +1,196 @@
+import { expose, type Phase, recordedSecretRef, secretKeyRef, service, statusFields, tls } from "./common.ts";
+import {
+  livenessProbeDefault,
+  readinessProbeDefault,
+  tokenSecretKey,
+  workspaceProxyDefaults,
+} from "./defaults.ts";
+import { CoderWorkspaceProxy } from "./kinds.ts";
+import { httpURL, objectName, optionalHttpURL } from "./names.ts";
+import { certs, image, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
+import {
+  flag,
+  object,
+  optional,
+  type ResourceDefinition,
+  type Rule,
+  rules,
+  type Static,
+  text,
+  word,
+} from "./schema.ts";
+
+const proxyName = text("Name of the proxy at coderd; absent means the name of this object.", {
+  maxLength: 253,
+  ...rules({
+    rule: "self.lowerAscii() != 'primary'",
+    message: "coderd calls itself primary: choose another name",
+  }),
+});
+
+/** How the proxy presents itself at coderd, however the operator got in there. */
+const registrationFields = {
+  displayName: optional(text("Name that users see in the dashboard.")),
+  generatedTokenSecretName: optional(
+    objectName(
+      "Secret in which the operator keeps the proxy's token; absent means the name with `-proxy-token`.",
+    ),
+  ),
+  icon: optional(text("Path or URL of the icon that users see in the dashboard.")),
+  proxyName: optional(proxyName),
+};
+
+const registration = object("How the proxy is registered by controlPlaneRef.", registrationFields);
+
+const bootstrap = object("Registers the proxy at a coderd given by its URL.", {
+  ...registrationFields,
+  coderURL: httpURL("URL of coderd."),
+  credentialsSecretRef: secretKeyRef(
+    "Secret with a session token that may manage workspace proxies.",
+    tokenSecretKey,
+  ),
+});
+
+const controlPlaneRef = object(
+  "Registers the proxy at a control plane of this cluster, with its operator token.",
+  {
+    name: objectName("Name of a CoderControlPlane in the same namespace."),
+  },
+);
+
+/**
+ * A manifest with bootstrap and a token at once has always been accepted, and bootstrap wins; only the new
+ * way, controlPlaneRef, tolerates no other beside it.
+ */
+const credentialRules: readonly Rule[] = [
+  {
+    rule: "has(self.controlPlaneRef) || has(self.bootstrap) || has(self.proxySessionTokenSecretRef)",
+    message:
+      "the proxy needs credentials: give controlPlaneRef, bootstrap, or proxySessionTokenSecretRef with primaryAccessURL",
+  },
+  {
+    rule: "!has(self.controlPlaneRef) || (!has(self.bootstrap) && !has(self.proxySessionTokenSecretRef))",
+    message: "controlPlaneRef brings its own credentials: leave bootstrap and proxySessionTokenSecretRef out",
+    fieldPath: ".controlPlaneRef",
+  },
+  {
+    rule: "!has(self.registration) || has(self.controlPlaneRef)",
+    message: "registration goes with controlPlaneRef: bootstrap has these fields itself",
+    fieldPath: ".registration",
+  },
+  {
+    rule: "has(self.controlPlaneRef) || has(self.bootstrap) || !has(self.proxySessionTokenSecretRef) || (has(self.primaryAccessURL) && self.primaryAccessURL != '')",
+    message: "proxySessionTokenSecretRef needs primaryAccessURL: give the URL of coderd",
+    fieldPath: ".primaryAccessURL",
+  },
+];
+
+export const workspaceProxySpec = object(
+  "What the workspace proxy should be.",
+  {
+    ...podFields,
+    bootstrap: optional(bootstrap),
+    certs: optional(certs()),
+    controlPlaneRef: optional(controlPlaneRef),
+    derpOnly: optional(flag("Relay connections only, and serve no workspace applications.")),
+    expose: optional(expose),
+    image: optional(
+      image(
+        `Container image of the proxy; absent means the image of the control plane that is referred to, else \`${workspaceProxyDefaults.image}\`.`,
+      ),
+    ),
+    livenessProbe: optional(
+      livenessProbe("Restarts the proxy when /healthz stops answering. Off by default.", {
+        default: livenessProbeDefault,
+      }),
+    ),
+    primaryAccessURL: optional(
+      optionalHttpURL("URL of coderd as the proxy reaches it; absent means the one it is registered at."),
+    ),
+    proxySessionTokenSecretRef: optional(
+      secretKeyRef("Secret with the token of a proxy that is registered already.", tokenSecretKey),
+    ),
+    readinessProbe: optional(
+      readinessProbe("Sends traffic only to pods whose /healthz answers. On by default.", {
+        default: readinessProbeDefault,
+      }),
+    ),
+    registration: optional(registration),
+    replicas: optional(replicas(`Number of proxy pods; absent means ${workspaceProxyDefaults.replicas}.`)),
+    service: optional(service),
+    tls: optional(tls()),
+  },
+  rules(...credentialRules),
+);
+
+/** Health of a proxy in coderd's own words. */
+export type ProxyHealth = "ok" | "unreachable" | "unhealthy" | "unregistered";
+
+export const workspaceProxyStatus = object("What the workspace proxy is, as the operator last saw it.", {
+  ...statusFields,
+  coderURL: optional(text("URL of the coderd at which the proxy is registered.")),
+  health: optional(
+    word<ProxyHealth>("Health as coderd sees it: ok, unreachable, unhealthy or unregistered."),
+  ),
+  phase: optional(word<Phase>("Pending until one pod is ready, then Ready.")),
+  proxyID: optional(text("Identifier of the proxy at coderd.")),
+  proxyName: optional(text("Name of the proxy at coderd.")),
+  proxyTokenSecretRef: optional(recordedSecretRef("Where the proxy's token is.")),
+  registered: optional(flag("Whether the operator registered the proxy at coderd.")),
+});
+
+export type WorkspaceProxySpec = Static<typeof workspaceProxySpec>;
+export type WorkspaceProxyStatus = Static<typeof workspaceProxyStatus>;
+export type ProxyBootstrap = Static<typeof bootstrap>;
+export type ProxyRegistration = Static<typeof registration>;
+
+export const workspaceProxyDefinition: ResourceDefinition = {
+  kind: CoderWorkspaceProxy,
+  shortName: "cwp",
+  description:
+    "A workspace proxy of a Coder deployment, with its registration, Deployment, Service and exposure.",
+  spec: workspaceProxySpec,
+  status: workspaceProxyStatus,
+  rules: [
+    {
+      rule: "has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",
+      message:
+        "spec is required: give controlPlaneRef, bootstrap, or proxySessionTokenSecretRef with primaryAccessURL",
+      optionalOldSelf: true,
+    },
+    {
+      rule: "oldSelf.hasValue() || !self.metadata.name.contains('.')",
+      message: "metadata.name: the Service is named after the proxy, so the name cannot contain a dot",
+      optionalOldSelf: true,
+    },
+  ],
+  columns: [
+    { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },
+    {
+      name: "Replicas",
+      type: "integer",
+      jsonPath: ".status.readyReplicas",
+      description: "Pods that are ready.",
+    },
+    {
+      name: "Registered",
+      type: "string",
+      jsonPath: ".status.registered",
+      description: "Whether coderd knows it.",
+    },
+    { name: "Health", type: "string", jsonPath: ".status.health", description: "Health as coderd sees it." },
+    {
+      name: "Proxy",
+      type: "string",
+      jsonPath: ".status.proxyName",
+      description: "Name of the proxy at coderd.",
+      priority: 1,
+    },
+    {
+      name: "Age",
+      type: "date",
+      jsonPath: ".metadata.creationTimestamp",
+      description: "Time since creation.",
+    },
+  ],
+};
