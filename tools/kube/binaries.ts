@@ -1,0 +1,147 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { buildBinary, GoMissingError } from "./build.ts";
+import { type BinaryCache, binaryCache, cacheRoot } from "./cache.ts";
+import { type DownloadContext, downloadEnvtest, downloadRelease } from "./download.ts";
+import { withFileLock } from "./lock.ts";
+import { type BinaryName, binaryNames, currentPlatform, type KubeBinaries, readPins } from "./pins.ts";
+import type { Log } from "./progress.ts";
+import { checkVersion } from "./version.ts";
+
+/** What finding the binaries needs from the outside. */
+export interface KubeBinariesContext {
+  readonly env: NodeJS.ProcessEnv;
+  readonly fetch: typeof fetch;
+  readonly log: Log;
+}
+
+type Found = Partial<Record<BinaryName, string>>;
+type Context = KubeBinariesContext & DownloadContext;
+
+/**
+ * Finds etcd, kube-apiserver, kubectl and kube-controller-manager in the pinned version, making
+ * them when they are nowhere yet: `KUBEBUILDER_ASSETS`, then the per-user cache, then official
+ * downloads, then a build from Go modules. Each source only fills what the ones before it lack.
+ *
+ * Any number of processes may call this at once: one makes the binaries, the others wait for it.
+ */
+export async function kubeBinaries(context: KubeBinariesContext = defaultContext()): Promise<KubeBinaries> {
+  const platform = currentPlatform();
+  const full: Context = { ...context, platform, pins: readPins(platform) };
+  const given = await givenBinaries(full);
+  const missing = binaryNames.filter((name) => given[name] === undefined);
+  if (missing.length === 0) return complete(given);
+  return complete({ ...given, ...(await cachedBinaries(missing, full)) });
+}
+
+/** The machine's environment and network; progress goes to standard error. */
+function defaultContext(): KubeBinariesContext {
+  return { env: process.env, fetch, log: (line) => console.error(`kube: ${line}`) };
+}
+
+async function givenBinaries({ env, pins }: Context): Promise<Found> {
+  const dir = env.KUBEBUILDER_ASSETS;
+  if (!dir) return {};
+  const found = await Promise.all(binaryNames.map((name) => ifExists(join(dir, name))));
+  const given = Object.fromEntries(binaryNames.map((name, index) => [name, found[index]])) as Found;
+  await Promise.all(entriesOf(given).map(([name, file]) => checkVersion(name, file, pins))).catch((cause) => {
+    throw new Error(`KUBEBUILDER_ASSETS cannot be used: ${cause.message}; unset it or correct it`, { cause });
+  });
+  return given;
+}
+
+async function cachedBinaries(wanted: readonly BinaryName[], context: Context): Promise<Found> {
+  const { env, log, pins } = context;
+  const parent = join(cacheRoot(env), "kube");
+  const cache = binaryCache(join(parent, pins.cacheKey));
+  const cached = await lookUp(wanted, cache);
+  if (entriesOf(cached).length === wanted.length) return cached;
+  const onWait = () => log("another process is preparing the Kubernetes binaries: waiting for it");
+  return withFileLock(join(parent, `${pins.cacheKey}.lock`), { onWait }, async () => {
+    const present = await lookUp(wanted, cache);
+    const missing = wanted.filter((name) => present[name] === undefined);
+    return {
+      ...present,
+      ...(missing.length === 0
+        ? {}
+        : await cache.withScratch((scratch) => make(missing, scratch, { cache, context }))),
+    };
+  });
+}
+
+async function lookUp(wanted: readonly BinaryName[], cache: BinaryCache): Promise<Found> {
+  const paths = await Promise.all(wanted.map((name) => cache.find(name)));
+  return Object.fromEntries(wanted.map((name, index) => [name, paths[index]]));
+}
+
+async function make(
+  missing: readonly BinaryName[],
+  scratch: string,
+  { cache, context }: { cache: BinaryCache; context: Context },
+): Promise<Found> {
+  const made: Found = {};
+  const keep = async (name: BinaryName, file: string) => {
+    await checkVersion(name, file, context.pins);
+    made[name] = await cache.store(name, file);
+  };
+  const offline = await download(missing, { scratch, keep, context });
+  for (const name of missing.filter((candidate) => made[candidate] === undefined)) {
+    const built = await buildBinary(name, scratch, context).catch((cause) => {
+      throw cause instanceof GoMissingError ? nothingWorks(missing, offline, cause) : cause;
+    });
+    await keep(name, built);
+  }
+  return made;
+}
+
+interface Making {
+  readonly scratch: string;
+  readonly keep: (name: BinaryName, file: string) => Promise<void>;
+  readonly context: Context;
+}
+
+/** Keeps what can be downloaded and returns why the rest could not be. */
+async function download(missing: readonly BinaryName[], making: Making): Promise<unknown> {
+  const { scratch, keep, context } = making;
+  try {
+    const unpacked = await downloadEnvtest(scratch, context);
+    for (const name of unpacked.filter((candidate) => missing.includes(candidate))) {
+      await keep(name, join(scratch, name));
+    }
+    for (const name of missing.filter((candidate) => !unpacked.includes(candidate))) {
+      await keep(name, await downloadRelease(name, scratch, context));
+    }
+    return undefined;
+  } catch (reason) {
+    context.log(`no official download (${rootMessage(reason)}): using Go`);
+    return reason;
+  }
+}
+
+function nothingWorks(missing: readonly BinaryName[], offline: unknown, cause: GoMissingError): Error {
+  return new Error(
+    `${missing.join(", ")} cannot be had: the download failed (${rootMessage(offline)}) and Go is not ` +
+      "installed; connect to the network, install Go, or set KUBEBUILDER_ASSETS to a folder that has them.",
+    { cause },
+  );
+}
+
+function rootMessage(reason: unknown): string {
+  const { message, cause } = reason as Error;
+  return cause instanceof Error ? rootMessage(cause) : message;
+}
+
+function entriesOf(found: Found): [BinaryName, string][] {
+  return binaryNames.flatMap((name) => (found[name] === undefined ? [] : [[name, found[name]]]));
+}
+
+function complete(found: Found): KubeBinaries {
+  return found as KubeBinaries;
+}
+
+async function ifExists(file: string): Promise<string | undefined> {
+  return access(file).then(
+    () => file,
+    () => undefined,
+  );
+}

@@ -1,0 +1,21 @@
+/** Tells a person what a long preparation is doing. */
+export type Log = (line: string) => void;
+
+const TICK_MS = 10_000;
+
+/** Repeats what `describe` says, with the time spent, every ten seconds until `work` ends. */
+export async function withTicker<T>(log: Log, describe: () => string, work: () => Promise<T>): Promise<T> {
+  const started = performance.now();
+  const ticker = setInterval(() => log(`${describe()}, ${elapsed(performance.now() - started)}`), TICK_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(ticker);
+  }
+}
+
+/** `95000` → `1m35s`. */
+export function elapsed(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}
