@@ -1,0 +1,173 @@
+import type { Client, Selection } from "../client/client.ts";
+import { type ApiError, isNotFound } from "../client/error.ts";
+import type { Clock, Random } from "../clock.ts";
+import type { Logger } from "../log.ts";
+import {
+  type Kind,
+  type KubeObject,
+  type ObjectKey,
+  refOfKey,
+  resourceName,
+  type Stored,
+} from "../object.ts";
+import { type WatchTiming, watcher } from "../watch/watcher.ts";
+import type { IndexFunctions } from "./indexes.ts";
+import { type Change, Store, type StoreReader } from "./store.ts";
+
+export interface CacheOptions<T extends KubeObject> {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly metadataOnly?: boolean;
+  readonly indexes?: IndexFunctions<T>;
+  readonly transform?: (object: Stored<T>) => Stored<T>;
+  /** The API server may not know this kind (yet): the cache counts as synced while it does not. */
+  readonly optional?: boolean;
+}
+
+/** What every cache of a process shares. */
+export interface CacheEnvironment {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** The namespaces to look at; all of the cluster when empty. */
+  readonly namespaces: readonly string[];
+  readonly timing?: Partial<WatchTiming>;
+  readonly onWatchRetry?: (kind: string, reason: string) => void;
+}
+
+/** A kind that may be missing is asked for this often, so it is used within seconds of its installation. */
+const OPTIONAL_RETRY_CAP_MS = 5_000;
+
+/**
+ * The objects of one kind, kept up to date by one watch per namespace in scope, or by one for the whole
+ * cluster. Reads cost no request. Handlers added before `run` hear of every change once.
+ */
+export class Cache<T extends KubeObject> implements StoreReader<T> {
+  readonly kind: Kind<T>;
+  readonly #environment: CacheEnvironment;
+  readonly #options: CacheOptions<T>;
+  readonly #stores = new Map<string, Store<T>>();
+  readonly #handlers: ((change: Change<T>) => void)[] = [];
+  readonly #unsynced = new Set<string>();
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(kind: Kind<T>, environment: CacheEnvironment, options: CacheOptions<T> = {}) {
+    this.kind = kind;
+    this.#environment = environment;
+    this.#options = { transform: withoutManagedFields, ...options };
+    const scopes = kind.namespaced && environment.namespaces.length > 0 ? environment.namespaces : [""];
+    for (const namespace of scopes) {
+      this.#unsynced.add(namespace);
+      this.#stores.set(namespace, new Store({ ...this.#options, onChange: (change) => this.#emit(change) }));
+    }
+  }
+
+  get size(): number {
+    let size = 0;
+    for (const store of this.#stores.values()) size += store.size;
+    return size;
+  }
+
+  /** Whether the state of the cluster at some moment after the start is fully in here. */
+  get synced(): boolean {
+    return this.#unsynced.size === 0;
+  }
+
+  get(key: ObjectKey): Stored<T> | undefined {
+    return this.#storeOf(key)?.get(key);
+  }
+
+  *all(): Iterable<Stored<T>> {
+    for (const store of this.#stores.values()) yield* store.all();
+  }
+
+  byIndex(index: string, value: string): Stored<T>[] {
+    return [...this.#stores.values()].flatMap((store) => store.byIndex(index, value));
+  }
+
+  onChange(handler: (change: Change<T>) => void): void {
+    this.#handlers.push(handler);
+  }
+
+  remember(written: Stored<T>): void {
+    const namespace = written.metadata.namespace;
+    this.#storeOf(namespace ? `${namespace}/` : "")?.remember(written);
+  }
+
+  forget(key: ObjectKey, uid: string): void {
+    this.#storeOf(key)?.forget(key, uid);
+  }
+
+  /** Watches until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#stores].map(([namespace, store]) => this.#feed(namespace, store, signal)));
+  }
+
+  whenSynced(): Promise<void> {
+    return this.synced ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  async #feed(namespace: string, store: Store<T>, signal: AbortSignal): Promise<void> {
+    const { client, clock, random, timing } = this.#environment;
+    const { labelSelector, fieldSelector, metadataOnly, optional } = this.#options;
+    const selection: Selection = {
+      namespace: namespace || undefined,
+      labelSelector,
+      fieldSelector,
+      metadataOnly,
+    };
+    const events = watcher<T>({
+      client,
+      kind: this.kind,
+      selection,
+      clock,
+      random,
+      signal,
+      timing: { ...timing, ...(optional ? { retryCapMs: OPTIONAL_RETRY_CAP_MS } : {}) },
+      onRetry: (error, waitMs) => this.#retrying(namespace, error, waitMs),
+    });
+    for await (const event of events) {
+      store.handle(event);
+      if (event.type === "initDone") this.#markSynced(namespace);
+    }
+  }
+
+  #retrying(namespace: string, error: ApiError, waitMs: number): void {
+    const { log, onWatchRetry } = this.#environment;
+    const kind = resourceName(this.kind);
+    onWatchRetry?.(kind, error.reason);
+    if (this.#options.optional && isNotFound(error)) {
+      log.debug("kind is not served by this cluster", { kind });
+      this.#markSynced(namespace);
+      return;
+    }
+    log.warn("watch interrupted, will resume", {
+      kind,
+      namespace,
+      reason: error.reason,
+      error: error.message,
+      waitMs,
+    });
+  }
+
+  #markSynced(namespace: string): void {
+    this.#unsynced.delete(namespace);
+    if (this.synced) for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #storeOf(key: ObjectKey): Store<T> | undefined {
+    return this.#stores.get("") ?? this.#stores.get(refOfKey(key).namespace ?? "");
+  }
+
+  #emit(change: Change<T>): void {
+    for (const handler of this.#handlers) handler(change);
+  }
+}
+
+/** `managedFields` is often the largest part of an object, and no reconcile reads it. */
+export function withoutManagedFields<T extends KubeObject>(object: Stored<T>): Stored<T> {
+  if (!object.metadata.managedFields) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata } as Stored<T>;
+}

@@ -1,0 +1,77 @@
+import type { Client } from "../client/client.ts";
+import { type Kind, type KubeObject, keyOf, type ObjectRef, resourceName, type Stored } from "../object.ts";
+import { Cache, type CacheEnvironment, type CacheOptions } from "./cache.ts";
+
+/** The caches of a process, one per kind. Controllers that watch the same kind share one watch. */
+export class Caches {
+  readonly #environment: CacheEnvironment;
+  readonly #caches = new Map<string, Cache<KubeObject>>();
+
+  constructor(environment: CacheEnvironment) {
+    this.#environment = environment;
+  }
+
+  /** Adds a cache for a kind. A second definition must leave the options out: the first one counts. */
+  define<T extends KubeObject>(kind: Kind<T>, options?: CacheOptions<T>): Cache<T> {
+    const present = this.#find(kind);
+    if (present) {
+      if (options) throw new TypeError(`the cache of ${resourceName(kind)} is already defined`);
+      return present;
+    }
+    const cache = new Cache(kind, this.#environment, options);
+    this.#caches.set(resourceName(kind), cache as unknown as Cache<KubeObject>);
+    return cache;
+  }
+
+  of<T extends KubeObject>(kind: Kind<T>): Cache<T> {
+    const cache = this.#find(kind);
+    if (!cache) throw new TypeError(`no controller watches ${resourceName(kind)}`);
+    return cache;
+  }
+
+  all(): Iterable<Cache<KubeObject>> {
+    return this.#caches.values();
+  }
+
+  /** Passes writes on and shows their results in the caches before it resolves. Reads go to the server. */
+  writeThrough(client: Client): Client {
+    const remember = async <T extends KubeObject>(
+      kind: Kind<T>,
+      write: Promise<Stored<T>>,
+    ): Promise<Stored<T>> => {
+      const written = await write;
+      this.#find(kind)?.remember(written);
+      return written;
+    };
+    return {
+      get: (kind, ref) => client.get(kind, ref),
+      list: (kind, options) => client.list(kind, options),
+      watch: (kind, options) => client.watch(kind, options),
+      create: (kind, object) => remember(kind, client.create(kind, object)),
+      apply: (kind, object) => remember(kind, client.apply(kind, object)),
+      mergePatch: (kind, ref, patch) => remember(kind, client.mergePatch(kind, ref, patch)),
+      jsonPatch: (kind, ref, operations) => remember(kind, client.jsonPatch(kind, ref, operations)),
+      patchStatus: (kind, ref, patch) => remember(kind, client.patchStatus(kind, ref, patch)),
+      delete: async (kind, ref, options) => {
+        const before = this.#find(kind)?.get(keyOf(ref));
+        const remains = await client.delete(kind, ref, options);
+        this.#showDeletion(kind, ref, { before, remains });
+        return remains;
+      },
+    };
+  }
+
+  #showDeletion<T extends KubeObject>(
+    kind: Kind<T>,
+    ref: ObjectRef,
+    { before, remains }: { before: Stored<T> | undefined; remains: Stored<T> | undefined },
+  ): void {
+    const cache = this.#find(kind);
+    if (remains) cache?.remember(remains);
+    else if (before) cache?.forget(keyOf(ref), before.metadata.uid);
+  }
+
+  #find<T extends KubeObject>(kind: Kind<T>): Cache<T> | undefined {
+    return this.#caches.get(resourceName(kind)) as Cache<T> | undefined;
+  }
+}

@@ -1,0 +1,42 @@
+import type { KubeObject, ObjectKey, Stored } from "../object.ts";
+
+/** For each index, the values under which an object is found. */
+export type IndexFunctions<T extends KubeObject> = Readonly<Record<string, (object: Stored<T>) => string[]>>;
+
+/** Inverted indexes over a store: value → keys. Follows the store by the before and after of each change. */
+export class Indexes<T extends KubeObject> {
+  readonly #functions: IndexFunctions<T>;
+  readonly #entries = new Map<string, Map<string, Set<ObjectKey>>>();
+
+  constructor(functions: IndexFunctions<T>) {
+    this.#functions = functions;
+    for (const name of Object.keys(functions)) this.#entries.set(name, new Map());
+  }
+
+  keys(index: string, value: string): Iterable<ObjectKey> {
+    const entries = this.#entries.get(index);
+    if (!entries) throw new TypeError(`there is no index "${index}"`);
+    return entries.get(value) ?? [];
+  }
+
+  update(key: ObjectKey, before: Stored<T> | undefined, after: Stored<T> | undefined): void {
+    for (const [name, entries] of this.#entries) {
+      const values = this.#functions[name];
+      if (!values) continue;
+      if (before) for (const value of values(before)) remove(entries, value, key);
+      if (after) for (const value of values(after)) add(entries, value, key);
+    }
+  }
+}
+
+function add(entries: Map<string, Set<ObjectKey>>, value: string, key: ObjectKey): void {
+  const keys = entries.get(value);
+  if (keys) keys.add(key);
+  else entries.set(value, new Set([key]));
+}
+
+function remove(entries: Map<string, Set<ObjectKey>>, value: string, key: ObjectKey): void {
+  const keys = entries.get(value);
+  keys?.delete(key);
+  if (keys?.size === 0) entries.delete(value);
+}

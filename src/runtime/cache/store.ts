@@ -1,0 +1,169 @@
+import { type KubeObject, keyOfObject, type ObjectKey, type Stored } from "../object.ts";
+import type { WatcherEvent } from "../watch/watcher.ts";
+import { Indexes, type IndexFunctions } from "./indexes.ts";
+
+/** One object before and after. `ownWrite` tells that this process made the change. */
+export interface Change<T extends KubeObject> {
+  readonly type: "added" | "updated" | "deleted";
+  readonly object: Stored<T>;
+  readonly previous: Stored<T> | undefined;
+  readonly ownWrite: boolean;
+  /** The change was found by a (re)list, not told by a live watch: nothing is known to be urgent. */
+  readonly fromList: boolean;
+}
+
+/** What a reconcile may read. Objects are shared and replaced, never changed: treat them as frozen. */
+export interface StoreReader<T extends KubeObject> {
+  get(key: ObjectKey): Stored<T> | undefined;
+  all(): Iterable<Stored<T>>;
+  /** The objects that the named index puts under `value`. */
+  byIndex(index: string, value: string): Stored<T>[];
+  readonly size: number;
+}
+
+export interface StoreOptions<T extends KubeObject> {
+  readonly indexes?: IndexFunctions<T>;
+  /** Drops what nobody reads before an object is kept. Must not change its argument. */
+  readonly transform?: (object: Stored<T>) => Stored<T>;
+  readonly onChange?: (change: Change<T>) => void;
+}
+
+/**
+ * The objects of one watch, plus our own writes that the watch has not told of yet, so a reader never
+ * sees an object older than what this process last wrote. A relist replaces everything in one step:
+ * readers see the old state or the new one, never a part.
+ *
+ * Versions are compared as numbers, which Kubernetes guarantees for its own and for custom resources.
+ */
+export class Store<T extends KubeObject> implements StoreReader<T> {
+  readonly #options: StoreOptions<T>;
+  readonly #indexes: Indexes<T>;
+  readonly #objects = new Map<ObjectKey, Stored<T>>();
+  readonly #ownWrites = new Map<ObjectKey, number>();
+  readonly #ownDeletes = new Map<ObjectKey, string>();
+  #staged: Map<ObjectKey, Stored<T>> | undefined;
+  #version = 0;
+
+  constructor(options: StoreOptions<T> = {}) {
+    this.#options = options;
+    this.#indexes = new Indexes(options.indexes ?? {});
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: ObjectKey): Stored<T> | undefined {
+    return this.#objects.get(key);
+  }
+
+  all(): Iterable<Stored<T>> {
+    return this.#objects.values();
+  }
+
+  byIndex(index: string, value: string): Stored<T>[] {
+    const found: Stored<T>[] = [];
+    for (const key of this.#indexes.keys(index, value)) {
+      const object = this.#objects.get(key);
+      if (object) found.push(object);
+    }
+    return found;
+  }
+
+  /** Takes in one event of the watcher that feeds this store. */
+  handle(event: WatcherEvent<T>): void {
+    switch (event.type) {
+      case "init":
+        this.#staged = new Map();
+        break;
+      case "initApply":
+        this.#staged?.set(keyOfObject(event.object), this.#slim(event.object));
+        break;
+      case "initDone":
+        this.#swap(Number(event.resourceVersion));
+        break;
+      case "apply":
+        this.#version = versionOf(event.object);
+        this.#applySeen(keyOfObject(event.object), this.#slim(event.object), false);
+        break;
+      case "delete":
+        this.#version = versionOf(event.object);
+        this.#deleteSeen(keyOfObject(event.object), false);
+        break;
+      case "progress":
+        this.#version = Number(event.resourceVersion);
+        break;
+    }
+  }
+
+  /** Shows the result of our own write to readers at once. Ignored when the watch is already past it. */
+  remember(written: Stored<T>): void {
+    const version = versionOf(written);
+    if (!(version > this.#version)) return;
+    const key = keyOfObject(written);
+    this.#ownWrites.set(key, version);
+    this.#ownDeletes.delete(key);
+    this.#put(key, this.#slim(written), { ownWrite: true, fromList: false });
+  }
+
+  /** Hides an object that we deleted until the watch tells the same. */
+  forget(key: ObjectKey, uid: string): void {
+    if (this.#objects.get(key)?.metadata.uid !== uid) return;
+    this.#ownDeletes.set(key, uid);
+    this.#ownWrites.delete(key);
+    this.#drop(key, { ownWrite: true, fromList: false });
+  }
+
+  #slim(object: Stored<T>): Stored<T> {
+    return this.#options.transform?.(object) ?? object;
+  }
+
+  #swap(version: number): void {
+    const staged = this.#staged ?? new Map<ObjectKey, Stored<T>>();
+    this.#staged = undefined;
+    this.#version = version;
+    for (const key of [...this.#objects.keys()]) {
+      if (!staged.has(key)) this.#deleteSeen(key, true);
+    }
+    for (const key of [...this.#ownDeletes.keys()]) {
+      if (!staged.has(key)) this.#ownDeletes.delete(key);
+    }
+    for (const [key, object] of staged) this.#applySeen(key, object, true);
+  }
+
+  #applySeen(key: ObjectKey, object: Stored<T>, fromList: boolean): void {
+    if (this.#ownDeletes.get(key) === object.metadata.uid) return;
+    const ownVersion = this.#ownWrites.get(key);
+    if (ownVersion !== undefined && ownVersion > versionOf(object)) return;
+    this.#ownWrites.delete(key);
+    this.#put(key, object, { ownWrite: false, fromList });
+  }
+
+  #deleteSeen(key: ObjectKey, fromList: boolean): void {
+    this.#ownDeletes.delete(key);
+    const ownVersion = this.#ownWrites.get(key);
+    if (ownVersion !== undefined && ownVersion > this.#version) return;
+    this.#ownWrites.delete(key);
+    this.#drop(key, { ownWrite: false, fromList });
+  }
+
+  #put(key: ObjectKey, object: Stored<T>, origin: { ownWrite: boolean; fromList: boolean }): void {
+    const previous = this.#objects.get(key);
+    if (previous?.metadata.resourceVersion === object.metadata.resourceVersion) return;
+    this.#objects.set(key, object);
+    this.#indexes.update(key, previous, object);
+    this.#options.onChange?.({ type: previous ? "updated" : "added", object, previous, ...origin });
+  }
+
+  #drop(key: ObjectKey, origin: { ownWrite: boolean; fromList: boolean }): void {
+    const previous = this.#objects.get(key);
+    if (!previous) return;
+    this.#objects.delete(key);
+    this.#indexes.update(key, previous, undefined);
+    this.#options.onChange?.({ type: "deleted", object: previous, previous, ...origin });
+  }
+}
+
+function versionOf(object: Stored<KubeObject>): number {
+  return Number(object.metadata.resourceVersion);
+}
