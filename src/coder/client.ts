@@ -1,0 +1,133 @@
+import type { Clock } from "../runtime/clock.ts";
+import { type Decoder, list } from "./decode.ts";
+import type { CoderFailure } from "./failure.ts";
+import type { Answer } from "./http/answer.ts";
+import { classify, type Subject, transient } from "./http/classify.ts";
+import type { HttpRequest } from "./http/host.ts";
+import { NoAnswer } from "./http/no-answer.ts";
+import * as model from "./model.ts";
+import { failed, type Result } from "./result.ts";
+
+export type CoderResult<T> = Promise<Result<T, CoderFailure>>;
+
+export interface ProxyRegistration {
+  readonly name: string;
+  readonly displayName: string;
+  readonly icon: string;
+}
+
+/**
+ * What the operator asks of one coderd, with one token. Remote faults are values; a method throws only on a
+ * bug of ours. Nothing is retried here: that is for the caller's queue to decide.
+ */
+export interface CoderClient {
+  buildInfo(): CoderResult<model.BuildInfo>;
+  /** The user of the token: the way to check a token, since entitlements answer to anyone. */
+  currentUser(): CoderResult<model.User>;
+  organizations(): CoderResult<model.Organization[]>;
+  /** By name, id, or the alias `default`. */
+  organization(nameOrId: string): CoderResult<model.Organization>;
+  provisionerKeys(organizationId: string): CoderResult<model.ProvisionerKey[]>;
+  /** The key's plaintext, which coderd never shows again. coderd lower-cases the name. */
+  createProvisionerKey(organizationId: string, key: NewProvisionerKey): CoderResult<string>;
+  deleteProvisionerKey(organizationId: string, name: string): CoderResult<void>;
+  /** Empty also when the token may not read licences: no proof of absence unless it is an owner's. */
+  licenses(): CoderResult<model.License[]>;
+  addLicense(jwt: string): CoderResult<model.License>;
+  entitlements(): CoderResult<model.Entitlements>;
+  workspaceProxies(): CoderResult<model.WorkspaceProxy[]>;
+  workspaceProxy(nameOrId: string): CoderResult<model.WorkspaceProxy>;
+  createWorkspaceProxy(proxy: ProxyRegistration): CoderResult<model.RegisteredProxy>;
+  /** Makes a new token; the old one ends at once. Also sets the name, display name and icon given. */
+  regenerateProxyToken(id: string, proxy: ProxyRegistration): CoderResult<model.RegisteredProxy>;
+  deleteWorkspaceProxy(nameOrId: string): CoderResult<void>;
+}
+
+export interface NewProvisionerKey {
+  readonly name: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+export interface ClientOptions {
+  readonly url: URL;
+  readonly token: string | undefined;
+  readonly clock: Clock;
+  readonly send: (request: HttpRequest) => Promise<Answer>;
+}
+
+/** coderd demands an icon when a token is regenerated, though not when the proxy is created. */
+const FALLBACK_ICON = "/emojis/1f310.png";
+
+const nothing: Decoder<void> = () => undefined;
+
+export function coderClient(options: ClientOptions): CoderClient {
+  const { call } = caller(options);
+  const keys = (organizationId: string) =>
+    `/api/v2/organizations/${encodeURIComponent(organizationId)}/provisionerkeys`;
+  const proxy = (nameOrId: string) => `/api/v2/workspaceproxies/${encodeURIComponent(nameOrId)}`;
+  return {
+    buildInfo: () => call("GET", "/api/v2/buildinfo", { decoder: model.buildInfo }),
+    currentUser: () => call("GET", "/api/v2/users/me", { decoder: model.user }),
+    organizations: () => call("GET", "/api/v2/organizations", { decoder: list(model.organization) }),
+    organization: (nameOrId) =>
+      call("GET", `/api/v2/organizations/${encodeURIComponent(nameOrId)}`, { decoder: model.organization }),
+    provisionerKeys: (organizationId) =>
+      call("GET", keys(organizationId), { decoder: list(model.provisionerKey) }),
+    createProvisionerKey: (organizationId, body) =>
+      call("POST", keys(organizationId), { decoder: model.createdProvisionerKey, body }),
+    deleteProvisionerKey: (organizationId, name) =>
+      call("DELETE", `${keys(organizationId)}/${encodeURIComponent(name)}`, { decoder: nothing }),
+    licenses: () => call("GET", "/api/v2/licenses", { decoder: list(model.license) }),
+    addLicense: (jwt) =>
+      call("POST", "/api/v2/licenses", { decoder: model.license, body: { license: jwt }, secret: jwt }),
+    entitlements: () => call("GET", "/api/v2/entitlements", { decoder: model.entitlements }),
+    workspaceProxies: () => call("GET", "/api/v2/workspaceproxies", { decoder: model.workspaceProxies }),
+    workspaceProxy: (nameOrId) => call("GET", proxy(nameOrId), { decoder: model.workspaceProxy }),
+    createWorkspaceProxy: ({ name, displayName, icon }) =>
+      call("POST", "/api/v2/workspaceproxies", {
+        decoder: model.registeredProxy,
+        body: { name, display_name: displayName, icon },
+      }),
+    regenerateProxyToken: (id, { name, displayName, icon }) =>
+      call("PATCH", proxy(id), {
+        decoder: model.registeredProxy,
+        body: {
+          id,
+          name,
+          display_name: displayName || name,
+          icon: icon || FALLBACK_ICON,
+          regenerate_token: true,
+        },
+      }),
+    deleteWorkspaceProxy: (nameOrId) => call("DELETE", proxy(nameOrId), { decoder: nothing }),
+  };
+}
+
+interface Call<T> {
+  readonly decoder: Decoder<T>;
+  readonly body?: unknown;
+  /** A value in the body that no message may quote. */
+  readonly secret?: string;
+}
+
+function caller({ url, token, clock, send }: ClientOptions) {
+  async function call<T>(
+    method: HttpRequest["method"],
+    path: string,
+    { decoder, body, secret }: Call<T>,
+  ): CoderResult<T> {
+    const subject: Subject = {
+      request: `${method} ${path} at ${url.origin}`,
+      secrets: [token, secret].filter((value) => value !== undefined),
+      now: clock.now(),
+    };
+    try {
+      const answer = await send({ method, path, token, body });
+      return classify(answer, decoder, { ...subject, now: clock.now() });
+    } catch (error) {
+      if (error instanceof NoAnswer) return failed(transient(subject, error.message));
+      throw error;
+    }
+  }
+  return { call };
+}

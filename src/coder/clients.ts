@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../runtime/clock.ts";
+import { type CoderClient, coderClient } from "./client.ts";
+import type { Answer } from "./http/answer.ts";
+import { CoderHost, type HttpRequest } from "./http/host.ts";
+import { directRoute, type Route } from "./http/route.ts";
+
+const IDLE_MS = 60_000;
+
+/** A coderd and whom to be there. */
+export interface CoderTarget {
+  readonly url: string;
+  readonly token?: string | undefined;
+  /** PEM certificates to trust besides the system's. */
+  readonly ca?: string | undefined;
+}
+
+export interface CoderClientsOptions {
+  readonly clock: Clock;
+  /** How to reach a coderd from here; straight to its URL unless said otherwise. */
+  readonly route?: Route;
+}
+
+interface OpenHost {
+  readonly host: CoderHost;
+  inUse: number;
+  cancelClose: (() => void) | undefined;
+}
+
+/**
+ * Clients for any number of coderds. Connections belong to a coderd, not to a client, so asking for a client
+ * is cheap and all clients of one coderd share its connections and its limit. A coderd that nobody asked for
+ * a minute keeps no connection and no memory.
+ */
+export class CoderClients {
+  readonly #clock: Clock;
+  readonly #route: Route;
+  readonly #hosts = new Map<string, OpenHost>();
+
+  constructor({ clock, route = directRoute }: CoderClientsOptions) {
+    this.#clock = clock;
+    this.#route = route;
+  }
+
+  /** A client for `target`, whose URL must be a valid HTTP one. */
+  client({ url: address, token, ca }: CoderTarget): CoderClient {
+    const url = new URL(address);
+    const send = (request: HttpRequest) => this.#send(url, ca, request);
+    return coderClient({ url, token, clock: this.#clock, send });
+  }
+
+  /** The number of coderds that hold connections. */
+  get open(): number {
+    return this.#hosts.size;
+  }
+
+  async close(): Promise<void> {
+    const hosts = [...this.#hosts.values()];
+    this.#hosts.clear();
+    for (const { cancelClose } of hosts) cancelClose?.();
+    await Promise.all(hosts.map(({ host }) => host.close()));
+  }
+
+  async #send(url: URL, ca: string | undefined, request: HttpRequest): Promise<Answer> {
+    const key = `${url.origin}${url.pathname} ${ca ? createHash("sha256").update(ca).digest("hex") : ""}`;
+    const open = this.#hosts.get(key) ?? this.#open(key, { url, ca });
+    open.cancelClose?.();
+    open.inUse++;
+    try {
+      return await open.host.send(request);
+    } finally {
+      open.inUse--;
+      if (open.inUse === 0 && this.#hosts.get(key) === open)
+        open.cancelClose = this.#clock.setTimer(() => this.#retire(key), IDLE_MS);
+    }
+  }
+
+  #open(key: string, target: { url: URL; ca: string | undefined }): OpenHost {
+    const host = new CoderHost({ ...target, clock: this.#clock, route: this.#route });
+    const open: OpenHost = { host, inUse: 0, cancelClose: undefined };
+    this.#hosts.set(key, open);
+    return open;
+  }
+
+  #retire(key: string): void {
+    const open = this.#hosts.get(key);
+    this.#hosts.delete(key);
+    void open?.host.close();
+  }
+}

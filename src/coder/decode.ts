@@ -1,0 +1,69 @@
+/** Turns parsed JSON into a value of a known shape, or throws `UnexpectedShape`. */
+export type Decoder<T> = (value: unknown, path: string) => T;
+
+/** An answer was JSON but not of the shape this client knows. Says where and what, never the value. */
+export class UnexpectedShape extends Error {
+  override readonly name = "UnexpectedShape";
+
+  constructor(path: string, expected: string, value: unknown) {
+    super(`${path === "" ? "the answer" : path} is ${typeName(value)} where ${expected} was expected`);
+  }
+}
+
+function typeName(value: unknown): string {
+  if (value === undefined) return "absent";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+export const string: Decoder<string> = (value, path) => {
+  if (typeof value !== "string") throw new UnexpectedShape(path, "a string", value);
+  return value;
+};
+
+export const number: Decoder<number> = (value, path) => {
+  if (typeof value !== "number") throw new UnexpectedShape(path, "a number", value);
+  return value;
+};
+
+export const boolean: Decoder<boolean> = (value, path) => {
+  if (typeof value !== "boolean") throw new UnexpectedShape(path, "a boolean", value);
+  return value;
+};
+
+/** A list; Go writes an empty one as `null`. */
+export function list<T>(item: Decoder<T>): Decoder<T[]> {
+  return (value, path) => {
+    if (value === null) return [];
+    if (!Array.isArray(value)) throw new UnexpectedShape(path, "a list", value);
+    return value.map((element, index) => item(element, `${path}[${index}]`));
+  };
+}
+
+/** A map from string to `T`; Go writes an empty one as `null`. */
+export function record<T>(item: Decoder<T>): Decoder<Record<string, T>> {
+  return (value, path) => {
+    if (value === null) return {};
+    const entries = Object.entries(fields(value, path));
+    return Object.fromEntries(entries.map(([key, element]) => [key, item(element, `${path}.${key}`)]));
+  };
+}
+
+export function optional<T>(item: Decoder<T>): Decoder<T | undefined> {
+  return (value, path) => (value === undefined || value === null ? undefined : item(value, path));
+}
+
+/** Reads one field of an object after another; each knows its own path for the error message. */
+export function object<T>(read: (field: <F>(name: string, decoder: Decoder<F>) => F) => T): Decoder<T> {
+  return (value, path) => {
+    const source = fields(value, path);
+    return read((name, decoder) => decoder(source[name], `${path}.${name}`));
+  };
+}
+
+function fields(value: unknown, path: string): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new UnexpectedShape(path, "an object", value);
+  return value as Record<string, unknown>;
+}

@@ -1,0 +1,25 @@
+/**
+ * Why coderd did not do what was asked. Every `message` is safe to show in a condition, an event or a log:
+ * it says what came back from where, and never holds a token, a key, a JWT or a body.
+ */
+export type CoderFailure =
+  /** This coderd has no such route: an open-source build, or one that is too old. */
+  | { readonly kind: "unsupported"; readonly message: string }
+  /** The token is refused altogether, or it may not do this. */
+  | {
+      readonly kind: "forbidden";
+      readonly why: "unauthenticated" | "notPermitted";
+      readonly message: string;
+    }
+  /** The licence does not cover this. */
+  | { readonly kind: "notEntitled"; readonly message: string }
+  /** Too many requests; `retryAfterMs` is what coderd asked for, if it did. */
+  | { readonly kind: "rateLimited"; readonly retryAfterMs?: number; readonly message: string }
+  /** The thing exists already. */
+  | { readonly kind: "duplicate"; readonly message: string }
+  /** The thing does not exist, or is hidden from this token. */
+  | { readonly kind: "notFound"; readonly message: string }
+  /** coderd understood and rejects what was sent: only different input can help. */
+  | { readonly kind: "invalid"; readonly message: string }
+  /** Nothing usable came back. Whether the request took effect is unknown; trying again may help. */
+  | { readonly kind: "transient"; readonly message: string };

@@ -1,0 +1,134 @@
+import { type Decoder, UnexpectedShape } from "../decode.ts";
+import type { CoderFailure } from "../failure.ts";
+import { retryAfterMs } from "../rate-limit.ts";
+import { redact } from "../redact.ts";
+import { failed, type Result, succeeded } from "../result.ts";
+import type { Answer } from "./answer.ts";
+
+/** What a message about an answer may and may not say. */
+export interface Subject {
+  /** The request and the coderd it went to, for example `GET /api/v2/licenses at http://coder`. */
+  readonly request: string;
+  /** Values of the request that nothing shown may quote. */
+  readonly secrets: readonly string[];
+  readonly now: number;
+}
+
+interface CoderError {
+  readonly message: string;
+  readonly detail: string;
+  readonly validations: readonly { field: string; detail: string }[];
+}
+
+/** Tells what an answer means: the decoded value, or a failure by kind. */
+export function classify<T>(answer: Answer, decoder: Decoder<T>, subject: Subject): Result<T, CoderFailure> {
+  if (answer.status === 429) return failed(rateLimited(answer, subject));
+  const empty = answer.status === 204;
+  const json = empty ? succeeded(undefined) : parseJson(answer);
+  if (!json.ok) return failed(transient(subject, `${json.failure} (HTTP ${answer.status})`));
+  if (answer.status < 200 || answer.status >= 300) return failed(explain(answer, json.value, subject));
+  try {
+    return succeeded(decoder(json.value, ""));
+  } catch (error) {
+    if (error instanceof UnexpectedShape) return failed(transient(subject, error.message));
+    throw error;
+  }
+}
+
+export function transient(subject: Pick<Subject, "request">, what: string): CoderFailure {
+  return { kind: "transient", message: `${subject.request}: ${what}` };
+}
+
+function parseJson(answer: Answer): Result<unknown, string> {
+  if (answer.body === "") return failed("an empty body instead of JSON");
+  if (/^\s*</.test(answer.body) || answer.contentType.includes("html"))
+    return failed("HTML instead of JSON: something else than coderd's API answers there");
+  try {
+    return succeeded(JSON.parse(answer.body));
+  } catch {
+    return failed(
+      answer.contentType.includes("json")
+        ? "truncated or malformed JSON"
+        : `${answer.contentType || "data of no declared type"} instead of JSON`,
+    );
+  }
+}
+
+function explain(answer: Answer, json: unknown, subject: Subject): CoderFailure {
+  if (isKubernetesStatus(json))
+    return transient(subject, `the way there refused it, not coderd (HTTP ${answer.status} ${json.reason})`);
+  const error = readError(json);
+  const said = redact(error.message, subject.secrets) || "no reason given";
+  const message = `${subject.request}: ${said} (HTTP ${answer.status})`;
+  switch (answer.status) {
+    case 400:
+      return { kind: "invalid", message: `${message}${validations(error, subject)}` };
+    case 401:
+      return { kind: "forbidden", why: "unauthenticated", message };
+    case 403:
+      if (/is an? (premium|enterprise) feature/i.test(error.message)) return { kind: "notEntitled", message };
+      return { kind: "forbidden", why: "notPermitted", message };
+    case 404:
+      return { kind: error.message === "Route not found." ? "unsupported" : "notFound", message };
+    case 409:
+      return { kind: "duplicate", message };
+    case 500:
+      return explainInternalError(error, { subject, message });
+    default:
+      return { kind: isRejection(answer.status) ? "invalid" : "transient", message };
+  }
+}
+
+function isRejection(status: number): boolean {
+  return status > 400 && status < 500 && status !== 408;
+}
+
+/** coderd reports some refusals as internal errors whose detail names the cause, and may be huge. */
+function explainInternalError(
+  error: CoderError,
+  { subject, message }: { subject: Subject; message: string },
+): CoderFailure {
+  if (error.detail.includes("rbac: forbidden"))
+    return {
+      kind: "forbidden",
+      why: "notPermitted",
+      message: `${subject.request}: the token's user lacks the permission (HTTP 500)`,
+    };
+  if (/licenses_jwt_key|duplicate key value/.test(error.detail))
+    return { kind: "duplicate", message: `${subject.request}: it exists already (HTTP 500)` };
+  return { kind: "transient", message };
+}
+
+/** A proxy before coderd may be the one that refuses, so what the body says does not matter. */
+function rateLimited(answer: Answer, subject: Subject): CoderFailure {
+  const delay = retryAfterMs(answer.retryAfter, subject.now);
+  return {
+    kind: "rateLimited",
+    message: `${subject.request}: too many requests (HTTP 429)`,
+    ...(delay === undefined ? {} : { retryAfterMs: delay }),
+  };
+}
+
+function validations(error: CoderError, subject: Subject): string {
+  const problems = error.validations.map(({ field, detail }) => `${field}: ${detail}`);
+  return problems.length === 0 ? "" : `: ${redact(problems.join("; "), subject.secrets)}`;
+}
+
+function readError(json: unknown): CoderError {
+  const source = typeof json === "object" && json !== null ? (json as Record<string, unknown>) : {};
+  const list = Array.isArray(source.validations) ? source.validations : [];
+  return {
+    message: text(source.message),
+    detail: text(source.detail),
+    validations: list.map((item) => ({ field: text(item?.field), detail: text(item?.detail) })),
+  };
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function isKubernetesStatus(json: unknown): json is { reason: string } {
+  const status = json as { kind?: unknown; apiVersion?: unknown; reason?: unknown } | null;
+  return status?.kind === "Status" && status.apiVersion === "v1" && typeof status.reason === "string";
+}

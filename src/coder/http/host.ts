@@ -1,0 +1,154 @@
+import { createHash } from "node:crypto";
+import { isIP } from "node:net";
+import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
+import { Agent, type Dispatcher } from "undici";
+import type { Clock } from "../../runtime/clock.ts";
+import { type Answer, type Deadline, readAnswer } from "./answer.ts";
+import { NoAnswer } from "./no-answer.ts";
+import { followRedirect, type Hop } from "./redirect.ts";
+import type { Destination, Route } from "./route.ts";
+import { Slots } from "./slots.ts";
+
+const CONCURRENT_REQUESTS = 8;
+const CONNECT_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+const MOST_REDIRECTS = 5;
+const BYPASS_HEADER = "X-Coder-Bypass-Ratelimit";
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly token?: string | undefined;
+  readonly body?: unknown;
+}
+
+export interface HostOptions {
+  readonly url: URL;
+  /** PEM certificates to trust besides the system's. */
+  readonly ca?: string | undefined;
+  readonly clock: Clock;
+  readonly route: Route;
+}
+
+/**
+ * One coderd: its connections, and what was learnt about it. At most 8 requests are under way at once, and
+ * each is over within 10 s, waiting for its turn included, so a coderd that stalls holds up nobody but its
+ * own callers, and those not for long.
+ */
+export class CoderHost {
+  readonly #options: HostOptions;
+  readonly #slots = new Slots(CONCURRENT_REQUESTS);
+  /** Tokens that may not bypass the rate limit, by hash: asking again would only cost a request each time. */
+  readonly #withoutBypass = new Set<string>();
+  #agent: Agent | undefined;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+  }
+
+  /** Sends one request; rejects with `NoAnswer` when nothing usable came back. */
+  async send(request: HttpRequest): Promise<Answer> {
+    const token = request.token;
+    if (token === undefined) return this.#exchange(request, {});
+    const headers = { "Coder-Session-Token": token };
+    const tokenHash = createHash("sha256").update(token).digest("base64");
+    if (this.#withoutBypass.has(tokenHash)) return this.#exchange(request, headers);
+    const answer = await this.#exchange(request, { ...headers, [BYPASS_HEADER]: "true" });
+    if (!refusesBypass(answer)) return answer;
+    this.#withoutBypass.add(tokenHash);
+    return this.#exchange(request, headers);
+  }
+
+  async close(): Promise<void> {
+    const agent = this.#agent;
+    this.#agent = undefined;
+    await agent?.destroy();
+  }
+
+  async #exchange(request: HttpRequest, headers: Record<string, string>): Promise<Answer> {
+    const deadline = startDeadline(this.#options.clock);
+    let release: (() => void) | undefined;
+    try {
+      release = await this.#slots.take(deadline.signal);
+      return await this.#follow(request, headers, deadline);
+    } catch (error) {
+      throw NoAnswer.from(error);
+    } finally {
+      release?.();
+      deadline.cancel();
+    }
+  }
+
+  async #follow(request: HttpRequest, headers: Record<string, string>, deadline: Deadline): Promise<Answer> {
+    const destination = await this.#options.route(this.#options.url);
+    let hop: Hop = { method: request.method, path: destination.pathPrefix + request.path };
+    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+      const response = await this.#request(destination, hop, { request, headers, deadline });
+      const answer = await readAnswer(response, deadline);
+      const next = followRedirect(answer, hop, { coderd: this.#options.url, destination });
+      if (!next) return answer;
+      hop = next;
+    }
+    throw new NoAnswer(`it redirects more than ${MOST_REDIRECTS} times: a redirect loop`);
+  }
+
+  #request(
+    destination: Destination,
+    hop: Hop,
+    sent: { request: HttpRequest; headers: Record<string, string>; deadline: Deadline },
+  ): Promise<Dispatcher.ResponseData> {
+    const body = sent.request.body === undefined ? null : JSON.stringify(sent.request.body);
+    const dispatcher = destination.dispatcher ?? this.#ownAgent();
+    return dispatcher.request({
+      origin: destination.origin,
+      path: hop.path,
+      method: hop.method,
+      headers: {
+        accept: "application/json",
+        ...(body === null ? {} : { "content-type": "application/json" }),
+        ...sent.headers,
+        ...destination.headers,
+      },
+      body,
+      signal: sent.deadline.signal,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  #ownAgent(): Agent {
+    const { hostname } = this.#options.url;
+    this.#agent ??= new Agent({
+      connections: CONCURRENT_REQUESTS,
+      pipelining: 1,
+      allowH2: false,
+      connect: {
+        timeout: CONNECT_TIMEOUT_MS,
+        ...(isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? { servername: hostname } : {}),
+        ...(this.#options.ca === undefined ? {} : { secureContext: trusting(this.#options.ca) }),
+      },
+    });
+    return this.#agent;
+  }
+}
+
+function startDeadline(clock: Clock): Deadline {
+  const controller = new AbortController();
+  const cancel = clock.setTimer(
+    () => controller.abort(new NoAnswer(`no complete answer within ${REQUEST_TIMEOUT_MS / 1_000} s`)),
+    REQUEST_TIMEOUT_MS,
+  );
+  return { signal: controller.signal, cancel };
+}
+
+function trusting(ca: string): SecureContext {
+  try {
+    return createSecureContext({ ca: [...getCACertificates("default"), ca] });
+  } catch (error) {
+    throw new NoAnswer("the CA certificates given for it are not readable PEM", { cause: error });
+  }
+}
+
+function refusesBypass(answer: Answer): boolean {
+  return answer.status === 428 || (answer.status >= 400 && answer.body.includes(`"${BYPASS_HEADER}"`));
+}

@@ -1,0 +1,52 @@
+const CERTIFICATE_PROBLEMS: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed; add it as a CA certificate",
+  SELF_SIGNED_CERT_IN_CHAIN: "its CA is not trusted; add the CA certificate",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its CA is not trusted; add the CA certificate",
+  UNABLE_TO_GET_ISSUER_CERT: "its CA is not trusted; add the CA certificate",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its CA is not trusted; add the CA certificate",
+  CERT_SIGNATURE_FAILURE: "its certificate is signed by another CA than the one given",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host name",
+};
+
+const CONNECTION_PROBLEMS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ENOTFOUND: "the host name does not resolve",
+  EAI_AGAIN: "the host name could not be looked up",
+  EHOSTUNREACH: "no route to the host",
+  ENETUNREACH: "no route to the network",
+  ETIMEDOUT: "no connection within the time limit",
+  UND_ERR_CONNECT_TIMEOUT: "no connection within the time limit",
+  ECONNRESET: "the connection was cut",
+  EPIPE: "the connection was cut",
+  UND_ERR_SOCKET: "the connection was cut",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the connection was cut",
+};
+
+/** No usable answer came. The message says why and is safe to show. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+
+  /** Words whatever a request failed with. Only codes are taken from it: its message may quote anything. */
+  static from(error: unknown): NoAnswer {
+    if (error instanceof NoAnswer) return error;
+    return new NoAnswer(describe(codeOf(error)), { cause: error });
+  }
+}
+
+/** The error code of a failed connection, also where several addresses were tried. */
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown error";
+  if ("code" in error && typeof error.code === "string") return error.code;
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  return error.cause === undefined ? error.name : codeOf(error.cause);
+}
+
+function describe(code: string): string {
+  const certificate = CERTIFICATE_PROBLEMS[code];
+  if (certificate) return `TLS failed: ${certificate} (${code})`;
+  if (/^(ERR_SSL|ERR_TLS|EPROTO|CERT_|UNABLE_TO)/.test(code)) return `TLS failed (${code})`;
+  if (code.startsWith("HPE_")) return `what answers there does not speak HTTP (${code})`;
+  return CONNECTION_PROBLEMS[code] ?? `no answer (${code})`;
+}

@@ -1,0 +1,33 @@
+import type { Answer } from "./answer.ts";
+import type { HttpRequest } from "./host.ts";
+import { NoAnswer } from "./no-answer.ts";
+import type { Destination } from "./route.ts";
+
+export interface Hop {
+  readonly method: HttpRequest["method"];
+  readonly path: string;
+}
+
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+/**
+ * The next request when an answer is a redirect, else `undefined`. Refuses to leave the host, which would
+ * hand the token to another one, and to repeat anything but a GET, which might do it twice.
+ */
+export function followRedirect(
+  answer: Answer,
+  from: Hop,
+  way: { readonly coderd: URL; readonly destination: Destination },
+): Hop | undefined {
+  if (!REDIRECTS.includes(answer.status)) return undefined;
+  const { coderd, destination } = way;
+  const current = new URL(from.path, destination.origin);
+  const target = URL.parse(answer.location ?? "", current.href);
+  if (!target) throw new NoAnswer(`it answers ${answer.status} without a usable address to go to`);
+  if (from.method !== "GET")
+    throw new NoAnswer(`it redirects a ${from.method} request to ${target.origin}; not followed`);
+  if (target.origin === current.origin) return { method: "GET", path: target.pathname + target.search };
+  if (target.origin === coderd.origin)
+    return { method: "GET", path: destination.pathPrefix + target.pathname + target.search };
+  throw new NoAnswer(`it redirects to another host, ${target.origin}; not followed`);
+}

@@ -1,0 +1,42 @@
+/** A limit on how many things happen at once. Waiters get their turn in the order they came. */
+export class Slots {
+  #free: number;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** Resolves with the function that gives the slot back; rejects with the signal's reason when aborted. */
+  async take(signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.#free > 0) this.#free--;
+    else await this.#turn(signal);
+    return () => this.#release();
+  }
+
+  #turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const proceed = () => {
+        signal.removeEventListener("abort", giveUp);
+        resolve();
+      };
+      const giveUp = () => {
+        this.#waiting.delete(proceed);
+        reject(signal.reason);
+      };
+      this.#waiting.add(proceed);
+      signal.addEventListener("abort", giveUp, { once: true });
+    });
+  }
+
+  #release(): void {
+    const [next] = this.#waiting;
+    if (!next) {
+      this.#free++;
+      return;
+    }
+    this.#waiting.delete(next);
+    next();
+  }
+}

@@ -1,0 +1,128 @@
+import { boolean, type Decoder, list, number, object, optional, record, string } from "./decode.ts";
+
+export interface BuildInfo {
+  readonly version: string;
+  readonly deploymentId: string | undefined;
+}
+
+export const buildInfo: Decoder<BuildInfo> = object((field) => ({
+  version: field("version", string),
+  deploymentId: field("deployment_id", optional(string)),
+}));
+
+export interface User {
+  readonly id: string;
+  readonly username: string;
+  readonly roles: readonly string[];
+  readonly organizationIds: readonly string[];
+}
+
+export const user: Decoder<User> = object((field) => ({
+  id: field("id", string),
+  username: field("username", string),
+  roles: field("roles", list(object((role) => role("name", string)))),
+  organizationIds: field("organization_ids", list(string)),
+}));
+
+/** Compare organizations by `id`: `default` is an alias whose organization has another name. */
+export interface Organization {
+  readonly id: string;
+  readonly name: string;
+  readonly isDefault: boolean;
+}
+
+export const organization: Decoder<Organization> = object((field) => ({
+  id: field("id", string),
+  name: field("name", string),
+  isDefault: field("is_default", boolean),
+}));
+
+export interface ProvisionerKey {
+  readonly id: string;
+  readonly name: string;
+  readonly organizationId: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+export const provisionerKey: Decoder<ProvisionerKey> = object((field) => ({
+  id: field("id", string),
+  name: field("name", string),
+  organizationId: field("organization", string),
+  tags: field("tags", record(string)),
+}));
+
+export const createdProvisionerKey: Decoder<string> = object((field) => field("key", string));
+
+export interface License {
+  readonly id: number;
+  readonly uuid: string;
+  /** The end of the licence's term, in seconds since the epoch. */
+  readonly expires: number | undefined;
+}
+
+export const license: Decoder<License> = object((field) => ({
+  id: field("id", number),
+  uuid: field("uuid", string),
+  expires: field(
+    "claims",
+    object((claim) => claim("license_expires", optional(number))),
+  ),
+}));
+
+/** What the licences of a deployment allow. Anyone may read it: it proves nothing about a token. */
+export interface Entitlements {
+  readonly hasLicense: boolean;
+  readonly trial: boolean;
+  /** Feature name to `entitled`, `grace_period`, `not_entitled`, or what a later coderd may add. */
+  readonly features: Readonly<Record<string, string>>;
+}
+
+export const entitlements: Decoder<Entitlements> = object((field) => ({
+  hasLicense: field("has_license", boolean),
+  trial: field("trial", boolean),
+  features: field("features", record(object((feature) => feature("entitlement", string)))),
+}));
+
+export interface WorkspaceProxy {
+  readonly id: string;
+  readonly name: string;
+  readonly displayName: string;
+  readonly icon: string;
+  /** `ok`, `unreachable`, `unhealthy` or `unregistered`, as coderd last saw it. */
+  readonly status: string;
+  /** What coderd holds against it, in its own words. */
+  readonly errors: readonly string[];
+}
+
+const proxyStatus = object((field) => ({
+  status: field("status", string),
+  errors: field("report", optional(object((report) => report("errors", optional(list(string)))))),
+}));
+
+export const workspaceProxy: Decoder<WorkspaceProxy> = object((field) => {
+  const status = field("status", optional(proxyStatus));
+  return {
+    id: field("id", string),
+    name: field("name", string),
+    displayName: field("display_name", string),
+    icon: field("icon_url", string),
+    status: status?.status ?? "unregistered",
+    errors: status?.errors ?? [],
+  };
+});
+
+/** All proxies of a deployment. coderd lists itself as the one named `primary`. */
+export const workspaceProxies: Decoder<WorkspaceProxy[]> = object((field) =>
+  field("regions", list(workspaceProxy)),
+);
+
+export interface RegisteredProxy {
+  readonly proxy: WorkspaceProxy;
+  /** The session token of the proxy; coderd shows it only here. */
+  readonly token: string;
+}
+
+export const registeredProxy: Decoder<RegisteredProxy> = object((field) => ({
+  proxy: field("proxy", workspaceProxy),
+  token: field("proxy_token", string),
+}));
