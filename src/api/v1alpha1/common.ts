@@ -10,6 +10,7 @@ import {
   list,
   object,
   optional,
+  type Rule,
   rules,
   type Static,
   stringMap,
@@ -141,3 +142,26 @@ export type Condition = Wire<V1Condition>;
 
 /** `Ready` as soon as one pod is ready. */
 export type Phase = "Pending" | "Ready";
+
+/*
+ * Rules over whole objects run at every write, also when only status or finalizers change. They let pass what
+ * was stored before they existed, or such an object could not even be deleted.
+ */
+
+export function specRequired(message: string): Rule {
+  return {
+    rule: "has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",
+    message,
+    fieldPath: ".spec",
+    reason: "FieldValueRequired",
+    optionalOldSelf: true,
+  };
+}
+
+/** For kinds with a Service of their own name: all else that is wrong with a name, shortening repairs. */
+export const nameWithoutDot: Rule = {
+  rule: "oldSelf.hasValue() || !self.metadata.name.contains('.')",
+  message: "the Service is named after this object, and the name of a Service cannot contain a dot",
+  fieldPath: ".metadata.name",
+  optionalOldSelf: true,
+};

@@ -1,5 +1,14 @@
 import { Type } from "typebox";
-import { expose, type Phase, recordedSecretRef, secretKeyRef, service, statusFields, tls } from "./common.ts";
+import {
+  expose,
+  nameWithoutDot,
+  type Phase,
+  recordedSecretRef,
+  secretKeyRef,
+  service,
+  statusFields,
+  tls,
+} from "./common.ts";
 import {
   controlPlaneDefaults,
   livenessProbeDefault,
@@ -192,14 +201,7 @@ export const controlPlaneDefinition: ResourceDefinition = {
     "A Coder deployment: coderd with its Service, permissions, exposure, licence and operator access.",
   spec: controlPlaneSpec,
   status: controlPlaneStatus,
-  rules: [
-    {
-      rule: "oldSelf.hasValue() || !self.metadata.name.contains('.')",
-      message:
-        "metadata.name: the Service is named after the control plane, so the name cannot contain a dot",
-      optionalOldSelf: true,
-    },
-  ],
+  rules: [nameWithoutDot],
   columns: [
     { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },
     {

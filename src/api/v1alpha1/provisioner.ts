@@ -1,4 +1,4 @@
-import { type Phase, recordedSecretRef, secretKeyRef, statusFields } from "./common.ts";
+import { type Phase, recordedSecretRef, secretKeyRef, specRequired, statusFields } from "./common.ts";
 import { provisionerDefaults, tokenSecretKey } from "./defaults.ts";
 import { CoderProvisioner } from "./kinds.ts";
 import { maxKeyNameLength, reservedKeyNames } from "./limits.ts";
@@ -54,6 +54,7 @@ const controlPlaneRef = object(
     rule: "has(self.name)",
     message: "name a CoderControlPlane of the same namespace",
     fieldPath: ".name",
+    reason: "FieldValueRequired",
   }),
 );
 
@@ -140,13 +141,7 @@ export const provisionerDefinition: ResourceDefinition = {
   description: "External provisioner daemons of a control plane, with their key, permissions and Deployment.",
   spec: provisionerSpec,
   status: provisionerStatus,
-  rules: [
-    {
-      rule: "has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",
-      message: "spec.controlPlaneRef.name is required: name a CoderControlPlane of the same namespace",
-      optionalOldSelf: true,
-    },
-  ],
+  rules: [specRequired("controlPlaneRef.name is required: name a CoderControlPlane of the same namespace")],
   columns: [
     { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },
     {

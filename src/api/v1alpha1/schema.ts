@@ -12,6 +12,8 @@ export interface Rule {
   readonly message: string;
   /** Which field below the ruled one is to blame, as `.spec.name`. */
   readonly fieldPath?: string;
+  /** Tells clients that a field is missing rather than wrong. */
+  readonly reason?: "FieldValueRequired";
   /** The rule reads `oldSelf` as an optional, and so can let pass what was stored before it existed. */
   readonly optionalOldSelf?: true;
 }

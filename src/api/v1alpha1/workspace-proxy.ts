@@ -1,4 +1,14 @@
-import { expose, type Phase, recordedSecretRef, secretKeyRef, service, statusFields, tls } from "./common.ts";
+import {
+  expose,
+  nameWithoutDot,
+  type Phase,
+  recordedSecretRef,
+  secretKeyRef,
+  service,
+  specRequired,
+  statusFields,
+  tls,
+} from "./common.ts";
 import {
   livenessProbeDefault,
   readinessProbeDefault,
@@ -58,6 +68,9 @@ const controlPlaneRef = object(
   },
 );
 
+const credentialsNeeded =
+  "the proxy needs credentials: give controlPlaneRef, bootstrap, or proxySessionTokenSecretRef with primaryAccessURL";
+
 /**
  * A manifest with bootstrap and a token at once has always been accepted, and bootstrap wins; only the new
  * way, controlPlaneRef, tolerates no other beside it.
@@ -65,8 +78,9 @@ const controlPlaneRef = object(
 const credentialRules: readonly Rule[] = [
   {
     rule: "has(self.controlPlaneRef) || has(self.bootstrap) || has(self.proxySessionTokenSecretRef)",
-    message:
-      "the proxy needs credentials: give controlPlaneRef, bootstrap, or proxySessionTokenSecretRef with primaryAccessURL",
+    message: credentialsNeeded,
+    fieldPath: ".controlPlaneRef",
+    reason: "FieldValueRequired",
   },
   {
     rule: "!has(self.controlPlaneRef) || (!has(self.bootstrap) && !has(self.proxySessionTokenSecretRef))",
@@ -82,6 +96,7 @@ const credentialRules: readonly Rule[] = [
     rule: "has(self.controlPlaneRef) || has(self.bootstrap) || !has(self.proxySessionTokenSecretRef) || (has(self.primaryAccessURL) && self.primaryAccessURL != '')",
     message: "proxySessionTokenSecretRef needs primaryAccessURL: give the URL of coderd",
     fieldPath: ".primaryAccessURL",
+    reason: "FieldValueRequired",
   },
 ];
 
@@ -151,19 +166,7 @@ export const workspaceProxyDefinition: ResourceDefinition = {
     "A workspace proxy of a Coder deployment, with its registration, Deployment, Service and exposure.",
   spec: workspaceProxySpec,
   status: workspaceProxyStatus,
-  rules: [
-    {
-      rule: "has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",
-      message:
-        "spec is required: give controlPlaneRef, bootstrap, or proxySessionTokenSecretRef with primaryAccessURL",
-      optionalOldSelf: true,
-    },
-    {
-      rule: "oldSelf.hasValue() || !self.metadata.name.contains('.')",
-      message: "metadata.name: the Service is named after the proxy, so the name cannot contain a dot",
-      optionalOldSelf: true,
-    },
-  ],
+  rules: [specRequired(credentialsNeeded), nameWithoutDot],
   columns: [
     { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },
     {

@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import type { Definitions, Schema } from "./structural.ts";
+
+/** The types of Kubernetes that our kinds use, as the OpenAPI of one Kubernetes version describes them. */
+export interface Snapshot {
+  readonly kubernetesVersion: string;
+  readonly definitions: Readonly<Record<string, Schema>>;
+}
+
+export const snapshotFile = new URL("kubernetes-openapi.json", import.meta.url);
+
+export function readSnapshot(): Snapshot {
+  return JSON.parse(readFileSync(snapshotFile, "utf8"));
+}
+
+const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
+
+/** Quantities are strings in the OpenAPI, but everybody writes `cpu: 1`. */
+const quantity: Schema = {
+  anyOf: [{ type: "integer" }, { type: "string" }],
+  pattern:
+    "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$",
+  "x-kubernetes-int-or-string": true,
+};
+
+/** The only metadata that the API server accepts in a volume claim template, the one place it occurs. */
+const objectMeta: Schema = {
+  type: "object",
+  description: "Labels and annotations to copy.",
+  properties: {
+    annotations: {
+      type: "object",
+      description: "Annotations to copy.",
+      additionalProperties: { type: "string" },
+    },
+    labels: { type: "object", description: "Labels to copy.", additionalProperties: { type: "string" } },
+  },
+};
+
+/** What the Go type of a condition demands in comments that the OpenAPI does not carry. */
+const conditionDemands: Readonly<Record<string, Schema>> = {
+  message: { maxLength: 32768 },
+  observedGeneration: { minimum: 0 },
+  reason: { minLength: 1, maxLength: 1024, pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$" },
+  status: { enum: ["True", "False", "Unknown"] },
+  type: {
+    maxLength: 316,
+    pattern:
+      "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+  },
+};
+
+/** The definitions of a snapshot, made fit for a CRD. */
+export function definitionsOf(snapshot: Snapshot): Definitions {
+  return (reference) => {
+    const name = localName(reference);
+    if (name === "io.k8s.apimachinery.pkg.api.resource.Quantity") return quantity;
+    if (name === `${meta}.ObjectMeta`) return objectMeta;
+    const definition = snapshot.definitions[name];
+    if (!definition) {
+      throw new Error(`${name} is not in the snapshot: run node tools/generate/refresh-kubernetes.ts`);
+    }
+    return name === `${meta}.Condition` ? withDemands(definition) : definition;
+  };
+}
+
+/** `#/definitions/x` and `x` name the same type. */
+export function localName(reference: string): string {
+  return reference.slice(reference.lastIndexOf("/") + 1);
+}
+
+function withDemands(condition: Schema): Schema {
+  const properties = { ...condition.properties };
+  for (const [name, demands] of Object.entries(conditionDemands)) {
+    properties[name] = { ...properties[name], ...demands };
+  }
+  return { ...condition, properties };
+}

@@ -1,0 +1,95 @@
+/** The part of JSON Schema that CRDs and the Kubernetes OpenAPI speak. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly additionalProperties?: Schema;
+  readonly required?: readonly string[];
+  readonly [keyword: string]: unknown;
+}
+
+/** Looks up a Kubernetes type by its OpenAPI name; the result may hold further references. */
+export type Definitions = (name: string) => Schema;
+
+/** Keywords that a structural schema may carry and that have no schemas inside. */
+const plainKeywords = new Set([
+  "anyOf",
+  "default",
+  "description",
+  "enum",
+  "format",
+  "maxItems",
+  "maxLength",
+  "maximum",
+  "minItems",
+  "minLength",
+  "minimum",
+  "pattern",
+  "required",
+  "type",
+  "x-kubernetes-int-or-string",
+  "x-kubernetes-list-map-keys",
+  "x-kubernetes-list-type",
+  "x-kubernetes-map-type",
+  "x-kubernetes-validations",
+]);
+
+/** Keywords of the Kubernetes OpenAPI that mean nothing in a CRD. */
+const droppedKeywords = new Set([
+  "$ref",
+  "x-kubernetes-group-version-kind",
+  "x-kubernetes-patch-merge-key",
+  "x-kubernetes-patch-strategy",
+  "x-kubernetes-unions",
+]);
+
+/**
+ * A structural schema equal to `schema`: every reference replaced by the full schema it names, every
+ * keyword one that the API server keeps. Throws on a keyword it does not know, because a constraint that
+ * is dropped in silence is a constraint that nobody enforces.
+ */
+export function structural(schema: Schema, definitions: Definitions): Schema {
+  const { properties, items, additionalProperties } = schema;
+  const inside = (child: Schema) => structural(child, definitions);
+  return {
+    ...(schema.$ref === undefined ? {} : inside(definitions(schema.$ref))),
+    ...plain(schema),
+    ...(properties && { properties: mapValues(properties, inside) }),
+    ...(items && { items: inside(items) }),
+    ...(additionalProperties && { additionalProperties: inside(additionalProperties) }),
+  };
+}
+
+function plain(schema: Schema): Schema {
+  const kept: Record<string, unknown> = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (plainKeywords.has(keyword)) kept[keyword] = value;
+    else if (!droppedKeywords.has(keyword) && !hasSchemas(keyword)) {
+      throw new Error(`keyword ${keyword} cannot be expressed in a CRD`);
+    }
+  }
+  return kept;
+}
+
+function hasSchemas(keyword: string): boolean {
+  return keyword === "properties" || keyword === "items" || keyword === "additionalProperties";
+}
+
+function mapValues<Value, Result>(
+  record: Readonly<Record<string, Value>>,
+  change: (value: Value) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+}
+
+/** Every reference in `schema`, however deep. */
+export function referencesIn(schema: Schema): string[] {
+  const children = [
+    ...Object.values(schema.properties ?? {}),
+    ...(schema.items ? [schema.items] : []),
+    ...(schema.additionalProperties ? [schema.additionalProperties] : []),
+  ];
+  return [...(schema.$ref === undefined ? [] : [schema.$ref]), ...children.flatMap(referencesIn)];
+}
