@@ -8,11 +8,11 @@ export interface BackoffPolicy {
 }
 
 /**
- * How long to wait after failure number `attempt` in a row (the first is 1): doubles from `baseMs` up to
- * `capMs`, then keeps a random half of it. The half that is always waited rules out a hot loop; the random
- * half spreads callers that failed together.
+ * The whole milliseconds to wait after failure number `attempt` in a row (the first is 1): half of a delay
+ * that doubles from `baseMs` up to `capMs`, plus a random part of the other half. The first half rules out
+ * a hot loop; the second spreads callers that failed together.
  */
 export function backoff(policy: BackoffPolicy, attempt: number, random: Random): number {
   const longest = Math.min(policy.capMs, policy.baseMs * 2 ** (attempt - 1));
-  return (longest / 2) * (1 + random());
+  return Math.round((longest / 2) * (1 + random()));
 }

@@ -1,0 +1,71 @@
+import type { Clock } from "../clock.ts";
+import type { Action } from "../controller/action.ts";
+import { isTerminal, retryAfterOf } from "./failure.ts";
+import type { WorkQueue } from "./work-queue.ts";
+
+/** How a run ended and what the worker made of it. */
+export type Outcome =
+  | { readonly result: "success" }
+  | { readonly result: "requeue"; readonly afterMs: number }
+  | {
+      readonly result: "error";
+      readonly error: unknown;
+      readonly retryInMs: number;
+      readonly failures: number;
+    }
+  | { readonly result: "terminal"; readonly error: unknown };
+
+export interface WorkerOptions<K extends string> {
+  readonly clock: Clock;
+  readonly concurrency: number;
+  /** Once aborted, no further key is started; runs that have begun are left to finish. */
+  readonly signal: AbortSignal;
+  readonly work: (key: K) => Promise<Action>;
+  /** Told after every run, for logs and metrics; must not throw. */
+  readonly onOutcome?: (key: K, outcome: Outcome & { readonly durationMs: number }) => void;
+}
+
+/**
+ * Runs keys of `queue`, at most `concurrency` at a time, until the signal is aborted; resolves when the
+ * last run has ended. This is the only place that decides whether and when a run is repeated:
+ * - an action is followed to the letter;
+ * - an error is retried with the key's backoff, after what the server asked for in `retryAfter`;
+ * - a `TerminalError` is not retried: the key sleeps until it is added again.
+ */
+export async function runWorkers<K extends string>(
+  queue: WorkQueue<K>,
+  options: WorkerOptions<K>,
+): Promise<void> {
+  const stop = () => queue.close();
+  if (options.signal.aborted) stop();
+  options.signal.addEventListener("abort", stop, { once: true });
+  await Promise.all(Array.from({ length: options.concurrency }, () => runWorker(queue, options)));
+}
+
+async function runWorker<K extends string>(queue: WorkQueue<K>, options: WorkerOptions<K>): Promise<void> {
+  for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+    const startedAt = options.clock.monotonic();
+    const outcome = await runOnce(queue, key, options.work);
+    options.onOutcome?.(key, { ...outcome, durationMs: options.clock.monotonic() - startedAt });
+  }
+}
+
+async function runOnce<K extends string>(
+  queue: WorkQueue<K>,
+  key: K,
+  work: (key: K) => Promise<Action>,
+): Promise<Outcome> {
+  try {
+    const action = await work(key);
+    if (action.kind === "requeue") {
+      queue.succeed(key, action.afterMs);
+      return { result: "requeue", afterMs: action.afterMs };
+    }
+  } catch (error) {
+    if (!isTerminal(error)) return { result: "error", error, ...queue.fail(key, retryAfterOf(error)) };
+    queue.succeed(key);
+    return { result: "terminal", error };
+  }
+  queue.succeed(key);
+  return { result: "success" };
+}
