@@ -1,0 +1,187 @@
+import { hash } from "node:crypto";
+import type { Caches } from "../cache/caches.ts";
+import type { Client } from "../client/client.ts";
+import { ApiError, isConflict, isNotFound } from "../client/error.ts";
+import {
+  type Kind,
+  type KubeObject,
+  keyOf,
+  keyOfObject,
+  type ObjectRef,
+  refOf,
+  resourceName,
+  type Stored,
+} from "../object.ts";
+import { controllerOf, controllerReference } from "../owner.ts";
+import { adoptUpdatedFields } from "./managed-fields.ts";
+
+/** The object on whose behalf children are made. */
+export interface Owner {
+  readonly kind: Kind;
+  readonly object: Stored<KubeObject>;
+}
+
+/** A child's name is taken by an object that belongs to somebody else. It was not touched. */
+export class OwnedByAnotherError extends Error {
+  override readonly name = "OwnedByAnotherError";
+  readonly owner: string;
+
+  constructor(kind: Kind, ref: ObjectRef, owner: string) {
+    super(
+      `${kind.kind} "${keyOf(ref)}" belongs to ${owner} and is left as it is; rename or delete one of the two`,
+    );
+    this.owner = owner;
+  }
+}
+
+/** What we sent last, and how the object looked right after. */
+interface Applied {
+  readonly sent: string;
+  readonly resourceVersion: string;
+  readonly result: string;
+}
+
+export interface ChildrenOptions {
+  /** Writes must show in the caches: see `Caches.writeThrough`. */
+  readonly client: Client;
+  readonly caches: Caches;
+  readonly fieldManager: string;
+}
+
+const ADOPTION_TRIES = 5;
+
+/**
+ * Brings children to their desired state by server-side apply. An apply is skipped when it would send what
+ * it sent before and the cached child still is what came of that, so a run with nothing to do makes no
+ * request. A child that another controller owns is never touched. Fields that an earlier, `Update`-style
+ * release of the same field manager set are adopted: leaving them out of the desired state removes them.
+ */
+export class Children {
+  readonly #client: Client;
+  readonly #caches: Caches;
+  readonly #fieldManager: string;
+  readonly #applied = new Map<string, Applied>();
+
+  constructor(options: ChildrenOptions) {
+    this.#client = options.client;
+    this.#caches = options.caches;
+    this.#fieldManager = options.fieldManager;
+  }
+
+  /** Makes the child equal to `desired` in every field that it names, with `owner` as its controller. */
+  async apply<T extends KubeObject>(kind: Kind<T>, desired: T, owner: Owner): Promise<Stored<T>> {
+    const child = ownedBy(desired, owner);
+    const present = this.#caches.of(kind).get(keyOfObject(child));
+    if (present) refuseForeign(kind, present, owner);
+    return this.applyUnowned(kind, child).catch((error) => this.#explain(kind, child, { error, owner }));
+  }
+
+  /** The same for an object that can't carry an owner reference. Whether it is ours is the caller's to know. */
+  async applyUnowned<T extends KubeObject>(kind: Kind<T>, desired: T): Promise<Stored<T>> {
+    const id = `${resourceName(kind)}/${keyOfObject(desired)}`;
+    const sent = hash("sha1", JSON.stringify(desired));
+    const present = this.#caches.of(kind).get(keyOfObject(desired));
+    if (present && this.#isUpToDate(id, { desired, sent, present })) return present;
+    const result = await this.#adoptEarlierFields(kind, desired, await this.#client.apply(kind, desired));
+    const { resourceVersion } = result.metadata;
+    this.#applied.set(id, { sent, resourceVersion, result: fingerprint(result, desired) });
+    return result;
+  }
+
+  /** Deletes the child if it exists and `owner` controls it. Reads the cache first, so absence costs nothing. */
+  async remove<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, owner: Owner): Promise<boolean> {
+    const present = this.#caches.of(kind).get(keyOf(ref));
+    if (!present || controllerOf(present)?.uid !== owner.object.metadata.uid) return false;
+    return this.removeUnowned(kind, present);
+  }
+
+  async removeUnowned<T extends KubeObject>(kind: Kind<T>, present: Stored<T>): Promise<boolean> {
+    this.#applied.delete(`${resourceName(kind)}/${keyOfObject(present)}`);
+    if (present.metadata.deletionTimestamp) return false;
+    await this.#client.delete(kind, refOf(present), { uid: present.metadata.uid });
+    return true;
+  }
+
+  #isUpToDate<T extends KubeObject>(
+    id: string,
+    { desired, sent, present }: { desired: T; sent: string; present: Stored<T> },
+  ): boolean {
+    const applied = this.#applied.get(id);
+    if (applied?.sent !== sent) return false;
+    if (applied.resourceVersion === present.metadata.resourceVersion) return true;
+    return applied.result === fingerprint(present, desired);
+  }
+
+  async #adoptEarlierFields<T extends KubeObject>(
+    kind: Kind<T>,
+    desired: T,
+    applied: Stored<T>,
+  ): Promise<Stored<T>> {
+    let result = applied;
+    for (let attempt = 1; ; attempt++) {
+      const managedFields = adoptUpdatedFields(result.metadata.managedFields, this.#fieldManager);
+      if (!managedFields) return result;
+      try {
+        await this.#client.jsonPatch(kind, refOf(desired), [
+          { op: "replace", path: "/metadata/managedFields", value: managedFields },
+          { op: "replace", path: "/metadata/resourceVersion", value: result.metadata.resourceVersion },
+        ]);
+      } catch (error) {
+        if (!isConflict(error) || attempt === ADOPTION_TRIES) throw error;
+      }
+      result = await this.#client.apply(kind, desired);
+    }
+  }
+
+  /** The API server refuses a second controller on an object that the cache did not show; say who the first is. */
+  async #explain<T extends KubeObject>(
+    kind: Kind<T>,
+    desired: T,
+    { error, owner }: { error: unknown; owner: Owner },
+  ): Promise<never> {
+    if (error instanceof ApiError && error.reason === "Invalid") {
+      const present = await this.#client.get(kind, refOf(desired)).catch((reason) => {
+        if (isNotFound(reason)) throw error;
+        throw reason;
+      });
+      refuseForeign(kind, present, owner);
+    }
+    throw error;
+  }
+}
+
+function ownedBy<T extends KubeObject>(desired: T, owner: Owner): T {
+  const ownerReferences = [controllerReference(owner.object, owner.kind)];
+  return { ...desired, metadata: { ...desired.metadata, ownerReferences } };
+}
+
+function refuseForeign(kind: Kind, present: Stored<KubeObject>, owner: Owner): void {
+  const controller = controllerOf(present);
+  if (!controller || controller.uid === owner.object.metadata.uid) return;
+  throw new OwnedByAnotherError(kind, refOf(present), `${controller.kind} "${controller.name}"`);
+}
+
+/**
+ * A hash of all that an apply of `desired` could change: the content, and of labels and annotations those
+ * that we set. Status and what other managers add to the metadata do not count.
+ */
+function fingerprint(object: Stored<KubeObject>, desired: KubeObject): string {
+  const { metadata, status: _, ...content } = object as Stored<KubeObject> & { status?: unknown };
+  const { labels, annotations } = desired.metadata ?? {};
+  return hash(
+    "sha1",
+    JSON.stringify([
+      content,
+      pick(metadata.labels, labels),
+      pick(metadata.annotations, annotations),
+      metadata.ownerReferences,
+    ]),
+  );
+}
+
+function pick(
+  from: Record<string, string> | undefined,
+  named: Record<string, string> | undefined,
+): unknown[] {
+  return Object.keys(named ?? {}).map((name) => from?.[name]);
+}

@@ -1,0 +1,70 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Client } from "../client/client.ts";
+import { isConflict, isNotFound } from "../client/error.ts";
+import { type Kind, type KubeObject, refOf, type Stored } from "../object.ts";
+
+/** An object with a status subresource. */
+export interface WithStatus<S extends object> extends KubeObject {
+  status?: S;
+}
+
+export interface StatusWrite<T extends WithStatus<S>, S extends object> {
+  readonly kind: Kind<T>;
+  readonly object: Stored<T>;
+  /** Puts this run's results into a status. Pure: it may be called again with a newer status. */
+  readonly update: (current: Partial<S>) => Partial<S>;
+}
+
+const MAX_TRIES = 5;
+
+/**
+ * Writes what `update` changes, and nothing else; no request when it changes nothing. On a conflict the
+ * object is read anew, past the cache, and the update is made on that. A run that has been overtaken by a
+ * newer spec, or by the object's deletion, writes nothing: the newer run will.
+ */
+export async function writeStatus<T extends WithStatus<S>, S extends object>(
+  client: Client,
+  write: StatusWrite<T, S>,
+): Promise<Stored<T>> {
+  let { object } = write;
+  for (let attempt = 1; ; attempt++) {
+    const current: Partial<S> = object.status ?? {};
+    const status = mergePatchBetween(current, write.update(current));
+    if (Object.keys(status).length === 0) return object;
+    const { resourceVersion } = object.metadata;
+    try {
+      return await client.patchStatus(write.kind, refOf(object), { metadata: { resourceVersion }, status });
+    } catch (error) {
+      if (isNotFound(error)) return object;
+      if (!isConflict(error) || attempt === MAX_TRIES) throw error;
+    }
+    const fresh = await client.get(write.kind, refOf(object)).catch((error) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+    if (!fresh || isOvertaken(write.object, fresh)) return object;
+    object = fresh;
+  }
+}
+
+function isOvertaken(observed: Stored<KubeObject>, fresh: Stored<KubeObject>): boolean {
+  const { uid, generation } = observed.metadata;
+  return fresh.metadata.uid !== uid || fresh.metadata.generation !== generation;
+}
+
+/** The JSON merge patch that turns `before` into `after`; empty when they are equal. */
+export function mergePatchBetween(before: object, after: object): Record<string, unknown> {
+  const from = before as Record<string, unknown>;
+  const to = after as Record<string, unknown>;
+  const patch: Record<string, unknown> = {};
+  for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
+    if (isDeepStrictEqual(from[name], to[name])) continue;
+    const [old, next] = [from[name], to[name]];
+    patch[name] = isRecord(old) && isRecord(next) ? mergePatchBetween(old, next) : (next ?? null);
+  }
+  return patch;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
