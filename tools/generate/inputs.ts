@@ -2,9 +2,23 @@ import { controlPlaneDefinition } from "../../src/api/v1alpha1/control-plane.ts"
 import { provisionerDefinition } from "../../src/api/v1alpha1/provisioner.ts";
 import type { ResourceDefinition } from "../../src/api/v1alpha1/schema.ts";
 import { workspaceProxyDefinition } from "../../src/api/v1alpha1/workspace-proxy.ts";
+import { rules as controlPlaneRules } from "../../src/operator/control-plane/rbac.ts";
+import { rules as provisionerRules } from "../../src/operator/provisioner/rbac.ts";
+import { rules as sharedRules } from "../../src/operator/shared/rbac.ts";
+import { rules as workspaceProxyRules } from "../../src/operator/workspace-proxy/rbac.ts";
+import type { PolicyRule } from "../../src/runtime/rbac.ts";
 
+/** The kinds of the API, in the order of the documentation. */
 export const resources: readonly ResourceDefinition[] = [
   controlPlaneDefinition,
   provisionerDefinition,
   workspaceProxyDefinition,
+];
+
+/** Every permission that some part of the operator declares. */
+export const permissions: readonly PolicyRule[] = [
+  ...sharedRules,
+  ...controlPlaneRules,
+  ...provisionerRules,
+  ...workspaceProxyRules,
 ];

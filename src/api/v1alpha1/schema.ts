@@ -20,7 +20,7 @@ export interface Rule {
 
 export interface PrinterColumn {
   readonly name: string;
-  readonly type: "string" | "integer" | "date";
+  readonly type: "string" | "integer" | "boolean" | "date";
   readonly jsonPath: string;
   readonly description: string;
   /** Above 0 the column shows only with `-o wide`. */

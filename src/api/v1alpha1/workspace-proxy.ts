@@ -177,7 +177,7 @@ export const workspaceProxyDefinition: ResourceDefinition = {
     },
     {
       name: "Registered",
-      type: "string",
+      type: "boolean",
       jsonPath: ".status.registered",
       description: "Whether coderd knows it.",
     },

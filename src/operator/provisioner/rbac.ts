@@ -1,0 +1,41 @@
+import type { PolicyRule } from "../../runtime/rbac.ts";
+import { childVerbs, ownVerbs, readVerbs, workspaceResources, workspaceVerbs } from "../shared/rbac.ts";
+
+export const rules: readonly PolicyRule[] = [
+  {
+    resources: ["coderprovisioners.coder.com"],
+    verbs: ownVerbs,
+    because: "reads provisioners and keeps their finalizer",
+  },
+  {
+    resources: ["coderprovisioners.coder.com/status"],
+    verbs: ["patch"],
+    because: "reports the state of provisioners and of their keys",
+  },
+  {
+    resources: ["coderprovisioners.coder.com/finalizers"],
+    verbs: ["update"],
+    because: "owns children where the cluster checks who may block a deletion",
+  },
+  {
+    resources: ["codercontrolplanes.coder.com"],
+    verbs: readVerbs,
+    because: "finds the control plane of a provisioner",
+  },
+  {
+    resources: ["deployments.apps", "serviceaccounts"],
+    verbs: childVerbs,
+    because: "runs provisioner daemons",
+  },
+  {
+    resources: ["roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io"],
+    verbs: childVerbs,
+    because: "lets daemons build workspaces",
+  },
+  {
+    resources: workspaceResources,
+    verbs: workspaceVerbs,
+    because: "grants daemons these verbs for workspaces",
+  },
+  { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; keeps provisioner keys" },
+];

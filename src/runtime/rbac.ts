@@ -1,0 +1,15 @@
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
+
+/**
+ * A permission that some code needs, declared next to that code. The roles under config/rbac are generated
+ * from all of these together, so a permission that nobody declares is one that nobody has.
+ */
+export interface PolicyRule {
+  /** As `resourceName` spells them, with a subresource where needed: `pods`, `deployments.apps`, `leases.coordination.k8s.io`. */
+  readonly resources: readonly string[];
+  readonly verbs: readonly Verb[];
+  /** For the person who reviews the role. */
+  readonly because: string;
+  /** Cluster-scoped resources cannot be part of a Role in a namespace. */
+  readonly clusterScoped?: true;
+}

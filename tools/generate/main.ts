@@ -1,0 +1,20 @@
+/**
+ * Writes everything that is generated from the schemas and the declared permissions: CRDs, roles and
+ * reference pages. With `--check` it writes nothing and fails when a file is not what it should be.
+ */
+import { fileURLToPath } from "node:url";
+import { differences, presentFiles, writeFiles } from "./compare.ts";
+import { generatedFiles } from "./outputs.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+const wanted = generatedFiles();
+const changes = differences(wanted, presentFiles(root));
+
+if (!process.argv.includes("--check")) {
+  writeFiles(root, wanted, changes);
+  console.log(`${wanted.size} generated files, ${changes.length} changed`);
+} else if (changes.length > 0) {
+  for (const { path, because } of changes) console.error(`${path}: ${because}`);
+  console.error("Generated files do not match their sources: run `make generate` and commit the result.");
+  process.exitCode = 1;
+}

@@ -1,0 +1,119 @@
+import type { PolicyRule, Verb } from "../../src/runtime/rbac.ts";
+
+const operatorName = "coder-k8s";
+const operatorNamespace = "coder-system";
+const rbacVersion = "rbac.authorization.k8s.io/v1";
+
+/** A rule as Kubernetes writes it. */
+export interface RoleRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly Verb[];
+}
+
+const verbOrder: readonly Verb[] = [
+  "get",
+  "list",
+  "watch",
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+];
+
+/** Everything that is declared about one resource. */
+export interface ResourcePermission {
+  readonly group: string;
+  readonly resource: string;
+  readonly verbs: readonly Verb[];
+  readonly reasons: readonly string[];
+}
+
+/** One entry for each resource, with the verbs of all its declarations, ordered by group and name. */
+export function byResource(permissions: readonly PolicyRule[]): ResourcePermission[] {
+  const names = new Set(permissions.flatMap(({ resources }) => resources));
+  return [...names]
+    .map((name) => {
+      const declared = permissions.filter(({ resources }) => resources.includes(name));
+      return {
+        ...splitResource(name),
+        verbs: verbOrder.filter((verb) => declared.some(({ verbs }) => verbs.includes(verb))),
+        reasons: [...new Set(declared.map(({ because }) => because))],
+      };
+    })
+    .sort((a, b) => compare(a.group, b.group) || compare(a.resource, b.resource));
+}
+
+/** The fewest rules that say the same: resources of a group with equal verbs share one. */
+export function mergedRules(permissions: readonly PolicyRule[]): RoleRule[] {
+  const merged = new Map<string, { group: string; resources: string[]; verbs: readonly Verb[] }>();
+  for (const { group, resource, verbs } of byResource(permissions)) {
+    const key = `${group}:${verbs.join()}`;
+    const rule = merged.get(key) ?? { group, resources: [], verbs };
+    merged.set(key, rule);
+    rule.resources.push(resource);
+  }
+  return [...merged.values()].map(({ group, resources, verbs }) => ({
+    apiGroups: [group],
+    resources,
+    verbs,
+  }));
+}
+
+/** `deployments.apps/status` is `deployments/status` of the group `apps`. */
+function splitResource(name: string): { group: string; resource: string } {
+  const [, plural = "", group = "", subresource = ""] = /^([^./]+)(?:\.([^/]+))?(\/.+)?$/.exec(name) ?? [];
+  return { group, resource: `${plural}${subresource}` };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export function clusterRole(permissions: readonly PolicyRule[]): object {
+  return {
+    apiVersion: rbacVersion,
+    kind: "ClusterRole",
+    metadata: { name: operatorName },
+    rules: mergedRules(permissions),
+  };
+}
+
+const operatorAccount = { kind: "ServiceAccount", name: operatorName, namespace: operatorNamespace };
+
+function binding(kind: "ClusterRoleBinding" | "RoleBinding", role: "ClusterRole" | "Role"): object {
+  return {
+    apiVersion: rbacVersion,
+    kind,
+    metadata: { name: operatorName },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: role, name: operatorName },
+    subjects: [operatorAccount],
+  };
+}
+
+export const clusterRoleBinding = binding("ClusterRoleBinding", "ClusterRole");
+
+/** The account that the operator runs as, in a namespace of its own. */
+export const serviceAccount: readonly object[] = [
+  { apiVersion: "v1", kind: "Namespace", metadata: { name: operatorNamespace } },
+  {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: operatorName, namespace: operatorNamespace },
+  },
+];
+
+/** For an operator that looks after chosen namespaces: the same, without what only a ClusterRole can hold. */
+export function namespacedRole(permissions: readonly PolicyRule[]): readonly object[] {
+  const namespaced = permissions.filter(({ clusterScoped }) => !clusterScoped);
+  return [
+    {
+      apiVersion: rbacVersion,
+      kind: "Role",
+      metadata: { name: operatorName },
+      rules: mergedRules(namespaced),
+    },
+    binding("RoleBinding", "Role"),
+  ];
+}

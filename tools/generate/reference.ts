@@ -1,0 +1,111 @@
+import type { ResourceDefinition, Rule } from "../../src/api/v1alpha1/schema.ts";
+import { plainSchema } from "./crd.ts";
+import type { ResourcePermission } from "./rbac.ts";
+import type { Schema } from "./structural.ts";
+
+/** The reference page of a kind: one row for each field of ours; Kubernetes' own types are only named. */
+export function referencePage(resource: ResourceDefinition): string {
+  const { kind, shortName, description, columns } = resource;
+  const singular = kind.kind.toLowerCase();
+  return [
+    `# ${kind.kind}`,
+    description,
+    `\`${kind.apiVersion}\`, short name \`${shortName}\`, category \`coder\`. Types named core/v1 or meta/v1 are those of Kubernetes; \`kubectl explain ${singular}.spec\` describes them down to the last field.`,
+    "## Spec",
+    fieldTable(plainSchema(resource.spec), "spec"),
+    "## Status",
+    fieldTable(plainSchema(resource.status), "status"),
+    ...(resource.rules.length > 0 ? ["## Rules for the whole object", ruleList(resource.rules)] : []),
+    "## Columns of `kubectl get`",
+    table(
+      ["Column", "Field", "Meaning"],
+      columns.map(({ name, jsonPath, description: meaning, priority }) => [
+        name,
+        code(jsonPath),
+        priority ? `${meaning} Only with \`-o wide\`.` : meaning,
+      ]),
+    ),
+  ].join("\n\n");
+}
+
+export function permissionsPage(permissions: readonly ResourcePermission[]): string {
+  return [
+    "# Permissions of the operator",
+    "What the ClusterRole in `config/rbac/clusterrole.yaml` allows, and why.",
+    table(
+      ["API group", "Resource", "Verbs", "Because the operator"],
+      permissions.map(({ group, resource, verbs, reasons }) => [
+        group || "core",
+        code(resource),
+        verbs.join(", "),
+        reasons.join("; "),
+      ]),
+    ),
+  ].join("\n\n");
+}
+
+function fieldTable(schema: Schema, path: string): string {
+  const header = ["Field", "Type", "Default", "Description"];
+  return table(header, fieldRows(schema, path));
+}
+
+function fieldRows(schema: Schema, path: string): string[][] {
+  return Object.entries(schema.properties ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, field]) => {
+      const required = schema.required?.includes(name) ? " (required)" : "";
+      const fieldPath = `${path}.${name}`;
+      const row = [
+        code(fieldPath) + required,
+        typeName(field),
+        field.default === undefined ? "" : code(JSON.stringify(field.default)),
+        [field.description ?? "", ...constraints(field)].join(" "),
+      ];
+      const inner = field.items ?? field;
+      return [row, ...fieldRows(inner, field.items ? `${fieldPath}[]` : fieldPath)];
+    });
+}
+
+/** `core/v1 EnvVar[]`, `string[]`, `map of string`: types as people say them. */
+export function typeName(schema: Schema): string {
+  if (schema.$ref) return kubernetesName(schema.$ref);
+  if (schema.items) return `${typeName(schema.items)}[]`;
+  if (schema.additionalProperties) return `map of ${typeName(schema.additionalProperties)}`;
+  if (schema.format === "date-time") return "time";
+  return schema.type ?? "";
+}
+
+function kubernetesName(reference: string): string {
+  const [name = "", version = "", group = ""] = reference.split(".").reverse();
+  return `${group}/${version} ${name}`;
+}
+
+function constraints(schema: Schema): string[] {
+  const { enum: words, minimum, maximum, maxLength, minItems, maxItems } = schema;
+  const ruled = (schema["x-kubernetes-validations"] ?? []) as readonly Rule[];
+  const inner = schema.items?.$ref === undefined && schema.items ? constraints(schema.items) : [];
+  return [
+    ...(Array.isArray(words) ? [`One of ${words.map(code).join(", ")}.`] : []),
+    ...(minimum !== undefined && maximum !== undefined ? [`From ${minimum} to ${maximum}.`] : []),
+    ...(minimum !== undefined && maximum === undefined ? [`At least ${minimum}.`] : []),
+    ...(maxLength === undefined ? [] : [`At most ${maxLength} characters.`]),
+    ...(minItems === undefined ? [] : [`At least ${minItems}.`]),
+    ...(maxItems === undefined ? [] : [`At most ${maxItems}.`]),
+    ...ruled.map(({ message }) => `Rule: ${message}.`),
+    ...inner.map((text) => `Each: ${text}`),
+  ];
+}
+
+function ruleList(rules: readonly Rule[]): string {
+  return rules.map(({ fieldPath, message }) => `- \`${fieldPath?.slice(1)}\`: ${message}.`).join("\n");
+}
+
+function code(text: unknown): string {
+  return `\`${text}\``;
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
+}
