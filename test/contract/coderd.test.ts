@@ -1,0 +1,25 @@
+import { StaticAccounts } from "../support/coderd/accounts.ts";
+import { fakeLicense } from "../support/coderd/licenses.ts";
+import { startCoderdServer } from "../support/coderd/server.ts";
+import { coderdContract } from "./coderd-contract.ts";
+
+const HOUR_MS = 60 * 60 * 1_000;
+
+coderdContract("the coderd simulator", async () => {
+  const accounts = new StaticAccounts();
+  accounts.add("ownerowner-ownerownerownerowner12", { owner: true });
+  accounts.add("membermemb-membermembermembermem1", { owner: false });
+  const server = await startCoderdServer();
+  server.add({ accounts });
+  return {
+    url: server.url,
+    ownerToken: "ownerowner-ownerownerownerowner12",
+    memberToken: "membermemb-membermembermembermem1",
+    licenses: {
+      premium: fakeLicense({ expiresInMs: HOUR_MS }),
+      premium2: fakeLicense({ expiresInMs: HOUR_MS }),
+      enterprise: fakeLicense({ featureSet: "enterprise", expiresInMs: HOUR_MS }),
+    },
+    close: () => server.close(),
+  };
+});

@@ -1,0 +1,83 @@
+import { createHash, randomUUID } from "node:crypto";
+import pg from "pg";
+
+export interface Account {
+  readonly id: string;
+  readonly username: string;
+  readonly name: string;
+  readonly email: string;
+  readonly loginType: string;
+  readonly owner: boolean;
+  readonly createdAt: string;
+}
+
+/** Who a session token belongs to. */
+export interface Accounts {
+  find(token: string, now: number): Promise<Account | undefined>;
+  close(): Promise<void>;
+}
+
+/** Tokens known from the start, and any that are added or taken away later. */
+export class StaticAccounts implements Accounts {
+  readonly #accounts = new Map<string, Account>();
+
+  add(token: string, account: Partial<Account> & { owner: boolean }): void {
+    this.#accounts.set(token, {
+      id: randomUUID(),
+      username: account.owner ? "testuser" : "member",
+      name: account.owner ? "Test User" : "Member",
+      email: account.owner ? "testuser@coder.com" : "m@example.com",
+      loginType: "password",
+      createdAt: new Date().toISOString(),
+      ...account,
+    });
+  }
+
+  remove(token: string): void {
+    this.#accounts.delete(token);
+  }
+
+  async find(token: string): Promise<Account | undefined> {
+    return this.#accounts.get(token);
+  }
+
+  async close(): Promise<void> {}
+}
+
+const FIND_KEY = `
+  SELECT k.hashed_secret, k.expires_at, u.id, u.username, u.name, u.email, u.login_type, u.rbac_roles,
+         u.created_at
+  FROM api_keys k JOIN users u ON u.id = k.user_id
+  WHERE k.id = $1 AND u.status = 'active' AND NOT u.deleted`;
+
+/** Tokens as coderd itself checks them: `id-secret` against the hash in the `api_keys` table. */
+export class PostgresAccounts implements Accounts {
+  readonly #pool: pg.Pool;
+
+  constructor(connectionUrl: string) {
+    this.#pool = new pg.Pool({ connectionString: connectionUrl, max: 2, idleTimeoutMillis: 1_000 });
+    this.#pool.on("error", () => {});
+  }
+
+  async find(token: string, now: number): Promise<Account | undefined> {
+    const [id, secret] = token.split("-");
+    if (!id || !secret) return undefined;
+    const { rows } = await this.#pool.query(FIND_KEY, [id]);
+    const row = rows[0];
+    const hash = createHash("sha256").update(secret).digest();
+    if (!row || !hash.equals(row.hashed_secret) || row.expires_at.getTime() <= now) return undefined;
+    return {
+      id: row.id,
+      username: row.username,
+      name: row.name,
+      email: row.email,
+      loginType: row.login_type,
+      owner: row.rbac_roles.includes("owner"),
+      createdAt: row.created_at.toISOString(),
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}

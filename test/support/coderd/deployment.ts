@@ -1,0 +1,176 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { type Accounts, StaticAccounts } from "./accounts.ts";
+import { entitlementsOf } from "./entitlements.ts";
+import { Faults, matches } from "./faults.ts";
+import { readLicense, type StoredLicense } from "./licenses.ts";
+
+export interface Organization {
+  readonly id: string;
+  readonly name: string;
+  readonly display_name: string;
+  readonly icon: string;
+  readonly description: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly is_default: boolean;
+}
+
+export interface ProvisionerKey {
+  readonly id: string;
+  readonly created_at: string;
+  readonly organization: string;
+  readonly name: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly plaintext: string;
+}
+
+export interface Daemon {
+  readonly id: string;
+  readonly name: string;
+  readonly key: ProvisionerKey;
+  readonly connectedAt: string;
+}
+
+export interface SimulatedProxy {
+  readonly id: string;
+  name: string;
+  displayName: string;
+  icon: string;
+  token: string;
+  status: "ok" | "unreachable" | "unhealthy" | "unregistered";
+  errors: string[];
+  readonly createdAt: string;
+  updatedAt: string;
+}
+
+export interface RecordedCall {
+  readonly request: string;
+  readonly at: number;
+  readonly user: string | undefined;
+}
+
+export interface DeploymentOptions {
+  /** An open-source build has none of the licensed routes. */
+  readonly openSource?: boolean;
+  readonly version?: string;
+  readonly accounts?: Accounts;
+  readonly now?: () => number;
+  /** Per user; unlimited when left out, as on the coderd of the recordings. */
+  readonly requestsPerMinute?: number;
+  /** Names of organizations besides the default one. */
+  readonly organizations?: readonly string[];
+}
+
+/** The state of one simulated coderd, and what tests may ask of it or do to it. */
+export class CoderdDeployment {
+  readonly id = randomUUID();
+  readonly openSource: boolean;
+  readonly version: string;
+  readonly accounts: Accounts;
+  readonly now: () => number;
+  readonly requestsPerMinute: number | undefined;
+  readonly organizations: readonly Organization[];
+  readonly faults = new Faults();
+  readonly calls: RecordedCall[] = [];
+  keys: ProvisionerKey[] = [];
+  daemons: Daemon[] = [];
+  licenses: StoredLicense[] = [];
+  proxies: SimulatedProxy[] = [];
+  lastRefresh: number;
+  #licenseSequence = 0;
+
+  constructor(options: DeploymentOptions = {}) {
+    this.openSource = options.openSource ?? false;
+    this.version = options.version ?? "v2.26.0";
+    this.accounts = options.accounts ?? new StaticAccounts();
+    this.now = options.now ?? Date.now;
+    this.requestsPerMinute = options.requestsPerMinute;
+    this.lastRefresh = this.now();
+    const others = (options.organizations ?? []).map((name) => this.#organization(name, false));
+    this.organizations = [this.#organization("coder", true), ...others];
+  }
+
+  get timestamp(): string {
+    return new Date(this.now()).toISOString();
+  }
+
+  /** How many requests were made, all or those whose `METHOD /path` matches. */
+  count(request?: string | RegExp): number {
+    return this.calls.filter((call) => matches(request, call.request)).length;
+  }
+
+  findOrganization(nameOrId: string): Organization | undefined {
+    if (nameOrId === "default") return this.organizations[0];
+    return this.organizations.find(({ id, name }) => id === nameOrId || name === nameOrId);
+  }
+
+  entitlements() {
+    return entitlementsOf(this.licenses, this.now(), this.lastRefresh);
+  }
+
+  allows(feature: string): boolean {
+    return this.entitlements().features[feature]?.entitlement !== "not_entitled";
+  }
+
+  /** Takes a licence; a duplicate uses up a number too, as a database sequence does. */
+  addLicense(jwt: string): StoredLicense | "invalid" | "duplicate" {
+    const claims = readLicense(jwt);
+    if (!claims) return "invalid";
+    const id = ++this.#licenseSequence;
+    if (this.licenses.some((license) => license.jwt === jwt)) return "duplicate";
+    const license = { id, uuid: claims.jti, uploaded_at: this.timestamp, claims, jwt };
+    this.licenses.push(license);
+    this.lastRefresh = this.now();
+    return license;
+  }
+
+  createKey(organization: string, name: string, tags: Record<string, string>): ProvisionerKey {
+    const key = {
+      id: randomUUID(),
+      created_at: this.timestamp,
+      organization,
+      name: name.toLowerCase(),
+      tags,
+      plaintext: randomBytes(32).toString("base64url"),
+    };
+    this.keys.push(key);
+    return key;
+  }
+
+  /** Deleting a key takes its daemons off the list at once. */
+  deleteKey(key: ProvisionerKey): void {
+    this.keys = this.keys.filter(({ id }) => id !== key.id);
+    this.daemons = this.daemons.filter((daemon) => daemon.key.id !== key.id);
+  }
+
+  /** The key a daemon would be let in with, if it would. */
+  acceptedKey(plaintext: string): ProvisionerKey | undefined {
+    return this.keys.find((key) => key.plaintext === plaintext);
+  }
+
+  /** What a daemon does when it starts: joins, or is turned away. */
+  connectDaemon(name: string, plaintext: string): Daemon | undefined {
+    const key = this.acceptedKey(plaintext);
+    if (!key) return undefined;
+    const daemon = { id: randomUUID(), name, key, connectedAt: this.timestamp };
+    this.daemons.push(daemon);
+    return daemon;
+  }
+
+  acceptedProxy(token: string): SimulatedProxy | undefined {
+    return this.proxies.find((proxy) => proxy.token === token);
+  }
+
+  #organization(name: string, isDefault: boolean): Organization {
+    return {
+      id: randomUUID(),
+      name,
+      display_name: name.charAt(0).toUpperCase() + name.slice(1),
+      icon: "",
+      description: isDefault ? "Builtin default organization." : "",
+      created_at: this.timestamp,
+      updated_at: this.timestamp,
+      is_default: isDefault,
+    };
+  }
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from "node:crypto";
+
+export interface LicenseClaims {
+  readonly jti: string;
+  readonly iss: string;
+  readonly iat: number;
+  readonly nbf: number;
+  /** The end of the term, in seconds since the epoch; entitlements are in grace from then on. */
+  readonly license_expires: number;
+  /** The end of the grace period: the licence counts no more. */
+  readonly exp: number;
+  readonly account_type: string;
+  readonly account_id: string;
+  readonly trial: boolean;
+  readonly feature_set: string;
+  readonly features: null;
+  readonly version: number;
+}
+
+export interface StoredLicense {
+  readonly id: number;
+  readonly uuid: string;
+  readonly uploaded_at: string;
+  readonly claims: LicenseClaims;
+  readonly jwt: string;
+}
+
+export interface FakeLicense {
+  readonly featureSet?: "premium" | "enterprise";
+  readonly trial?: boolean;
+  /** From now to the end of the term; negative for one that is over. */
+  readonly expiresInMs?: number;
+  readonly graceMs?: number;
+  readonly now?: number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** A licence the simulator accepts: built like a real one, signed by nobody. */
+export function fakeLicense(options: FakeLicense = {}): string {
+  const now = options.now ?? Date.now();
+  const expires = now + (options.expiresInMs ?? 365 * DAY_MS);
+  const claims: LicenseClaims = {
+    account_id: "a",
+    account_type: "salesforce",
+    exp: seconds(expires + (options.graceMs ?? 0)),
+    feature_set: options.featureSet ?? "premium",
+    features: null,
+    iat: seconds(now),
+    iss: "test@testing.test",
+    jti: randomUUID(),
+    license_expires: seconds(expires),
+    nbf: seconds(Math.min(now, expires)),
+    trial: options.trial ?? false,
+    version: 3,
+  };
+  return [encode({ alg: "none", typ: "JWT" }), encode(claims), "unsigned"].join(".");
+}
+
+/** The claims of a fake licence, or `undefined` for anything else. */
+export function readLicense(jwt: string): LicenseClaims | undefined {
+  const [, payload] = jwt.split(".");
+  if (!payload) return undefined;
+  try {
+    const claims = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
+    return typeof claims.jti === "string" && typeof claims.exp === "number" ? claims : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1_000);
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}

@@ -1,0 +1,54 @@
+/** An answer before it is written: JSON unless `text` is given, no body at all when neither is. */
+export interface Reply {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly text?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function json(status: number, body: unknown, headers: Record<string, string> = {}): Reply {
+  return { status, body, headers };
+}
+
+export function message(status: number, text: string, detail?: string): Reply {
+  return json(status, { message: text, ...(detail === undefined ? {} : { detail }) });
+}
+
+export function invalidField(field: string, text: string): Reply {
+  return json(400, { message: text, validations: [{ field, detail: text }] });
+}
+
+/** What coderd's request validation says when a required field is empty. */
+export function required(...fields: string[]): Reply {
+  const validations = fields.map((field) => ({
+    field,
+    detail: 'Validation failed for tag "required" with value: ""',
+  }));
+  return json(400, { message: "Validation failed.", validations });
+}
+
+export const notFound = message(404, "Resource not found or you do not have access to this resource");
+export const routeNotFound = message(404, "Route not found.");
+export const forbidden = message(
+  403,
+  "Forbidden.",
+  "You don't have permission to view this content. If you believe this is a mistake, please contact your administrator or try signing in with different credentials.",
+);
+
+/** How coderd words a missing permission in places where it does not expect one. */
+export function rbacForbidden(action: string, object: string): Reply {
+  const permissions = Array.from({ length: 40 }, (_, index) => `{false resource_${index} *}`).join(" ");
+  return message(
+    500,
+    "An internal server error occurred.",
+    `unauthorized: rbac: forbidden: (subject: {member [${permissions}]}), (action: ${action}), (object: ${object}), (output: [])`,
+  );
+}
+
+export function signedOut(detail: string): Reply {
+  return message(
+    401,
+    "You are signed out or your session has expired. Please sign in again to continue.",
+    detail,
+  );
+}

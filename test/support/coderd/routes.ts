@@ -1,0 +1,149 @@
+import type { Account } from "./accounts.ts";
+import type { CoderdDeployment } from "./deployment.ts";
+import { json, message, notFound, type Reply, routeNotFound, signedOut } from "./reply.ts";
+import { daemonRoutes, keyRoutes } from "./routes-keys.ts";
+import { licenseRoutes } from "./routes-licenses.ts";
+import { proxyRoutes } from "./routes-proxies.ts";
+
+export interface Call {
+  readonly deployment: CoderdDeployment;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Only on routes that need one; `account` is then never missing. */
+  readonly account: Account;
+}
+
+export interface Route {
+  readonly method: string;
+  /** Segments that start with a colon are parameters. */
+  readonly path: string;
+  /** Answers without a token. */
+  readonly open?: true;
+  /** Not in an open-source build. */
+  readonly licensed?: { readonly feature?: string; readonly title?: string };
+  readonly handle: (call: Call) => Reply;
+}
+
+const openRoutes: readonly Route[] = [
+  { method: "GET", path: "/healthz", open: true, handle: () => ({ status: 200, text: "OK" }) },
+  { method: "GET", path: "/api/v2/buildinfo", open: true, handle: buildInfo },
+];
+
+const userRoutes: readonly Route[] = [
+  { method: "GET", path: "/api/v2/users/me", handle: currentUser },
+  {
+    method: "GET",
+    path: "/api/v2/organizations",
+    handle: ({ deployment }) => json(200, deployment.organizations),
+  },
+  {
+    method: "GET",
+    path: "/api/v2/organizations/:organization",
+    handle: ({ deployment, params }) => {
+      const organization = deployment.findOrganization(params.organization ?? "");
+      return organization ? json(200, organization) : notFound;
+    },
+  },
+  { method: "GET", path: "/api/v2/replicas", licensed: {}, handle: replicas },
+];
+
+const routes: readonly Route[] = [
+  ...openRoutes,
+  ...userRoutes,
+  ...licenseRoutes,
+  ...keyRoutes,
+  ...daemonRoutes,
+  ...proxyRoutes,
+];
+
+/** Finds the route of a request and its parameters, as coderd's router would. */
+export function findRoute(
+  method: string,
+  path: string,
+): { route: Route; params: Record<string, string> } | undefined {
+  for (const route of routes) {
+    const params = route.method === method ? matchPath(route.path, path) : undefined;
+    if (params) return { route, params };
+  }
+  return undefined;
+}
+
+/** Whether this request is let through to its route, and the answer if not. */
+export function gate(
+  route: Route | undefined,
+  deployment: CoderdDeployment,
+  caller: { token: string | undefined; account: Account | undefined },
+): Reply | undefined {
+  if (!route || (route.licensed && deployment.openSource)) return routeNotFound;
+  if (!route.open && !caller.account)
+    return signedOut(
+      caller.token === undefined
+        ? 'Cookie "coder_session_token" or query parameter must be provided.'
+        : "API key is invalid.",
+    );
+  const { feature, title } = route.licensed ?? {};
+  if (feature && !deployment.allows(feature))
+    return message(403, `${title} is a Premium feature. Contact sales!`);
+  return undefined;
+}
+
+/** An encoded slash keeps the whole path encoded, so such a parameter matches no name. */
+function matchPath(pattern: string, path: string): Record<string, string> | undefined {
+  const expected = pattern.split("/");
+  const actual = path.split("/");
+  if (expected.length !== actual.length) return undefined;
+  const decode = /%2f/i.test(path) ? (text: string) => text : decodeURIComponent;
+  const params: Record<string, string> = {};
+  for (const [index, segment] of expected.entries()) {
+    const value = actual[index] ?? "";
+    if (segment.startsWith(":") && value !== "") params[segment.slice(1)] = decode(value);
+    else if (segment !== value) return undefined;
+  }
+  return params;
+}
+
+function buildInfo({ deployment }: Call): Reply {
+  return json(200, {
+    external_url: "https://github.com/coder/coder",
+    version: deployment.version,
+    dashboard_url: "http://coder.example",
+    telemetry: false,
+    workspace_proxy: false,
+    agent_api_version: "1.0",
+    provisioner_api_version: "1.9",
+    upgrade_message: "",
+    deployment_id: deployment.id,
+    webpush_public_key: "BDi25kIAFIfYD2mR",
+  });
+}
+
+function currentUser({ deployment, account }: Call): Reply {
+  return json(200, {
+    id: account.id,
+    username: account.username,
+    name: account.name,
+    email: account.email,
+    created_at: account.createdAt,
+    updated_at: account.createdAt,
+    last_seen_at: deployment.timestamp,
+    status: "active",
+    login_type: account.loginType,
+    organization_ids: deployment.organizations.map(({ id }) => id),
+    roles: account.owner ? [{ name: "owner", display_name: "Owner" }] : [],
+  });
+}
+
+function replicas({ deployment }: Call): Reply {
+  const replica = {
+    id: deployment.id,
+    hostname: "vm",
+    created_at: deployment.timestamp,
+    relay_address: "http://coder.example",
+    region_id: 999,
+    error: "",
+    database_latency: 478,
+  };
+  return json(200, [replica]);
+}
