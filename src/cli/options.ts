@@ -1,0 +1,93 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+
+/** Everything that `coder-k8s controller` can be told, after defaults. */
+export interface ControllerOptions {
+  readonly kubeconfig?: string;
+  readonly namespaces: readonly string[];
+  readonly leaderElect: boolean;
+  readonly leaderElectionNamespace?: string;
+  readonly metricsBindAddress: string;
+  readonly healthProbeBindAddress: string;
+  readonly concurrency: number;
+  readonly coderdAccess: string;
+  readonly shutdownGraceSeconds: number;
+  readonly logLevel: string;
+}
+
+export interface CommandLine {
+  readonly version: string;
+  readonly runController: (options: ControllerOptions) => Promise<void>;
+}
+
+/** The command line. Every flag has an environment variable of the same name, shown by `--help`. */
+export function commandLine({ version, runController }: CommandLine): Command {
+  const program = new Command("coder-k8s")
+    .description(
+      "Kubernetes operator for Coder: control planes, external provisioners and workspace proxies.",
+    )
+    .version(version, "-V, --version", "print the version and exit")
+    .helpOption("-h, --help", "print this help and exit")
+    .showHelpAfterError("(run with --help to see all options)");
+  const controller = program
+    .command("controller")
+    .description("Run the operator until it receives SIGTERM or SIGINT.")
+    .action(() => runController(controller.opts<ControllerOptions>()));
+  for (const option of controllerFlags()) controller.addOption(option);
+  return program;
+}
+
+function controllerFlags(): Option[] {
+  return [
+    flag("--kubeconfig <file>", "kubeconfig to use; else KUBECONFIG, the service account, ~/.kube/config"),
+    flag("--namespaces <list>", "comma-separated namespaces to work in; all of the cluster when empty")
+      .default([], "all")
+      .argParser(nameList),
+    flag("--no-leader-elect", "run without a Lease; only safe with a single replica"),
+    flag(
+      "--leader-election-namespace <name>",
+      "namespace of the Lease; else POD_NAMESPACE, the service account's, kube-system",
+    ),
+    flag("--metrics-bind-address <address>", "where Prometheus scrapes /metrics; 0 turns it off").default(
+      ":8080",
+    ),
+    flag(
+      "--health-probe-bind-address <address>",
+      "where /healthz and /readyz answer; 0 turns it off",
+    ).default(":8081"),
+    flag("--concurrency <number>", "objects of each kind that are reconciled at the same time")
+      .default(16)
+      .argParser(positiveInteger),
+    flag(
+      "--coderd-access <how>",
+      "how to reach coderd: direct, service-proxy (through the API server, from outside the cluster) or a fixed http(s) URL",
+    ).default("direct"),
+    flag("--shutdown-grace-seconds <number>", "how long running work may go on after SIGTERM")
+      .default(20)
+      .argParser(positiveInteger),
+    flag("--log-level <level>", "least severe line to print")
+      .default("info")
+      .choices(["debug", "info", "warn", "error"]),
+  ];
+}
+
+function flag(flags: string, description: string): Option {
+  const option = new Option(flags, description);
+  return option.env(`CODER_K8S_${option.name().replace(/^no-/, "NO_").replaceAll("-", "_").toUpperCase()}`);
+}
+
+function nameList(text: string): string[] {
+  const names = text
+    .split(",")
+    .map((name) => name.trim())
+    .filter(Boolean);
+  const wrong = names.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
+  if (wrong) throw new InvalidArgumentError(`"${wrong}" is not a namespace.`);
+  return [...new Set(names)];
+}
+
+function positiveInteger(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1)
+    throw new InvalidArgumentError("Give a whole number from 1 up.");
+  return number;
+}

@@ -1,0 +1,52 @@
+import type { V1Condition } from "@kubernetes/client-node";
+import { timestamp } from "./clock.ts";
+import type { Wire } from "./object.ts";
+
+export type Condition = Wire<V1Condition>;
+
+/** What a step says about its condition; times and generation are added when it is stored. */
+export interface ConditionState {
+  readonly status: "True" | "False" | "Unknown";
+  /** One word in CamelCase, for machines and for looking up in the documentation. */
+  readonly reason: string;
+  /** For the person who reads `kubectl describe`: what is wrong, with which object, what to do. */
+  readonly message: string;
+}
+
+/** The longest message that the API server stores. */
+const MAX_MESSAGE_LENGTH = 32_768;
+
+/**
+ * Puts a condition into a list keyed by type. The transition time moves only when the status does; a state
+ * that is already there gives back the same list, so an unchanged status stays equal.
+ */
+export function setCondition(
+  conditions: readonly Condition[],
+  type: string,
+  next: ConditionState & { readonly observedGeneration?: number | undefined; readonly now: number },
+): readonly Condition[] {
+  const present = conditions.find((condition) => condition.type === type);
+  const condition: Condition = {
+    type,
+    status: next.status,
+    reason: next.reason,
+    message: next.message.slice(0, MAX_MESSAGE_LENGTH),
+    ...(next.observedGeneration === undefined ? {} : { observedGeneration: next.observedGeneration }),
+    lastTransitionTime: present?.status === next.status ? present.lastTransitionTime : timestamp(next.now),
+  };
+  if (present && isEqual(present, condition)) return conditions;
+  if (!present) return [...conditions, condition];
+  return conditions.map((candidate) => (candidate === present ? condition : candidate));
+}
+
+export function findCondition(
+  conditions: readonly Condition[] | undefined,
+  type: string,
+): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+function isEqual(left: Condition, right: Condition): boolean {
+  const fields: (keyof Condition)[] = ["status", "reason", "message", "observedGeneration"];
+  return fields.every((field) => left[field] === right[field]);
+}

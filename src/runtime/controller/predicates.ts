@@ -1,0 +1,23 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Change } from "../cache/store.ts";
+import type { KubeObject } from "../object.ts";
+
+/** Whether a change is worth a run. */
+export type Predicate<T extends KubeObject> = (change: Change<T>) => boolean;
+
+/**
+ * Lets through what a user may have changed: spec (by its generation), labels, annotations, finalizers,
+ * deletion. Status-only changes, which are the controller's own results, are held back.
+ */
+export function specOrMetadataChanged(change: Change<KubeObject>): boolean {
+  if (!change.previous || change.type === "deleted") return true;
+  const [before, after] = [change.previous.metadata, change.object.metadata];
+  return (
+    before.generation !== after.generation ||
+    before.uid !== after.uid ||
+    before.deletionTimestamp !== after.deletionTimestamp ||
+    !isDeepStrictEqual(before.labels, after.labels) ||
+    !isDeepStrictEqual(before.annotations, after.annotations) ||
+    !isDeepStrictEqual(before.finalizers, after.finalizers)
+  );
+}

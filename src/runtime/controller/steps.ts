@@ -1,0 +1,78 @@
+import { type Condition, type ConditionState, setCondition } from "../conditions.ts";
+import { type Action, awaitChange, requeue } from "./action.ts";
+
+/** What came of one step. A failure is data: the steps after it still run and the status is still written. */
+export interface StepResult<S extends object, V = undefined> {
+  /** The state of the condition that the step owns; absent leaves the condition as it is. */
+  readonly condition?: ConditionState;
+  /** Fields of the status that the step found out. */
+  readonly status?: Partial<S>;
+  /** Look again after this time, whatever happens. */
+  readonly requeueAfterMs?: number;
+  /** Look again with backoff. */
+  readonly error?: unknown;
+  /** What later steps need of this one; absent means that they have to wait. */
+  readonly value?: V;
+}
+
+/** Says what an unexpected error means for the person who reads the condition. Must not leak secrets. */
+export type Explain = (error: unknown) => Omit<ConditionState, "status">;
+
+/**
+ * Runs the steps of one reconcile, one after the other, and collects what they say:
+ *
+ *     const steps = new Steps<Status>(explain);
+ *     const token = await steps.run("TokenReady", () => ensureToken(snapshot));
+ *     await steps.run("LicenseApplied", () => applyLicense(snapshot, token));
+ *
+ * A step that throws has failed: its condition turns False with the explanation of the error.
+ */
+export class Steps<S extends object> {
+  readonly #explain: Explain;
+  readonly #conditions = new Map<string, ConditionState>();
+  readonly #errors: unknown[] = [];
+  #status: Partial<S> = {};
+  #requeueAfterMs = Number.POSITIVE_INFINITY;
+
+  constructor(explain: Explain) {
+    this.#explain = explain;
+  }
+
+  /** Runs a step, which owns the condition of the given type, and gives out its value. Never throws. */
+  async run<V>(type: string, step: () => Promise<StepResult<S, V>>): Promise<V | undefined> {
+    const result: StepResult<S, V> = await step().catch((error) => this.#failure(error));
+    if (result.condition) this.#conditions.set(type, result.condition);
+    if (result.error !== undefined) this.#errors.push(result.error);
+    this.#status = { ...this.#status, ...result.status };
+    this.#requeueAfterMs = Math.min(this.#requeueAfterMs, result.requeueAfterMs ?? Number.POSITIVE_INFINITY);
+    return result.value;
+  }
+
+  /** The states said so far, by type. */
+  get conditions(): ReadonlyMap<string, ConditionState> {
+    return this.#conditions;
+  }
+
+  /** What the steps found out, put into a status: for `writeStatus`. */
+  applyTo<Status extends Partial<S> & { conditions?: Condition[] }>(
+    current: Status,
+    at: { readonly observedGeneration: number | undefined; readonly now: number },
+  ): Status {
+    let conditions: readonly Condition[] = current.conditions ?? [];
+    for (const [type, state] of this.#conditions)
+      conditions = setCondition(conditions, type, { ...state, ...at });
+    return { ...current, ...this.#status, conditions };
+  }
+
+  /** What the run wants next; throws what the steps failed with, and `alsoFailed` with it. */
+  finish(...alsoFailed: readonly unknown[]): Action {
+    const errors = [...this.#errors, ...alsoFailed];
+    if (errors.length === 1) throw errors[0];
+    if (errors.length > 1) throw new AggregateError(errors, `${errors.length} steps failed`);
+    return Number.isFinite(this.#requeueAfterMs) ? requeue(this.#requeueAfterMs) : awaitChange;
+  }
+
+  #failure(error: unknown): StepResult<S, never> {
+    return { condition: { status: "False", ...this.#explain(error) }, error };
+  }
+}
