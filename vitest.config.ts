@@ -12,6 +12,7 @@ export default defineConfig({
       {
         test: {
           name: "integration",
+          globalSetup: "test/support/cluster/global-setup.ts",
           include: ["test/contract/**/*.test.ts", "test/integration/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,

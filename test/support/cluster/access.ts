@@ -1,0 +1,145 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { apiObject } from "./api-request.ts";
+import { type AuditRequest, readAuditLog } from "./audit.ts";
+import type { Identity } from "./credentials.ts";
+import { compactEtcd } from "./etcd.ts";
+import { markDeploymentReady, markPodsReady } from "./readiness.ts";
+
+const configDir = fileURLToPath(new URL("../../../config", import.meta.url));
+
+/** How to reach a cluster: plain data, so that one process can start it and others use it. */
+export interface ClusterConnection {
+  readonly server: string;
+  readonly caFile: string;
+  readonly admin: Identity;
+  readonly operator: Identity;
+  readonly etcdUrl: string;
+  readonly kubectlBinary: string;
+  readonly kubectlCacheDir: string;
+  readonly auditLog: string | undefined;
+}
+
+/** How a kubectl call ended. */
+export interface KubectlResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number;
+}
+
+/** What a test may do with any cluster, its own or one it shares with others. */
+export class ClusterAccess {
+  readonly connection: ClusterConnection;
+
+  constructor(connection: ClusterConnection) {
+    this.connection = connection;
+  }
+
+  /** Base URL of the API server. */
+  get server(): string {
+    return this.connection.server;
+  }
+
+  /** The certificate that the API server's own is trusted by. */
+  get caFile(): string {
+    return this.connection.caFile;
+  }
+
+  /** May do everything. */
+  get admin(): Identity {
+    return this.connection.admin;
+  }
+
+  /** May do what `config/rbac/clusterrole.yaml` says, once `installRBAC` has run. */
+  get operator(): Identity {
+    return this.connection.operator;
+  }
+
+  /** Runs kubectl as the admin; a `--kubeconfig` among the arguments makes it somebody else. */
+  async kubectl(args: readonly string[], stdin = ""): Promise<KubectlResult> {
+    const { kubectlBinary, kubectlCacheDir, admin } = this.connection;
+    const child = spawn(kubectlBinary, args, {
+      env: { ...process.env, KUBECONFIG: admin.kubeconfig, KUBECACHEDIR: kubectlCacheDir, KUBERC: "off" },
+    });
+    const exit = new Promise<number>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code) => resolve(code ?? -1));
+    });
+    child.stdin.on("error", () => {}).end(stdin);
+    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
+    return { stdout, stderr, code };
+  }
+
+  /** Applies a manifest (YAML, JSON or an object) as the admin, or fails with kubectl's words. */
+  async apply(manifest: string | object): Promise<void> {
+    await this.#mustKubectl(
+      ["apply", "-f", "-"],
+      typeof manifest === "string" ? manifest : JSON.stringify(manifest),
+    );
+  }
+
+  /** Installs the generated CRDs and waits until they are served. */
+  async installCRDs(): Promise<void> {
+    const crds = `${configDir}/crd`;
+    // Server-side, because client-side apply would copy each large schema into an annotation.
+    await this.#mustKubectl(["apply", "--server-side", "-f", crds]);
+    await this.#mustKubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", crds]);
+  }
+
+  /** Gives the operator the generated ClusterRole, and nothing else. */
+  async installRBAC(): Promise<void> {
+    await this.#mustKubectl(["apply", "-f", `${configDir}/rbac`]);
+    const user = this.operator.user;
+    await this.apply({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: "coder-k8s-local" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "coder-k8s" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }],
+    });
+  }
+
+  /** Creates a namespace nobody else has and returns its name. */
+  async createNamespace(prefix: string): Promise<string> {
+    const name = `${prefix}-${randomBytes(4).toString("hex")}`;
+    const body = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+    await apiObject(this.#asAdmin(), { method: "POST", path: "/api/v1/namespaces", body });
+    return name;
+  }
+
+  /** Plays the Deployment's controller where none runs: reports all replicas of its current spec ready. */
+  async markDeploymentReady(namespace: string, name: string): Promise<void> {
+    await markDeploymentReady(this.#asAdmin(), namespace, name);
+  }
+
+  /** Plays the kubelet: reports the pods that match the label selector as running and ready. */
+  async markPodsReady(namespace: string, selector: string): Promise<void> {
+    await markPodsReady(this.#asAdmin(), namespace, selector);
+  }
+
+  /**
+   * Makes etcd forget every revision but the latest. Watches and continued lists from before answer
+   * 410 Gone where the API server asks etcd, which its watch cache otherwise hides.
+   */
+  async compactHistory(): Promise<void> {
+    await compactEtcd(this.connection.etcdUrl);
+  }
+
+  /** Every request the API server has seen, oldest first; needs a cluster started with `audit`. */
+  async auditRequests(): Promise<AuditRequest[]> {
+    const { auditLog } = this.connection;
+    if (auditLog === undefined) throw new Error("this cluster was started without audit");
+    return readAuditLog(auditLog);
+  }
+
+  #asAdmin() {
+    return { server: this.server, caFile: this.caFile, token: this.admin.token };
+  }
+
+  async #mustKubectl(args: readonly string[], stdin?: string): Promise<void> {
+    const { code, stderr } = await this.kubectl(args, stdin);
+    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr.trim()}`);
+  }
+}

@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import { request } from "node:https";
+
+const TIMEOUT_MS = 10_000;
+
+/** Where an API server is and who asks. */
+export interface ApiEndpoint {
+  readonly server: string;
+  readonly caFile: string;
+  readonly token: string;
+}
+
+/** One plain request of the test harness itself, which must not lean on the client under test. */
+export interface ApiRequest {
+  readonly method: "GET" | "POST" | "PATCH";
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** Sends the request and returns status and body; it fails only when there is no answer. */
+export async function apiRequest(
+  { server, caFile, token }: ApiEndpoint,
+  { method, path, body }: ApiRequest,
+): Promise<{ status: number; text: string }> {
+  const ca = await readFile(caFile);
+  const contentType = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+  const headers = { authorization: `Bearer ${token}`, "content-type": contentType };
+  return new Promise((resolve, reject) => {
+    request(`${server}${path}`, { method, headers, ca, agent: false, timeout: TIMEOUT_MS }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
+      );
+    })
+      .on("error", reject)
+      .on("timeout", function (this: { destroy(error: Error): void }) {
+        this.destroy(new Error(`${method} ${path}: no answer within ${TIMEOUT_MS} ms`));
+      })
+      .end(body && JSON.stringify(body));
+  });
+}
+
+/** Sends the request and returns the object in the answer; anything but success is an error. */
+export async function apiObject<T>(endpoint: ApiEndpoint, wanted: ApiRequest): Promise<T> {
+  const { status, text } = await apiRequest(endpoint, wanted);
+  if (status >= 300) throw new Error(`${wanted.method} ${wanted.path}: ${status} ${text}`);
+  return JSON.parse(text) as T;
+}

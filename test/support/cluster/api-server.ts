@@ -1,0 +1,105 @@
+import { join } from "node:path";
+import { apiRequest } from "./api-request.ts";
+import { untilReady } from "./start.ts";
+import { Supervised } from "./supervised.ts";
+
+/** Everything a start of the API server depends on; the same value restarts the same server. */
+export interface ApiServerConfig {
+  readonly binary: string;
+  readonly dir: string;
+  readonly port: number;
+  readonly etcdUrl: string;
+  readonly adminToken: string;
+  /** Without a controller manager nobody makes the service accounts that this plugin asks for. */
+  readonly requireServiceAccounts: boolean;
+  readonly audit: boolean;
+  readonly extraFlags: readonly string[];
+}
+
+/** Files the API server reads or writes in its folder. */
+export function apiServerFiles(dir: string) {
+  return {
+    tokens: join(dir, "tokens.csv"),
+    serviceAccountKey: join(dir, "service-account.key"),
+    certificates: join(dir, "certificates"),
+    // The certificate it makes for itself brings its issuer along.
+    ca: join(dir, "certificates", "apiserver.crt"),
+    auditPolicy: join(dir, "audit-policy.json"),
+    auditLog: join(dir, "audit.log"),
+    log: join(dir, "kube-apiserver.log"),
+  };
+}
+
+/** An API server that can be stopped and started again on the same port and data. */
+export class ApiServer {
+  readonly #config: ApiServerConfig;
+  #process: Supervised | undefined;
+
+  constructor(config: ApiServerConfig) {
+    this.#config = config;
+  }
+
+  get url(): string {
+    return serverUrl(this.#config.port);
+  }
+
+  /** Returns when the server says it is ready, RBAC bootstrap included. */
+  async start(): Promise<void> {
+    const { binary, dir } = this.#config;
+    const started = new Supervised({
+      command: binary,
+      args: flags(this.#config),
+      logFile: apiServerFiles(dir).log,
+      scratch: dir,
+    });
+    await untilReady(started, () => isReady(this.#config));
+    this.#process = started;
+  }
+
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    await this.#process?.stop(signal);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.signal(signal);
+  }
+}
+
+function flags(config: ApiServerConfig): string[] {
+  const files = apiServerFiles(config.dir);
+  return [
+    `--etcd-servers=${config.etcdUrl}`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${config.port}`,
+    `--cert-dir=${files.certificates}`,
+    `--token-auth-file=${files.tokens}`,
+    "--authorization-mode=RBAC",
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${files.serviceAccountKey}`,
+    `--service-account-signing-key-file=${files.serviceAccountKey}`,
+    "--service-cluster-ip-range=10.96.0.0/12",
+    "--endpoint-reconciler-type=none",
+    "--profiling=false",
+    // Otherwise open watches hold up a polite stop for a minute.
+    "--shutdown-watch-termination-grace-period=2s",
+    ...(config.requireServiceAccounts ? [] : ["--disable-admission-plugins=ServiceAccount"]),
+    ...auditFlags(config),
+    ...config.extraFlags,
+  ];
+}
+
+function auditFlags({ audit, dir }: ApiServerConfig): string[] {
+  if (!audit) return [];
+  const { auditPolicy, auditLog } = apiServerFiles(dir);
+  return [`--audit-policy-file=${auditPolicy}`, `--audit-log-path=${auditLog}`];
+}
+
+/** Trusting only its own certificate tells ours from another server that won the race for the port. */
+async function isReady({ dir, port, adminToken }: ApiServerConfig): Promise<boolean> {
+  const endpoint = { server: serverUrl(port), caFile: apiServerFiles(dir).ca, token: adminToken };
+  return (await apiRequest(endpoint, { method: "GET", path: "/readyz" })).status === 200;
+}
+
+function serverUrl(port: number): string {
+  return `https://127.0.0.1:${port}`;
+}
