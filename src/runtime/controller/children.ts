@@ -34,6 +34,9 @@ export class OwnedByAnotherError extends Error {
   }
 }
 
+/** The index of children by the uid of their controller, which every owned kind has. */
+export const CONTROLLER_INDEX = "controller";
+
 /** What we sent last, and how the object looked right after. */
 interface Applied {
   readonly sent: string;
@@ -88,18 +91,29 @@ export class Children {
     return result;
   }
 
-  /** Deletes the child if it exists and `owner` controls it. Reads the cache first, so absence costs nothing. */
-  async remove<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, owner: Owner): Promise<boolean> {
-    const present = this.#caches.of(kind).get(keyOf(ref));
-    if (!present || controllerOf(present)?.uid !== owner.object.metadata.uid) return false;
-    return this.removeUnowned(kind, present);
+  /**
+   * Makes `desired` the only children of a kind that `owner` controls: applies them and deletes the others.
+   * The kind must be one that its controller `owns`.
+   */
+  async converge<T extends KubeObject>(
+    kind: Kind<T>,
+    desired: readonly T[],
+    owner: Owner,
+  ): Promise<Stored<T>[]> {
+    const applied: Stored<T>[] = [];
+    for (const child of desired) applied.push(await this.apply(kind, child, owner));
+    const wanted = new Set(applied.map(keyOfObject));
+    for (const child of this.#caches.of(kind).byIndex(CONTROLLER_INDEX, owner.object.metadata.uid)) {
+      if (!wanted.has(keyOfObject(child))) await this.remove(kind, child);
+    }
+    return applied;
   }
 
-  async removeUnowned<T extends KubeObject>(kind: Kind<T>, present: Stored<T>): Promise<boolean> {
+  /** Deletes exactly this incarnation of an object, unless its deletion is already under way. */
+  async remove<T extends KubeObject>(kind: Kind<T>, present: Stored<T>): Promise<void> {
     this.#applied.delete(`${resourceName(kind)}/${keyOfObject(present)}`);
-    if (present.metadata.deletionTimestamp) return false;
+    if (present.metadata.deletionTimestamp) return;
     await this.#client.delete(kind, refOf(present), { uid: present.metadata.uid });
-    return true;
   }
 
   #isUpToDate<T extends KubeObject>(

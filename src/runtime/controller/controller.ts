@@ -18,7 +18,7 @@ import {
 } from "../object.ts";
 import { controllerOf } from "../owner.ts";
 import type { Action } from "./action.ts";
-import type { Children } from "./children.ts";
+import { type Children, CONTROLLER_INDEX } from "./children.ts";
 import { type Predicate, specOrMetadataChanged } from "./predicates.ts";
 
 /** What a reconcile works with. Everything in it is shared between runs, except the log. */
@@ -95,8 +95,9 @@ class ControllerBuilder<T extends KubeObject> {
    * wrote a child does not cause another.
    */
   owns(kinds: readonly Kind[], cache?: CacheOptions<KubeObject>): this {
+    const indexes = { ...cache?.indexes, [CONTROLLER_INDEX]: controllerUid };
     for (const kind of kinds) {
-      this.#add(kind, cache, (change) => (change.ownWrite ? [] : this.#ownerKeys(change)));
+      this.#add(kind, { ...cache, indexes }, (change) => (change.ownWrite ? [] : this.#ownerKeys(change)));
     }
     return this;
   }
@@ -145,4 +146,9 @@ class ControllerBuilder<T extends KubeObject> {
       return isOurs ? [keyOf({ namespace: child?.metadata.namespace, name: owner.name })] : [];
     });
   }
+}
+
+function controllerUid(child: Stored<KubeObject>): string[] {
+  const uid = controllerOf(child)?.uid;
+  return uid ? [uid] : [];
 }
