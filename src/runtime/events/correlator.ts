@@ -1,0 +1,102 @@
+import { fnv1a32 } from "../hash.ts";
+import { LruMap } from "./lru.ts";
+
+/** One thing that happened, as its reporter tells it. */
+export interface Occurrence {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Occurrences that share one Event: all that is kept of them is their number and their times. */
+export interface Series {
+  readonly id: string;
+  count: number;
+  /** How many of them the stored Event tells of; 0 while there is none. */
+  told: number;
+  firstMs: number;
+  lastMs: number;
+  /** The name of the Event, once it has been given one. */
+  name?: string | undefined;
+}
+
+export interface Correlated {
+  readonly series: Series;
+  readonly message: string;
+}
+
+/** Similar occurrences: those of one type and reason, by message. */
+interface Group {
+  lastMs: number;
+  readonly series: Map<string, Series>;
+}
+
+interface Subject {
+  readonly groups: Map<string, Group>;
+  tokens: number;
+  refilledMs: number;
+}
+
+/** With so many objects in trouble at once, what is forgotten first only costs an Event too many. */
+const MAX_SUBJECTS = 10_000;
+/** A series or a group ends when nothing came for this long. */
+const WINDOW_MS = 600_000;
+/** From this many different messages of a group on, the rest share one Event. */
+const MAX_MESSAGES = 10;
+const COMBINED = "combined";
+/** Writes per object: a burst of 25, then one in five minutes, as client-go allows. */
+const BURST = 25;
+const REFILL_MS = 300_000;
+
+/**
+ * Decides which occurrences are the same story. Like client-go's correlator, it joins equal ones into a
+ * series, joins too many different messages of one reason into a combined series, and limits the writes
+ * per object. Its memory is bounded.
+ */
+export class EventCorrelator {
+  readonly #subjects = new LruMap<string, Subject>(MAX_SUBJECTS);
+  #nextId = 0;
+
+  /** Counts an occurrence and tells the series it belongs to. */
+  count(subjectId: string, occurrence: Occurrence, now: number): Correlated {
+    const group = this.#groupOf(subjectId, occurrence, now);
+    const own = fnv1a32(occurrence.message);
+    const combined = !group.series.has(own) && group.series.size >= MAX_MESSAGES;
+    const key = combined ? COMBINED : own;
+    const series = group.series.get(key) ?? this.#newSeries(now);
+    group.series.set(key, series);
+    series.count++;
+    series.lastMs = now;
+    const prefix = combined ? "(combined from similar events): " : "";
+    return { series, message: `${prefix}${occurrence.message}` };
+  }
+
+  /** Takes one of the writes that the object may cause; false when it has used them up. */
+  mayWrite(subjectId: string, now: number): boolean {
+    const subject = this.#subjectOf(subjectId, now);
+    const refill = Math.floor((now - subject.refilledMs) / REFILL_MS);
+    subject.tokens = Math.min(BURST, subject.tokens + refill);
+    subject.refilledMs += refill * REFILL_MS;
+    if (subject.tokens === 0) return false;
+    subject.tokens--;
+    return true;
+  }
+
+  #subjectOf(id: string, now: number): Subject {
+    return this.#subjects.use(id, () => ({ groups: new Map(), tokens: BURST, refilledMs: now }));
+  }
+
+  #groupOf(subjectId: string, { type, reason }: Occurrence, now: number): Group {
+    const { groups } = this.#subjectOf(subjectId, now);
+    const key = `${type}/${reason}`;
+    const present = groups.get(key);
+    const group = present && now - present.lastMs <= WINDOW_MS ? present : { lastMs: now, series: new Map() };
+    group.lastMs = now;
+    groups.set(key, group);
+    return group;
+  }
+
+  #newSeries(now: number): Series {
+    return { id: `${this.#nextId++}`, count: 0, told: 0, firstMs: now, lastMs: now };
+  }
+}

@@ -1,0 +1,73 @@
+import { type Random, timestamp } from "../clock.ts";
+import { CoreEvent } from "../kinds.ts";
+import type { KubeObject, ObjectRef } from "../object.ts";
+import type { Occurrence, Series } from "./correlator.ts";
+
+export type Regarding = NonNullable<CoreEvent["involvedObject"]>;
+
+/** Who reports: `component` is the `From` column of `kubectl describe`, `instance` one process of it. */
+export interface Reporter {
+  readonly component: string;
+  readonly instance: string;
+}
+
+const MAX_MESSAGE_LENGTH = 1_024;
+const MAX_NAME_LENGTH = 253;
+/** Where Events about cluster-scoped objects live, by Kubernetes' rule. */
+const CLUSTER_SCOPED_NAMESPACE = "default";
+
+/** The part of an object that an Event says it is about. */
+export function regarding({ apiVersion, kind, metadata = {} }: KubeObject): Regarding {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  const reference = { apiVersion, kind, namespace, name, uid, resourceVersion };
+  return Object.fromEntries(Object.entries(reference).filter(([, value]) => value !== undefined));
+}
+
+export interface EventRef extends ObjectRef {
+  readonly namespace: string;
+}
+
+export function eventRef(subject: Regarding, name: string): EventRef {
+  return { namespace: subject.namespace ?? CLUSTER_SCOPED_NAMESPACE, name };
+}
+
+/** `<object>.<16 hex digits>`: unique, and valid however long or odd the object's name is. */
+export function eventName(subject: Regarding, random: Random): string {
+  const hex = () =>
+    Math.floor(random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, "0");
+  const suffix = `.${hex()}${hex()}`;
+  const base = (subject.name ?? "").toLowerCase().replace(/[^a-z0-9.-]/g, "-");
+  const cut = base.slice(0, MAX_NAME_LENGTH - suffix.length).replace(/[^a-z0-9]+$/, "");
+  return `${cut || "event"}${suffix}`;
+}
+
+/** The fields that change when an occurrence is repeated. */
+export function repetition(series: Series, { message }: Occurrence) {
+  return {
+    count: series.count,
+    lastTimestamp: timestamp(series.lastMs),
+    message: message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
+  };
+}
+
+export function newEvent(
+  ref: EventRef,
+  reporter: Reporter,
+  told: { readonly series: Series; readonly subject: Regarding; readonly occurrence: Occurrence },
+): CoreEvent {
+  return {
+    apiVersion: CoreEvent.apiVersion,
+    kind: CoreEvent.kind,
+    metadata: { namespace: ref.namespace, name: ref.name },
+    involvedObject: told.subject,
+    type: told.occurrence.type,
+    reason: told.occurrence.reason,
+    ...repetition(told.series, told.occurrence),
+    firstTimestamp: timestamp(told.series.firstMs),
+    source: { component: reporter.component },
+    reportingComponent: reporter.component,
+    reportingInstance: reporter.instance,
+  };
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from "node:crypto";
+import type { Client } from "../client/client.ts";
+import { isConflict, isNotFound } from "../client/error.ts";
+import type { Clock } from "../clock.ts";
+import { NotLeaderError } from "../errors.ts";
+import { Lease } from "../kinds.ts";
+import type { ObjectRef, Stored } from "../object.ts";
+
+type LeaseSpec = NonNullable<Lease["spec"]>;
+
+/** The name of one candidate, unique even among restarts on the same host. */
+export function candidateIdentity(prefix: string, hostname: string): string {
+  return `${prefix}-${hostname}_${randomUUID()}`;
+}
+
+export interface LeaseLockOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly ref: ObjectRef & { readonly namespace: string };
+  readonly identity: string;
+  readonly durationMs: number;
+}
+
+/**
+ * One candidate's hand on a Lease, in the form that client-go reads and writes. Every write names the
+ * version it replaces, so that of two candidates who write at once only one succeeds.
+ */
+export class LeaseLock {
+  readonly #options: LeaseLockOptions;
+
+  constructor(options: LeaseLockOptions) {
+    this.#options = options;
+  }
+
+  async read(): Promise<Stored<Lease> | undefined> {
+    try {
+      return await this.#options.client.get(Lease, this.#options.ref);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Makes this candidate the holder, unless the lease is no longer as it was `seen`. */
+  async claim(seen: Stored<Lease> | undefined): Promise<Stored<Lease>> {
+    const { client, ref } = this.#options;
+    const spec = this.#claimedSpec(seen?.spec);
+    if (seen) return this.#patch(seen, spec);
+    return client.create(Lease, {
+      apiVersion: Lease.apiVersion,
+      kind: Lease.kind,
+      metadata: { namespace: ref.namespace, name: ref.name },
+      spec,
+    });
+  }
+
+  /** Renews the lease that this candidate holds; throws `NotLeaderError` when it no longer does. */
+  renew(held: Stored<Lease>): Promise<Stored<Lease>> {
+    return this.#retryIfStillOurs(held, (lease) => this.claim(lease));
+  }
+
+  /** Lets go, as client-go does: no holder, and the shortest legal duration. */
+  release(held: Stored<Lease>): Promise<Stored<Lease>> {
+    const now = microTime(this.#options.clock.now());
+    const spec = { holderIdentity: null, leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+    return this.#retryIfStillOurs(held, (lease) => this.#patch(lease, spec));
+  }
+
+  /** A conflict may come from our own earlier write, whose answer was lost: only the holder's name tells. */
+  async #retryIfStillOurs(
+    held: Stored<Lease>,
+    write: (lease: Stored<Lease>) => Promise<Stored<Lease>>,
+  ): Promise<Stored<Lease>> {
+    try {
+      return await write(held);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+    const lease = await this.read();
+    if (!lease) throw new NotLeaderError("the lease was deleted");
+    const holder = lease.spec?.holderIdentity;
+    if (holder !== this.#options.identity)
+      throw new NotLeaderError(`the lease was taken by ${holder || "nobody"}`);
+    return write(lease);
+  }
+
+  #patch(lease: Stored<Lease>, spec: object): Promise<Stored<Lease>> {
+    const { client, ref } = this.#options;
+    return client.mergePatch(Lease, ref, {
+      metadata: { resourceVersion: lease.metadata.resourceVersion },
+      spec,
+    });
+  }
+
+  #claimedSpec(previous: LeaseSpec | undefined): LeaseSpec {
+    const { clock, identity, durationMs } = this.#options;
+    const now = microTime(clock.now());
+    const renewal = previous?.holderIdentity === identity;
+    const transitions = previous?.leaseTransitions ?? 0;
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(durationMs / 1_000),
+      acquireTime: renewal ? (previous.acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: previous && !renewal ? transitions + 1 : transitions,
+    };
+  }
+}
+
+/**
+ * What a candidate knows of somebody else's lease. Expiry is measured from the moment this candidate saw
+ * the lease change, on its own monotonic clock: the times in the lease come from a clock that may be wrong.
+ */
+export class LeaseObservation {
+  #seen: { readonly spec: string; readonly expiresAt: number } | undefined;
+
+  /** Notes what the lease says; only a change of its content counts as a sign of life. */
+  note(spec: LeaseSpec, now: { readonly monotonic: number; readonly defaultDurationMs: number }): void {
+    const content = JSON.stringify(spec);
+    if (content === this.#seen?.spec) return;
+    const durationMs = (spec.leaseDurationSeconds ?? 0) * 1_000 || now.defaultDurationMs;
+    this.#seen = { spec: content, expiresAt: now.monotonic + durationMs };
+  }
+
+  /** Whether the last holder seen has had its time; also true when none was ever seen. */
+  expired(monotonic: number): boolean {
+    return !this.#seen || monotonic >= this.#seen.expiresAt;
+  }
+}
+
+/** RFC 3339 with microseconds: the form of `metav1.MicroTime`. */
+function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace("Z", "000Z");
+}
