@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
+import { createSecureContext, type SecureContext } from "node:tls";
 import { Agent, type Dispatcher } from "undici";
 import type { Clock } from "../../runtime/clock.ts";
+import { trustedBesidesSystem } from "../certificates.ts";
 import { type Answer, type Deadline, readAnswer } from "./answer.ts";
 import { NoAnswer } from "./no-answer.ts";
 import { followRedirect, type Hop } from "./redirect.ts";
@@ -141,12 +142,10 @@ function startDeadline(clock: Clock): Deadline {
   return { signal: controller.signal, cancel };
 }
 
-function trusting(ca: string): SecureContext {
-  try {
-    return createSecureContext({ ca: [...getCACertificates("default"), ca] });
-  } catch (error) {
-    throw new NoAnswer("the CA certificates given for it are not readable PEM", { cause: error });
-  }
+function trusting(pem: string): SecureContext {
+  const ca = trustedBesidesSystem(pem);
+  if (!ca) throw new NoAnswer("the CA certificates given for it are not readable PEM");
+  return createSecureContext({ ca });
 }
 
 function refusesBypass(answer: Answer): boolean {

@@ -47,6 +47,6 @@ function describe(code: string): string {
   const certificate = CERTIFICATE_PROBLEMS[code];
   if (certificate) return `TLS failed: ${certificate} (${code})`;
   if (/^(ERR_SSL|ERR_TLS|EPROTO|CERT_|UNABLE_TO)/.test(code)) return `TLS failed (${code})`;
-  if (code.startsWith("HPE_")) return `what answers there does not speak HTTP (${code})`;
+  if (/^HPE_|HTTPParserError/.test(code)) return `what answers there does not speak HTTP (${code})`;
   return CONNECTION_PROBLEMS[code] ?? `no answer (${code})`;
 }

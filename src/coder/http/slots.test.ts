@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { settle } from "../../../test/support/clock.ts";
+import { Slots } from "./slots.ts";
+
+const never = new AbortController().signal;
+
+describe("slots", () => {
+  it("lets no more in than there are, and the next ones in the order they came", async () => {
+    const slots = new Slots(2);
+    const entered: string[] = [];
+    const enter = async (name: string) => {
+      const leave = await slots.take(never);
+      entered.push(name);
+      return leave;
+    };
+    const first = await enter("a");
+    await enter("b");
+    void enter("c");
+    void enter("d");
+    await settle();
+    expect(entered).toEqual(["a", "b"]);
+    first();
+    await settle();
+    expect(entered).toEqual(["a", "b", "c"]);
+  });
+
+  it("gives up waiting when told to, and hands its turn to the next", async () => {
+    const slots = new Slots(1);
+    const leave = await slots.take(never);
+    const impatient = new AbortController();
+    const waiting = slots.take(impatient.signal);
+    const next = slots.take(never);
+    impatient.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    leave();
+    await expect(next).resolves.toBeTypeOf("function");
+  });
+});
