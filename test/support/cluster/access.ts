@@ -88,17 +88,9 @@ export class ClusterAccess {
     await this.#mustKubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", crds]);
   }
 
-  /** Gives the operator the generated ClusterRole, and nothing else. */
+  /** Gives the operator's service account the generated ClusterRole, and nothing else. */
   async installRBAC(): Promise<void> {
     await this.#mustKubectl(["apply", "-f", `${configDir}/rbac`]);
-    const user = this.operator.user;
-    await this.apply({
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "ClusterRoleBinding",
-      metadata: { name: "coder-k8s-local" },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "coder-k8s" },
-      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }],
-    });
   }
 
   /** Creates a namespace nobody else has and returns its name. */

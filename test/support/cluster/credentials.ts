@@ -27,7 +27,7 @@ export function newIdentities(dir: string): Identities {
     token: randomBytes(16).toString("hex"),
     kubeconfig: join(dir, `${name}.kubeconfig`),
   });
-  const namespace = "coder-k8s-system";
+  const namespace = "coder-system";
   return {
     admin: identity("admin", "admin", ["system:masters"]),
     operator: identity("operator", `system:serviceaccount:${namespace}:coder-k8s`, [
