@@ -1,0 +1,29 @@
+import type { CacheEnvironment, CacheOptions } from "../cache/cache.ts";
+import { Caches } from "../cache/caches.ts";
+import { type Kind, type KubeObject, resourceName } from "../object.ts";
+import type { Controller } from "./controller.ts";
+
+type Options = CacheOptions<KubeObject>;
+
+/** One cache per kind, with what all controllers together ask of it. Throws when they ask for different objects. */
+export function cachesOf(controllers: readonly Controller[], environment: CacheEnvironment): Caches {
+  const merged = new Map<string, { kind: Kind; options: Options | undefined }>();
+  for (const { kind, cache } of controllers.flatMap(({ sources }) => sources)) {
+    const present = merged.get(resourceName(kind))?.options;
+    merged.set(resourceName(kind), {
+      kind,
+      options: present && cache ? merge(kind, present, cache) : (present ?? cache),
+    });
+  }
+  const caches = new Caches(environment);
+  for (const { kind, options } of merged.values()) caches.define(kind, options);
+  return caches;
+}
+
+function merge(kind: Kind, left: Options, right: Options): Options {
+  const selects = ["labelSelector", "fieldSelector", "metadataOnly"] as const;
+  const differing = selects.find((field) => left[field] !== right[field]);
+  if (differing)
+    throw new TypeError(`two controllers watch ${resourceName(kind)} with a different ${differing}`);
+  return { ...left, ...right, indexes: { ...left.indexes, ...right.indexes } };
+}

@@ -1,0 +1,175 @@
+import type { CacheEnvironment } from "./cache/cache.ts";
+import type { Caches } from "./cache/caches.ts";
+import type { Client } from "./client/client.ts";
+import type { Clock, Random } from "./clock.ts";
+import { cachesOf } from "./controller/caches-of.ts";
+import { Children } from "./controller/children.ts";
+import type { Controller } from "./controller/controller.ts";
+import { ControllerRunner } from "./controller/runner.ts";
+import { ClusterEventRecorder } from "./events.ts";
+import { fencedClient } from "./leader/fence.ts";
+import { Leader } from "./leader/leader.ts";
+import type { Logger } from "./log.ts";
+import { resourceName } from "./object.ts";
+import type { QueueObserver } from "./queue/work-queue.ts";
+import type { Outcome } from "./queue/workers.ts";
+
+export interface LeaderElection {
+  readonly lease: { readonly namespace: string; readonly name: string };
+  /** Unique to this process. */
+  readonly identity: string;
+}
+
+/** What the manager tells about itself; metrics implement it. */
+export interface ManagerObserver {
+  queue(controller: string): QueueObserver;
+  reconciled(controller: string, outcome: Outcome & { readonly durationMs: number }): void;
+  watchRestarted(kind: string, reason: string): void;
+  cacheSize(kind: string, read: () => number): void;
+  leading(isLeader: boolean): void;
+}
+
+export interface ManagerOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Owner of the fields we apply, and reporter of our events. Must be that of the client. */
+  readonly fieldManager: string;
+  /** Which process this is, for events. */
+  readonly instance: string;
+  readonly controllers: readonly Controller[];
+  /** Namespaces to work in; the whole cluster when empty. */
+  readonly namespaces: readonly string[];
+  /** Without it this process takes itself for the only one. */
+  readonly leaderElection?: LeaderElection;
+  /** Runs of one controller at the same time. */
+  readonly concurrency: number;
+  /** How long runs that have begun may go on after the signal. */
+  readonly shutdownGraceMs: number;
+  readonly observer?: ManagerObserver;
+}
+
+/** How long events that wait to be written may hold up the end. */
+const EVENT_FLUSH_MS = 1_000;
+
+/**
+ * Runs controllers. Caches are warm before leadership is sought, so a standby takes over at once; workers
+ * run only while leading. Everything stops in the reverse order, and the Lease is given back.
+ */
+export class Manager {
+  readonly #options: ManagerOptions;
+  readonly #caches: Caches;
+  readonly #runners: ControllerRunner[];
+  readonly #leader: Leader | undefined;
+  readonly #events: ClusterEventRecorder;
+
+  constructor(options: ManagerOptions) {
+    this.#options = options;
+    const { client, clock, random, log, observer } = options;
+    this.#leader =
+      options.leaderElection && new Leader({ client, clock, random, log, ...options.leaderElection });
+    const environment: CacheEnvironment = {
+      client,
+      clock,
+      random,
+      log,
+      namespaces: options.namespaces,
+      onWatchRetry: (kind, reason) => observer?.watchRestarted(kind, reason),
+    };
+    this.#caches = cachesOf(options.controllers, environment);
+    const writer = this.#leader ? fencedClient(client, this.#leader) : client;
+    this.#events = new ClusterEventRecorder({ ...options, client: writer, component: options.fieldManager });
+    this.#runners = this.#makeRunners(environment, this.#caches.writeThrough(writer));
+    for (const cache of this.#caches.all()) observer?.cacheSize(resourceName(cache.kind), () => cache.size);
+  }
+
+  /** The kinds whose caches are not complete yet; none means ready. */
+  unsynced(): string[] {
+    return [...this.#caches.all()].filter((cache) => !cache.synced).map((cache) => resourceName(cache.kind));
+  }
+
+  /**
+   * Runs until the signal is aborted, then stops in order and resolves. Rejects with `NotLeaderError` when
+   * leadership is lost: the process must end, because what it knows may no longer be true.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const stopCaches = new AbortController();
+    const caches = [...this.#caches.all()];
+    const watching = Promise.all(caches.map((cache) => cache.run(stopCaches.signal)));
+    try {
+      await untilAborted(signal, Promise.all(caches.map((cache) => cache.whenSynced())));
+      if (signal.aborted) return;
+      this.#options.log.info("caches are synced", { kinds: caches.length });
+      await this.#lead(signal);
+    } finally {
+      for (const runner of this.#runners) runner.stop();
+      stopCaches.abort();
+      await watching;
+    }
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const { observer } = this.#options;
+    await this.#leader?.acquire(signal).catch((error) => {
+      if (!signal.aborted) throw error;
+    });
+    if (signal.aborted) return;
+    observer?.leading(true);
+    try {
+      await this.#work(signal);
+    } finally {
+      await this.#events.flush(EVENT_FLUSH_MS);
+      await this.#leader?.release();
+      observer?.leading(false);
+    }
+  }
+
+  /** Runs the workers until the signal or the loss of leadership, which is thrown. */
+  async #work(signal: AbortSignal): Promise<void> {
+    const stopWork = new AbortController();
+    const working = Promise.all(this.#runners.map((runner) => runner.run(stopWork.signal)));
+    const lost = this.#leader?.lost.then((error) => {
+      throw error;
+    });
+    try {
+      await Promise.race([untilAborted(signal, working), ...(lost ? [lost] : [])]);
+    } finally {
+      stopWork.abort();
+      await this.#withinGrace(working, this.#options.shutdownGraceMs);
+    }
+  }
+
+  #makeRunners(environment: CacheEnvironment, client: Client): ControllerRunner[] {
+    const { clock, log, fieldManager, concurrency, observer } = this.#options;
+    const caches = this.#caches;
+    const children = new Children({ client, caches, fieldManager });
+    return this.#options.controllers.map(
+      (controller) =>
+        new ControllerRunner(controller, {
+          ...environment,
+          caches,
+          concurrency,
+          context: { client, caches, children, events: this.#events, clock },
+          ...(observer ? { queueObserver: observer.queue(controller.name) } : {}),
+          onOutcome: (outcome) => observer?.reconciled(controller.name, outcome),
+          log,
+        }),
+    );
+  }
+
+  async #withinGrace(work: Promise<unknown>, ms: number): Promise<void> {
+    const timer = new AbortController();
+    const late = this.#options.clock.sleep(ms, timer.signal).catch(() => undefined);
+    await Promise.race([work, late]);
+    timer.abort();
+  }
+}
+
+/** Resolves with the work or with the signal, whichever comes first. */
+async function untilAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
+  if (signal.aborted) return;
+  const aborted = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => aborted.resolve(), { once: true });
+  await Promise.race([work, aborted.promise]);
+}
