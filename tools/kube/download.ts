@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -94,6 +94,8 @@ async function save(remote: RemoteFile, file: string, context: DownloadContext):
     bytes += chunk.length;
   });
   const describe = () => `downloading: ${Math.round(bytes / 1e6)} MB`;
-  await withTicker(log, describe, () => pipeline(body, createWriteStream(file)));
+  const partial = `${file}.download`;
+  await withTicker(log, describe, () => pipeline(body, createWriteStream(partial, { mode: 0o755 })));
   if (hash.digest("hex") !== remote.hash) throw new Error(`${remote.url} does not match its published hash`);
+  await rename(partial, file);
 }

@@ -1,0 +1,82 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { KubeBinariesContext } from "./binaries.ts";
+import type { BinaryName } from "./pins.ts";
+
+/** Says its version like the real one and has a size of its own. */
+export function fakeBinary(name: string, kubernetes = "v1.36.3"): string {
+  const says = name === "etcd" ? "etcd Version: 3.6.8" : `Kubernetes ${kubernetes}`;
+  return `#!/bin/sh\n# ${name}\necho "${says}"\n`;
+}
+
+/** Stands in for `go build`: notes what it was asked to build, takes a moment, writes a fake binary. */
+const FAKE_GO = (folder: string) => `#!/bin/sh
+while [ "$1" != "-o" ]; do shift; done
+name=$(basename "$2")
+echo "$name" >> "${folder}/built"
+sleep 0.03
+cp "${folder}/templates/$name" "$2"
+`;
+
+/** A computer with its own cache folder, where Go is what the test says and the network answers `fetch`. */
+export class FakeMachine {
+  readonly folder = mkdtempSync(join(tmpdir(), "coder-k8s-kube-test-"));
+  readonly lines: string[] = [];
+  readonly #assets: Record<string, string> = {};
+
+  constructor() {
+    mkdirSync(join(this.folder, "bin"));
+    mkdirSync(join(this.folder, "templates"));
+    for (const name of ["etcd", "kube-apiserver", "kubectl", "kube-controller-manager"]) {
+      this.writeExecutable(join("templates", name), fakeBinary(name));
+    }
+    this.installGo(FAKE_GO(this.folder));
+  }
+
+  installGo(script: string): void {
+    this.writeExecutable("bin/go", script);
+  }
+
+  /** Sets KUBEBUILDER_ASSETS to a folder with these binaries. */
+  giveAssets(names: readonly BinaryName[], kubernetes?: string): string {
+    const dir = join(this.folder, "assets");
+    mkdirSync(dir);
+    for (const name of names) this.writeExecutable(join("assets", name), fakeBinary(name, kubernetes));
+    this.#assets.KUBEBUILDER_ASSETS = dir;
+    return dir;
+  }
+
+  /** What `go build` was asked for so far, in order. */
+  get built(): string[] {
+    const file = join(this.folder, "built");
+    return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+  }
+
+  get env(): NodeJS.ProcessEnv {
+    // Only what the fake scripts need of the real machine, which may well have Go.
+    return {
+      ...this.#assets,
+      PATH: `${join(this.folder, "bin")}:/usr/bin:/bin`,
+      XDG_CACHE_HOME: join(this.folder, "cache"),
+    };
+  }
+
+  context(fetch: KubeBinariesContext["fetch"] = offline): KubeBinariesContext {
+    return { env: this.env, fetch, log: (line) => this.lines.push(line) };
+  }
+
+  writeExecutable(path: string, content: string): void {
+    writeFileSync(join(this.folder, path), content);
+    chmodSync(join(this.folder, path), 0o755);
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A network that is not there. */
+async function offline(): Promise<Response> {
+  throw new TypeError("fetch failed", { cause: new Error("getaddrinfo ENOTFOUND") });
+}
