@@ -1,0 +1,210 @@
+import type { Refused } from "./manifests.ts";
+
+const host = "coder.example.com";
+const gateway = { host, parentRefs: [{ name: "public" }] };
+const ingress = { host };
+const rule = { apiGroups: [""], resources: ["pods"], verbs: ["get"] };
+
+function controlPlane(field: string, spec: unknown, says?: string): Refused {
+  return { kind: "CoderControlPlane", field, spec, ...(says && { says }) };
+}
+
+function provisioner(field: string, spec: object, says?: string): Refused {
+  const whole = { controlPlaneRef: { name: "coder" }, ...spec };
+  return { kind: "CoderProvisioner", field, spec: whole, ...(says && { says }) };
+}
+
+function proxy(field: string, spec: object, says?: string): Refused {
+  return { kind: "CoderWorkspaceProxy", field, spec, ...(says && { says }) };
+}
+
+const exposures: readonly Refused[] = [
+  controlPlane("spec.expose", { expose: { ingress, gateway } }, "either ingress or gateway"),
+  controlPlane("spec.expose.ingress.host", { expose: { ingress: {} } }),
+  controlPlane("spec.expose.ingress.host", { expose: { ingress: { host: "" } } }),
+  controlPlane("spec.expose.ingress.host", { expose: { ingress: { host: "Coder_Example" } } }),
+  controlPlane("spec.expose.ingress.wildcardHost", {
+    expose: { ingress: { host, wildcardHost: "*.*.com" } },
+  }),
+  controlPlane(
+    "spec.expose.ingress.wildcardHost",
+    { expose: { ingress: { host, tls: { wildcardSecretName: "wildcard" } } } },
+    "name the wildcard host",
+  ),
+  controlPlane("spec.expose.ingress.tls.secretName", {
+    expose: { ingress: { host, tls: { secretName: "" } } },
+  }),
+  controlPlane("spec.expose.gateway.host", { expose: { gateway: { parentRefs: gateway.parentRefs } } }),
+  controlPlane("spec.expose.gateway.parentRefs", { expose: { gateway: { host } } }),
+  controlPlane("spec.expose.gateway.parentRefs", { expose: { gateway: { host, parentRefs: [] } } }),
+  controlPlane("spec.expose.gateway.parentRefs", {
+    expose: { gateway: { host, parentRefs: Array(33).fill({ name: "public" }) } },
+  }),
+  controlPlane("spec.expose.gateway.parentRefs[0].name", {
+    expose: { gateway: { host, parentRefs: [{ name: "" }] } },
+  }),
+  controlPlane("spec.expose.gateway.parentRefs[0].namespace", {
+    expose: { gateway: { host, parentRefs: [{ name: "public", namespace: "Not_One" }] } },
+  }),
+];
+
+const secrets: readonly Refused[] = [
+  controlPlane("spec.tls.secretNames[0]", { tls: { secretNames: [""] } }),
+  controlPlane("spec.tls.secretNames[1]", { tls: { secretNames: ["fine", "Not_Fine"] } }),
+  controlPlane("spec.certs.secrets[0].key", { certs: { secrets: [{ name: "ca" }] } }),
+  controlPlane("spec.certs.secrets[0].name", { certs: { secrets: [{ name: "", key: "ca.crt" }] } }),
+  controlPlane("spec.licenseSecretRef.name", { licenseSecretRef: {} }),
+  controlPlane("spec.licenseSecretRef.name", { licenseSecretRef: { name: "" } }),
+  controlPlane("spec.licenseSecretRef.name", { licenseSecretRef: { name: "   " } }),
+  controlPlane("spec.licenseSecretRef.name", { licenseSecretRef: { name: "x".repeat(254) } }),
+  controlPlane("spec.licenseSecretRef.key", { licenseSecretRef: { name: "license", key: "a/b" } }),
+  controlPlane("spec.operatorAccess.generatedTokenSecretName", {
+    operatorAccess: { generatedTokenSecretName: "" },
+  }),
+  controlPlane("spec.operatorAccess.tokenSecretRef.name", {
+    operatorAccess: { tokenSecretRef: { name: "" } },
+  }),
+  controlPlane(
+    "spec.operatorAccess",
+    { operatorAccess: { tokenSecretRef: { name: "mine" }, generatedTokenSecretName: "yours" } },
+    "not both",
+  ),
+];
+
+const permissions: readonly Refused[] = [
+  controlPlane("spec.rbac.extraRules[0].verbs", { rbac: { extraRules: [{ ...rule, verbs: undefined }] } }),
+  controlPlane("spec.rbac.extraRules[0].verbs", { rbac: { extraRules: [{ ...rule, verbs: [] }] } }),
+  controlPlane(
+    "spec.rbac.extraRules[0].apiGroups",
+    { rbac: { extraRules: [{ ...rule, apiGroups: [] }] } },
+    'write [""] for the core group',
+  ),
+  controlPlane("spec.rbac.extraRules[0].resources", { rbac: { extraRules: [{ ...rule, resources: [] }] } }),
+  controlPlane(
+    "spec.rbac.extraRules[0].nonResourceURLs",
+    { rbac: { extraRules: [{ ...rule, nonResourceURLs: ["/metrics"] }] } },
+    "leave them out",
+  ),
+  controlPlane("spec.rbac.workspaceNamespaces[0]", { rbac: { workspaceNamespaces: ["team a"] } }),
+  controlPlane("spec.rbac.workspaceNamespaces[0]", { rbac: { workspaceNamespaces: ["x".repeat(64)] } }),
+  controlPlane("spec.rbac.workspacePerms", { rbac: { workspacePerms: "yes" } }),
+  controlPlane("spec.serviceAccount.name", { serviceAccount: { name: "Coder" } }),
+];
+
+const numbersAndTypes: readonly Refused[] = [
+  controlPlane("spec.image", { image: 5 }),
+  controlPlane("spec.replicas", { replicas: -1 }, "greater than or equal to 0"),
+  controlPlane("spec.replicas", { replicas: "3" }),
+  controlPlane("spec.replicas", { replicas: 1.5 }),
+  controlPlane("spec.service.port", { service: { port: 0 } }),
+  controlPlane("spec.service.port", { service: { port: 65536 } }),
+  controlPlane("spec.service.type", { service: { type: "ExternalName" } }, '"LoadBalancer"'),
+  controlPlane("spec.service.annotations.answer", { service: { annotations: { answer: 42 } } }),
+  controlPlane("spec.readinessProbe.periodSeconds", { readinessProbe: { enabled: true, periodSeconds: -1 } }),
+  controlPlane(
+    "spec.livenessProbe.successThreshold",
+    { livenessProbe: { enabled: true, successThreshold: 2 } },
+    "write 1",
+  ),
+  controlPlane("spec.extraArgs", { extraArgs: "--verbose" }),
+  controlPlane("spec.extraEnv[0].name", { extraEnv: [{ value: "x" }] }),
+  controlPlane("spec.extraEnv[0].value", { extraEnv: [{ name: "PORT", value: 80 }] }),
+  controlPlane("spec.volumes[0].name", { volumes: [{ emptyDir: {} }] }),
+  controlPlane("spec.volumeMounts[0].mountPath", { volumeMounts: [{ name: "data" }] }),
+  controlPlane("spec.resources.limits.cpu", { resources: { limits: { cpu: "lots" } } }),
+  controlPlane("spec.tolerations", { tolerations: "dedicated" }),
+  controlPlane("spec.nodeSelector.zone", { nodeSelector: { zone: 1 } }),
+  { ...controlPlane("metadata.name", {}, "cannot contain a dot"), name: "coder.example" },
+];
+
+const unknownFields: readonly Refused[] = [
+  controlPlane("spec.replica", { replica: 3 }),
+  controlPlane("spec.service.prot", { service: { prot: 80 } }),
+  controlPlane("spec.volumes[0].secret.secretNmae", {
+    volumes: [{ name: "s", secret: { secretNmae: "x" } }],
+  }),
+  provisioner("spec.organisationName", { organisationName: "default" }),
+  proxy("spec.controlPlaneRef.namespace", { controlPlaneRef: { name: "coder", namespace: "other" } }),
+];
+
+const provisioners: readonly Refused[] = [
+  { kind: "CoderProvisioner", field: "spec", says: "name a CoderControlPlane" },
+  provisioner("spec.controlPlaneRef", { controlPlaneRef: undefined }),
+  provisioner("spec.controlPlaneRef.name", { controlPlaneRef: {} }, "name a CoderControlPlane"),
+  provisioner("spec.controlPlaneRef.name", { controlPlaneRef: { name: "" } }),
+  provisioner("spec.key.name", { key: { name: "k".repeat(65) } }, "at most 64 characters"),
+  provisioner("spec.key.name", { key: { name: "k".repeat(129) } }),
+  provisioner("spec.key.name", { key: { name: "team/gpu" } }, "slash"),
+  provisioner("spec.key.name", { key: { name: "PSK" } }, "choose another"),
+  provisioner("spec.key.name", { key: { name: "built-in" } }, "choose another"),
+  provisioner("spec.key.name", { key: { name: " gpu " } }, "blank"),
+  provisioner("spec.key.secretName", { key: { secretName: "" } }),
+  provisioner("spec.key.secretName", { key: { secretName: "x".repeat(254) } }),
+  provisioner("spec.key.secretKey", { key: { secretKey: "a b" } }),
+  provisioner("spec.organizationName", { organizationName: "o".repeat(129) }),
+  provisioner("spec.tags", { tags: { "": "gpu" } }, "a tag needs a name"),
+  provisioner("spec.tags.gpu", { tags: { gpu: true } }),
+  provisioner("spec.replicas", { replicas: -2 }),
+  provisioner("spec.terminationGracePeriodSeconds", { terminationGracePeriodSeconds: -1 }),
+  provisioner("spec.bootstrap.credentialsSecretRef", { bootstrap: {} }),
+  provisioner("spec.bootstrap.credentialsSecretRef.name", {
+    bootstrap: { credentialsSecretRef: { name: "" } },
+  }),
+  provisioner("spec.topologySpreadConstraints[0].whenUnsatisfiable", {
+    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: "zone" }],
+  }),
+];
+
+const controlPlaneRef = { name: "coder" };
+const token = { proxySessionTokenSecretRef: { name: "token" } };
+const bootstrap = { coderURL: "https://coder.example.com", credentialsSecretRef: { name: "token" } };
+
+const proxies: readonly Refused[] = [
+  { kind: "CoderWorkspaceProxy", field: "spec", says: "needs credentials" },
+  proxy("spec.controlPlaneRef", {}, "needs credentials"),
+  proxy("spec.primaryAccessURL", token, "give the URL of coderd"),
+  proxy("spec.primaryAccessURL", { ...token, primaryAccessURL: "" }, "give the URL of coderd"),
+  proxy(
+    "spec.primaryAccessURL",
+    { ...token, primaryAccessURL: "coder.example.com" },
+    "https://coder.example.com",
+  ),
+  proxy("spec.primaryAccessURL", { ...token, primaryAccessURL: "ftp://coder.example.com" }),
+  proxy("spec.proxySessionTokenSecretRef.name", {
+    proxySessionTokenSecretRef: { name: "" },
+    primaryAccessURL: "https://coder.example.com",
+  }),
+  proxy("spec.bootstrap.coderURL", { bootstrap: { credentialsSecretRef: { name: "token" } } }),
+  proxy("spec.bootstrap.coderURL", { bootstrap: { ...bootstrap, coderURL: "https://" } }),
+  proxy("spec.bootstrap.credentialsSecretRef", { bootstrap: { coderURL: bootstrap.coderURL } }),
+  proxy("spec.bootstrap.credentialsSecretRef.name", {
+    bootstrap: { ...bootstrap, credentialsSecretRef: { name: "" } },
+  }),
+  proxy("spec.bootstrap.proxyName", { bootstrap: { ...bootstrap, proxyName: "Primary" } }, "choose another"),
+  proxy("spec.bootstrap.generatedTokenSecretName", {
+    bootstrap: { ...bootstrap, generatedTokenSecretName: "" },
+  }),
+  proxy("spec.controlPlaneRef", { controlPlaneRef, bootstrap }, "leave bootstrap"),
+  proxy(
+    "spec.controlPlaneRef",
+    { controlPlaneRef, ...token },
+    "leave bootstrap and proxySessionTokenSecretRef out",
+  ),
+  proxy("spec.controlPlaneRef.name", { controlPlaneRef: { name: "" } }),
+  proxy("spec.registration", { bootstrap, registration: { displayName: "Sydney" } }, "controlPlaneRef"),
+  proxy("spec.service.port", { controlPlaneRef, service: { port: 70000 } }),
+  proxy("spec.service.type", { controlPlaneRef, service: { type: "Headless" } }),
+  proxy("spec.expose", { controlPlaneRef, expose: { ingress, gateway } }, "either ingress or gateway"),
+  proxy("spec.derpOnly", { controlPlaneRef, derpOnly: "no" }),
+  { ...proxy("metadata.name", { controlPlaneRef }, "cannot contain a dot"), name: "sydney.example" },
+];
+
+export const refused: readonly Refused[] = [
+  ...exposures,
+  ...secrets,
+  ...permissions,
+  ...numbersAndTypes,
+  ...unknownFields,
+  ...provisioners,
+  ...proxies,
+];
