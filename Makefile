@@ -1,0 +1,70 @@
+# The front door: `make` alone lists what can be done. Every target works on a fresh clone and
+# installs what it needs.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# Node 24 and all tools come from the lock file, whatever the machine has of its own.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+BIN := node_modules/.bin
+# npm writes this file last, so it exists only after a complete installation.
+INSTALLED := node_modules/.package-lock.json
+VITEST := $(BIN)/vitest run $(VITEST_FLAGS)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(INSTALLED) kube ## install dependencies and the Kubernetes binaries
+
+.PHONY: test
+test: setup ## run all tests, against a real API server
+	@$(VITEST)
+
+.PHONY: test-unit
+test-unit: $(INSTALLED) ## run the tests that need nothing but Node
+	@$(VITEST) --project unit
+
+.PHONY: lint
+lint: $(INSTALLED) ## check style, import boundaries and unused code
+	@$(BIN)/biome check .
+	@$(BIN)/knip
+
+.PHONY: types
+types: $(INSTALLED) ## check types
+	@$(BIN)/tsc --noEmit
+
+.PHONY: generate
+generate: $(INSTALLED) ## write CRDs, RBAC and reference pages from their sources
+	@$(BIN)/node tools/generate/main.ts
+
+.PHONY: check-generated
+check-generated: $(INSTALLED) ## fail when a generated file is not what its source says
+	@$(BIN)/node tools/generate/main.ts --check
+
+.PHONY: build
+build: $(INSTALLED) ## bundle the operator into dist/coder-k8s.mjs
+	@$(BIN)/node tools/build/main.ts
+
+.PHONY: bench
+bench: ## measure the operator (comes with its issue)
+	@echo "make bench comes with its issue"
+
+.PHONY: demo
+demo: ## run the operator on a local cluster (comes with its issue)
+	@echo "make demo comes with its issue"
+
+.PHONY: clean
+clean: ## remove dependencies and build results (the Kubernetes binaries stay in the per-user cache)
+	@rm -rf node_modules dist coverage
+
+.PHONY: kube
+kube: $(INSTALLED)
+	@$(BIN)/node tools/kube/main.ts >/dev/null
+
+$(INSTALLED): package.json package-lock.json .npmrc
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer" >&2; exit 1; }
+	@echo "installing npm packages"
+# Warnings are left out: npm itself may run on an older Node than the one it installs for us.
+	@npm ci --loglevel=error
+	@touch $@
