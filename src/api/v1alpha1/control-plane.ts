@@ -133,7 +133,7 @@ const operatorAccess = object(
   },
 );
 
-export const controlPlaneSpec = object("What the control plane should be.", {
+const controlPlaneSpec = object("What the control plane should be.", {
   ...podFields,
   certs: optional(certs({ default: {} })),
   envUseClusterAccessURL: optional(
@@ -170,7 +170,7 @@ export const controlPlaneSpec = object("What the control plane should be.", {
 
 export type LicenseTier = "none" | "trial" | "enterprise" | "premium" | "unknown";
 
-export const controlPlaneStatus = object("What the control plane is, as the operator last saw it.", {
+const controlPlaneStatus = object("What the control plane is, as the operator last saw it.", {
   ...statusFields,
   entitlementsLastChecked: optional(time("When the operator last asked coderd for its entitlements.")),
   externalProvisionerDaemonsEntitlement: optional(

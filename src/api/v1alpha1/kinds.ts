@@ -9,7 +9,7 @@ import type { WorkspaceProxySpec, WorkspaceProxyStatus } from "./workspace-proxy
  * types come from there.
  */
 
-export const apiVersion = "coder.com/v1alpha1";
+const apiVersion = "coder.com/v1alpha1";
 
 /** An object of ours. `spec` may be absent: the API server accepts that, so reconcilers must too. */
 interface CustomResource<Spec, Status> extends KubeObject {

@@ -66,7 +66,7 @@ const bootstrap = object("Credentials to use instead of the control plane's oper
   ),
 });
 
-export const provisionerSpec = object("What the provisioner daemons should be.", {
+const provisionerSpec = object("What the provisioner daemons should be.", {
   ...podFields,
   bootstrap: optional(bootstrap),
   certs: optional(certs()),
@@ -107,7 +107,7 @@ const keyRecord = object("A key at coderd.", {
   organizationID: optional(text("Identifier of the organization of the key.")),
 });
 
-export const provisionerStatus = object("What the provisioner is, as the operator last saw it.", {
+const provisionerStatus = object("What the provisioner is, as the operator last saw it.", {
   ...statusFields,
   controlPlaneRefName: optional(text("Control plane for which the key was made.")),
   controlPlaneURL: optional(text("URL of the coderd that has the key.")),

@@ -18,7 +18,7 @@ export interface Rule {
   readonly optionalOldSelf?: true;
 }
 
-export interface PrinterColumn {
+interface PrinterColumn {
   readonly name: string;
   readonly type: "string" | "integer" | "boolean" | "date";
   readonly jsonPath: string;

@@ -100,7 +100,7 @@ const credentialRules: readonly Rule[] = [
   },
 ];
 
-export const workspaceProxySpec = object(
+const workspaceProxySpec = object(
   "What the workspace proxy should be.",
   {
     ...podFields,
@@ -141,7 +141,7 @@ export const workspaceProxySpec = object(
 /** Health of a proxy in coderd's own words. */
 export type ProxyHealth = "ok" | "unreachable" | "unhealthy" | "unregistered";
 
-export const workspaceProxyStatus = object("What the workspace proxy is, as the operator last saw it.", {
+const workspaceProxyStatus = object("What the workspace proxy is, as the operator last saw it.", {
   ...statusFields,
   coderURL: optional(text("URL of the coderd at which the proxy is registered.")),
   health: optional(
