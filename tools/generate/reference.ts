@@ -81,18 +81,19 @@ function kubernetesName(reference: string): string {
 }
 
 function constraints(schema: Schema): string[] {
-  const { enum: words, minimum, maximum, maxLength, minItems, maxItems } = schema;
+  const { enum: words, minimum, maximum, minLength, maxLength, minItems, maxItems, items } = schema;
   const ruled = (schema["x-kubernetes-validations"] ?? []) as readonly Rule[];
-  const inner = schema.items?.$ref === undefined && schema.items ? constraints(schema.items) : [];
+  const ofItems = items && !items.$ref ? constraints(items) : [];
   return [
     ...(Array.isArray(words) ? [`One of ${words.map(code).join(", ")}.`] : []),
     ...(minimum !== undefined && maximum !== undefined ? [`From ${minimum} to ${maximum}.`] : []),
     ...(minimum !== undefined && maximum === undefined ? [`At least ${minimum}.`] : []),
+    ...(minLength === undefined ? [] : ["Not empty."]),
     ...(maxLength === undefined ? [] : [`At most ${maxLength} characters.`]),
     ...(minItems === undefined ? [] : [`At least ${minItems}.`]),
     ...(maxItems === undefined ? [] : [`At most ${maxItems}.`]),
     ...ruled.map(({ message }) => `Rule: ${message}.`),
-    ...inner.map((text) => `Each: ${text}`),
+    ...ofItems.map((text) => `Each: ${text}`),
   ];
 }
 

@@ -18,7 +18,7 @@ import {
 } from "./defaults.ts";
 import { CoderControlPlane } from "./kinds.ts";
 import { childName, listedNamespace, objectName } from "./names.ts";
-import { certs, image, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
+import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
   flag,
   list,
@@ -142,7 +142,7 @@ const controlPlaneSpec = object("What the control plane should be.", {
     }),
   ),
   expose: optional(expose),
-  image: optional(image("Container image of coderd.", { default: controlPlaneDefaults.image })),
+  image: optional(text("Container image of coderd.", { default: controlPlaneDefaults.image })),
   licenseSecretRef: optional(
     secretKeyRef("Secret with the licence of the deployment.", controlPlaneDefaults.licenseSecretKey),
   ),

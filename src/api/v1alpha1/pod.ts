@@ -26,7 +26,6 @@ import {
   rules,
   type Static,
   stringMap,
-  text,
 } from "./schema.ts";
 
 const core = (name: string) => `io.k8s.api.core.v1.${name}`;
@@ -174,10 +173,6 @@ export function certs(options: { default?: object } = {}) {
 }
 const certsSchema = certs();
 export type CertsSpec = Static<typeof certsSchema>;
-
-export function image(description: string, options: { default?: string } = {}) {
-  return text(description, options);
-}
 
 export function replicas(description: string, options: { default?: number } = {}) {
   return int32(description, { minimum: 0, ...options });

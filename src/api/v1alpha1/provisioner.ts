@@ -3,7 +3,7 @@ import { provisionerDefaults, tokenSecretKey } from "./defaults.ts";
 import { CoderProvisioner } from "./kinds.ts";
 import { maxKeyNameLength, reservedKeyNames } from "./limits.ts";
 import { objectName, secretDataKey } from "./names.ts";
-import { certs, image, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
+import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
   int64,
   list,
@@ -71,7 +71,7 @@ const provisionerSpec = object("What the provisioner daemons should be.", {
   bootstrap: optional(bootstrap),
   certs: optional(certs()),
   controlPlaneRef,
-  image: optional(image("Container image of the daemons; absent means the image of the control plane.")),
+  image: optional(text("Container image of the daemons; absent means the image of the control plane.")),
   key: optional(key),
   livenessProbe: optional(livenessProbe("Restarts a daemon that stops answering. Off by default.")),
   organizationName: optional(

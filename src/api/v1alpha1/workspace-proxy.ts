@@ -17,7 +17,7 @@ import {
 } from "./defaults.ts";
 import { CoderWorkspaceProxy } from "./kinds.ts";
 import { httpURL, objectName, optionalHttpURL } from "./names.ts";
-import { certs, image, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
+import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
   flag,
   object,
@@ -110,7 +110,7 @@ const workspaceProxySpec = object(
     derpOnly: optional(flag("Relay connections only, and serve no workspace applications.")),
     expose: optional(expose),
     image: optional(
-      image(
+      text(
         `Container image of the proxy; absent means the image of the control plane that is referred to, else \`${workspaceProxyDefaults.image}\`.`,
       ),
     ),
