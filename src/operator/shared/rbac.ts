@@ -12,7 +12,14 @@ export const ownVerbs: readonly Verb[] = [...readVerbs, "patch"];
  * What the Roles that we make allow on pods, volume claims and deployments. Kubernetes lets nobody grant what
  * he does not hold, so the same list goes into those Roles and into our own.
  */
-export const workspaceVerbs: readonly Verb[] = [...childVerbs, "update", "deletecollection"];
+export const workspaceVerbs: readonly Verb[] = [
+  ...readVerbs,
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+];
 
 export const workspaceResources = ["pods", "persistentvolumeclaims", "deployments.apps"] as const;
 

@@ -1,0 +1,64 @@
+import { fnv1a32 } from "../../../runtime/hash.ts";
+import type { Role, RoleBinding } from "../../../runtime/kinds.ts";
+import type { ObjectMeta } from "../../../runtime/object.ts";
+import { commonLabels, type Identity, labelValue, nameLength, shortName } from "../../shared/names.ts";
+import { role, roleBinding, workspaceRules } from "../../shared/workspace-role.ts";
+import type { ControlPlane, WorkspaceAccess } from "../spec.ts";
+import { app } from "./metadata.ts";
+
+/** The UID of the control plane: the only tie to it that an object in another namespace can have. */
+export const ownerUIDAnnotation = "coder.com/workspace-rbac-owner-uid";
+
+/** What coderd gets in one namespace. Only objects of its own namespace can carry an owner reference. */
+export interface WorkspaceGrant {
+  readonly namespace: string;
+  readonly foreign: boolean;
+  readonly role: Role;
+  readonly roleBinding: RoleBinding;
+}
+
+/** One grant for each namespace in which workspaces run; what else bears our labels must not exist. */
+export function workspaceGrants(controlPlane: ControlPlane): WorkspaceGrant[] {
+  const { workspaceAccess } = controlPlane;
+  if (!workspaceAccess) return [];
+  return workspaceAccess.namespaces.map((namespace) => grant(controlPlane, workspaceAccess, namespace));
+}
+
+function grant(controlPlane: ControlPlane, access: WorkspaceAccess, namespace: string): WorkspaceGrant {
+  const { identity, serviceAccount } = controlPlane;
+  const names = grantNames(identity, serviceAccount.name);
+  const rules = [...workspaceRules(access), ...access.extraRules];
+  const account = { name: serviceAccount.name, namespace: identity.namespace };
+  return {
+    namespace,
+    foreign: namespace !== identity.namespace,
+    role: role(metadataIn(namespace, identity, names.role), rules),
+    roleBinding: roleBinding(metadataIn(namespace, identity, names.roleBinding), names.role, account),
+  };
+}
+
+/** Control planes of several namespaces may share a workspace namespace, so the names carry whose they are. */
+function grantNames({ namespace, name }: Identity, serviceAccount: string) {
+  const owner = `-${fnv1a32(`${namespace}\0${name}`)}`;
+  return {
+    role: shortName(serviceAccount, { suffix: `${owner}-workspace-perms`, max: nameLength }),
+    roleBinding: shortName(serviceAccount, { suffix: owner, max: nameLength }),
+  };
+}
+
+function metadataIn(namespace: string, owner: Identity, name: string): ObjectMeta {
+  return {
+    name,
+    namespace,
+    labels: { ...commonLabels(app, owner.name), ...workspaceGrantLabels(owner) },
+    annotations: { [ownerUIDAnnotation]: owner.uid },
+  };
+}
+
+/** The labels by which the grants of a control plane are found in whatever namespace they are. */
+export function workspaceGrantLabels({ name, namespace }: Identity): Record<string, string> {
+  return {
+    "coder.com/control-plane": labelValue(name),
+    "coder.com/control-plane-namespace": namespace,
+  };
+}

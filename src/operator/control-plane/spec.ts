@@ -1,0 +1,123 @@
+import type {
+  ControlPlaneSpec,
+  OperatorAccessSpec,
+  RbacSpec,
+  ServiceAccountSpec,
+} from "../../api/v1alpha1/control-plane.ts";
+import {
+  controlPlaneDefaults,
+  livenessProbeDefault,
+  rbacDefaults,
+  readinessProbeDefault,
+  tokenSecretKey,
+} from "../../api/v1alpha1/defaults.ts";
+import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import type { Stored } from "../../runtime/object.ts";
+import { type Authority, authoritiesOf } from "../shared/certificates.ts";
+import { type Exposure, exposureOf } from "../shared/expose.ts";
+import { type Identity, identityOf, type Labels, labelLength, shortName } from "../shared/names.ts";
+import { distinctNames, type SecretKey, secretKey, trimmed } from "../shared/normalise.ts";
+import { type PodSettings, podSettings } from "../shared/pod.ts";
+import { livenessSettings, type ProbeSettings, readinessSettings } from "../shared/probes.ts";
+import { type ServiceSettings, serviceSettings } from "../shared/service.ts";
+import type { RoleRule } from "../shared/workspace-role.ts";
+
+export interface ServiceAccountSettings {
+  readonly name: string;
+  /** False: it is the user's, and we neither make nor keep it. */
+  readonly managed: boolean;
+  readonly labels: Labels;
+  readonly annotations: Labels;
+}
+
+/** Where workspaces run and what coderd may do there. */
+export interface WorkspaceAccess {
+  /** The own namespace first, each once. */
+  readonly namespaces: readonly string[];
+  readonly deployments: boolean;
+  readonly extraRules: readonly RoleRule[];
+}
+
+/** How the operator comes by an API token: it has none, is given one, or makes one and keeps it in a Secret. */
+export type OperatorAccess =
+  | { readonly kind: "disabled" }
+  | { readonly kind: "given"; readonly token: SecretKey }
+  | { readonly kind: "generated"; readonly token: SecretKey };
+
+/** A control plane with every default filled in and every name trimmed: what all that follows works from. */
+export interface ControlPlane {
+  readonly identity: Identity;
+  /** Name of the Deployment, the Service and the exposure; of the ServiceAccount too unless it has its own. */
+  readonly childName: string;
+  readonly image: string;
+  readonly replicas: number;
+  readonly pod: PodSettings;
+  readonly useClusterAccessURL: boolean;
+  readonly readinessProbe: ProbeSettings | undefined;
+  readonly livenessProbe: ProbeSettings | undefined;
+  readonly tlsSecretNames: readonly string[];
+  readonly authorities: readonly Authority[];
+  readonly service: ServiceSettings;
+  readonly exposure: Exposure;
+  readonly serviceAccount: ServiceAccountSettings;
+  readonly workspaceAccess: WorkspaceAccess | undefined;
+  readonly license: SecretKey | undefined;
+  readonly operatorAccess: OperatorAccess;
+}
+
+/** Takes any stored object, also one from before the CRD had defaults, or without a spec. */
+export function withDefaults(stored: Stored<CoderControlPlane>): ControlPlane {
+  const spec: ControlPlaneSpec = stored.spec ?? {};
+  const identity = identityOf(stored);
+  const childName = shortName(identity.name, { max: labelLength });
+  const tlsSecretNames = distinctNames(spec.tls?.secretNames);
+  return {
+    identity,
+    childName,
+    image: trimmed(spec.image) ?? controlPlaneDefaults.image,
+    replicas: spec.replicas ?? controlPlaneDefaults.replicas,
+    pod: podSettings(spec),
+    useClusterAccessURL: spec.envUseClusterAccessURL ?? controlPlaneDefaults.envUseClusterAccessURL,
+    readinessProbe: readinessSettings(spec.readinessProbe, readinessProbeDefault),
+    livenessProbe: livenessSettings(spec.livenessProbe, livenessProbeDefault),
+    tlsSecretNames,
+    authorities: authoritiesOf(spec.certs),
+    service: serviceSettings(spec.service, { tls: tlsSecretNames.length > 0 }),
+    exposure: exposureOf(spec.expose),
+    serviceAccount: serviceAccountSettings(spec.serviceAccount, childName),
+    workspaceAccess: workspaceAccess(spec.rbac, identity),
+    license: secretKey(spec.licenseSecretRef, controlPlaneDefaults.licenseSecretKey),
+    operatorAccess: operatorAccess(spec.operatorAccess, identity),
+  };
+}
+
+function serviceAccountSettings(
+  spec: ServiceAccountSpec | undefined,
+  defaultName: string,
+): ServiceAccountSettings {
+  return {
+    name: trimmed(spec?.name) ?? defaultName,
+    managed: !(spec?.disableCreate ?? false),
+    labels: spec?.labels ?? {},
+    annotations: spec?.annotations ?? {},
+  };
+}
+
+function workspaceAccess(spec: RbacSpec | undefined, { namespace }: Identity): WorkspaceAccess | undefined {
+  if (!(spec?.workspacePerms ?? rbacDefaults.workspacePerms)) return undefined;
+  return {
+    namespaces: distinctNames([namespace, ...(spec?.workspaceNamespaces ?? [])]),
+    deployments: spec?.enableDeployments ?? rbacDefaults.enableDeployments,
+    extraRules: spec?.extraRules ?? [],
+  };
+}
+
+function operatorAccess(spec: OperatorAccessSpec | undefined, { name }: Identity): OperatorAccess {
+  if (spec?.disabled) return { kind: "disabled" };
+  const given = secretKey(spec?.tokenSecretRef, tokenSecretKey);
+  if (given) return { kind: "given", token: given };
+  const secretName =
+    trimmed(spec?.generatedTokenSecretName) ??
+    shortName(name, { suffix: "-operator-token", max: labelLength });
+  return { kind: "generated", token: { name: secretName, key: tokenSecretKey } };
+}

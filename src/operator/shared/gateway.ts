@@ -1,0 +1,27 @@
+import { kind } from "../../runtime/kinds.ts";
+import type { KubeObject } from "../../runtime/object.ts";
+
+/*
+ * What we write of the Gateway API's HTTPRoute. Its types come with no package that we have, and the rest of
+ * it, defaults included, is for the API server to fill in.
+ */
+
+export interface ParentReference {
+  name: string;
+  namespace?: string;
+  sectionName?: string;
+}
+
+export interface HTTPRouteRule {
+  matches: { path: { type: "PathPrefix"; value: string } }[];
+  backendRefs: { kind: "Service"; name: string; port: number }[];
+}
+
+export interface HTTPRoute extends KubeObject {
+  spec?: { parentRefs: ParentReference[]; hostnames: string[]; rules: HTTPRouteRule[] };
+}
+
+export const HTTPRoute = kind<HTTPRoute>("gateway.networking.k8s.io/v1", {
+  kind: "HTTPRoute",
+  plural: "httproutes",
+});

@@ -1,0 +1,48 @@
+import type { V1Probe } from "@kubernetes/client-node";
+import { probeDefaults } from "../../api/v1alpha1/defaults.ts";
+import type { ProbeSpec } from "../../api/v1alpha1/pod.ts";
+import type { Wire } from "../../runtime/object.ts";
+
+/** When and how often a pod is checked. */
+export interface ProbeSettings {
+  readonly initialDelaySeconds: number;
+  readonly periodSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly successThreshold: number;
+  readonly failureThreshold: number;
+}
+
+/** Whom the probe asks; `port` is the name of a container port. */
+export interface ProbeTarget {
+  readonly path: string;
+  readonly port: string;
+}
+
+/** The settings of a probe that is on; absent when it is off. `kindDefault` decides where the spec does not. */
+export function readinessSettings(
+  spec: ProbeSpec | undefined,
+  kindDefault: { readonly enabled: boolean },
+): ProbeSettings | undefined {
+  if (!(spec?.enabled ?? kindDefault.enabled)) return undefined;
+  return {
+    initialDelaySeconds: spec?.initialDelaySeconds ?? probeDefaults.initialDelaySeconds,
+    periodSeconds: spec?.periodSeconds || probeDefaults.periodSeconds,
+    timeoutSeconds: spec?.timeoutSeconds || probeDefaults.timeoutSeconds,
+    successThreshold: spec?.successThreshold || probeDefaults.successThreshold,
+    failureThreshold: spec?.failureThreshold || probeDefaults.failureThreshold,
+  };
+}
+
+/** The same for a liveness probe, which Kubernetes allows only one success. */
+export function livenessSettings(
+  spec: ProbeSpec | undefined,
+  kindDefault: { readonly enabled: boolean },
+): ProbeSettings | undefined {
+  const settings = readinessSettings(spec, kindDefault);
+  return settings && { ...settings, successThreshold: 1 };
+}
+
+/** Every number is written out, so that an edit by hand is undone also where it met a default. */
+export function httpProbe(settings: ProbeSettings, { path, port }: ProbeTarget): Wire<V1Probe> {
+  return { httpGet: { path, port, scheme: "HTTP" }, ...settings };
+}
