@@ -42,6 +42,8 @@ export class Supervised {
     this.#child.unref();
     const leash = this.#child.stdio[3] as Socket;
     leash.unref();
+    // Whoever kills the whole process group takes the watcher along: then nobody is left to dismiss.
+    leash.on("error", () => {});
     this.ended = new Promise((resolve) => {
       this.#child.once("exit", () => {
         this.#running = false;
