@@ -55,7 +55,8 @@ export class Leader {
   readonly #lost = Promise.withResolvers<NotLeaderError>();
   #claim: Claim | undefined;
   #over = false;
-  #renewing: Promise<void> = Promise.resolve();
+  #underWay: Promise<boolean> | undefined;
+  #failure: { readonly cause?: unknown } = {};
   #lastSaid = "";
 
   constructor(options: LeaderOptions) {
@@ -74,24 +75,28 @@ export class Leader {
     return !this.#over && this.#timeLeft() > 0;
   }
 
-  /** Resolves once this candidate leads, however long that takes; rejects when the signal is aborted. */
+  /** Resolves once this candidate leads, however long that takes; rejects when aborted or released. */
   async acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    const stop = AbortSignal.any([signal, this.#stop.signal]);
     while (!(await this.#attempt(() => this.#tryToAcquire())) || !this.isLeader()) {
-      await this.#options.clock.sleep(this.#pause(), signal);
+      await this.#options.clock.sleep(this.#pause(), stop);
     }
     this.#say("became leader", this.#options.identity);
-    this.#renewing = this.#keepRenewing();
+    void this.#keepRenewing();
   }
 
-  /** Gives leadership up, so that a standby need not wait for its expiry. Never rejects. */
+  /**
+   * Gives leadership up, so that a standby need not wait for its expiry; also right after `acquire` was
+   * aborted, because the lease may have been granted meanwhile. Never rejects.
+   */
   async release(): Promise<void> {
-    const held = this.isLeader();
+    if (this.#over) return;
     this.#over = true;
-    this.#stop.abort();
-    await this.#renewing;
-    const lease = this.#claim?.lease;
-    if (held && lease) await this.#attempt(() => this.#lock.release(lease));
+    this.#stop.abort(new NotLeaderError("leadership was released"));
+    await this.#underWay;
+    const lease = this.#timeLeft() > 0 ? this.#claim?.lease : undefined;
+    if (lease) await this.#attempt(() => this.#lock.release(lease));
   }
 
   async #keepRenewing(): Promise<void> {
@@ -100,21 +105,27 @@ export class Leader {
       await this.#options.clock.sleep(pause, this.#stop.signal).catch(() => {});
       if (this.#over) return;
       const held = this.isLeader() ? this.#claim?.lease : undefined;
-      if (!held)
-        return this.#lose(new NotLeaderError(`the lease was not renewed in time (${this.#lastSaid})`));
+      if (!held) return this.#lose(new NotLeaderError("the lease was not renewed in time", this.#failure));
       await this.#attempt(() => this.#lock.renew(held));
     }
   }
 
+  #attempt(ask: () => Promise<Stored<Lease> | undefined>): Promise<boolean> {
+    this.#underWay = this.#try(ask);
+    return this.#underWay;
+  }
+
   /** One bounded try. A failure is only told: what counts is how long ago the last success was. */
-  async #attempt(ask: () => Promise<Stored<Lease> | undefined>): Promise<boolean> {
+  async #try(ask: () => Promise<Stored<Lease> | undefined>): Promise<boolean> {
     const { clock } = this.#options;
     const [wall, monotonic] = [clock.now(), clock.monotonic()];
     try {
       const lease = await this.#within(this.#patience(), ask());
       if (lease) this.#claim = { lease, wall, monotonic };
+      this.#failure = {};
       return lease !== undefined;
     } catch (error) {
+      this.#failure = { cause: error };
       if (error instanceof NotLeaderError) this.#lose(error);
       else this.#say("lease request failed", messageOf(error));
       return false;
