@@ -1,0 +1,153 @@
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { ManagerObserver } from "./manager.ts";
+import { registerProcessMetrics } from "./process-metrics.ts";
+import type { QueueObserver } from "./queue/work-queue.ts";
+import type { Outcome } from "./queue/workers.ts";
+
+/** From a cache hit to a reconcile that waited for several slow servers. */
+const SECONDS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
+
+/**
+ * The runtime's metrics in Prometheus form. It implements the observers that the other modules declare, so
+ * none of them knows of Prometheus. Labels take their values from small fixed sets (controllers, kinds,
+ * verbs, codes, reasons): never from object names.
+ */
+export class RuntimeMetrics implements ManagerObserver {
+  readonly registry = new Registry();
+  readonly #queues = new QueueMetrics(this.registry);
+  readonly #reconciles = counter(this.registry, {
+    name: "reconcile_total",
+    help: "Runs of a controller by how they ended: success, requeue, error or terminal.",
+    labelNames: ["controller", "result"],
+  });
+  readonly #reconcileSeconds = histogram(this.registry, {
+    name: "reconcile_duration_seconds",
+    help: "How long a run of a controller takes.",
+    labelNames: ["controller"],
+  });
+  readonly #watchRestarts = counter(this.registry, {
+    name: "watch_restarts_total",
+    help: "Lists and watches that failed and were begun again, by kind and reason.",
+    labelNames: ["kind", "reason"],
+  });
+  readonly #requests = counter(this.registry, {
+    name: "api_requests_total",
+    help: "Requests to the API server by verb and HTTP status code; 0 is no answer.",
+    labelNames: ["verb", "code"],
+  });
+  readonly #leader = new Gauge({
+    name: "leader",
+    help: "1 while this process leads, else 0.",
+    registers: [this.registry],
+  });
+  readonly #cacheSizes = new Readings(this.registry, {
+    name: "cache_objects",
+    help: "Objects in the cache of a kind.",
+    labelNames: ["kind"],
+  });
+
+  constructor() {
+    registerProcessMetrics(this.registry);
+  }
+
+  queue(controller: string): QueueObserver {
+    return this.#queues.observer(controller);
+  }
+
+  reconciled(controller: string, outcome: Outcome & { readonly durationMs: number }): void {
+    this.#reconciles.inc({ controller, result: outcome.result });
+    this.#reconcileSeconds.observe({ controller }, outcome.durationMs / 1_000);
+  }
+
+  watchRestarted(kind: string, reason: string): void {
+    this.#watchRestarts.inc({ kind, reason });
+  }
+
+  requested({ verb, code }: { readonly verb: string; readonly code: number }): void {
+    this.#requests.inc({ verb, code: `${code}` });
+  }
+
+  leading(isLeader: boolean): void {
+    this.#leader.set(isLeader ? 1 : 0);
+  }
+
+  cacheSize(kind: string, read: () => number): void {
+    this.#cacheSizes.add(kind, read);
+  }
+}
+
+/** Named like the metrics of client-go's work queues, so that existing dashboards show them. */
+class QueueMetrics {
+  readonly #depth: Readings<"name">;
+  readonly #adds: Counter<"name">;
+  readonly #retries: Counter<"name">;
+  readonly #waitSeconds: Histogram<"name">;
+  readonly #workSeconds: Histogram<"name">;
+
+  constructor(registry: Registry) {
+    const metric = (name: string, help: string) => ({ name, help, labelNames: ["name" as const] });
+    this.#depth = new Readings(
+      registry,
+      metric("workqueue_depth", "Keys that could run now but have no worker."),
+    );
+    this.#adds = counter(registry, metric("workqueue_adds_total", "Keys queued."));
+    this.#retries = counter(
+      registry,
+      metric("workqueue_retries_total", "Keys queued again because their run failed."),
+    );
+    this.#waitSeconds = histogram(
+      registry,
+      metric("workqueue_queue_duration_seconds", "How long a key that could run waits for a worker."),
+    );
+    this.#workSeconds = histogram(
+      registry,
+      metric("workqueue_work_duration_seconds", "How long a worker is busy with a key."),
+    );
+  }
+
+  observer(name: string): QueueObserver {
+    const [adds, retries] = [this.#adds.labels(name), this.#retries.labels(name)];
+    const [waits, works] = [this.#waitSeconds.labels(name), this.#workSeconds.labels(name)];
+    return {
+      depthFrom: (read) => this.#depth.add(name, read),
+      added: () => adds.inc(),
+      retried: () => retries.inc(),
+      started: (waitedMs) => waits.observe(waitedMs / 1_000),
+      finished: (workedMs) => works.observe(workedMs / 1_000),
+    };
+  }
+}
+
+/** A gauge per label value that is read when it is asked for. */
+class Readings<Label extends string> {
+  readonly #readers = new Map<string, () => number>();
+
+  constructor(registry: Registry, metric: Metric<Label>) {
+    const readers = this.#readers;
+    new Gauge({
+      ...metric,
+      registers: [registry],
+      collect() {
+        for (const [value, read] of readers) this.labels(value).set(read());
+      },
+    });
+  }
+
+  add(labelValue: string, read: () => number): void {
+    this.#readers.set(labelValue, read);
+  }
+}
+
+interface Metric<Label extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly Label[];
+}
+
+function counter<Label extends string>(registry: Registry, metric: Metric<Label>): Counter<Label> {
+  return new Counter({ ...metric, registers: [registry] });
+}
+
+function histogram<Label extends string>(registry: Registry, metric: Metric<Label>): Histogram<Label> {
+  return new Histogram({ ...metric, buckets: SECONDS_BUCKETS, registers: [registry] });
+}
