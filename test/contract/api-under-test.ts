@@ -1,0 +1,174 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe } from "vitest";
+import type { Client } from "../../src/runtime/client/client.ts";
+import { loadCredentials } from "../../src/runtime/client/credentials.ts";
+import { HttpClient } from "../../src/runtime/client/http-client.ts";
+import { httpTransport, type Transport } from "../../src/runtime/client/transport.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { CustomResourceDefinition, kind } from "../../src/runtime/kinds.ts";
+import { groupOf, type Kind, type KubeObject, resourceName } from "../../src/runtime/object.ts";
+import type { ClusterAccess } from "../support/cluster/access.ts";
+import { startCluster } from "../support/cluster/cluster.ts";
+import { sharedCluster } from "../support/cluster/shared.ts";
+import { FakeApi } from "../support/fake-api/fake-api.ts";
+import { FaultyTransport } from "../support/faulty-transport.ts";
+
+/** An API server, fake or real, and what a contract suite may do with it. */
+export interface ApiUnderTest {
+  readonly client: Client;
+  /** Counts and spoils the requests of `client`. */
+  readonly transport: FaultyTransport;
+  /** A client that writes as somebody else and meets no faults. */
+  readonly other: Client;
+  /** A namespace that nobody else uses. */
+  newNamespace(): Promise<string>;
+  /** Starts to serve a custom kind. */
+  install(kind: Kind): Promise<void>;
+  /** From now on nobody can resume a watch that was opened before. */
+  expireHistory(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A custom kind with spec and status. */
+export interface Widget extends KubeObject {
+  spec?: { size?: number; colour?: string };
+  status?: { phase?: string; replicas?: number };
+}
+
+/** A kind that no API server has served before. */
+export function newWidgetKind(): Kind<Widget> {
+  const group = `t${randomBytes(4).toString("hex")}.example.com`;
+  return kind<Widget>(`${group}/v1`, { kind: "Widget", plural: "widgets" });
+}
+
+/** Runs a suite against the fake and against a real API server: what holds for one holds for the other. */
+export function contract(name: string, suite: (api: () => ApiUnderTest) => void): void {
+  describeWith(
+    name,
+    [
+      ["the fake", startFake],
+      ["a real", startShared],
+    ],
+    suite,
+  );
+}
+
+/** The same with a real API server of its own, for suites that break it. */
+export function destructiveContract(name: string, suite: (api: () => ApiUnderTest) => void): void {
+  describeWith(
+    name,
+    [
+      ["the fake", startFake],
+      ["a real", startOwn],
+    ],
+    suite,
+  );
+}
+
+function describeWith(
+  name: string,
+  servers: [string, () => Promise<ApiUnderTest>][],
+  suite: (api: () => ApiUnderTest) => void,
+): void {
+  describe.each(servers)(`${name}, with %s API server`, (_, start) => {
+    let api: ApiUnderTest | undefined;
+    beforeAll(async () => {
+      api = await start();
+    });
+    afterAll(() => api?.close());
+    suite(() => {
+      if (!api) throw new Error("the API server is used before it was started");
+      return api;
+    });
+  });
+}
+
+async function startFake(): Promise<ApiUnderTest> {
+  const fake = new FakeApi(systemClock);
+  return {
+    ...clientsOver(fake),
+    newNamespace: async () => `contract-${randomBytes(4).toString("hex")}`,
+    install: async (kind) => fake.install(kind),
+    expireHistory: async () => {
+      fake.compact();
+      fake.endWatches();
+    },
+    close: () => fake.close(),
+  };
+}
+
+async function startShared(): Promise<ApiUnderTest> {
+  const refuse = async () => {
+    throw new Error("the shared API server must not be broken: use destructiveContract");
+  };
+  return overCluster(sharedCluster(), { expireHistory: refuse, stop: async () => {} });
+}
+
+async function startOwn(): Promise<ApiUnderTest> {
+  const cluster = await startCluster();
+  // The server's watch caches hold history that etcd has forgotten, so they must start anew too.
+  const expireHistory = async () => {
+    await cluster.compactHistory();
+    await cluster.restartApiServer();
+  };
+  return overCluster(cluster, { expireHistory, stop: () => cluster.stop() });
+}
+
+async function overCluster(
+  cluster: ClusterAccess,
+  control: { expireHistory: () => Promise<void>; stop: () => Promise<void> },
+): Promise<ApiUnderTest> {
+  const transport = httpTransport(await loadCredentials({ kubeconfig: cluster.admin.kubeconfig }));
+  const clients = clientsOver(transport);
+  return {
+    ...clients,
+    newNamespace: () => cluster.createNamespace("contract"),
+    install: (kind) => installDefinition(clients.other, kind),
+    expireHistory: control.expireHistory,
+    close: async () => {
+      await transport.close();
+      await control.stop();
+    },
+  };
+}
+
+function clientsOver(server: Transport): Pick<ApiUnderTest, "client" | "transport" | "other"> {
+  const transport = new FaultyTransport(server);
+  return {
+    transport,
+    client: newClient(transport, "contract"),
+    other: newClient(server, "somebody-else"),
+  };
+}
+
+function newClient(transport: Transport, fieldManager: string): Client {
+  return new HttpClient({ transport, clock: systemClock, fieldManager, userAgent: "contract-tests" });
+}
+
+async function installDefinition(client: Client, kind: Kind): Promise<void> {
+  const [, version = "v1"] = kind.apiVersion.split("/");
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  await client.create(CustomResourceDefinition, {
+    metadata: { name: resourceName(kind) },
+    spec: {
+      group: groupOf(kind),
+      scope: kind.namespaced ? "Namespaced" : "Cluster",
+      names: { kind: kind.kind, plural: kind.plural },
+      versions: [{ name: version, served: true, storage: true, schema, subresources: { status: {} } }],
+    },
+  });
+  await untilServed(client, kind);
+}
+
+async function untilServed(client: Client, kind: Kind): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    const served = await client.list(kind).then(
+      () => true,
+      () => false,
+    );
+    if (served) return;
+    if (attempt > 100) throw new Error(`${resourceName(kind)} is not served`);
+    await sleep(100);
+  }
+}

@@ -1,0 +1,122 @@
+import { beforeAll, expect, test, vi } from "vitest";
+import type { WatchEvent, WatchOptions } from "../../src/runtime/client/client.ts";
+import { ApiError, isNotFound } from "../../src/runtime/client/error.ts";
+import { ConfigMap } from "../../src/runtime/kinds.ts";
+import { type Kind, type KubeObject, refOf } from "../../src/runtime/object.ts";
+import { type ApiUnderTest, contract, newWidgetKind } from "./api-under-test.ts";
+import { collect, failure, namespaceOfThree } from "./support.ts";
+
+contract("a watch", (api) => {
+  let namespace: string;
+  beforeAll(async () => {
+    namespace = await api().newNamespace();
+  });
+
+  const configMap = (name: string, data: Record<string, string> = {}): ConfigMap => ({
+    metadata: { namespace, name },
+    data,
+  });
+
+  test("tells every change after a version, in order, with the versions of the writes", async () => {
+    const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
+    const created = await api().other.create(ConfigMap, configMap("watched"));
+    const changed = await api().other.mergePatch(ConfigMap, refOf(created), { data: { a: "1" } });
+    await api().other.delete(ConfigMap, refOf(created));
+    await using watch = observe(api(), ConfigMap, { namespace, resourceVersion });
+    await vi.waitFor(() =>
+      expect(watch.seen).toEqual(["ADDED watched", "MODIFIED watched", "DELETED watched"]),
+    );
+    const [added, modified, deleted] = watch.events.map(({ object }) => object);
+    expect(added).toEqual(created);
+    expect(modified).toEqual(changed);
+    expect(Number(deleted?.metadata.resourceVersion)).toBeGreaterThan(
+      Number(changed.metadata.resourceVersion),
+    );
+  });
+
+  test("tells changes that happen while it is open", async () => {
+    const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
+    await using watch = observe(api(), ConfigMap, { namespace, resourceVersion });
+    await api().other.create(ConfigMap, configMap("live"));
+    await vi.waitFor(() => expect(watch.seen).toEqual(["ADDED live"]));
+  });
+
+  test("an object that begins or ceases to match comes or goes, the latter with the version of the change", async () => {
+    const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
+    const ref = refOf(await api().other.create(ConfigMap, configMap("mover")));
+    const selection = { namespace, labelSelector: "here=yes", resourceVersion };
+    await using watch = observe(api(), ConfigMap, selection);
+    await api().other.mergePatch(ConfigMap, ref, { metadata: { labels: { here: "yes" } } });
+    const left = await api().other.mergePatch(ConfigMap, ref, { metadata: { labels: null } });
+    await vi.waitFor(() => expect(watch.seen).toEqual(["ADDED mover", "DELETED mover"]));
+    expect(watch.events[1]?.object.metadata.resourceVersion).toBe(left.metadata.resourceVersion);
+  });
+
+  test("can stream the present state first, and says where it ends", async () => {
+    const streamed = await namespaceOfThree(api());
+    const options = { namespace: streamed, labelSelector: "!system,team", sendInitialEvents: true };
+    await using watch = observe(api(), ConfigMap, options);
+    await vi.waitFor(() => expect(watch.events).toHaveLength(3));
+    expect(watch.seen.slice(0, 2).sort()).toEqual(["ADDED one", "ADDED two"]);
+    const end = watch.events[2];
+    expect(end?.type).toBe("BOOKMARK");
+    expect(end?.object.metadata.annotations).toEqual({ "k8s.io/initial-events-end": "true" });
+    await api().other.mergePatch(ConfigMap, { namespace: streamed, name: "one" }, { data: { a: "1" } });
+    await vi.waitFor(() => expect(watch.seen.at(-1)).toBe("MODIFIED one"));
+  });
+
+  test("of metadata alone carries no content", async () => {
+    const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
+    await using watch = observe(api(), ConfigMap, { namespace, resourceVersion, metadataOnly: true });
+    await api().other.create(ConfigMap, configMap("light-watch", { secret: "content" }));
+    await vi.waitFor(() => expect(watch.seen).toEqual(["ADDED light-watch"]));
+    expect(JSON.stringify(watch.events)).not.toContain("content");
+  });
+
+  test("ends by itself when its time is over", async () => {
+    const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
+    const options = { namespace, resourceVersion, timeoutSeconds: 1, idleTimeoutMs: 60_000 };
+    const events = await collect(api().client.watch(ConfigMap, options));
+    expect(events.filter(({ type }) => type !== "BOOKMARK")).toEqual([]);
+  });
+
+  test("of a kind that the server does not serve is NotFound", async () => {
+    const options = { timeoutSeconds: 60, idleTimeoutMs: 60_000 };
+    expect(isNotFound(await failure(collect(api().client.watch(newWidgetKind(), options))))).toBe(true);
+  });
+
+  test("is broken off with the reader's signal", async () => {
+    const abort = new AbortController();
+    const options = { namespace, timeoutSeconds: 60, idleTimeoutMs: 60_000, signal: abort.signal };
+    const end = failure(collect(api().client.watch(ConfigMap, options)));
+    await vi.waitFor(() => expect(api().transport.openWatches).toBeGreaterThan(0));
+    abort.abort();
+    expect(await end).toBeInstanceOf(ApiError);
+  });
+});
+
+/** Reads a watch in the background until it is disposed of. */
+function observe<T extends KubeObject>(
+  api: ApiUnderTest,
+  kind: Kind<T>,
+  options: Partial<WatchOptions>,
+): AsyncDisposable & { readonly events: WatchEvent<T>[]; readonly seen: string[] } {
+  const events: WatchEvent<T>[] = [];
+  const abort = new AbortController();
+  const limits = { timeoutSeconds: 60, idleTimeoutMs: 60_000, signal: abort.signal };
+  const reading = (async () => {
+    for await (const event of api.client.watch(kind, { ...limits, ...options })) events.push(event);
+  })().catch((error: unknown) => {
+    if (!abort.signal.aborted) throw error;
+  });
+  return {
+    events,
+    get seen() {
+      return events.map(({ type, object }) => `${type} ${object.metadata.name}`);
+    },
+    async [Symbol.asyncDispose]() {
+      abort.abort();
+      await reading;
+    },
+  };
+}

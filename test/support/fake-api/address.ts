@@ -1,0 +1,28 @@
+import { Failure } from "./failure.ts";
+
+/** What a request is about. */
+export interface Address {
+  readonly apiVersion: string;
+  readonly plural: string;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+  readonly query: URLSearchParams;
+}
+
+/** Reads the path and query of a request as the API server does. */
+export function parseAddress(pathAndQuery: string): Address {
+  const { pathname, searchParams: query } = new URL(pathAndQuery, "http://fake");
+  const [, root, ...segments] = pathname.split("/").map(decodeURIComponent);
+  if (root !== "api" && root !== "apis") throw pageNotFound();
+  const apiVersion = segments.splice(0, root === "api" ? 1 : 2).join("/");
+  const namespace = segments[0] === "namespaces" && segments.length > 2 ? segments[1] : undefined;
+  const [plural, name, subresource] = segments.slice(namespace === undefined ? 0 : 2);
+  if (!plural) throw pageNotFound();
+  return { apiVersion, plural, namespace, name, subresource, query };
+}
+
+/** A path that no kind has: a real API server answers it with plain text and no `Status`. */
+export function pageNotFound(): Failure {
+  return new Failure(404, "", "404 page not found");
+}

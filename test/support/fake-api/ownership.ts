@@ -1,0 +1,150 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ObjectMeta } from "../../../src/runtime/object.ts";
+import { isJsonObject, type Json, type JsonObject, mergePatch } from "./patches.ts";
+
+/** Who writes, and when. */
+export interface Writer {
+  readonly manager: string;
+  readonly time: string;
+}
+
+type ManagedFields = NonNullable<ObjectMeta["managedFields"]>;
+type Entry = ManagedFields[number];
+/** The fields that somebody owns: every leaf below an object; lists count as one leaf. */
+type Paths = Set<string>;
+
+const SEPARATOR = "\0";
+/** What the server alone decides belongs to nobody. */
+const UNOWNED = new Set([
+  "apiVersion",
+  "kind",
+  ...[
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+  ].map((field) => `metadata${SEPARATOR}${field}`),
+]);
+
+/** Server-side apply with force: sets what is applied and removes what this manager applied before but no longer does. */
+export function applied(current: JsonObject, wanted: JsonObject, writer: Writer): JsonObject {
+  const entries = managedFieldsOf(current);
+  const mine = entries.find((entry) => isOf(entry, writer, "Apply"));
+  const others = entries.filter((entry) => entry !== mine);
+  const paths = leafPaths(wanted);
+  const owned = new Set(others.flatMap((entry) => [...pathsOf(entry)]));
+  const result = mergePatch(current, wanted) as JsonObject;
+  for (const path of mine ? pathsOf(mine) : []) {
+    if (!paths.has(path) && !owned.has(path)) removePath(result, path.split(SEPARATOR));
+  }
+  const taken = new Set([...paths].filter((path) => !sameAt(path, current, result)));
+  return withOwners(result, [
+    ...without(others, taken),
+    newEntry(result, paths, { ...writer, operation: "Apply" }),
+  ]);
+}
+
+/** Any other write: what it changed belongs to its manager from then on. */
+export function updated(before: JsonObject, after: JsonObject, writer: Writer): JsonObject {
+  const changed = new Set([...leafPaths(after)].filter((path) => !sameAt(path, before, after)));
+  if (changed.size === 0) return after;
+  const entries = managedFieldsOf(after);
+  const mine = entries.find((entry) => isOf(entry, writer, "Update"));
+  const others = entries.filter((entry) => entry !== mine);
+  const paths = new Set([...(mine ? pathsOf(mine) : []), ...changed]);
+  return withOwners(after, [
+    ...without(others, changed),
+    newEntry(after, paths, { ...writer, operation: "Update" }),
+  ]);
+}
+
+function managedFieldsOf(object: JsonObject): ManagedFields {
+  return (object.metadata as ObjectMeta | undefined)?.managedFields ?? [];
+}
+
+function withOwners(object: JsonObject, managedFields: ManagedFields): JsonObject {
+  return { ...object, metadata: { ...(object.metadata as ObjectMeta), managedFields } };
+}
+
+function isOf(entry: Entry, { manager }: Writer, operation: string): boolean {
+  return entry.manager === manager && entry.operation === operation;
+}
+
+function newEntry(object: JsonObject, paths: Paths, writer: Writer & { operation: string }): Entry {
+  return {
+    ...writer,
+    apiVersion: String(object.apiVersion),
+    fieldsType: "FieldsV1",
+    fieldsV1: fieldsOf(paths),
+  };
+}
+
+function without(entries: ManagedFields, paths: Paths): ManagedFields {
+  const left = entries.map((entry) => ({
+    ...entry,
+    fieldsV1: fieldsOf(new Set([...pathsOf(entry)].filter((path) => !paths.has(path)))),
+  }));
+  return left.filter(({ fieldsV1 }) => Object.keys(fieldsV1).length > 0);
+}
+
+function leafPaths(value: JsonObject, prefix = ""): Paths {
+  const paths: Paths = new Set();
+  for (const [name, child] of Object.entries(value)) {
+    const path = prefix + name;
+    if (UNOWNED.has(path)) continue;
+    if (isJsonObject(child) && Object.keys(child).length > 0) {
+      for (const leaf of leafPaths(child, path + SEPARATOR)) paths.add(leaf);
+    } else paths.add(path);
+  }
+  return paths;
+}
+
+function fieldsOf(paths: Paths): JsonObject {
+  const fields: JsonObject = {};
+  for (const path of paths) {
+    let node = fields;
+    for (const name of path.split(SEPARATOR)) {
+      const child = node[`f:${name}`] ?? {};
+      node[`f:${name}`] = child;
+      node = child as JsonObject;
+    }
+  }
+  return fields;
+}
+
+function pathsOf({ fieldsV1 }: Entry): Paths {
+  const paths: Paths = new Set();
+  for (const path of leafPaths((fieldsV1 ?? {}) as JsonObject)) {
+    paths.add(
+      path
+        .split(SEPARATOR)
+        .map((name) => name.replace(/^f:/, ""))
+        .join(SEPARATOR),
+    );
+  }
+  return paths;
+}
+
+function sameAt(path: string, a: JsonObject, b: JsonObject): boolean {
+  const names = path.split(SEPARATOR);
+  const read = (object: JsonObject) =>
+    names.reduce<Json>((value, name) => (isJsonObject(value) ? value[name] : undefined), object);
+  return isDeepStrictEqual(read(a), read(b));
+}
+
+/** Removes a field and every object that has become empty by that. `object` is changed only where it was copied by the merge. */
+function removePath(object: JsonObject, [name = "", ...rest]: string[]): void {
+  const child = object[name];
+  if (rest.length === 0) delete object[name];
+  else if (isJsonObject(child)) {
+    const copy = { ...child };
+    removePath(copy, rest);
+    if (Object.keys(copy).length > 0) object[name] = copy;
+    else delete object[name];
+  }
+}
