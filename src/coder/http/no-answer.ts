@@ -1,3 +1,5 @@
+import { codeOf } from "../error-code.ts";
+
 const CERTIFICATE_PROBLEMS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed; add it as a CA certificate",
   SELF_SIGNED_CERT_IN_CHAIN: "its CA is not trusted; add the CA certificate",
@@ -33,14 +35,6 @@ export class NoAnswer extends Error {
     if (error instanceof NoAnswer) return error;
     return new NoAnswer(describe(codeOf(error)), { cause: error });
   }
-}
-
-/** The error code of a failed connection, also where several addresses were tried. */
-export function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return "unknown error";
-  if ("code" in error && typeof error.code === "string") return error.code;
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  return error.cause === undefined ? error.name : codeOf(error.cause);
 }
 
 function describe(code: string): string {

@@ -1,0 +1,120 @@
+import { randomBytes as cryptoRandomBytes } from "node:crypto";
+import type { Clock } from "../../runtime/clock.ts";
+import { fnv1a64 } from "../../runtime/hash.ts";
+import { failed, type Result, succeeded } from "../result.ts";
+import { ensureAccount, ensureMemberships, USERNAME } from "./account.ts";
+import { readTables } from "./catalogue.ts";
+import { type ConnectionSettings, parseConnectionUrl } from "./connection-url.ts";
+import {
+  type DatabaseFailure,
+  DatabaseProblem,
+  describeDatabaseError,
+  mayDependOnEncryption,
+} from "./failure.ts";
+import { ensureKey, type OperatorToken, revokeKeys } from "./keys.ts";
+import { type Connect, connectPostgres, inTransaction, type Session } from "./session.ts";
+import { type EncryptionAttempts, encryptionAttempts, type TlsFiles } from "./tls.ts";
+import { type ControlPlane, type RandomBytes, tokenName } from "./token.ts";
+
+export interface DatabaseTarget {
+  readonly connectionUrl: string;
+  readonly controlPlane: ControlPlane;
+  /** PEM certificates that coderd trusts besides the system's. */
+  readonly ca?: string | undefined;
+  /** Reads a certificate file that the connection URL names, as coderd's pod has it. */
+  readonly readFile: TlsFiles["readFile"];
+}
+
+export interface OperatorAccess {
+  /**
+   * Makes sure that the operator's system user exists with all its rights and that there is a valid token
+   * for the control plane: the `held` one if it is good, else a new one. A new token must be stored, on the
+   * condition that the store still has what `held` was read from, and then be passed to this method again,
+   * which ends its predecessor. Until then both are valid, so that what is stored never becomes invalid;
+   * after a crash at any point the same two steps lead to one valid token. Any number of processes may do
+   * this at once.
+   */
+  ensureToken(
+    target: DatabaseTarget,
+    held: string | undefined,
+  ): Promise<Result<OperatorToken, DatabaseFailure>>;
+  /** Ends every token of the control plane; the system user stays. Returns how many there were. */
+  revokeToken(target: DatabaseTarget): Promise<Result<number, DatabaseFailure>>;
+}
+
+export interface OperatorAccessOptions {
+  readonly clock: Pick<Clock, "now">;
+  readonly connect?: Connect;
+  readonly randomBytes?: RandomBytes;
+}
+
+/** One lock for all operators on a database: they share its system user. */
+const LOCK = BigInt.asIntN(64, BigInt(`0x${fnv1a64("coder-k8s operator access")}`)).toString();
+
+/**
+ * Access for the operator through coderd's own database. Each call opens one connection, runs one transaction
+ * and closes it again; none is kept.
+ */
+export function operatorAccess({
+  clock,
+  connect = connectPostgres,
+  randomBytes = cryptoRandomBytes,
+}: OperatorAccessOptions): OperatorAccess {
+  return {
+    ensureToken: (target, held) =>
+      transact(connect, target, async (session) => {
+        await session.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
+        const tables = await readTables(session);
+        const context = { session, tables, now: new Date(clock.now()), randomBytes };
+        const userId = await ensureAccount(context);
+        await ensureMemberships(context, userId);
+        return ensureKey(context, { userId, tokenName: tokenName(target.controlPlane) }, held);
+      }),
+    revokeToken: async (target) => {
+      const owner = { username: USERNAME, tokenName: tokenName(target.controlPlane) };
+      const revoked = await transact(connect, target, async (session) => {
+        await readTables(session);
+        return revokeKeys({ session }, owner);
+      });
+      const nothingThere = !revoked.ok && revoked.failure.kind === "schemaMissing";
+      return nothingThere ? succeeded(0) : revoked;
+    },
+  };
+}
+
+async function transact<T>(
+  connect: Connect,
+  target: DatabaseTarget,
+  work: (session: Session) => Promise<T>,
+): Promise<Result<T, DatabaseFailure>> {
+  let session: Session | undefined;
+  try {
+    const opened = await open(connect, target);
+    session = opened;
+    return succeeded(await inTransaction(opened, () => work(opened)));
+  } catch (error) {
+    return failed(describeDatabaseError(error));
+  } finally {
+    await session?.close();
+  }
+}
+
+async function open(connect: Connect, target: DatabaseTarget): Promise<Session> {
+  const settings = parseConnectionUrl(target.connectionUrl);
+  if (!settings.ok) throw new DatabaseProblem({ kind: "invalidUrl", message: settings.failure });
+  return connectAny(connect, settings.value, await encryptionAttempts(settings.value, target));
+}
+
+async function connectAny(
+  connect: Connect,
+  settings: ConnectionSettings,
+  [encryption, ...others]: EncryptionAttempts,
+): Promise<Session> {
+  try {
+    return await connect(settings, encryption);
+  } catch (error) {
+    const [next, ...rest] = others;
+    if (next === undefined || !mayDependOnEncryption(error)) throw error;
+    return connectAny(connect, settings, [next, ...rest]);
+  }
+}

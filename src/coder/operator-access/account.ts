@@ -1,0 +1,144 @@
+import type { Tables } from "./catalogue.ts";
+import { DatabaseProblem } from "./failure.ts";
+import type { Row, Session } from "./session.ts";
+import type { RandomBytes } from "./token.ts";
+
+export const USERNAME = "coder-k8s-operator";
+const EMAIL = "coder-k8s-operator@coder-k8s.invalid";
+const SITE_ROLE = "owner";
+const ORGANIZATION_ROLE = "organization-admin";
+
+export interface AccountContext {
+  readonly session: Session;
+  readonly tables: Tables;
+  readonly now: Date;
+  readonly randomBytes: RandomBytes;
+}
+
+/** Makes the system user, or puts it right, and returns its id. Writes nothing when all is as it should be. */
+export async function ensureAccount(context: AccountContext): Promise<string> {
+  const { session, tables } = context;
+  const isSystem = tables.users.has("is_system") ? "is_system" : "true";
+  const candidates = await session.query(
+    `SELECT id, email, username, status::text, rbac_roles, login_type::text, ${isSystem} AS is_system
+     FROM users WHERE NOT deleted AND (lower(username) = $1 OR lower(email) = $2) FOR UPDATE`,
+    [USERNAME, EMAIL],
+  );
+  const [row] = candidates;
+  if (!row) return createAccount(context);
+  if (candidates.length > 1 || !isOurs(row)) throw accountTaken();
+  if (!isRight(row)) await repairAccount(context, row);
+  return String(row.id);
+}
+
+/** Makes the user a member, as administrator, of every organization where it is none. */
+export async function ensureMemberships(context: AccountContext, userId: string): Promise<void> {
+  const { session, tables, now } = context;
+  const existing = tables.organizations.has("deleted") ? "NOT o.deleted" : "true";
+  const organizations = await session.query(
+    `SELECT o.id, m.roles FROM organizations o
+     LEFT JOIN organization_members m ON m.organization_id = o.id AND m.user_id = $1
+     WHERE ${existing} AND (m.roles IS NULL OR NOT $2 = ANY (m.roles))`,
+    [userId, ORGANIZATION_ROLE],
+  );
+  for (const { id, roles } of organizations) {
+    if (roles !== null) {
+      await session.query(
+        `UPDATE organization_members SET roles = array_append(roles, $1), updated_at = $2
+         WHERE organization_id = $3 AND user_id = $4`,
+        [ORGANIZATION_ROLE, now, id, userId],
+      );
+      continue;
+    }
+    const membership = { user_id: userId, organization_id: id, created_at: now, updated_at: now };
+    const insert = tables.organization_members.insertion({ ...membership, roles: [ORGANIZATION_ROLE] });
+    await session.query(insert.sql, insert.values);
+  }
+}
+
+async function createAccount({ session, tables, now, randomBytes }: AccountContext): Promise<string> {
+  const id = uuid(randomBytes);
+  const insert = tables.users.insertion({
+    id,
+    email: EMAIL,
+    username: USERNAME,
+    hashed_password: Buffer.alloc(0),
+    created_at: now,
+    updated_at: now,
+    status: tables.users.label("status", "active"),
+    rbac_roles: [SITE_ROLE],
+    login_type: tables.users.label("login_type", "none"),
+    name: "coder-k8s operator",
+    is_system: true,
+  });
+  await session.query(insert.sql, insert.values);
+  return id;
+}
+
+/**
+ * A person must never become owner because they chose our name: only an account that nobody can log in to,
+ * or that has our e-mail address, which nobody can receive mail at, is taken for ours.
+ */
+function isOurs(row: Row): boolean {
+  return cannotLogIn(row) || String(row.email).toLowerCase() === EMAIL;
+}
+
+function cannotLogIn(row: Row): boolean {
+  return row.login_type === "none" && row.is_system === true;
+}
+
+function isRight(row: Row): boolean {
+  const roles = row.rbac_roles as string[];
+  return (
+    cannotLogIn(row) &&
+    row.email === EMAIL &&
+    row.username === USERNAME &&
+    row.status === "active" &&
+    roles.includes(SITE_ROLE)
+  );
+}
+
+/** An account that somebody could log in to keeps nothing they may still hold: no session, no token. */
+async function repairAccount({ session, tables, now }: AccountContext, row: Row): Promise<void> {
+  if (!cannotLogIn(row)) await session.query("DELETE FROM api_keys WHERE user_id = $1", [row.id]);
+  const roles = row.rbac_roles as string[];
+  const system = tables.users.has("is_system") ? ", is_system = true" : "";
+  await session.query(
+    `UPDATE users SET email = $2, username = $3, status = $4, rbac_roles = $5, login_type = $6,
+       hashed_password = '', updated_at = $7${system}
+     WHERE id = $1`,
+    [
+      row.id,
+      EMAIL,
+      USERNAME,
+      tables.users.label("status", "active"),
+      roles.includes(SITE_ROLE) ? roles : [...roles, SITE_ROLE],
+      tables.users.label("login_type", "none"),
+      now,
+    ],
+  );
+}
+
+function accountTaken(): DatabaseProblem {
+  return new DatabaseProblem({
+    kind: "accountTaken",
+    message: `a user of coderd who is not the operator has the name ${USERNAME} or the address ${EMAIL}; rename that user`,
+  });
+}
+
+/** A random (version 4) UUID. */
+function uuid(randomBytes: RandomBytes): string {
+  const bytes = Buffer.from(randomBytes(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return [
+    [0, 8],
+    [8, 12],
+    [12, 16],
+    [16, 20],
+    [20, 32],
+  ]
+    .map(([from, to]) => hex.slice(from, to))
+    .join("-");
+}

@@ -1,0 +1,119 @@
+import { DatabaseProblem } from "./failure.ts";
+import type { Row, Session } from "./session.ts";
+
+interface Column {
+  /** Must be given a value on insert: not null, and without a default. */
+  readonly required: boolean;
+  /** The labels of an enum, or of an array of one. */
+  readonly labels: readonly string[];
+}
+
+export type TableName = "users" | "organizations" | "organization_members" | "api_keys";
+
+/** The columns this operator can't do without. Others it knows of are used where they exist. */
+const NEEDED: Readonly<Record<TableName, readonly string[]>> = {
+  users: [
+    ...["id", "email", "username", "hashed_password", "created_at", "updated_at", "status"],
+    ...["rbac_roles", "login_type", "deleted"],
+  ],
+  organizations: ["id"],
+  organization_members: ["user_id", "organization_id", "created_at", "updated_at", "roles"],
+  api_keys: [
+    ...["id", "hashed_secret", "user_id", "last_used", "expires_at", "created_at", "updated_at"],
+    ...["login_type", "lifetime_seconds", "token_name"],
+  ],
+};
+
+const READ_COLUMNS = `
+  SELECT wanted.name AS table_name, a.attname::text AS column_name,
+         a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS required,
+         ARRAY(SELECT enumlabel::text FROM pg_enum WHERE enumtypid IN (t.oid, t.typelem)) AS labels
+  FROM unnest($1::text[]) AS wanted (name)
+  JOIN pg_attribute a ON a.attrelid = to_regclass(wanted.name) AND a.attnum > 0 AND NOT a.attisdropped
+  JOIN pg_type t ON t.oid = a.atttypid`;
+
+/**
+ * A table as this database has it. Columns come and go between versions of coderd, so nothing is written
+ * before the catalogue was asked what there is.
+ */
+export class Table {
+  readonly name: TableName;
+  readonly #columns: ReadonlyMap<string, Column>;
+
+  constructor(name: TableName, columns: ReadonlyMap<string, Column>) {
+    this.name = name;
+    this.#columns = columns;
+  }
+
+  has(column: string): boolean {
+    return this.#columns.has(column);
+  }
+
+  /** The first of `labels` that an enum column knows. */
+  label(column: string, ...labels: string[]): string {
+    const known = this.#columns.get(column)?.labels ?? [];
+    const label = labels.find((candidate) => known.includes(candidate));
+    if (label === undefined)
+      throw this.#unsupported(column, `does not know the value ${labels.join(" or ")}`);
+    return label;
+  }
+
+  /** Refuses a table that lacks one of `columns`. */
+  need(columns: readonly string[]): this {
+    const missing = columns.find((column) => !this.has(column));
+    if (missing !== undefined) throw this.#unsupported(missing, "is missing");
+    return this;
+  }
+
+  /**
+   * An insert of those `values` whose columns exist here. Refuses when the table wants a column to be filled
+   * in that is not among them.
+   */
+  insertion(values: Readonly<Record<string, unknown>>): { sql: string; values: unknown[] } {
+    const row = new Map(Object.entries(values).filter(([column]) => this.has(column)));
+    for (const [column, { required }] of this.#columns)
+      if (required && !row.has(column)) throw this.#unsupported(column, "must be filled in and is not known");
+    const slots = [...row.keys()].map((_, index) => `$${index + 1}`);
+    return {
+      sql: `INSERT INTO ${this.name} (${[...row.keys()].join(", ")}) VALUES (${slots.join(", ")})`,
+      values: [...row.values()],
+    };
+  }
+
+  #unsupported(column: string, what: string): DatabaseProblem {
+    return new DatabaseProblem({
+      kind: "schemaUnsupported",
+      column: `${this.name}.${column}`,
+      message: `column ${this.name}.${column} ${what}: this operator does not support this version of coderd`,
+    });
+  }
+}
+
+export type Tables = Readonly<Record<TableName, Table>>;
+
+/** Reads what the tables look like; fails with `schemaMissing` when coderd has not made them yet. */
+export async function readTables(session: Session): Promise<Tables> {
+  const rows = await session.query(READ_COLUMNS, [Object.keys(NEEDED)]);
+  const table = (name: TableName): Table => {
+    const columns = rows.filter((row) => row.table_name === name);
+    if (columns.length === 0) throw schemaMissing(name);
+    return new Table(name, new Map(columns.map(readColumn))).need(NEEDED[name]);
+  };
+  return {
+    users: table("users"),
+    organizations: table("organizations"),
+    organization_members: table("organization_members"),
+    api_keys: table("api_keys"),
+  };
+}
+
+function readColumn(row: Row): [string, Column] {
+  return [String(row.column_name), { required: row.required === true, labels: row.labels as string[] }];
+}
+
+function schemaMissing(table: string): DatabaseProblem {
+  return new DatabaseProblem({
+    kind: "schemaMissing",
+    message: `table ${table} is missing: coderd has not migrated the database yet`,
+  });
+}

@@ -1,0 +1,122 @@
+import { codeOf } from "../error-code.ts";
+import { redact } from "../redact.ts";
+
+/**
+ * Why operator access could not be had through the database. Every `message` is safe to show: it never holds
+ * the connection URL or any part of it.
+ */
+export type DatabaseFailure =
+  | {
+      readonly kind: /** The connection URL can't be used as it is. */
+        | "invalidUrl"
+        /** Nothing answers at the database's address. */
+        | "unreachable"
+        | "authenticationFailed"
+        /** The server answers but has no database of that name. */
+        | "databaseMissing"
+        | "tlsFailed"
+        /** coderd's tables are not there: it has not migrated the database yet. */
+        | "schemaMissing"
+        /** The database user may not read or write coderd's tables. */
+        | "permissionDenied"
+        /** The database took too long over a statement or a lock. */
+        | "timeout"
+        /** Somebody else has the name or the e-mail address of the system user. */
+        | "accountTaken"
+        | "transient";
+      readonly message: string;
+    }
+  /** The tables are there, but `column` is not as this operator knows it. */
+  | { readonly kind: "schemaUnsupported"; readonly column: string; readonly message: string };
+
+/** Ends a transaction with a failure of which the cause is known. */
+export class DatabaseProblem extends Error {
+  override readonly name = "DatabaseProblem";
+  readonly failure: DatabaseFailure;
+
+  constructor(failure: DatabaseFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+type Kind = Exclude<DatabaseFailure["kind"], "schemaUnsupported">;
+
+const BY_SQLSTATE: Readonly<Record<string, readonly [Kind, string]>> = {
+  "28P01": ["authenticationFailed", "the database refuses the user or the password of the connection URL"],
+  "3D000": ["databaseMissing", "the database named in the connection URL does not exist"],
+  "42P01": ["schemaMissing", "a table of coderd is missing: coderd has not migrated the database yet"],
+  "57014": ["timeout", "the database took too long over a statement and was interrupted"],
+  "55P03": ["timeout", "the database did not give a lock in time"],
+  "25P03": ["timeout", "the database ended a transaction that was idle for too long"],
+  "25006": ["transient", "the database is read-only: it may be a standby"],
+  "53300": ["transient", "the database has no connection to spare"],
+  "57P01": ["transient", "the database is shutting down"],
+  "57P03": ["transient", "the database is starting up"],
+};
+
+const BY_SYSTEM_CODE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the database host refuses the connection",
+  ENOTFOUND: "the database host's name does not resolve",
+  EAI_AGAIN: "the database host's name could not be looked up",
+  EHOSTUNREACH: "there is no route to the database host",
+  ENETUNREACH: "there is no route to the database host",
+  ETIMEDOUT: "the database host does not answer",
+  ENOENT: "the database socket named in the connection URL is not on this machine",
+};
+
+const TLS_CODE = /^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_|ERR_TLS|ERR_SSL|ERR_OSSL|EPROTO)/;
+
+/** Words whatever connecting or a statement failed with, from its code wherever it has one. */
+export function describeDatabaseError(error: unknown): DatabaseFailure {
+  if (error instanceof DatabaseProblem) return error.failure;
+  const code = codeOf(error);
+  const text = error instanceof Error ? error.message : "";
+  const known = BY_SQLSTATE[code];
+  if (known) return { kind: known[0], message: known[1] };
+  if (code === "28000") return { kind: "authenticationFailed", message: loginRefused(text) };
+  if (code === "42501")
+    return { kind: "permissionDenied", message: `the database user lacks a right: ${redact(text)}` };
+  const unreachable = BY_SYSTEM_CODE[code];
+  if (unreachable) return { kind: "unreachable", message: unreachable };
+  if (isTlsProblem(error)) return { kind: "tlsFailed", message: tlsFailed(code) };
+  return describeByText(text, code);
+}
+
+/** Whether connecting with, or without, encryption instead might work. */
+export function mayDependOnEncryption(error: unknown): boolean {
+  return codeOf(error) === "28000" || isTlsProblem(error);
+}
+
+function isTlsProblem(error: unknown): boolean {
+  if (TLS_CODE.test(codeOf(error))) return true;
+  return error instanceof Error && /SSL connection/.test(error.message);
+}
+
+function tlsFailed(code: string): string {
+  if (code === "Error") return "the database does not offer TLS, which the connection URL's sslmode asks for";
+  return `TLS with the database failed (${code}); check sslmode, sslrootcert and the CA certificates`;
+}
+
+function loginRefused(text: string): string {
+  if (!text.includes("pg_hba")) return "the database refuses the login";
+  return text.includes("no encryption")
+    ? "the database refuses this user without encryption; set sslmode=require or stricter"
+    : "the database has no rule that lets this user in from here (pg_hba.conf)";
+}
+
+/** The driver's own errors carry no code. Their text is matched, never shown. */
+function describeByText(text: string, code: string): DatabaseFailure {
+  if (/timeout expired|connection timeout/i.test(text))
+    return { kind: "unreachable", message: "the database host does not answer in time" };
+  if (/query read timeout/i.test(text))
+    return { kind: "timeout", message: "the database did not answer a statement in time" };
+  if (/SASL|SCRAM|password/i.test(text))
+    return {
+      kind: "authenticationFailed",
+      message: "the database asks for another way to log in or for a password",
+    };
+  if (/connection terminated|ECONNRESET|EPIPE/i.test(`${text} ${code}`))
+    return { kind: "transient", message: "the connection to the database was cut" };
+  return { kind: "transient", message: `the database reports an error (${code})` };
+}

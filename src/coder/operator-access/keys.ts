@@ -1,0 +1,138 @@
+import type { AccountContext } from "./account.ts";
+import type { Table } from "./catalogue.ts";
+import { hashSecret, newToken, planToken, type Reason, type StoredKey, TOKEN_LIFETIME_MS } from "./token.ts";
+
+/** The token to use, and whether the caller has yet to store it. */
+export type OperatorToken = {
+  readonly token: string;
+  /** Milliseconds since the epoch. coderd extends it when the token is used. */
+  readonly expiresAt: number;
+  /** Set when this token is new: why there had to be one. */
+  readonly issuedBecause?: Reason;
+};
+
+/**
+ * A key nobody is known to hold is left alone this long: another process may have made it a moment ago and be
+ * about to store it.
+ */
+const HAND_OVER_MS = 5 * 60_000;
+
+/** Keeps the caller's token when it is good, and issues another when it is not. */
+export async function ensureKey(
+  context: AccountContext,
+  owner: { readonly userId: string; readonly tokenName: string },
+  held: string | undefined,
+): Promise<OperatorToken> {
+  const now = context.now.getTime();
+  const keys = await readKeys(context, owner);
+  const plan = planToken(held, keys, now);
+  if (plan.do === "keep") {
+    await retireAllBut(context, keys, plan.key);
+    if (plan.key.name !== owner.tokenName) await rename(context, plan.key, owner.tokenName);
+    return { token: held?.trim() ?? "", expiresAt: plan.key.expiresAt };
+  }
+  const abandoned = keys.filter((key) => key !== plan.stillValid && key.createdAt <= now - HAND_OVER_MS);
+  await remove(context, abandoned);
+  const current = keys.find((key) => key.name === owner.tokenName && !abandoned.includes(key));
+  if (current) await rename(context, current, `${owner.tokenName}-${current.id}`);
+  return { ...(await issue(context, owner)), issuedBecause: plan.because };
+}
+
+/** Ends every token of a control plane, and returns how many there were. */
+export async function revokeKeys(
+  { session }: Pick<AccountContext, "session">,
+  owner: { readonly username: string; readonly tokenName: string },
+): Promise<number> {
+  const revoked = await session.query(
+    `DELETE FROM api_keys k USING users u
+     WHERE u.id = k.user_id AND lower(u.username) = $1 AND k.login_type = 'token'
+       AND (k.token_name = $2 OR starts_with(k.token_name, $2 || '-'))
+     RETURNING k.id`,
+    [owner.username, owner.tokenName],
+  );
+  return revoked.length;
+}
+
+async function issue(
+  { session, tables, now, randomBytes }: AccountContext,
+  { userId, tokenName }: { userId: string; tokenName: string },
+): Promise<{ token: string; expiresAt: number }> {
+  const { id, secret } = newToken(randomBytes);
+  const expiresAt = now.getTime() + TOKEN_LIFETIME_MS;
+  const insert = tables.api_keys.insertion({
+    id,
+    hashed_secret: hashSecret(secret),
+    user_id: userId,
+    last_used: now,
+    expires_at: new Date(expiresAt),
+    created_at: now,
+    updated_at: now,
+    login_type: tables.api_keys.label("login_type", "token"),
+    lifetime_seconds: TOKEN_LIFETIME_MS / 1_000,
+    token_name: tokenName,
+    ip_address: "0.0.0.0",
+    ...fullAccess(tables.api_keys),
+  });
+  await session.query(insert.sql, insert.values);
+  return { token: `${id}-${secret}`, expiresAt };
+}
+
+/** One scope until 2.26, lists of scopes and of objects from 2.27 on. */
+function fullAccess(table: Table): Record<string, unknown> {
+  return {
+    ...(table.has("scope") ? { scope: table.label("scope", "all", "coder:all") } : {}),
+    ...(table.has("scopes") ? { scopes: [table.label("scopes", "coder:all", "all")] } : {}),
+    ...(table.has("allow_list") ? { allow_list: ["*:*"] } : {}),
+  };
+}
+
+async function readKeys(
+  { session, tables }: AccountContext,
+  { userId, tokenName }: { userId: string; tokenName: string },
+): Promise<StoredKey[]> {
+  const checks = [
+    ...(tables.api_keys.has("scope") ? ["scope::text IN ('all', 'coder:all')"] : []),
+    ...(tables.api_keys.has("scopes") ? ["scopes::text[] && ARRAY['all', 'coder:all']"] : []),
+    ...(tables.api_keys.has("allow_list") ? ["allow_list @> ARRAY['*:*']"] : []),
+  ];
+  const rows = await session.query(
+    `SELECT id, token_name, hashed_secret, expires_at, created_at, ${checks.join(" AND ") || "true"} AS full_access
+     FROM api_keys
+     WHERE user_id = $1 AND login_type = 'token'
+       AND (token_name = $2 OR starts_with(token_name, $2 || '-'))
+     FOR UPDATE`,
+    [userId, tokenName],
+  );
+  return rows.map((row) => ({
+    id: String(row.id),
+    name: String(row.token_name),
+    hashedSecret: row.hashed_secret as Uint8Array,
+    expiresAt: (row.expires_at as Date).getTime(),
+    createdAt: (row.created_at as Date).getTime(),
+    fullAccess: row.full_access === true,
+  }));
+}
+
+async function retireAllBut(
+  context: AccountContext,
+  keys: readonly StoredKey[],
+  kept: StoredKey,
+): Promise<void> {
+  await remove(
+    context,
+    keys.filter((key) => key !== kept),
+  );
+}
+
+async function remove({ session }: AccountContext, keys: readonly StoredKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  await session.query("DELETE FROM api_keys WHERE id = ANY ($1)", [keys.map(({ id }) => id)]);
+}
+
+async function rename({ session, now }: AccountContext, key: StoredKey, name: string): Promise<void> {
+  await session.query("UPDATE api_keys SET token_name = $2, updated_at = $3 WHERE id = $1", [
+    key.id,
+    name,
+    now,
+  ]);
+}

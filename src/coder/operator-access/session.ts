@@ -1,0 +1,72 @@
+import { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
+import type { ConnectionSettings } from "./connection-url.ts";
+import type { Encryption } from "./tls.ts";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** One database connection, used for one transaction. */
+export interface Session {
+  query(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** Never fails and never waits long: the connection is gone afterwards. */
+  close(): Promise<void>;
+}
+
+export type Connect = (settings: ConnectionSettings, encryption: Encryption) => Promise<Session>;
+
+const STATEMENT_TIMEOUT_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 10_000;
+const GOODBYE_MS = 1_000;
+
+/** Connects with `pg`. Everything is given explicitly: libpq's environment variables must have no say. */
+export const connectPostgres: Connect = async (settings, encryption) => {
+  const socket = new Socket();
+  const client = new pg.Client({
+    host: settings.host,
+    port: settings.port,
+    user: settings.user,
+    password: () => settings.password,
+    database: settings.database,
+    ssl: encryption,
+    ...(encryption && settings.directTls ? { sslnegotiation: "direct" } : {}),
+    ...(settings.options ? { options: settings.options } : {}),
+    application_name: "coder-k8s",
+    connectionTimeoutMillis: settings.connectTimeoutMs,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    stream: () => socket,
+  });
+  client.on("error", () => {
+    // The statement under way fails with the same error; an idle connection that breaks harms nobody.
+  });
+  const close = async () => {
+    await Promise.race([client.end().catch(() => undefined), delay(GOODBYE_MS, undefined, { ref: false })]);
+    socket.destroy();
+  };
+  try {
+    await client.connect();
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  return {
+    query: async (sql, values = []) => (await client.query(sql, [...values])).rows,
+    close,
+  };
+};
+
+/**
+ * Runs `work` in one transaction: all of it takes effect, or none, since closing a session ends what it has
+ * not committed. Limits hold for this transaction only, so that a connection pooler in between stays out of it.
+ */
+export async function inTransaction<T>(session: Session, work: () => Promise<T>): Promise<T> {
+  await session.query("BEGIN");
+  await session.query(
+    `SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),
+            set_config('idle_in_transaction_session_timeout', $2, true)`,
+    [String(STATEMENT_TIMEOUT_MS), String(ANSWER_TIMEOUT_MS)],
+  );
+  const result = await work();
+  await session.query("COMMIT");
+  return result;
+}

@@ -1,0 +1,70 @@
+import { getCACertificates } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { createCertificateAuthority } from "../../../test/support/certificates.ts";
+import { parseConnectionUrl } from "./connection-url.ts";
+import { DatabaseProblem } from "./failure.ts";
+import { encryptionAttempts } from "./tls.ts";
+
+const { cert } = createCertificateAuthority();
+const FILES: Record<string, string> = {
+  "/ca.crt": cert,
+  "/client.crt": "C",
+  "/client.key": "K",
+  "/bad": "x",
+};
+
+async function attempts(query: string, ca?: string) {
+  const settings = parseConnectionUrl(`postgres://u:p@h/d?${query}`);
+  if (!settings.ok) throw new Error(settings.failure);
+  return encryptionAttempts(settings.value, { ca, readFile: async (path) => FILES[path] });
+}
+
+async function problem(query: string, ca?: string): Promise<string> {
+  const error = await attempts(query, ca).catch((thrown: unknown) => thrown);
+  if (!(error instanceof DatabaseProblem)) throw new Error("accepted");
+  expect(error.failure.kind).toBe("tlsFailed");
+  return error.failure.message;
+}
+
+const UNVERIFIED = { rejectUnauthorized: false };
+const CHAIN = { rejectUnauthorized: true, checkServerIdentity: expect.any(Function) };
+
+describe("the ways to connect", () => {
+  it.each([
+    ["disable", [false]],
+    ["allow", [false, UNVERIFIED]],
+    ["prefer", [UNVERIFIED, false]],
+    ["require", [UNVERIFIED]],
+    ["verify-ca", [CHAIN]],
+    ["verify-full", [{ rejectUnauthorized: true }]],
+  ])("for sslmode=%s are libpq's", async (mode, expected) => {
+    expect(await attempts(`sslmode=${mode}`)).toEqual(expected);
+  });
+
+  it("for require check the chain once a root certificate is given, as libpq does", async () => {
+    expect(await attempts("sslmode=require&sslrootcert=/ca.crt")).toEqual([{ ...CHAIN, ca: [cert.trim()] }]);
+  });
+
+  it("trust a given root certificate alone, else the system's and coderd's", async () => {
+    const [given] = await attempts("sslmode=verify-full&sslrootcert=/ca.crt", "unused");
+    expect(given).toMatchObject({ ca: [cert.trim()] });
+    const [besides] = await attempts("sslmode=verify-full", cert);
+    expect(besides).toMatchObject({
+      ca: expect.arrayContaining([cert.trim(), ...getCACertificates("default")]),
+    });
+    const [system] = await attempts("sslmode=verify-full&sslrootcert=system", cert);
+    expect(system).not.toHaveProperty("ca");
+  });
+
+  it("show a client certificate when one is named", async () => {
+    const [first] = await attempts("sslmode=require&sslcert=/client.crt&sslkey=/client.key");
+    expect(first).toEqual({ ...UNVERIFIED, cert: "C", key: "K" });
+  });
+
+  it("are none when a named file is not there or holds no certificate", async () => {
+    expect(await problem("sslmode=verify-full&sslrootcert=/none")).toContain("sslrootcert");
+    expect(await problem("sslmode=require&sslcert=/none&sslkey=/client.key")).toContain("sslcert");
+    expect(await problem("sslmode=verify-ca&sslrootcert=/bad")).toContain("no readable PEM");
+    expect(await problem("sslmode=verify-ca", "nonsense")).toContain("no readable PEM");
+  });
+});

