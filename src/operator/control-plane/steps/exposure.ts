@@ -1,0 +1,42 @@
+import { isNotFound } from "../../../runtime/client/error.ts";
+import type { RunContext } from "../../../runtime/controller/controller.ts";
+import { Ingress } from "../../../runtime/kinds.ts";
+import { HTTPRoute } from "../../shared/gateway.ts";
+import type { Snapshot } from "../observe.ts";
+import { controlPlaneHTTPRoute } from "../resources/http-route.ts";
+import { controlPlaneIngress } from "../resources/ingress.ts";
+import { applied, type Result } from "./result.ts";
+
+/** How soon a route is tried again after the Gateway API was found missing. */
+const GATEWAY_RETRY_MS = 5_000;
+
+/** Keeps the Ingress or the HTTPRoute that the spec asks for, and removes the one that it does not. */
+export async function ensureExposure(
+  { controlPlane, owner }: Snapshot,
+  { children }: RunContext,
+): Promise<Result> {
+  const ingress = controlPlaneIngress(controlPlane);
+  const route = controlPlaneHTTPRoute(controlPlane);
+  await children.converge(Ingress, ingress ? [ingress] : [], owner);
+  try {
+    await children.converge(HTTPRoute, route ? [route] : [], owner);
+  } catch (error) {
+    if (isNotFound(error)) return gatewayApiMissing;
+    throw error;
+  }
+  const { exposure } = controlPlane;
+  if (exposure.kind === "none") return applied("neither an Ingress nor a route is asked for by spec.expose");
+  return applied(
+    `${exposure.kind === "ingress" ? "Ingress" : "HTTPRoute"} for host "${exposure.host}" is in place`,
+  );
+}
+
+const gatewayApiMissing: Result = {
+  condition: {
+    status: "False",
+    reason: "GatewayAPIMissing",
+    message:
+      "this cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API or use spec.expose.ingress",
+  },
+  requeueAfterMs: GATEWAY_RETRY_MS,
+};
