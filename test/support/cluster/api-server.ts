@@ -91,7 +91,9 @@ function flags(config: ApiServerConfig): string[] {
 function auditFlags({ audit, dir }: ApiServerConfig): string[] {
   if (!audit) return [];
   const { auditPolicy, auditLog } = apiServerFiles(dir);
-  return [`--audit-policy-file=${auditPolicy}`, `--audit-log-path=${auditLog}`];
+  // A rotated log would lose the beginning of the story.
+  const neverRotate = "--audit-log-maxsize=100000";
+  return [`--audit-policy-file=${auditPolicy}`, `--audit-log-path=${auditLog}`, neverRotate];
 }
 
 /** Trusting only its own certificate tells ours from another server that won the race for the port. */
