@@ -1,0 +1,139 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Clock } from "./clock.ts";
+import { messageOf } from "./errors.ts";
+
+/** Whether something is in order; the name tells an operator what is not. May throw to say why. */
+export type Checks = Readonly<Record<string, () => boolean | Promise<boolean>>>;
+
+export interface ProbeOptions {
+  /** `:8081`, `127.0.0.1:8081`, `[::1]:8081`; port 0 takes a free one; `0` alone serves nothing. */
+  readonly address: string;
+  readonly clock: Clock;
+  readonly healthz: Checks;
+  readonly readyz: Checks;
+}
+
+export interface MetricsOptions {
+  /** As for probes. */
+  readonly address: string;
+  readonly registry: { readonly contentType: string; metrics(): Promise<string> };
+}
+
+export interface HttpServer {
+  readonly port: number;
+  /** Stops at once: open connections are cut, because nobody needs the answer of a process that ends. */
+  close(): Promise<void>;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: string;
+  readonly contentType?: string;
+}
+
+type Routes = Readonly<Record<string, () => Promise<Reply>>>;
+
+/** Below two seconds with some room: the usual limit of a probe that was told to be patient. */
+const CHECK_TIMEOUT_MS = 1_500;
+
+/**
+ * Serves `/healthz` and `/readyz`: 200 when all checks pass, else 500 with the names of those that don't.
+ * An answer always comes within two seconds; a check that hangs has failed.
+ */
+export function serveProbes({
+  address,
+  clock,
+  healthz,
+  readyz,
+}: ProbeOptions): Promise<HttpServer | undefined> {
+  return serve(address, {
+    "/healthz": () => runChecks(healthz, clock),
+    "/readyz": () => runChecks(readyz, clock),
+  });
+}
+
+/** Serves `/metrics` in Prometheus' text form. */
+export function serveMetrics({ address, registry }: MetricsOptions): Promise<HttpServer | undefined> {
+  return serve(address, {
+    "/metrics": async () => ({
+      status: 200,
+      body: await registry.metrics(),
+      contentType: registry.contentType,
+    }),
+  });
+}
+
+async function runChecks(checks: Checks, clock: Clock): Promise<Reply> {
+  const results = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => ({ name, failure: await runCheck(check, clock) })),
+  );
+  const ok = results.every(({ failure }) => failure === undefined);
+  const lines = results.map(({ name, failure }) => (failure ? `[-] ${name}: ${failure}` : `[+] ${name}`));
+  return { status: ok ? 200 : 500, body: [...lines, ok ? "ok" : "failed", ""].join("\n") };
+}
+
+async function runCheck(check: Checks[string], clock: Clock): Promise<string | undefined> {
+  const timer = new AbortController();
+  const late = clock.sleep(CHECK_TIMEOUT_MS, timer.signal).then(
+    () => "no answer in time",
+    () => undefined,
+  );
+  const answer = (async () => ((await check()) ? undefined : "not ready"))().catch(messageOf);
+  const failure = await Promise.race([answer, late]);
+  timer.abort();
+  return failure;
+}
+
+/** Resolves once the server listens; with `undefined` when the address says that it should not. */
+async function serve(address: string, routes: Routes): Promise<HttpServer | undefined> {
+  const listen = parseListenAddress(address);
+  if (!listen) return undefined;
+  const server = createServer({ requestTimeout: 5_000, headersTimeout: 5_000 }, (request, response) => {
+    void answer(routes, request, response);
+  });
+  const listening = Promise.withResolvers<void>();
+  server.on("error", (cause) => {
+    listening.reject(new Error(`can't listen on ${address}: ${cause.message}`, { cause }));
+  });
+  server.listen(listen, () => listening.resolve());
+  await listening.promise;
+  const closed = Promise.withResolvers<void>();
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      server.close(() => closed.resolve());
+      server.closeAllConnections();
+      return closed.promise;
+    },
+  };
+}
+
+async function answer(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { status, body, contentType = "text/plain; charset=utf-8" } = await replyTo(routes, request);
+  response.writeHead(status, { "content-type": contentType, "x-content-type-options": "nosniff" });
+  response.end(request.method === "HEAD" ? undefined : body);
+}
+
+async function replyTo(routes: Routes, { method, url = "/" }: IncomingMessage): Promise<Reply> {
+  const path = url.split("?", 1)[0] ?? "/";
+  const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+  if (!route) return { status: 404, body: "not found\n" };
+  if (method !== "GET" && method !== "HEAD") return { status: 405, body: "only GET\n" };
+  try {
+    return await route();
+  } catch (error) {
+    return { status: 500, body: `${messageOf(error)}\n` };
+  }
+}
+
+/** Where to listen; `undefined` for the address `0`. Throws for what is no address. */
+export function parseListenAddress(address: string): { host?: string; port: number } | undefined {
+  if (address === "0") return undefined;
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]*)):(\d{1,5})$/i.exec(address);
+  const port = Number(match?.[3]);
+  if (!match || port > 65_535)
+    throw new TypeError(`"${address}" is no listen address: write host:port, :port, or 0 for none`);
+  const host = match[1] || match[2];
+  return host ? { host, port } : { port };
+}

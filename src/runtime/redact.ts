@@ -1,0 +1,113 @@
+const REDACTED = "[redacted]";
+
+/** Field names whose values are secret wherever they appear, without case and punctuation. */
+const SECRET_NAMES = new Set([
+  "password",
+  "passwd",
+  "secret",
+  "clientsecret",
+  "token",
+  "accesstoken",
+  "refreshtoken",
+  "sessiontoken",
+  "idtoken",
+  "apikey",
+  "privatekey",
+  "authorization",
+  "cookie",
+  "setcookie",
+  "jwt",
+  "connectionurl",
+  "dsn",
+  "credentials",
+  "data",
+  "stringdata",
+  "body",
+]);
+
+const MAX_DEPTH = 6;
+
+/**
+ * A printable copy of anything that was handed to the log. It is the safety net below the rule that
+ * secrets are not logged in the first place: values of secret names, passwords in URLs, bearer tokens and
+ * JWTs are replaced; errors are reduced to what says what went wrong; objects of a class are not opened.
+ */
+export function printable(value: unknown, depth = 0): unknown {
+  if (typeof value === "string") return redactText(value);
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value === "function" || typeof value === "symbol") return undefined;
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Error) return printableError(value);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "[invalid date]" : value.toISOString();
+  if (depth >= MAX_DEPTH) return "[…]";
+  if (Array.isArray(value)) return value.map((item) => printable(item, depth + 1));
+  if (!isPlain(value)) return `[${value.constructor?.name ?? "object"}]`;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      isSecretName(name) && inner !== undefined ? REDACTED : printable(inner, depth + 1),
+    ]),
+  );
+}
+
+/** Text without the passwords of URLs, bearer tokens and JWTs. */
+export function redactText(text: string): string {
+  return text
+    .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s/]*@/gi, `$1${REDACTED}@`)
+    .replace(/\b(bearer)\s+[\w.~+/=-]+/gi, `$1 ${REDACTED}`)
+    .replace(/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, REDACTED);
+}
+
+interface PrintableError {
+  readonly type: string;
+  readonly message: string;
+  readonly reason?: string;
+  readonly code?: string | number;
+  /** The messages of its causes, outermost first. */
+  readonly causes?: string[];
+  readonly stack?: string[];
+}
+
+function printableError(error: Error & { reason?: unknown; code?: unknown }): PrintableError {
+  const causes = causesOf(error).map(textOf);
+  return {
+    type: error.name,
+    message: textOf(error),
+    ...(typeof error.reason === "string" && { reason: error.reason }),
+    ...((typeof error.code === "string" || typeof error.code === "number") && { code: error.code }),
+    ...(causes.length > 0 && { causes }),
+    ...(isBug(error) && { stack: framesOf(error) }),
+  };
+}
+
+/** A parser quotes what it could not parse in its message, and that may be anything. */
+function textOf(error: unknown): string {
+  if (error instanceof SyntaxError) return "malformed text";
+  return redactText(error instanceof Error ? error.message : `thrown ${typeof error}`);
+}
+
+function causesOf(error: Error, depth = 0): unknown[] {
+  if (depth >= MAX_DEPTH) return [];
+  const direct: unknown[] = error instanceof AggregateError ? [...error.errors] : [];
+  if (error.cause !== undefined) direct.push(error.cause);
+  return direct.flatMap((cause) => [cause, ...(cause instanceof Error ? causesOf(cause, depth + 1) : [])]);
+}
+
+/** Where a failure of the outside world was raised interests nobody; of a bug it is all that matters. */
+function isBug(error: Error): boolean {
+  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+}
+
+function framesOf(error: Error): string[] {
+  const lines = (error.stack ?? "").split("\n").map((line) => line.trim());
+  return lines.filter((line) => line.startsWith("at ")).slice(0, 10);
+}
+
+function isSecretName(name: string): boolean {
+  return SECRET_NAMES.has(name.replace(/[^a-z]/gi, "").toLowerCase());
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
