@@ -13,13 +13,12 @@ import {
 } from "../../api/v1alpha1/defaults.ts";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { Stored } from "../../runtime/object.ts";
-import { type Authority, authoritiesOf } from "../shared/certificates.ts";
-import { type Exposure, exposureOf } from "../shared/expose.ts";
+import type { ContainerPort } from "../shared/certificates.ts";
+import { type Exposed, exposureOf } from "../shared/expose.ts";
 import { type Identity, identityOf, type Labels, labelLength, shortName } from "../shared/names.ts";
 import { distinctNames, type SecretKey, secretKey, trimmed } from "../shared/normalise.ts";
-import { type PodSettings, podSettings } from "../shared/pod.ts";
-import { livenessSettings, type ProbeSettings, readinessSettings } from "../shared/probes.ts";
-import { type ServiceSettings, serviceSettings } from "../shared/service.ts";
+import { type PodSettings, podSettings } from "../shared/pod-settings.ts";
+import { serviceSettings } from "../shared/service.ts";
 import type { RoleRule } from "../shared/workspace-role.ts";
 
 export interface ServiceAccountSettings {
@@ -44,45 +43,43 @@ export type OperatorAccess =
   | { readonly kind: "given"; readonly token: SecretKey }
   | { readonly kind: "generated"; readonly token: SecretKey };
 
-/** A control plane with every default filled in and every name trimmed: what all that follows works from. */
-export interface ControlPlane {
-  readonly identity: Identity;
-  /** Name of the Deployment, the Service and the exposure; of the ServiceAccount too unless it has its own. */
-  readonly childName: string;
+/**
+ * A control plane with every default filled in and every name trimmed: what all that follows works from.
+ * `childName` is that of the Deployment, the Service and the exposure.
+ */
+export interface ControlPlane extends Exposed {
+  readonly app: "coder-control-plane";
   readonly image: string;
   readonly replicas: number;
   readonly pod: PodSettings;
   readonly useClusterAccessURL: boolean;
-  readonly readinessProbe: ProbeSettings | undefined;
-  readonly livenessProbe: ProbeSettings | undefined;
-  readonly tlsSecretNames: readonly string[];
-  readonly authorities: readonly Authority[];
-  readonly service: ServiceSettings;
-  readonly exposure: Exposure;
   readonly serviceAccount: ServiceAccountSettings;
+  /** Absent: coderd gets no permissions from us. */
   readonly workspaceAccess: WorkspaceAccess | undefined;
   readonly license: SecretKey | undefined;
   readonly operatorAccess: OperatorAccess;
 }
+
+export const httpContainerPort: ContainerPort = { name: "http", containerPort: 8080, protocol: "TCP" };
+
+const probeDefaults = { readiness: readinessProbeDefault, liveness: livenessProbeDefault };
 
 /** Takes any stored object, also one from before the CRD had defaults, or without a spec. */
 export function withDefaults(stored: Stored<CoderControlPlane>): ControlPlane {
   const spec: ControlPlaneSpec = stored.spec ?? {};
   const identity = identityOf(stored);
   const childName = shortName(identity.name, { max: labelLength });
-  const tlsSecretNames = distinctNames(spec.tls?.secretNames);
+  const pod = podSettings(spec, probeDefaults);
+  const tls = pod.tlsSecretNames.length > 0;
   return {
+    app: "coder-control-plane",
     identity,
     childName,
     image: trimmed(spec.image) ?? controlPlaneDefaults.image,
     replicas: spec.replicas ?? controlPlaneDefaults.replicas,
-    pod: podSettings(spec),
+    pod,
     useClusterAccessURL: spec.envUseClusterAccessURL ?? controlPlaneDefaults.envUseClusterAccessURL,
-    readinessProbe: readinessSettings(spec.readinessProbe, readinessProbeDefault),
-    livenessProbe: livenessSettings(spec.livenessProbe, livenessProbeDefault),
-    tlsSecretNames,
-    authorities: authoritiesOf(spec.certs),
-    service: serviceSettings(spec.service, { tls: tlsSecretNames.length > 0 }),
+    service: serviceSettings(spec.service, { tls, target: httpContainerPort }),
     exposure: exposureOf(spec.expose),
     serviceAccount: serviceAccountSettings(spec.serviceAccount, childName),
     workspaceAccess: workspaceAccess(spec.rbac, identity),

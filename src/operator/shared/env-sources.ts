@@ -3,7 +3,7 @@ import { ConfigMap, Secret } from "../../runtime/kinds.ts";
 import type { ObjectRef } from "../../runtime/object.ts";
 import { type EnvFromKey, type EnvFromSource, envFromKeys } from "./env.ts";
 import type { Identity } from "./names.ts";
-import type { PodSettings } from "./pod.ts";
+import type { PodSettings } from "./pod-settings.ts";
 
 /** An object whose pods take variables from elsewhere. */
 interface WithPod {

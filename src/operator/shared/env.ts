@@ -22,6 +22,12 @@ function refersToOthers({ value }: EnvVar): boolean {
   return value?.includes("$(") ?? false;
 }
 
+/**
+ * Names of the variables that `envFrom` defines, as far as anybody asks for them. A variable in `env` beats
+ * one of the same name from `envFrom`, so a default of ours must stay out where the user has his own there.
+ */
+export type EnvFromNames = ReadonlySet<string>;
+
 /** Where an environment variable would come from, should the object have that key. */
 export interface EnvFromKey {
   readonly kind: "Secret" | "ConfigMap";
@@ -43,4 +49,13 @@ function envFromKey(variable: string, { prefix = "", secretRef, configMapRef }: 
   if (secretRef?.name) return [{ kind: "Secret", name: secretRef.name, key }];
   if (configMapRef?.name) return [{ kind: "ConfigMap", name: configMapRef.name, key }];
   return [];
+}
+
+/** Whether the user sets the variable himself, be it directly or through `envFrom`. */
+export function isUsersOwn(
+  variable: string,
+  extraEnv: readonly EnvVar[],
+  envFromNames: EnvFromNames,
+): boolean {
+  return envFromNames.has(variable) || extraEnv.some(({ name }) => name === variable);
 }

@@ -1,10 +1,11 @@
 import type { V1IngressRule, V1IngressTLS } from "@kubernetes/client-node";
 import type { ExposeSpec, GatewayExposure, IngressExposure } from "../../api/v1alpha1/common.ts";
 import type { Ingress } from "../../runtime/kinds.ts";
-import type { ObjectMeta, Wire } from "../../runtime/object.ts";
+import type { Wire } from "../../runtime/object.ts";
 import type { HTTPRoute, ParentReference } from "./gateway.ts";
-import type { Labels } from "./names.ts";
+import { childMetadata, type Labels } from "./names.ts";
 import { defined, trimmed, unlessEmpty } from "./normalise.ts";
+import { plainHttpPort, type Served } from "./service.ts";
 
 /** The host names under which users come in; the wildcard host is for workspace applications. */
 interface Hosts {
@@ -58,29 +59,34 @@ function gatewaySettings(spec: GatewayExposure): GatewaySettings {
   };
 }
 
-/** Where requests go: the plain HTTP port of a Service, which every ingress controller and Gateway speaks. */
-export interface Backend {
-  readonly serviceName: string;
-  readonly port: number;
+/**
+ * An object of ours that may be reached from outside the cluster. Requests come in by the plain HTTP port of
+ * its Service: ingress controllers and Gateways speak that to a backend unless told otherwise.
+ */
+export interface Exposed extends Served {
+  readonly exposure: Exposure;
 }
 
-export function ingress(metadata: ObjectMeta, settings: IngressSettings, backend: Backend): Ingress {
-  const { className, host, secretName, wildcardHost, wildcardSecretName } = settings;
+/** Absent: there must be no Ingress. */
+export function ingress(exposed: Exposed): Ingress | undefined {
+  const { childName, exposure } = exposed;
+  if (exposure.kind !== "ingress") return undefined;
+  const { annotations, className, host, secretName, wildcardHost, wildcardSecretName } = exposure;
   const tls = [...ingressTls(host, secretName), ...ingressTls(wildcardHost, wildcardSecretName)];
   return {
     apiVersion: "networking.k8s.io/v1",
     kind: "Ingress",
-    metadata,
+    metadata: childMetadata(exposed, childName, annotations),
     spec: defined({
       ingressClassName: className,
-      rules: hostsOf(settings).map((name) => ingressRule(name, backend)),
+      rules: hostsOf(exposure).map((name) => ingressRule(name, exposed)),
       tls: unlessEmpty(tls),
     }),
   };
 }
 
-function ingressRule(host: string, { serviceName, port }: Backend): Wire<V1IngressRule> {
-  const backend = { service: { name: serviceName, port: { number: port } } };
+function ingressRule(host: string, { childName, service }: Exposed): Wire<V1IngressRule> {
+  const backend = { service: { name: childName, port: { number: plainHttpPort(service) } } };
   return { host, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } };
 }
 
@@ -88,18 +94,21 @@ function ingressTls(host: string | undefined, secretName: string | undefined): W
   return host && secretName ? [{ hosts: [host], secretName }] : [];
 }
 
-export function httpRoute(metadata: ObjectMeta, settings: GatewaySettings, backend: Backend): HTTPRoute {
+/** Absent: there must be no HTTPRoute. */
+export function httpRoute(exposed: Exposed): HTTPRoute | undefined {
+  const { childName, exposure, service } = exposed;
+  if (exposure.kind !== "gateway") return undefined;
   return {
     apiVersion: "gateway.networking.k8s.io/v1",
     kind: "HTTPRoute",
-    metadata,
+    metadata: childMetadata(exposed, childName),
     spec: {
-      parentRefs: [...settings.parentRefs],
-      hostnames: hostsOf(settings),
+      parentRefs: [...exposure.parentRefs],
+      hostnames: hostsOf(exposure),
       rules: [
         {
           matches: [{ path: { type: "PathPrefix", value: "/" } }],
-          backendRefs: [{ kind: "Service", name: backend.serviceName, port: backend.port }],
+          backendRefs: [{ kind: "Service", name: childName, port: plainHttpPort(service) }],
         },
       ],
     },

@@ -56,28 +56,28 @@ export function avoidReserved(name: string, reserved: readonly string[]): string
 
 export type App = "coder-control-plane" | "coder-provisioner" | "coder-workspace-proxy";
 
+/** An object of ours as its children see it. */
+export interface Parent {
+  readonly app: App;
+  readonly identity: Identity;
+}
+
 export type Labels = Readonly<Record<string, string>>;
 
 /** The labels of every child. Selectors use all three and are immutable, so these never change. */
-export function commonLabels(app: App, name: string): Record<string, string> {
+export function commonLabels({ app, identity }: Parent): Record<string, string> {
   return {
     "app.kubernetes.io/name": app,
-    "app.kubernetes.io/instance": labelValue(name),
+    "app.kubernetes.io/instance": labelValue(identity.name),
     "app.kubernetes.io/managed-by": "coder-k8s",
   };
 }
 
-/** Metadata of a child in its owner's namespace, without the owner reference: that is for whoever applies it. */
-export function childMetadata(
-  app: App,
-  owner: Identity,
-  { name, annotations = {} }: { readonly name: string; readonly annotations?: Labels },
-): ObjectMeta {
-  const metadata: ObjectMeta = {
-    name,
-    namespace: owner.namespace,
-    labels: commonLabels(app, owner.name),
-  };
-  if (Object.keys(annotations).length > 0) metadata.annotations = { ...annotations };
-  return metadata;
+/** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */
+export const managedByUs = { labelSelector: "app.kubernetes.io/managed-by=coder-k8s" };
+
+/** Metadata of a child in its parent's namespace. The owner reference is for whoever applies it. */
+export function childMetadata(parent: Parent, name: string, annotations: Labels = {}): ObjectMeta {
+  const metadata = { name, namespace: parent.identity.namespace, labels: commonLabels(parent) };
+  return Object.keys(annotations).length > 0 ? { ...metadata, annotations: { ...annotations } } : metadata;
 }

@@ -2,9 +2,9 @@ import type { V1ServicePort } from "@kubernetes/client-node";
 import type { ServiceSpec } from "../../api/v1alpha1/common.ts";
 import { serviceDefaults } from "../../api/v1alpha1/defaults.ts";
 import type { Service } from "../../runtime/kinds.ts";
-import type { ObjectMeta, Wire } from "../../runtime/object.ts";
+import type { Wire } from "../../runtime/object.ts";
 import { type ContainerPort, tlsPort } from "./certificates.ts";
-import type { Labels } from "./names.ts";
+import { childMetadata, commonLabels, type Labels, type Parent } from "./names.ts";
 import { trimmed } from "./normalise.ts";
 
 type ServicePort = Wire<V1ServicePort>;
@@ -15,6 +15,14 @@ export interface ServiceSettings {
   readonly port: number;
   readonly annotations: Labels;
   readonly tls: boolean;
+  /** Where the pods serve HTTP. */
+  readonly target: ContainerPort;
+}
+
+/** An object of ours with a Service: coderd or a workspace proxy. */
+export interface Served extends Parent {
+  readonly childName: string;
+  readonly service: ServiceSettings;
 }
 
 const defaultHttpPort = 80;
@@ -22,68 +30,58 @@ const defaultHttpsPort = 443;
 
 export function serviceSettings(
   spec: ServiceSpec | undefined,
-  { tls }: { readonly tls: boolean },
+  pods: Pick<ServiceSettings, "tls" | "target">,
 ): ServiceSettings {
   return {
     type: trimmed(spec?.type) ?? serviceDefaults.type,
     port: spec?.port || serviceDefaults.port,
     annotations: spec?.annotations ?? {},
-    tls,
+    ...pods,
   };
 }
 
-export function service(
-  metadata: ObjectMeta,
-  settings: ServiceSettings,
-  { selector, http }: { readonly selector: Labels; readonly http: ContainerPort },
-): Service {
-  const ports = [servicePort("http", plainHttpPort(settings), http)];
-  if (settings.tls) ports.push(servicePort("https", defaultHttpsPort, tlsPort));
+export function service(served: Served): Service {
+  const { childName, service: settings } = served;
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata,
-    spec: { type: settings.type, selector: { ...selector }, ports: chosenPortFirst(ports, settings) },
+    metadata: childMetadata(served, childName, settings.annotations),
+    spec: { type: settings.type, selector: commonLabels(served), ports: servicePorts(settings) },
   };
 }
 
-/**
- * The port that speaks plain HTTP. With TLS, 443 is taken by that, also when it is the port that the user
- * chose: HTTP then moves to 80.
- */
-export function plainHttpPort({ port, tls }: ServiceSettings): number {
-  return tls && port === defaultHttpsPort ? defaultHttpPort : port;
-}
-
-/** Load balancers take the first port for the main one. */
-function chosenPortFirst(ports: readonly ServicePort[], { port }: ServiceSettings): ServicePort[] {
-  return [...ports].sort((a, b) => Number(b.port === port) - Number(a.port === port));
+/** The port that the user chose comes first: load balancers take that one for the main port. */
+function servicePorts(settings: ServiceSettings): ServicePort[] {
+  const http = servicePort("http", plainHttpPort(settings), settings.target);
+  if (!settings.tls) return [http];
+  const https = servicePort("https", defaultHttpsPort, tlsPort);
+  return settings.port === defaultHttpsPort ? [https, http] : [http, https];
 }
 
 function servicePort(name: string, port: number, target: ContainerPort): ServicePort {
   return { name, port, protocol: "TCP", targetPort: target.containerPort };
 }
 
-/** A Service by the name that pods of the cluster resolve. */
-export interface ServiceAddress extends Pick<ServiceSettings, "port" | "tls"> {
-  readonly name: string;
-  readonly namespace: string;
+/** The port that speaks plain HTTP. TLS has 443 to itself, also when the user chose it: HTTP then moves to 80. */
+export function plainHttpPort({ port, tls }: ServiceSettings): number {
+  return tls && port === defaultHttpsPort ? defaultHttpPort : port;
 }
 
-/** URL of a Service inside the cluster, with its port. */
-export function clusterURL(address: ServiceAddress): string {
-  const { scheme, host, port } = endpoint(address);
+/** URL of the Service inside the cluster, always with its port: what status shows and the operator calls. */
+export function clusterURL(served: Served): string {
+  const { scheme, host, port } = endpoint(served);
   return `${scheme}://${host}:${port}`;
 }
 
 /** The same for people and cookies: without a port that the scheme implies. */
-export function clusterAccessURL(address: ServiceAddress): string {
-  const { scheme, host, port } = endpoint(address);
-  const implied = scheme === "https" ? defaultHttpsPort : defaultHttpPort;
-  return port === implied ? `${scheme}://${host}` : `${scheme}://${host}:${port}`;
+export function clusterAccessURL(served: Served): string {
+  const { scheme, host, port, impliedPort } = endpoint(served);
+  return port === impliedPort ? `${scheme}://${host}` : `${scheme}://${host}:${port}`;
 }
 
-function endpoint({ name, namespace, port, tls }: ServiceAddress) {
-  const host = `${name}.${namespace}.svc.cluster.local`;
-  return tls ? { scheme: "https", host, port: defaultHttpsPort } : { scheme: "http", host, port };
+function endpoint({ childName, identity, service: { port, tls } }: Served) {
+  const host = `${childName}.${identity.namespace}.svc.cluster.local`;
+  return tls
+    ? { scheme: "https", host, port: defaultHttpsPort, impliedPort: defaultHttpsPort }
+    : { scheme: "http", host, port, impliedPort: defaultHttpPort };
 }

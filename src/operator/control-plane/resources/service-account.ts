@@ -1,17 +1,16 @@
 import type { ServiceAccount } from "../../../runtime/kinds.ts";
 import { childMetadata } from "../../shared/names.ts";
 import type { ControlPlane } from "../spec.ts";
-import { app } from "./metadata.ts";
 
 /** A ServiceAccount to keep, or one that is the user's: let go of it, and never delete it. */
 export type ServiceAccountPlan =
   | { readonly do: "apply"; readonly serviceAccount: ServiceAccount }
   | { readonly do: "release"; readonly name: string };
 
-export function serviceAccountPlan({ identity, serviceAccount }: ControlPlane): ServiceAccountPlan {
-  const { name, managed, labels, annotations } = serviceAccount;
+export function serviceAccountPlan(controlPlane: ControlPlane): ServiceAccountPlan {
+  const { name, managed, labels, annotations } = controlPlane.serviceAccount;
   if (!managed) return { do: "release", name };
-  const metadata = childMetadata(app, identity, { name, annotations });
+  const metadata = childMetadata(controlPlane, name, annotations);
   return {
     do: "apply",
     serviceAccount: {

@@ -4,7 +4,6 @@ import type { ObjectMeta } from "../../../runtime/object.ts";
 import { commonLabels, type Identity, labelValue, nameLength, shortName } from "../../shared/names.ts";
 import { role, roleBinding, workspaceRules } from "../../shared/workspace-role.ts";
 import type { ControlPlane, WorkspaceAccess } from "../spec.ts";
-import { app } from "./metadata.ts";
 
 /** The UID of the control plane: the only tie to it that an object in another namespace can have. */
 export const ownerUIDAnnotation = "coder.com/workspace-rbac-owner-uid";
@@ -32,8 +31,8 @@ function grant(controlPlane: ControlPlane, access: WorkspaceAccess, namespace: s
   return {
     namespace,
     foreign: namespace !== identity.namespace,
-    role: role(metadataIn(namespace, identity, names.role), rules),
-    roleBinding: roleBinding(metadataIn(namespace, identity, names.roleBinding), names.role, account),
+    role: role(metadataIn(namespace, controlPlane, names.role), rules),
+    roleBinding: roleBinding(metadataIn(namespace, controlPlane, names.roleBinding), names.role, account),
   };
 }
 
@@ -46,17 +45,21 @@ function grantNames({ namespace, name }: Identity, serviceAccount: string) {
   };
 }
 
-function metadataIn(namespace: string, owner: Identity, name: string): ObjectMeta {
+function metadataIn(namespace: string, controlPlane: ControlPlane, name: string): ObjectMeta {
+  const { identity } = controlPlane;
   return {
     name,
     namespace,
-    labels: { ...commonLabels(app, owner.name), ...workspaceGrantLabels(owner) },
-    annotations: { [ownerUIDAnnotation]: owner.uid },
+    labels: { ...commonLabels(controlPlane), ...workspaceGrantLabels(identity) },
+    annotations: { [ownerUIDAnnotation]: identity.uid },
   };
 }
 
 /** The labels by which the grants of a control plane are found in whatever namespace they are. */
-export function workspaceGrantLabels({ name, namespace }: Identity): Record<string, string> {
+export function workspaceGrantLabels({
+  name,
+  namespace,
+}: Pick<Identity, "name" | "namespace">): Record<string, string> {
   return {
     "coder.com/control-plane": labelValue(name),
     "coder.com/control-plane-namespace": namespace,

@@ -2,16 +2,16 @@ import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Deployment } from "../../../runtime/kinds.ts";
 import type { Stored } from "../../../runtime/object.ts";
 import { envFromDefines } from "../../shared/env-sources.ts";
+import { clusterURL } from "../../shared/service.ts";
 import type { Snapshot } from "../observe.ts";
 import { accessURLVariable, controlPlaneDeployment } from "../resources/deployment.ts";
-import { controlPlaneURL } from "../url.ts";
 import type { Result } from "./result.ts";
 
 /** Keeps coderd's Deployment and tells how many of its pods serve. */
 export async function ensureDeployment(snapshot: Snapshot, context: RunContext): Promise<Result> {
   const { controlPlane, owner } = snapshot;
   const envFromNames = await envFromDefines([accessURLVariable], controlPlane, context);
-  const desired = controlPlaneDeployment(controlPlane, { envFromNames });
+  const desired = controlPlaneDeployment(controlPlane, envFromNames);
   const [deployment] = await context.children.converge(Deployment, [desired], owner);
   return report(deployment, snapshot);
 }
@@ -22,7 +22,7 @@ function report(deployment: Stored<Deployment> | undefined, { controlPlane }: Sn
   const status = {
     readyReplicas,
     phase: readyReplicas > 0 ? ("Ready" as const) : ("Pending" as const),
-    url: controlPlaneURL(controlPlane),
+    url: clusterURL(controlPlane),
   };
   const count = `${readyReplicas} of ${replicas} pods of Deployment "${childName}" are ready`;
   if (readyReplicas > 0) {

@@ -1,10 +1,9 @@
 import { isNotFound } from "../../../runtime/client/error.ts";
 import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Ingress } from "../../../runtime/kinds.ts";
+import { httpRoute, ingress } from "../../shared/expose.ts";
 import { HTTPRoute } from "../../shared/gateway.ts";
 import type { Snapshot } from "../observe.ts";
-import { controlPlaneHTTPRoute } from "../resources/http-route.ts";
-import { controlPlaneIngress } from "../resources/ingress.ts";
 import { applied, type Result } from "./result.ts";
 
 /** How soon a route is tried again after the Gateway API was found missing. */
@@ -15,11 +14,11 @@ export async function ensureExposure(
   { controlPlane, owner }: Snapshot,
   { children }: RunContext,
 ): Promise<Result> {
-  const ingress = controlPlaneIngress(controlPlane);
-  const route = controlPlaneHTTPRoute(controlPlane);
-  await children.converge(Ingress, ingress ? [ingress] : [], owner);
+  const wantedIngress = ingress(controlPlane);
+  const wantedRoute = httpRoute(controlPlane);
+  await children.converge(Ingress, wantedIngress ? [wantedIngress] : [], owner);
   try {
-    await children.converge(HTTPRoute, route ? [route] : [], owner);
+    await children.converge(HTTPRoute, wantedRoute ? [wantedRoute] : [], owner);
   } catch (error) {
     if (isNotFound(error)) return gatewayApiMissing;
     throw error;

@@ -1,0 +1,66 @@
+import type { Deployment } from "../../../runtime/kinds.ts";
+import type { ContainerPort } from "../../shared/certificates.ts";
+import { deployment } from "../../shared/deployment.ts";
+import type { EnvVar } from "../../shared/env.ts";
+import type { SecretKey } from "../../shared/normalise.ts";
+import type { Provisioner } from "../spec.ts";
+
+/** What only the cluster and coderd can tell. */
+export interface DeploymentInputs {
+  readonly image: string;
+  readonly coderURL: string;
+  readonly key: SecretKey;
+  /** Of the key in that Secret; see `keyChecksum`. */
+  readonly keyChecksum: string;
+}
+
+const metricsPort: ContainerPort = { name: "metrics", containerPort: 2112, protocol: "TCP" };
+
+export function provisionerDeployment(provisioner: Provisioner, inputs: DeploymentInputs): Deployment {
+  const { childName, pod, replicas, serviceAccountName, terminationGracePeriodSeconds } = provisioner;
+  const probed = pod.readinessProbe !== undefined || pod.livenessProbe !== undefined;
+  return deployment({
+    parent: provisioner,
+    name: childName,
+    replicas,
+    podAnnotations: { "checksum/provisioner-key": inputs.keyChecksum },
+    serviceAccountName,
+    terminationGracePeriodSeconds,
+    program: {
+      name: "provisioner",
+      image: inputs.image,
+      command: ["/opt/coder"],
+      args: ["provisionerd", "start"],
+      env: [...daemonEnv(provisioner, inputs), ...(probed ? metricsEnv : [])],
+      ports: probed ? [metricsPort] : [],
+      health: { path: "/", port: "metrics" },
+    },
+    pod,
+  });
+}
+
+/** The key brings organization and tags with it: a daemon that is given either beside a key does not start. */
+function daemonEnv(provisioner: Provisioner, { coderURL, key }: DeploymentInputs): EnvVar[] {
+  return [
+    { name: "CODER_URL", value: coderURL },
+    {
+      name: "CODER_PROVISIONER_DAEMON_KEY",
+      valueFrom: { secretKeyRef: { name: key.name, key: key.key } },
+    },
+    {
+      name: "CODER_PROVISIONER_DAEMON_NAME",
+      valueFrom: { fieldRef: { fieldPath: daemonNameField(provisioner) } },
+    },
+  ];
+}
+
+/** A daemon is named after its pod. The name may have no dot, which a pod's can; its UID never has one. */
+function daemonNameField({ childName }: Provisioner): string {
+  return childName.includes(".") ? "metadata.uid" : "metadata.name";
+}
+
+/** A daemon answers nobody but a scraper, so that is how probes find out whether it lives. */
+const metricsEnv: readonly EnvVar[] = [
+  { name: "CODER_PROMETHEUS_ENABLE", value: "true" },
+  { name: "CODER_PROMETHEUS_ADDRESS", value: `0.0.0.0:${metricsPort.containerPort}` },
+];

@@ -1,0 +1,16 @@
+import type { Role, RoleBinding } from "../../../runtime/kinds.ts";
+import { childMetadata } from "../../shared/names.ts";
+import { role, roleBinding, workspaceRules } from "../../shared/workspace-role.ts";
+import type { Provisioner } from "../spec.ts";
+
+/** Lets the daemons build workspaces in their own namespace. */
+export function provisionerRole(provisioner: Provisioner): Role {
+  const metadata = childMetadata(provisioner, provisioner.childName);
+  return role(metadata, workspaceRules({ deployments: true }));
+}
+
+export function provisionerRoleBinding(provisioner: Provisioner): RoleBinding {
+  const { childName, identity, serviceAccountName } = provisioner;
+  const account = { name: serviceAccountName, namespace: identity.namespace };
+  return roleBinding(childMetadata(provisioner, childName), childName, account);
+}

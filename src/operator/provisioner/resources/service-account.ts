@@ -1,0 +1,8 @@
+import type { ServiceAccount } from "../../../runtime/kinds.ts";
+import { childMetadata } from "../../shared/names.ts";
+import type { Provisioner } from "../spec.ts";
+
+export function provisionerServiceAccount(provisioner: Provisioner): ServiceAccount {
+  const metadata = childMetadata(provisioner, provisioner.serviceAccountName);
+  return { apiVersion: "v1", kind: "ServiceAccount", metadata };
+}

@@ -1,0 +1,86 @@
+import { livenessProbeDefault, provisionerDefaults, tokenSecretKey } from "../../api/v1alpha1/defaults.ts";
+import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import { maxKeyNameLength, reservedKeyNames } from "../../api/v1alpha1/limits.ts";
+import type { ProvisionerSpec } from "../../api/v1alpha1/provisioner.ts";
+import type { Stored } from "../../runtime/object.ts";
+import {
+  avoidReserved,
+  type Identity,
+  identityOf,
+  labelLength,
+  nameLength,
+  type Parent,
+  shortName,
+} from "../shared/names.ts";
+import { type SecretKey, secretKey, trimmed } from "../shared/normalise.ts";
+import { type PodSettings, podSettings } from "../shared/pod-settings.ts";
+
+export interface KeySettings {
+  /** As coderd spells it: in lower case. */
+  readonly name: string;
+  /** Whether the user chose the name, so that a rotation cannot take another. */
+  readonly nameIsFixed: boolean;
+  readonly secret: SecretKey;
+}
+
+/** A pool of provisioner daemons with every default filled in and every name trimmed. */
+export interface Provisioner extends Parent {
+  readonly app: "coder-provisioner";
+  /** Name of the Deployment, the Role and the RoleBinding. */
+  readonly childName: string;
+  readonly serviceAccountName: string;
+  /** Absent: an object from before admission asked for one. */
+  readonly controlPlaneName: string | undefined;
+  /** A session token of the user's own; absent means the control plane's operator token. */
+  readonly session: SecretKey | undefined;
+  readonly organizationName: string;
+  readonly key: KeySettings;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Absent means the image of the control plane. */
+  readonly image: string | undefined;
+  readonly replicas: number;
+  readonly terminationGracePeriodSeconds: number;
+  readonly pod: PodSettings;
+}
+
+/** A daemon serves nothing by itself, so it is asked nothing unless the user wants it. */
+const probeDefaults = { readiness: { enabled: false }, liveness: livenessProbeDefault };
+
+/** Takes any stored object, also one from before the CRD had rules, or without a spec. */
+export function withDefaults(stored: Stored<CoderProvisioner>): Provisioner {
+  const spec: Partial<ProvisionerSpec> = stored.spec ?? {};
+  const identity = identityOf(stored);
+  return {
+    app: "coder-provisioner",
+    identity,
+    childName: shortName(identity.name, { prefix: "provisioner-", max: labelLength }),
+    serviceAccountName: shortName(identity.name, { suffix: "-provisioner", max: labelLength }),
+    controlPlaneName: trimmed(spec.controlPlaneRef?.name),
+    session: secretKey(spec.bootstrap?.credentialsSecretRef, tokenSecretKey),
+    organizationName: trimmed(spec.organizationName) ?? provisionerDefaults.organizationName,
+    key: keySettings(spec.key, identity),
+    tags: spec.tags ?? {},
+    image: trimmed(spec.image),
+    replicas: spec.replicas ?? provisionerDefaults.replicas,
+    terminationGracePeriodSeconds:
+      spec.terminationGracePeriodSeconds ?? provisionerDefaults.terminationGracePeriodSeconds,
+    pod: podSettings(spec, probeDefaults),
+  };
+}
+
+function keySettings(spec: ProvisionerSpec["key"], { name }: Identity): KeySettings {
+  const chosen = trimmed(spec?.name);
+  const secretName = trimmed(spec?.secretName);
+  return {
+    name: chosen?.toLowerCase() ?? defaultKeyName(name),
+    nameIsFixed: chosen !== undefined,
+    secret: {
+      name: secretName ?? shortName(name, { suffix: "-provisioner-key", max: nameLength }),
+      key: trimmed(spec?.secretKey) ?? provisionerDefaults.keySecretKey,
+    },
+  };
+}
+
+function defaultKeyName(name: string): string {
+  return avoidReserved(shortName(name, { max: maxKeyNameLength }), reservedKeyNames);
+}

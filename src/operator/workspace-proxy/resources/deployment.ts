@@ -1,0 +1,55 @@
+import { fnv1a32 } from "../../../runtime/hash.ts";
+import type { Deployment } from "../../../runtime/kinds.ts";
+import { deployment } from "../../shared/deployment.ts";
+import type { EnvFromNames, EnvVar } from "../../shared/env.ts";
+import type { SecretKey } from "../../shared/normalise.ts";
+import { httpContainerPort, type WorkspaceProxy } from "../spec.ts";
+import { ownURLEnv } from "./own-url.ts";
+
+/** What only the cluster and coderd can tell. */
+export interface DeploymentInputs {
+  readonly image: string;
+  /** URL of the coderd that the proxy serves. */
+  readonly primaryAccessURL: string;
+  readonly token: SecretKey;
+  /** Makes a new token reach the pods; see `tokenChecksum`. */
+  readonly tokenChecksum: string;
+  readonly envFromNames: EnvFromNames;
+}
+
+export function tokenChecksum(token: string): string {
+  return fnv1a32(token);
+}
+
+export function proxyDeployment(proxy: WorkspaceProxy, inputs: DeploymentInputs): Deployment {
+  const { childName, derpOnly, pod, replicas } = proxy;
+  return deployment({
+    parent: proxy,
+    name: childName,
+    replicas,
+    podAnnotations: { "checksum/proxy-token": inputs.tokenChecksum },
+    program: {
+      name: "workspace-proxy",
+      image: inputs.image,
+      // The image's entrypoint ends in `server`, which would take `wsproxy` for an argument.
+      command: ["/opt/coder"],
+      args: [
+        "wsproxy",
+        "server",
+        `--http-address=0.0.0.0:${httpContainerPort.containerPort}`,
+        ...(derpOnly ? ["--derp-only"] : []),
+      ],
+      env: [...primaryEnv(inputs), ...ownURLEnv(proxy, inputs.envFromNames)],
+      ports: [httpContainerPort],
+      health: { path: "/healthz", port: "http" },
+    },
+    pod,
+  });
+}
+
+function primaryEnv({ primaryAccessURL, token: { name, key } }: DeploymentInputs): EnvVar[] {
+  return [
+    { name: "CODER_PRIMARY_ACCESS_URL", value: primaryAccessURL },
+    { name: "CODER_PROXY_SESSION_TOKEN", valueFrom: { secretKeyRef: { name, key } } },
+  ];
+}

@@ -1,0 +1,119 @@
+import {
+  livenessProbeDefault,
+  readinessProbeDefault,
+  tokenSecretKey,
+  workspaceProxyDefaults,
+} from "../../api/v1alpha1/defaults.ts";
+import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import type { ProxyRegistration, WorkspaceProxySpec } from "../../api/v1alpha1/workspace-proxy.ts";
+import type { Stored } from "../../runtime/object.ts";
+import type { ContainerPort } from "../shared/certificates.ts";
+import { type Exposed, exposureOf } from "../shared/expose.ts";
+import {
+  avoidReserved,
+  type Identity,
+  identityOf,
+  labelLength,
+  nameLength,
+  shortName,
+} from "../shared/names.ts";
+import { type SecretKey, secretKey, trimmed } from "../shared/normalise.ts";
+import { type PodSettings, podSettings } from "../shared/pod-settings.ts";
+import { serviceSettings } from "../shared/service.ts";
+
+/** coderd's own entry in its list of proxies. */
+const reservedProxyNames = ["primary"];
+
+/** How the proxy presents itself at coderd, and where its token is kept. */
+export interface Registration {
+  readonly proxyName: string;
+  readonly displayName: string;
+  readonly icon: string;
+  readonly token: SecretKey;
+}
+
+/** How the proxy comes by its session token. `none` is an object from before admission asked for one. */
+export type ProxyCredentials =
+  | { readonly kind: "given"; readonly token: SecretKey }
+  | {
+      readonly kind: "bootstrap";
+      readonly coderURL: string;
+      readonly session: SecretKey;
+      readonly registration: Registration;
+    }
+  | { readonly kind: "controlPlane"; readonly name: string; readonly registration: Registration }
+  | { readonly kind: "none" };
+
+/**
+ * A workspace proxy with every default filled in and every name trimmed. `childName` is that of the
+ * Deployment, the Service and the exposure.
+ */
+export interface WorkspaceProxy extends Exposed {
+  readonly app: "coder-workspace-proxy";
+  /** Absent means the image of the control plane that the proxy belongs to, else the default image. */
+  readonly image: string | undefined;
+  readonly replicas: number;
+  readonly pod: PodSettings;
+  readonly derpOnly: boolean;
+  /** Absent means the URL of the coderd at which the proxy is registered. */
+  readonly primaryAccessURL: string | undefined;
+  readonly credentials: ProxyCredentials;
+}
+
+export const httpContainerPort: ContainerPort = { name: "http", containerPort: 3001, protocol: "TCP" };
+
+const probeDefaults = { readiness: readinessProbeDefault, liveness: livenessProbeDefault };
+
+/** Takes any stored object, also one from before the CRD had defaults and rules. */
+export function withDefaults(stored: Stored<CoderWorkspaceProxy>): WorkspaceProxy {
+  const spec: WorkspaceProxySpec = stored.spec ?? {};
+  const identity = identityOf(stored);
+  const pod = podSettings(spec, probeDefaults);
+  const tls = pod.tlsSecretNames.length > 0;
+  return {
+    app: "coder-workspace-proxy",
+    identity,
+    childName: shortName(identity.name, { prefix: "wsproxy-", max: labelLength }),
+    image: trimmed(spec.image),
+    replicas: spec.replicas ?? workspaceProxyDefaults.replicas,
+    pod,
+    derpOnly: spec.derpOnly ?? false,
+    primaryAccessURL: trimmed(spec.primaryAccessURL),
+    credentials: credentials(spec, identity),
+    service: serviceSettings(spec.service, { tls, target: httpContainerPort }),
+    exposure: exposureOf(spec.expose),
+  };
+}
+
+/** Of several ways the most automatic one wins, as it always has with bootstrap and a given token. */
+function credentials(spec: WorkspaceProxySpec, identity: Identity): ProxyCredentials {
+  const { bootstrap } = spec;
+  const controlPlane = trimmed(spec.controlPlaneRef?.name);
+  if (controlPlane) {
+    return {
+      kind: "controlPlane",
+      name: controlPlane,
+      registration: registration(spec.registration, identity),
+    };
+  }
+  const session = secretKey(bootstrap?.credentialsSecretRef, tokenSecretKey);
+  if (bootstrap && session) {
+    const coderURL = bootstrap.coderURL.trim();
+    return { kind: "bootstrap", coderURL, session, registration: registration(bootstrap, identity) };
+  }
+  const token = secretKey(spec.proxySessionTokenSecretRef, tokenSecretKey);
+  return token ? { kind: "given", token } : { kind: "none" };
+}
+
+function registration(spec: ProxyRegistration | undefined, { name }: Identity): Registration {
+  const secretName = trimmed(spec?.generatedTokenSecretName);
+  return {
+    proxyName: trimmed(spec?.proxyName) ?? avoidReserved(name, reservedProxyNames),
+    displayName: trimmed(spec?.displayName) ?? "",
+    icon: trimmed(spec?.icon) ?? "",
+    token: {
+      name: secretName ?? shortName(name, { suffix: "-proxy-token", max: nameLength }),
+      key: tokenSecretKey,
+    },
+  };
+}
