@@ -1,1 +1,24 @@
-export {};
+import { runController } from "./cli/controller.ts";
+import { commandLine } from "./cli/options.ts";
+import { messageOf } from "./runtime/errors.ts";
+import { redactText } from "./runtime/redact.ts";
+import { version } from "./version.ts";
+
+const stop = new AbortController();
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  // A second signal ends the process at once: whoever sends it will not wait.
+  process.once(signal, () => stop.abort());
+}
+
+const program = commandLine({
+  version,
+  runController: (options) =>
+    runController(options, { version, podNamespace: process.env.POD_NAMESPACE, signal: stop.signal }),
+});
+
+try {
+  await program.parseAsync(process.argv);
+} catch (error) {
+  process.stderr.write(`coder-k8s: ${redactText(messageOf(error))}\n`);
+  process.exitCode = 1;
+}

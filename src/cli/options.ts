@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import type { LogLevel } from "../runtime/logging.ts";
 
 /** Everything that `coder-k8s controller` can be told, after defaults. */
 export interface ControllerOptions {
@@ -11,7 +12,7 @@ export interface ControllerOptions {
   readonly concurrency: number;
   readonly coderdAccess: string;
   readonly shutdownGraceSeconds: number;
-  readonly logLevel: string;
+  readonly logLevel: LogLevel;
 }
 
 export interface CommandLine {

@@ -12,11 +12,3 @@ export class TerminalError extends Error {
 export class NotLeaderError extends Error {
   override readonly name = "NotLeaderError";
 }
-
-/**
- * Hides the password of every URL in a text. Messages of the API server may quote a rejected value,
- * and a connection URL is a value people write into manifests.
- */
-export function withoutPasswords(text: string): string {
-  return text.replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s"']*@/gi, "$1***@");
-}

@@ -1,6 +1,6 @@
 import type { V1Status } from "@kubernetes/client-node";
-import { withoutPasswords } from "../errors.ts";
 import type { Wire } from "../object.ts";
+import { redactText } from "../redact.ts";
 import { ApiError, type ApiErrorReason } from "./error.ts";
 import type { TransportResponse } from "./transport.ts";
 
@@ -51,7 +51,7 @@ export async function errorFromResponse(what: string, response: TransportRespons
 export function errorFromStatus(what: string, status: StatusBody, httpCode: number): ApiError {
   const code = httpCode || status.code || 0;
   const seconds = status.details?.retryAfterSeconds;
-  return new ApiError(`${what}: ${withoutPasswords(status.message ?? status.reason ?? `HTTP ${code}`)}`, {
+  return new ApiError(`${what}: ${redactText(status.message ?? status.reason ?? `HTTP ${code}`)}`, {
     reason: status.reason || (REASON_BY_CODE[code] ?? "InternalError"),
     code,
     retryAfter: seconds ? seconds * 1000 : undefined,

@@ -1,0 +1,96 @@
+import { hostname } from "node:os";
+import { controllers } from "../operator/controllers.ts";
+import { loadCredentials } from "../runtime/client/credentials.ts";
+import { HttpClient } from "../runtime/client/http-client.ts";
+import { httpTransport } from "../runtime/client/transport.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { type HttpServer, serveMetrics, serveProbes } from "../runtime/http.ts";
+import { candidateIdentity } from "../runtime/leader/lease.ts";
+import { createLogger } from "../runtime/logging.ts";
+import { Manager, type ManagerOptions } from "../runtime/manager.ts";
+import { RuntimeMetrics } from "../runtime/metrics.ts";
+import { leaseNamespace } from "./lease-namespace.ts";
+import type { ControllerOptions } from "./options.ts";
+
+const FIELD_MANAGER = "coder-k8s";
+const LEASE_NAME = "coder-k8s-controller.coder.com";
+
+export interface ProcessEnvironment {
+  readonly version: string;
+  readonly podNamespace: string | undefined;
+  /** Aborted by SIGTERM and SIGINT. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs the operator until the signal is aborted. HTTP comes up first, so that probes can tell what is
+ * missing, and goes down last. Rejects when leadership is lost or the process can't start.
+ */
+export async function runController(
+  options: ControllerOptions,
+  environment: ProcessEnvironment,
+): Promise<void> {
+  const log = createLogger({ level: options.logLevel });
+  const metrics = new RuntimeMetrics();
+  const transport = httpTransport(await loadCredentials(options));
+  const client = new HttpClient({
+    transport,
+    clock: systemClock,
+    fieldManager: FIELD_MANAGER,
+    userAgent: `${FIELD_MANAGER}/${environment.version}`,
+    onRequest: (request) => metrics.requested(request),
+  });
+  const manager = new Manager({
+    ...(await identity(options, environment)),
+    client,
+    clock: systemClock,
+    random: Math.random,
+    log,
+    fieldManager: FIELD_MANAGER,
+    controllers: controllers(),
+    namespaces: options.namespaces,
+    concurrency: options.concurrency,
+    shutdownGraceMs: options.shutdownGraceSeconds * 1_000,
+    observer: metrics,
+  });
+  const servers = await serve(options, { manager, metrics });
+  log.info("operator starts", { version: environment.version });
+  try {
+    await manager.run(environment.signal);
+    log.info("operator stopped");
+  } finally {
+    await Promise.all(servers.map((server) => server?.close()));
+    await transport.close();
+  }
+}
+
+async function identity(
+  options: ControllerOptions,
+  { podNamespace }: ProcessEnvironment,
+): Promise<Pick<ManagerOptions, "instance" | "leaderElection">> {
+  const instance = candidateIdentity(FIELD_MANAGER, hostname());
+  if (!options.leaderElect) return { instance };
+  const namespace = options.leaderElectionNamespace ?? (await leaseNamespace(podNamespace));
+  return { instance, leaderElection: { lease: { namespace, name: LEASE_NAME }, identity: instance } };
+}
+
+function serve(
+  options: ControllerOptions,
+  { manager, metrics }: { manager: Manager; metrics: RuntimeMetrics },
+): Promise<(HttpServer | undefined)[]> {
+  return Promise.all([
+    serveProbes({
+      address: options.healthProbeBindAddress,
+      clock: systemClock,
+      healthz: { ping: () => true },
+      readyz: { caches: () => areSynced(manager) },
+    }),
+    serveMetrics({ address: options.metricsBindAddress, registry: metrics.registry }),
+  ]);
+}
+
+function areSynced(manager: Manager): boolean {
+  const missing = manager.unsynced();
+  if (missing.length > 0) throw new Error(`waiting for ${missing.join(", ")}`);
+  return true;
+}
