@@ -76,7 +76,6 @@ describe("serveProbes", () => {
 
   it.each([
     ["/other", "GET", 404],
-    ["/constructor", "GET", 404],
     ["/healthz", "POST", 405],
     ["/healthz", "HEAD", 200],
   ])("answers %s %s with %i", async (path, method, status) => {
