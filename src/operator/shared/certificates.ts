@@ -95,6 +95,6 @@ function volumeName(prefix: string, secretName: string): string {
   if (sanitised === secretName && plain.length <= labelLength) return plain;
   const hash = fnv1a32(`${prefix}\0${secretName}`);
   const room = labelLength - prefix.length - hash.length - 2;
-  const cut = sanitised.length > room ? sanitised.slice(0, room).replace(/^-+|-+$/g, "") : sanitised;
+  const cut = sanitised.length > room ? sanitised.slice(0, room).replace(/-+$/, "") : sanitised;
   return `${prefix}-${cut}-${hash}`;
 }
