@@ -32,13 +32,14 @@ interface Group {
 }
 
 interface Subject {
-  readonly groups: Map<string, Group>;
+  readonly groups: LruMap<string, Group>;
   tokens: number;
   refilledMs: number;
 }
 
 /** With so many objects in trouble at once, what is forgotten first only costs an Event too many. */
 const MAX_SUBJECTS = 10_000;
+const MAX_GROUPS = 50;
 /** A series or a group ends when nothing came for this long. */
 const WINDOW_MS = 600_000;
 /** From this many different messages of a group on, the rest share one Event. */
@@ -74,7 +75,7 @@ export class EventCorrelator {
   /** Takes one of the writes that the object may cause; false when it has used them up. */
   mayWrite(subjectId: string, now: number): boolean {
     const subject = this.#subjectOf(subjectId, now);
-    const refill = Math.floor((now - subject.refilledMs) / REFILL_MS);
+    const refill = Math.max(0, Math.floor((now - subject.refilledMs) / REFILL_MS));
     subject.tokens = Math.min(BURST, subject.tokens + refill);
     subject.refilledMs += refill * REFILL_MS;
     if (subject.tokens === 0) return false;
@@ -83,16 +84,18 @@ export class EventCorrelator {
   }
 
   #subjectOf(id: string, now: number): Subject {
-    return this.#subjects.use(id, () => ({ groups: new Map(), tokens: BURST, refilledMs: now }));
+    return this.#subjects.use(id, () => ({
+      groups: new LruMap(MAX_GROUPS),
+      tokens: BURST,
+      refilledMs: now,
+    }));
   }
 
   #groupOf(subjectId: string, { type, reason }: Occurrence, now: number): Group {
     const { groups } = this.#subjectOf(subjectId, now);
-    const key = `${type}/${reason}`;
-    const present = groups.get(key);
-    const group = present && now - present.lastMs <= WINDOW_MS ? present : { lastMs: now, series: new Map() };
+    const group = groups.use(`${type}/${reason}`, () => ({ lastMs: now, series: new Map() }));
+    if (now - group.lastMs > WINDOW_MS) group.series.clear();
     group.lastMs = now;
-    groups.set(key, group);
     return group;
   }
 
