@@ -1,0 +1,104 @@
+import {
+  type DatabaseTarget,
+  type OperatorAccess,
+  operatorAccess,
+} from "../../src/coder/operator-access/access.ts";
+import type { OperatorToken } from "../../src/coder/operator-access/keys.ts";
+import { type Connect, connectPostgres } from "../../src/coder/operator-access/session.ts";
+import type { Clock } from "../../src/runtime/clock.ts";
+import { PostgresAccounts } from "./coderd/accounts.ts";
+import type { Database } from "./postgres.ts";
+
+/** A Secret as the API server keeps it: a write on an outdated version is refused. */
+export class StoredToken {
+  token: string | undefined;
+  version = 0;
+
+  write(token: string, readVersion: number): boolean {
+    if (readVersion !== this.version) return false;
+    this.token = token;
+    this.version++;
+    return true;
+  }
+}
+
+export function targetOf(
+  database: Pick<Database, "url">,
+  changes: Partial<DatabaseTarget> = {},
+): DatabaseTarget {
+  return {
+    connectionUrl: database.url,
+    controlPlane: { namespace: "prod", name: "coder" },
+    readFile: async () => undefined,
+    ...changes,
+  };
+}
+
+/** What a reconciler does: ensure, store what is new, and so again until nothing is new. */
+export async function converge(
+  access: OperatorAccess,
+  target: DatabaseTarget,
+  store: StoredToken,
+): Promise<OperatorToken> {
+  for (;;) {
+    const { token: held, version } = store;
+    const result = await access.ensureToken(target, held);
+    if (!result.ok) throw new Error(`${result.failure.kind}: ${result.failure.message}`);
+    if (result.value.issuedBecause === undefined) return result.value;
+    store.write(result.value.token, version);
+  }
+}
+
+/** Asks as coderd would whether it accepts a token, and whose it is. */
+export async function acceptedAs(
+  database: Database,
+  token: string | undefined,
+  clock: Pick<Clock, "now">,
+): Promise<string | undefined> {
+  const accounts = new PostgresAccounts(database.url);
+  const account = await accounts.find(token ?? "", clock.now());
+  await accounts.close();
+  return account && `${account.username}${account.owner ? " (owner)" : ""}`;
+}
+
+/** Connects as usual and tells every statement to `watch`, before and after it ran. */
+export function watchedConnect(
+  watch: (sql: string, when: "before" | "after") => void | Promise<void>,
+): Connect {
+  return async (settings, encryption) => {
+    const session = await connectPostgres(settings, encryption);
+    return {
+      close: () => session.close(),
+      query: async (sql, values) => {
+        await watch(sql, "before");
+        const rows = await session.query(sql, values);
+        await watch(sql, "after");
+        return rows;
+      },
+    };
+  };
+}
+
+/** Access that records the statements it runs. */
+export function recordedAccess(clock: Pick<Clock, "now">): { access: OperatorAccess; statements: string[] } {
+  const statements: string[] = [];
+  const connect = watchedConnect((sql, when) => {
+    if (when === "before") statements.push(sql.trim());
+  });
+  return { access: operatorAccess({ clock, connect }), statements };
+}
+
+/** The process dies at one statement: just before it reached the database, or just after. */
+export class Crash extends Error {}
+
+export function crashingAccess(
+  clock: Pick<Clock, "now">,
+  at: { readonly statement: number; readonly when: "before" | "after" },
+): OperatorAccess {
+  let count = 0;
+  const connect = watchedConnect((_, when) => {
+    if (when === "before") count++;
+    if (count === at.statement && when === at.when) throw new Crash("killed");
+  });
+  return operatorAccess({ clock, connect });
+}
