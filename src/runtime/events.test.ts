@@ -18,10 +18,10 @@ function setUp() {
   const clock = new VirtualClock();
   const stored = new Map<string, CoreEvent>();
   const requests: string[] = [];
-  const behaviour: { fail?: () => unknown; hang?: boolean; loseAnswers?: boolean } = {};
+  const behaviour: { fail?: () => unknown; hang?: Promise<void>; loseAnswers?: boolean } = {};
   const serve = async (verb: string, perform: () => unknown) => {
     requests.push(verb);
-    if (behaviour.hang) await new Promise(() => {});
+    await behaviour.hang;
     const failure = behaviour.fail?.();
     if (failure) throw failure;
     const answer = perform();
@@ -122,6 +122,17 @@ describe("repetitions", () => {
     expect(requests).toEqual(["create", "patch"]);
     expect(events()).toHaveLength(1);
     expect(events()[0]).toMatchObject({ count: 1_000, firstTimestamp: "2026-01-01T00:00:00Z" });
+  });
+
+  it("within seconds of each other share one request", async () => {
+    const { clock, recorder, events, requests } = setUp();
+    for (let n = 0; n < 5; n++) {
+      recorder.event(widget, created);
+      await clock.advance(1_000);
+    }
+    await clock.advance(10_000);
+    expect(requests).toEqual(["create", "patch"]);
+    expect(events()[0]).toMatchObject({ count: 5, lastTimestamp: "2026-01-01T00:00:04Z" });
   });
 
   it("move the last time and keep the first", async () => {
@@ -256,7 +267,9 @@ describe("a failing API server", () => {
     behaviour.loseAnswers = false;
     await clock.advance(10_000);
     expect(events()).toHaveLength(1);
-    expect(events()[0]?.count).toBe(1);
+    recorder.event(widget, created);
+    await clock.advance(10_000);
+    expect(events()[0]?.count).toBe(2);
   });
 
   it("does not make memory grow: beyond a thousand, events that wait are dropped", async () => {
@@ -281,10 +294,11 @@ describe("flush", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("gives up at its bound when the API server hangs", async () => {
-    const { recorder, clock, behaviour } = setUp();
-    behaviour.hang = true;
-    recorder.event(widget, created);
+  it("gives up at its bound when the API server hangs, and sends nothing later", async () => {
+    const { recorder, clock, behaviour, requests } = setUp();
+    const hang = Promise.withResolvers<void>();
+    behaviour.hang = hang.promise;
+    for (const reason of ["A", "B", "C"]) recorder.event(widget, { ...created, reason });
     let over = false;
     void recorder.flush(1_000).then(() => {
       over = true;
@@ -293,6 +307,9 @@ describe("flush", () => {
     expect(over).toBe(false);
     await clock.advance(1);
     expect(over).toBe(true);
+    hang.resolve();
+    await settle();
+    expect(requests).toHaveLength(2);
     expect(clock.pending).toBe(0);
   });
 
