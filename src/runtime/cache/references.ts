@@ -165,6 +165,9 @@ class ReferencedNamespace<T extends KubeObject> {
         if (this.entries.has(key)) this.#listed.set(key, Number(event.object.metadata.resourceVersion));
         break;
       }
+      case "initDelete":
+        this.#listed.delete(keyOfObject(event.object));
+        break;
       case "initDone":
         for (const [key, entry] of this.entries) this.#compare(entry, this.#listed.get(key));
         this.#listed = new Map();

@@ -79,6 +79,9 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
       case "initApply":
         this.#staged?.set(keyOfObject(event.object), this.#slim(event.object));
         break;
+      case "initDelete":
+        this.#staged?.delete(keyOfObject(event.object));
+        break;
       case "initDone":
         this.#swap(Number(event.resourceVersion));
         break;

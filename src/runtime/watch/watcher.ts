@@ -6,12 +6,14 @@ import { backoff } from "../queue/backoff.ts";
 
 /**
  * What a watcher tells. A (re)list is bracketed by `init` and `initDone`: what was known before and does
- * not come as `initApply` in between was deleted while nobody looked. Outside the brackets every change
- * comes exactly once and in order; `progress` tells that nothing else happened up to a version.
+ * not come as `initApply` in between was deleted while nobody looked. `initDelete` takes an `initApply`
+ * back: the object was deleted while the list was on its way. Outside the brackets every change comes
+ * exactly once and in order; `progress` tells that nothing else happened up to a version.
  */
 export type WatcherEvent<T extends KubeObject> =
   | { readonly type: "init" }
   | { readonly type: "initApply"; readonly object: Stored<T> }
+  | { readonly type: "initDelete"; readonly object: Stored<T> }
   | { readonly type: "initDone"; readonly resourceVersion: string }
   | { readonly type: "apply"; readonly object: Stored<T> }
   | { readonly type: "delete"; readonly object: Stored<T> }
@@ -127,7 +129,7 @@ class Watcher<T extends KubeObject> {
       if (initialised) {
         yield this.#advance(event);
       } else if (event.type !== "BOOKMARK") {
-        yield { type: "initApply", object: event.object };
+        yield { type: event.type === "DELETED" ? "initDelete" : "initApply", object: event.object };
       } else if (event.object.metadata.annotations?.[INITIAL_EVENTS_END] === "true") {
         initialised = true;
         const { resourceVersion } = event.object.metadata;
@@ -179,8 +181,9 @@ class Watcher<T extends KubeObject> {
   }
 }
 
+/** Silence counts too: a server that ignores the parameter sends its objects and never says that these are all. */
 function refusesStreaming(failure: ApiError): boolean {
-  return failure.code === 400 || failure.code === 422;
+  return failure.code === 400 || failure.code === 422 || failure.reason === "Timeout";
 }
 
 function toApiError(error: unknown): ApiError {
