@@ -1,0 +1,126 @@
+import type { TObject } from "typebox";
+import { describe, expect, test } from "vitest";
+import {
+  controlPlaneChildren,
+  provisionerChildren,
+  workspaceProxyChildren,
+} from "../../test/support/children.ts";
+import { stored } from "../../test/support/stored.ts";
+import { controlPlaneDefinition } from "../api/v1alpha1/control-plane.ts";
+import type { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../api/v1alpha1/kinds.ts";
+import { provisionerDefinition } from "../api/v1alpha1/provisioner.ts";
+import type { ResourceDefinition } from "../api/v1alpha1/schema.ts";
+import { workspaceProxyDefinition } from "../api/v1alpha1/workspace-proxy.ts";
+
+/*
+ * A field that no builder looks at is easily overlooked. Here every field of a spec has an example that must
+ * make a difference to some child, and a new field has none until somebody thinks of it.
+ */
+
+/** What all kinds can say about their pods. */
+const podExamples = {
+  affinity: { nodeAffinity: {} },
+  certs: { secrets: [{ name: "ca", key: "ca.crt" }] },
+  envFrom: [{ configMapRef: { name: "settings" } }],
+  extraArgs: ["--verbose"],
+  extraEnv: [{ name: "A", value: "1" }],
+  image: "registry.example.com/coder:v2",
+  imagePullSecrets: [{ name: "registry" }],
+  livenessProbe: { enabled: true },
+  nodeSelector: { os: "linux" },
+  podSecurityContext: { fsGroup: 1000 },
+  readinessProbe: { enabled: true, periodSeconds: 5 },
+  replicas: 3,
+  resources: { limits: { cpu: "1" } },
+  securityContext: { runAsUser: 1000 },
+  tolerations: [{ operator: "Exists" }],
+  topologySpreadConstraints: [{ maxSkew: 1, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule" }],
+  volumeMounts: [{ name: "cache", mountPath: "/cache" }],
+  volumes: [{ name: "cache", emptyDir: {} }],
+};
+
+const servedExamples = {
+  expose: { ingress: { host: "coder.example.com" } },
+  service: { type: "LoadBalancer" as const },
+  tls: { secretNames: ["tls"] },
+};
+
+const registered = { controlPlaneRef: { name: "coder" } };
+
+const kinds = [
+  {
+    kind: "CoderControlPlane",
+    definition: controlPlaneDefinition,
+    childrenOf: (spec: object) => controlPlaneChildren(stored<CoderControlPlane>({ spec })),
+    base: {},
+    examples: {
+      ...podExamples,
+      ...servedExamples,
+      envUseClusterAccessURL: false,
+      rbac: { workspacePerms: false },
+      serviceAccount: { name: "runner" },
+    },
+    /** Settled with coderd, not by a child. */
+    withoutChild: ["licenseSecretRef", "operatorAccess"],
+  },
+  {
+    kind: "CoderProvisioner",
+    definition: provisionerDefinition,
+    childrenOf: (spec: object) =>
+      provisionerChildren(stored<CoderProvisioner>({ spec: { controlPlaneRef: {}, ...spec } })),
+    base: {},
+    examples: {
+      ...podExamples,
+      key: { secretName: "mine" },
+      terminationGracePeriodSeconds: 60,
+    },
+    withoutChild: ["bootstrap", "controlPlaneRef", "organizationName", "tags"],
+  },
+  {
+    kind: "CoderWorkspaceProxy",
+    definition: workspaceProxyDefinition,
+    childrenOf: (spec: object) => workspaceProxyChildren(stored<CoderWorkspaceProxy>({ spec })),
+    base: registered,
+    examples: {
+      ...podExamples,
+      ...servedExamples,
+      derpOnly: true,
+      primaryAccessURL: "https://coder.example.com",
+      registration: { generatedTokenSecretName: "mine" },
+    },
+    /** The ways to a token, of which `registration` stands for all. */
+    withoutChild: ["bootstrap", "controlPlaneRef", "proxySessionTokenSecretRef"],
+  },
+];
+
+const fieldsOf = ({ spec }: ResourceDefinition) => Object.keys((spec as TObject).properties);
+
+describe.each(kinds)("$kind", ({ definition, childrenOf, base, examples, withoutChild }) => {
+  test("has an example for every field of its spec", () => {
+    expect([...Object.keys(examples), ...withoutChild].sort()).toEqual(fieldsOf(definition).sort());
+  });
+
+  test.each(Object.entries(examples))("passes %s on to a child", (field, example) => {
+    expect(childrenOf({ ...base, [field]: example })).not.toEqual(childrenOf(base));
+  });
+});
+
+describe("every child", () => {
+  test.each(kinds)("of a $kind is labelled as ours and of its parent's namespace", ({ childrenOf, base }) => {
+    for (const child of childrenOf(base)) {
+      expect(child.metadata?.namespace).toBe("dev");
+      expect(child.metadata?.labels).toMatchObject({
+        "app.kubernetes.io/instance": "coder",
+        "app.kubernetes.io/managed-by": "coder-k8s",
+      });
+    }
+  });
+
+  test.each(kinds)(
+    "of a $kind survives JSON unchanged: nothing in it is undefined",
+    ({ childrenOf, base, examples }) => {
+      const children = childrenOf({ ...base, ...examples });
+      expect(JSON.parse(JSON.stringify(children))).toStrictEqual(children);
+    },
+  );
+});

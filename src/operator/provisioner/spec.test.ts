@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { stored } from "../../../test/support/stored.ts";
+import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import type { ProvisionerSpec } from "../../api/v1alpha1/provisioner.ts";
+import { withDefaults } from "./spec.ts";
+
+const a = (count: number) => "a".repeat(count);
+
+function fromSpec(spec?: Partial<ProvisionerSpec>, name = "pool") {
+  const object = spec ? { spec: { controlPlaneRef: { name: "coder" }, ...spec } } : {};
+  return withDefaults(stored<CoderProvisioner>(object, { name }));
+}
+
+test("a provisioner that names only its control plane", () => {
+  expect(fromSpec({})).toStrictEqual({
+    app: "coder-provisioner",
+    identity: { name: "pool", namespace: "dev", uid: "5f8e" },
+    childName: "provisioner-pool",
+    serviceAccountName: "pool-provisioner",
+    controlPlaneName: "coder",
+    session: undefined,
+    organizationName: "default",
+    key: { name: "pool", nameIsFixed: false, secret: { name: "pool-provisioner-key", key: "key" } },
+    tags: {},
+    image: undefined,
+    replicas: 1,
+    terminationGracePeriodSeconds: 600,
+    pod: {
+      envFrom: [],
+      extraArgs: [],
+      extraEnv: [],
+      imagePullSecrets: [],
+      tolerations: [],
+      topologySpreadConstraints: [],
+      volumeMounts: [],
+      volumes: [],
+      readinessProbe: undefined,
+      livenessProbe: undefined,
+      tlsSecretNames: [],
+      authorities: [],
+    },
+  });
+});
+
+test("one without a spec, as the API server may have it, differs only in its control plane", () => {
+  expect(fromSpec()).toStrictEqual({ ...fromSpec({}), controlPlaneName: undefined });
+});
+
+test("blanks count as absent", () => {
+  const blank = {
+    image: " ",
+    organizationName: " ",
+    key: { name: " ", secretName: " ", secretKey: " " },
+    bootstrap: { credentialsSecretRef: { name: " " } },
+  };
+  expect(fromSpec(blank)).toStrictEqual(fromSpec({}));
+});
+
+test("what the spec says, trimmed", () => {
+  const spec = {
+    controlPlaneRef: { name: " production " },
+    image: " registry.example.com/coder:v2 ",
+    organizationName: " research ",
+    key: { name: " GPU-Pool ", secretName: " mine ", secretKey: " value " },
+    bootstrap: { credentialsSecretRef: { name: " admin " } },
+    tags: { region: "eu-west" },
+    replicas: 0,
+    terminationGracePeriodSeconds: 0,
+  };
+  expect(fromSpec(spec)).toMatchObject({
+    controlPlaneName: "production",
+    image: "registry.example.com/coder:v2",
+    organizationName: "research",
+    key: { name: "gpu-pool", nameIsFixed: true, secret: { name: "mine", key: "value" } },
+    session: { name: "admin", key: "token" },
+    tags: { region: "eu-west" },
+    replicas: 0,
+    terminationGracePeriodSeconds: 0,
+  });
+});
+
+test("probes are off until somebody wants them", () => {
+  expect(fromSpec({ readinessProbe: { periodSeconds: 5 } }).pod.readinessProbe).toBeUndefined();
+  expect(fromSpec({ readinessProbe: { enabled: true } }).pod.readinessProbe).toMatchObject({
+    periodSeconds: 10,
+  });
+});
+
+describe("names", () => {
+  test.each([
+    [51, `provisioner-${a(51)}`, `${a(51)}-provisioner`],
+    [52, `provisioner-${a(42)}-4f28a429`, `${a(42)}-4f28a429-provisioner`],
+    [63, `provisioner-${a(42)}-2469b9e6`, `${a(42)}-2469b9e6-provisioner`],
+    [128, `provisioner-${a(42)}-93ca4045`, `${a(42)}-93ca4045-provisioner`],
+    [253, `provisioner-${a(42)}-df1f7590`, `${a(42)}-df1f7590-provisioner`],
+  ])("of the children of a provisioner with %i characters", (length, childName, serviceAccountName) => {
+    expect(fromSpec({}, a(length))).toMatchObject({ childName, serviceAccountName });
+  });
+
+  test.each([
+    [64, a(64)],
+    [65, `${a(55)}-2dd603ec`],
+    [253, `${a(55)}-df1f7590`],
+  ])("of the key, when the provisioner's has %i characters, fit coderd", (length, expected) => {
+    expect(fromSpec({}, a(length)).key.name).toBe(expected);
+    expect(expected.length).toBeLessThanOrEqual(64);
+  });
+
+  test.each([
+    [237, `${a(237)}-provisioner-key`],
+    [238, `${a(228)}-6f912a93-provisioner-key`],
+  ])("of the key's Secret, when the provisioner's has %i characters", (length, expected) => {
+    expect(fromSpec({}, a(length)).key.secret.name).toBe(expected);
+    expect(expected.length).toBeLessThanOrEqual(253);
+  });
+
+  test("of provisioners that differ only past the cut stay apart", () => {
+    const [one, other] = [fromSpec({}, `${a(100)}1`), fromSpec({}, `${a(100)}2`)];
+    expect(one.childName).not.toBe(other.childName);
+    expect(one.serviceAccountName).not.toBe(other.serviceAccountName);
+    expect(one.key.name).not.toBe(other.key.name);
+  });
+
+  test("of a key that coderd keeps for itself are avoided, unless the user insists", () => {
+    expect(fromSpec({}, "psk").key.name).toBe("psk-7478bb6d");
+    expect(fromSpec({ key: { name: "psk" } }).key.name).toBe("psk");
+  });
+});

@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import {
+  controlPlaneChildren,
+  provisionerChildren,
+  workspaceProxyChildren,
+} from "../../test/support/children.ts";
+import { stored } from "../../test/support/stored.ts";
+import type { KubeObject, Stored } from "../runtime/object.ts";
+
+const samples = "config/samples";
+
+const childrenOf: Record<string, (object: Stored<KubeObject>) => KubeObject[]> = {
+  CoderControlPlane: controlPlaneChildren,
+  CoderProvisioner: provisionerChildren,
+  CoderWorkspaceProxy: workspaceProxyChildren,
+};
+
+test.each(readdirSync(samples))("children of the sample %s are those that were reviewed", async (file) => {
+  const sample: KubeObject = parse(readFileSync(`${samples}/${file}`, "utf8"));
+  const children = childrenOf[sample.kind ?? ""]?.(stored(sample)) ?? [];
+  const documents = children.map((child) => stringify(child, { aliasDuplicateObjects: false }));
+  expect(children).not.toHaveLength(0);
+  await expect(documents.join("---\n")).toMatchFileSnapshot(`__snapshots__/children/${file}`);
+});

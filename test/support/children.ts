@@ -1,0 +1,82 @@
+import type {
+  CoderControlPlane,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+} from "../../src/api/v1alpha1/kinds.ts";
+import { controlPlaneDeployment } from "../../src/operator/control-plane/resources/deployment.ts";
+import { serviceAccountPlan } from "../../src/operator/control-plane/resources/service-account.ts";
+import { workspaceGrants } from "../../src/operator/control-plane/resources/workspace-rbac.ts";
+import { withDefaults as controlPlaneOf } from "../../src/operator/control-plane/spec.ts";
+import { keyChecksum } from "../../src/operator/provisioner/hashes.ts";
+import { provisionerDeployment } from "../../src/operator/provisioner/resources/deployment.ts";
+import { keySecret } from "../../src/operator/provisioner/resources/key-secret.ts";
+import { provisionerRole, provisionerRoleBinding } from "../../src/operator/provisioner/resources/rbac.ts";
+import { provisionerServiceAccount } from "../../src/operator/provisioner/resources/service-account.ts";
+import { withDefaults as provisionerOf } from "../../src/operator/provisioner/spec.ts";
+import { httpRoute, ingress } from "../../src/operator/shared/expose.ts";
+import { service } from "../../src/operator/shared/service.ts";
+import { proxyDeployment, tokenChecksum } from "../../src/operator/workspace-proxy/resources/deployment.ts";
+import { tokenSecret } from "../../src/operator/workspace-proxy/resources/token-secret.ts";
+import { withDefaults as proxyOf } from "../../src/operator/workspace-proxy/spec.ts";
+import type { KubeObject, Stored } from "../../src/runtime/object.ts";
+
+/*
+ * All children that our builders make for an object, for tests that look at them together. What only coderd
+ * or the cluster could tell is made up here.
+ */
+
+const coderURL = "http://coder.dev.svc.cluster.local:80";
+const image = "ghcr.io/coder/coder:of-the-control-plane";
+const notASecret = "not-a-secret";
+
+const present = <T>(objects: readonly (T | undefined)[]) => objects.filter((object) => object !== undefined);
+
+export function controlPlaneChildren(stored: Stored<CoderControlPlane>): KubeObject[] {
+  const controlPlane = controlPlaneOf(stored);
+  const account = serviceAccountPlan(controlPlane);
+  return present<KubeObject>([
+    account.do === "apply" ? account.serviceAccount : undefined,
+    ...workspaceGrants(controlPlane).flatMap(({ role, roleBinding }) => [role, roleBinding]),
+    controlPlaneDeployment(controlPlane, new Set()),
+    service(controlPlane),
+    ingress(controlPlane),
+    httpRoute(controlPlane),
+  ]);
+}
+
+export function provisionerChildren(stored: Stored<CoderProvisioner>): KubeObject[] {
+  const provisioner = provisionerOf(stored);
+  return [
+    keySecret(provisioner, notASecret),
+    provisionerServiceAccount(provisioner),
+    provisionerRole(provisioner),
+    provisionerRoleBinding(provisioner),
+    provisionerDeployment(provisioner, {
+      image: provisioner.image ?? image,
+      coderURL,
+      key: provisioner.key.secret,
+      keyChecksum: keyChecksum(notASecret),
+    }),
+  ];
+}
+
+export function workspaceProxyChildren(stored: Stored<CoderWorkspaceProxy>): KubeObject[] {
+  const proxy = proxyOf(stored);
+  const { credentials } = proxy;
+  const registration = "registration" in credentials ? credentials.registration : undefined;
+  const token =
+    credentials.kind === "given" ? credentials.token : (registration?.token ?? { name: "none", key: "none" });
+  return present<KubeObject>([
+    registration && tokenSecret(proxy, registration, notASecret),
+    proxyDeployment(proxy, {
+      image: proxy.image ?? image,
+      primaryAccessURL: proxy.primaryAccessURL ?? coderURL,
+      token,
+      tokenChecksum: tokenChecksum(notASecret),
+      envFromNames: new Set(),
+    }),
+    service(proxy),
+    ingress(proxy),
+    httpRoute(proxy),
+  ]);
+}
