@@ -95,7 +95,8 @@ class World {
   readonly #running: Promise<void>;
   #writes = 0;
 
-  constructor() {
+  constructor(streamLagMs: number) {
+    this.api.streamLagMs = streamLagMs;
     this.#running = this.#follow();
     this.#running.catch(() => undefined);
   }
@@ -154,13 +155,17 @@ class World {
 
 test("whatever happens to server and connection, a reader ends with what the server has, in order and without doubles", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      const world = new World();
-      for (const each of steps) await world.take(each);
-      const present = await world.settle();
-      await world.stop();
-      expect(world.reader.objects).toEqual(present);
-    }),
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 40 }),
+      fc.constantFrom(0, 50, 3_000),
+      async (steps, lagMs) => {
+        const world = new World(lagMs);
+        for (const each of steps) await world.take(each);
+        const present = await world.settle();
+        await world.stop();
+        expect(world.reader.objects).toEqual(present);
+      },
+    ),
     { numRuns: 60 },
   );
 }, 60_000);

@@ -32,6 +32,8 @@ const BUILT_IN = Object.values(builtIn).filter((value): value is Kind<never> => 
 export class FakeApi implements Transport {
   /** Without it the server refuses to stream initial lists, as servers before 1.32 do. */
   streamsLists = true;
+  /** How far the state behind a streamed list is behind: changes of that time come before its end. */
+  streamLagMs = 0;
   readonly #clock: Clock;
   readonly #storage = new Storage();
   readonly #registry: Registry;
@@ -156,8 +158,8 @@ export class FakeApi implements Transport {
 
   #watch(kind: ServedKind, address: Address, request: TransportRequest): TransportResponse {
     const { query } = address;
-    const announceInitialEnd = query.get("sendInitialEvents") === "true";
-    if (announceInitialEnd) this.#checkStreaming(query);
+    const streamsList = query.get("sendInitialEvents") === "true";
+    if (streamsList) this.#checkStreaming(query);
     const metadataOnly = isMetadataOnly(request);
     const version = query.get("resourceVersion");
     const feed = new WatchFeed(
@@ -165,8 +167,8 @@ export class FakeApi implements Transport {
         resource: resourceName(kind),
         matches: predicateOf(address),
         view: metadataOnly ? metadataOf : (object) => object,
-        fromVersion: version && !announceInitialEnd ? Number(version) : undefined,
-        announceInitialEnd,
+        fromVersion: version && !streamsList ? Number(version) : undefined,
+        initialEndAfterMs: streamsList ? this.streamLagMs : undefined,
         bookmark: (at, annotations) => bookmark(kind, at, annotations),
         bookmarks: query.get("allowWatchBookmarks") === "true",
         timeoutMs: Number(query.get("timeoutSeconds") ?? 1_800) * 1_000,

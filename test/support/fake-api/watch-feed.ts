@@ -12,8 +12,8 @@ export interface WatchRequest {
   readonly view: (object: FakeObject) => object;
   /** `undefined` starts with the present state. */
   readonly fromVersion: number | undefined;
-  /** The present state ends with a bookmark that says so. */
-  readonly announceInitialEnd: boolean;
+  /** The present state ends with a bookmark that says so, after this time. */
+  readonly initialEndAfterMs: number | undefined;
   readonly bookmark: (version: number, annotations?: Record<string, string>) => object;
   readonly bookmarks: boolean;
   readonly timeoutMs: number;
@@ -36,7 +36,7 @@ export class WatchFeed {
       this.#refuse(expired(`too old resource version: ${request.fromVersion} (${storage.oldestVersion})`));
       return;
     }
-    this.#writePast();
+    this.#writePast(clock);
     this.#whenOver.push(storage.listen((event) => this.#write(event)));
     this.#whenOver.push(clock.setTimer(() => this.end(), request.timeoutMs));
     if (request.bookmarks) this.#scheduleBookmark(clock);
@@ -65,14 +65,21 @@ export class WatchFeed {
     this.body.end();
   }
 
-  #writePast(): void {
-    const { resource, fromVersion, matches, announceInitialEnd, bookmark } = this.#request;
+  #writePast(clock: Clock): void {
+    const { resource, fromVersion, matches, initialEndAfterMs } = this.#request;
     if (fromVersion !== undefined) {
       for (const event of this.#storage.since(fromVersion)) this.#write(event);
       return;
     }
     for (const object of this.#storage.all(resource).filter(matches)) this.#object("ADDED", object);
-    if (!announceInitialEnd) return;
+    if (initialEndAfterMs === 0) this.#endInitial();
+    else if (initialEndAfterMs) {
+      this.#whenOver.push(clock.setTimer(() => this.#endInitial(), initialEndAfterMs));
+    }
+  }
+
+  #endInitial(): void {
+    const { bookmark } = this.#request;
     this.#line("BOOKMARK", bookmark(this.#storage.version, { "k8s.io/initial-events-end": "true" }));
   }
 
