@@ -25,42 +25,48 @@ export async function finalizer<T extends KubeObject>(
   name: string,
   { kind, object, wanted, apply, cleanup }: Finalized<T>,
 ): Promise<Action> {
-  const present = object.metadata.finalizers?.includes(name) ?? false;
+  const present = has(object, name);
   if (object.metadata.deletionTimestamp) {
     if (!present) return awaitChange;
     await cleanup(object);
-    await updateFinalizers(client, { kind, object }, (names) => names.filter((other) => other !== name));
+    await setFinalizer(client, { kind, object, name }, false);
     return awaitChange;
   }
   if (present === wanted) return apply(object);
   if (present) await cleanup(object);
-  const guarded = await updateFinalizers(client, { kind, object }, (names) =>
-    wanted ? [...names, name] : names.filter((other) => other !== name),
-  );
-  return guarded ? apply(guarded) : awaitChange;
+  const current = await setFinalizer(client, { kind, object, name }, wanted);
+  return current && !current.metadata.deletionTimestamp ? apply(current) : awaitChange;
 }
 
-/** Resolves with the object as stored, or with `undefined` when it is gone. */
-async function updateFinalizers<T extends KubeObject>(
+/**
+ * Adds or removes one finalizer and leaves the others alone. Resolves with the object as stored, or with
+ * `undefined` when it is gone. An object that is being deleted takes no new finalizer.
+ */
+async function setFinalizer<T extends KubeObject>(
   client: Client,
-  { kind, object }: { kind: Kind<T>; object: Stored<T> },
-  change: (names: string[]) => string[],
+  { kind, object, name }: { kind: Kind<T>; object: Stored<T>; name: string },
+  wanted: boolean,
 ): Promise<Stored<T> | undefined> {
-  const ref = refOf(object);
-  let current = object;
-  for (let attempt = 1; ; attempt++) {
-    const { resourceVersion, uid, finalizers = [] } = current.metadata;
+  let current: Stored<T> | undefined = object;
+  for (let attempt = 1; current; attempt++) {
+    const { resourceVersion, uid, finalizers = [], deletionTimestamp } = current.metadata;
+    if (has(current, name) === wanted || (wanted && deletionTimestamp)) return current;
+    const next = wanted ? [...finalizers, name] : finalizers.filter((other) => other !== name);
     try {
-      const metadata = { resourceVersion, uid, finalizers: change(finalizers) };
-      return await client.mergePatch(kind, ref, { metadata });
+      return await client.mergePatch(kind, refOf(object), {
+        metadata: { resourceVersion, uid, finalizers: next },
+      });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       if (!isConflict(error) || attempt === MAX_TRIES) throw error;
     }
-    const fresh = await readAnew(client, kind, current);
-    if (!fresh) return undefined;
-    current = fresh;
+    current = await readAnew(client, kind, object);
   }
+  return undefined;
+}
+
+function has(object: KubeObject, name: string): boolean {
+  return object.metadata?.finalizers?.includes(name) ?? false;
 }
 
 async function readAnew<T extends KubeObject>(
