@@ -1,4 +1,6 @@
 import { hostname } from "node:os";
+import { CoderClients } from "../coder/clients.ts";
+import { operatorAccess } from "../coder/operator-access/access.ts";
 import { controllers } from "../operator/controllers.ts";
 import { loadCredentials } from "../runtime/client/credentials.ts";
 import { HttpClient } from "../runtime/client/http-client.ts";
@@ -9,6 +11,7 @@ import { candidateIdentity } from "../runtime/leader/lease.ts";
 import { createLogger } from "../runtime/logging.ts";
 import { Manager, type ManagerOptions } from "../runtime/manager.ts";
 import { RuntimeMetrics } from "../runtime/metrics.ts";
+import { coderdRoute } from "./coderd-route.ts";
 import { leaseNamespace } from "./lease-namespace.ts";
 import type { ControllerOptions } from "./options.ts";
 
@@ -32,7 +35,13 @@ export async function runController(
 ): Promise<void> {
   const log = createLogger({ level: options.logLevel });
   const metrics = new RuntimeMetrics();
-  const transport = httpTransport(await loadCredentials(options));
+  const credentials = await loadCredentials(options);
+  const transport = httpTransport(credentials);
+  const coderd = new CoderClients({
+    clock: systemClock,
+    route: coderdRoute(options.coderdAccess, credentials),
+  });
+  const database = operatorAccess({ clock: systemClock });
   const client = new HttpClient({
     transport,
     clock: systemClock,
@@ -47,7 +56,7 @@ export async function runController(
     random: Math.random,
     log,
     fieldManager: FIELD_MANAGER,
-    controllers: controllers(),
+    controllers: controllers({ coderd, database, random: Math.random }),
     namespaces: options.namespaces,
     concurrency: options.concurrency,
     shutdownGraceMs: options.shutdownGraceSeconds * 1_000,
@@ -60,7 +69,7 @@ export async function runController(
     log.info("operator stopped");
   } finally {
     await Promise.all(servers.map((server) => server?.close()));
-    await transport.close();
+    await Promise.all([coderd.close(), transport.close()]);
   }
 }
 

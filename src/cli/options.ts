@@ -56,12 +56,14 @@ function controllerFlags(): Option[] {
       "where /healthz and /readyz answer; 0 turns it off",
     ).default(":8081"),
     flag("--concurrency <number>", "objects of each kind that are reconciled at the same time")
-      .default(16)
+      .default(50)
       .argParser(positiveInteger),
     flag(
       "--coderd-access <how>",
       "how to reach coderd: direct, service-proxy (through the API server, from outside the cluster) or a fixed http(s) URL",
-    ).default("direct"),
+    )
+      .default("direct")
+      .argParser(coderdAccess),
     flag("--shutdown-grace-seconds <number>", "how long running work may go on after SIGTERM")
       .default(20)
       .argParser(positiveInteger),
@@ -84,6 +86,11 @@ function nameList(text: string): string[] {
   const wrong = names.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
   if (wrong) throw new InvalidArgumentError(`"${wrong}" is not a namespace.`);
   return [...new Set(names)];
+}
+
+function coderdAccess(text: string): string {
+  if (text === "direct" || text === "service-proxy" || /^https?:\/\/[^/]/.test(text)) return text;
+  throw new InvalidArgumentError("Give direct, service-proxy or an http(s) URL.");
 }
 
 function positiveInteger(text: string): number {

@@ -1,7 +1,8 @@
 import type { Controller } from "../runtime/controller/controller.ts";
 import { controlPlaneController } from "./control-plane/controller.ts";
+import type { CoderPorts } from "./shared/ports.ts";
 
 /** All that the operator does. */
-export function controllers(): Controller[] {
-  return [controlPlaneController()];
+export function controllers(ports: CoderPorts): Controller[] {
+  return [controlPlaneController(ports)];
 }

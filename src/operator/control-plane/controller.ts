@@ -3,7 +3,6 @@ import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { type Action, awaitChange } from "../../runtime/controller/action.ts";
 import { type Controller, controller, type RunContext } from "../../runtime/controller/controller.ts";
 import { finalizer } from "../../runtime/controller/finalizer.ts";
-import { writeStatus } from "../../runtime/controller/status.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import {
   ConfigMap,
@@ -16,89 +15,97 @@ import {
   ServiceAccount,
 } from "../../runtime/kinds.ts";
 import { keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.ts";
-import { announceTransitions } from "../shared/announce.ts";
-import { envFromRefs } from "../shared/env-sources.ts";
 import { explain } from "../shared/explain.ts";
+import { finish } from "../shared/finish.ts";
 import { HTTPRoute } from "../shared/gateway.ts";
 import { managedByUs } from "../shared/names.ts";
+import type { CoderPorts } from "../shared/ports.ts";
+import type { CoderdContext } from "./coderd.ts";
 import { GRANT_INDEX, grantOwnerOfControlPlane, grantOwnerOfLabels } from "./grants.ts";
+import { Memories } from "./memory.ts";
 import { observe, type Snapshot } from "./observe.ts";
+import { referencedConfigMaps, referencedSecrets } from "./references.ts";
 import { workspaceGrants } from "./resources/workspace-rbac.ts";
-import { conditionTypes, quietReasons, readiness, withObservedGeneration } from "./status.ts";
+import { withDefaults } from "./spec.ts";
+import { conditionTypes, quietReasons, readiness } from "./status.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
+import { publishEntitlements } from "./steps/entitlements.ts";
 import { ensureExposure } from "./steps/exposure.ts";
+import { ensureLicense } from "./steps/license.ts";
+import { ensureOperatorAccess } from "./steps/operator-access.ts";
 import { ensureService } from "./steps/service.ts";
 import { ensureServiceAccount } from "./steps/service-account.ts";
 import { ensureWorkspaceRbac, removeForeignGrants } from "./steps/workspace-rbac.ts";
 
 const rbacFinalizer = "coder.com/workspace-rbac-cleanup";
 
-/** Runs coderd from a CoderControlPlane. */
-export function controlPlaneController(): Controller {
+/** Runs coderd from a CoderControlPlane, and looks after its licence through a token of its own. */
+export function controlPlaneController(ports: CoderPorts): Controller {
+  const memories = new Memories();
   const grants = { ...managedByUs, indexes: { [GRANT_INDEX]: grantOwnerOfLabels } };
   return controller("control-plane")
     .for(CoderControlPlane, { indexes: { [GRANT_INDEX]: grantOwnerOfControlPlane } })
-    .owns([ServiceAccount, Deployment, Service, Ingress], managedByUs)
+    .owns([ServiceAccount, Deployment, Service, Ingress, Secret], managedByUs)
     .owns([Role, RoleBinding], grants)
     .owns([HTTPRoute], { ...managedByUs, optional: true })
     .watches(Role, grantedControlPlanes)
     .watches(RoleBinding, grantedControlPlanes)
-    .refersTo(Secret, ({ spec, metadata }) => envFromRefs("Secret", spec?.envFrom ?? [], metadata.namespace))
-    .refersTo(ConfigMap, ({ spec, metadata }) =>
-      envFromRefs("ConfigMap", spec?.envFrom ?? [], metadata.namespace),
-    )
-    .reconcile(reconcile);
+    .refersTo(Secret, referencedSecrets)
+    .refersTo(ConfigMap, referencedConfigMaps)
+    .reconcile((key, context) => reconcile(key, { context, ports, memories }));
 }
 
-async function reconcile(key: ObjectKey, context: RunContext): Promise<Action> {
+interface Environment {
+  readonly context: RunContext;
+  readonly ports: CoderPorts;
+  readonly memories: Memories;
+}
+
+async function reconcile(key: ObjectKey, { context, ports, memories }: Environment): Promise<Action> {
   const object = context.caches.of(CoderControlPlane).get(key);
-  if (!object) return awaitChange;
+  if (!object) {
+    memories.forget(key);
+    return awaitChange;
+  }
+  const memory = memories.of(key, object.metadata.uid);
   return finalizer(context.client, rbacFinalizer, {
     kind: CoderControlPlane,
     object,
-    wanted: needsCleanup(observe(object, context)),
-    apply: (current) => converge(observe(current, context), context),
+    wanted: grantsOutside(object),
+    apply: (current) => converge(observe(current, context), { context, ports, memory }),
     cleanup: (current) => removeForeignGrants(observe(current, context), context),
   });
 }
 
-async function converge(snapshot: Snapshot, context: RunContext): Promise<Action> {
+async function converge(snapshot: Snapshot, environment: CoderdContext): Promise<Action> {
+  const { context } = environment;
   const steps = new Steps<ControlPlaneStatus>(explain);
   await steps.run(conditionTypes.serviceAccount, () => ensureServiceAccount(snapshot, context));
   await steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot, context));
-  await steps.run(conditionTypes.deployment, () => ensureDeployment(snapshot, context));
+  const serving =
+    (await steps.run(conditionTypes.deployment, () => ensureDeployment(snapshot, context))) ?? false;
   await steps.run(conditionTypes.service, () => ensureService(snapshot, context));
   await steps.run(conditionTypes.exposure, () => ensureExposure(snapshot, context));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
-  return finish(steps, snapshot, context);
-}
-
-/** Writes the status, also after a failure, tells what changed, and then says how the run ended. */
-async function finish(
-  steps: Steps<ControlPlaneStatus>,
-  { object, now }: Snapshot,
-  { client, events }: RunContext,
-): Promise<Action> {
-  const observedGeneration = object.metadata.generation;
-  try {
-    const written = await writeStatus(client, {
-      kind: CoderControlPlane,
-      object,
-      update: (status) =>
-        withObservedGeneration(steps.applyTo(status, { observedGeneration, now }), observedGeneration),
-    });
-    const [before, after] = [object.status?.conditions, written.status?.conditions];
-    announceTransitions(events, written, { before, after, quiet: quietReasons });
-  } catch (error) {
-    return steps.finish(error);
-  }
-  return steps.finish();
+  const access = await steps.run(conditionTypes.access, () =>
+    ensureOperatorAccess(snapshot, environment, serving),
+  );
+  const token = serving ? access : undefined;
+  const license = await steps.run(conditionTypes.license, () => ensureLicense(snapshot, environment, token));
+  const uploaded = license?.uploaded ?? false;
+  await steps.run(conditionTypes.entitlements, () =>
+    publishEntitlements(snapshot, environment, { token, uploaded }),
+  );
+  return finish(
+    steps,
+    { kind: CoderControlPlane, object: snapshot.object, now: snapshot.now, quiet: quietReasons },
+    context,
+  );
 }
 
 /** Garbage collection ends at the namespace: grants in others are ours to remove. */
-function needsCleanup({ controlPlane, foreignGrants }: Snapshot): boolean {
-  const wanted = workspaceGrants(controlPlane).some(({ foreign }) => foreign);
-  return wanted || foreignGrants.roles.length > 0 || foreignGrants.roleBindings.length > 0;
+function grantsOutside(object: Stored<CoderControlPlane>): boolean {
+  return workspaceGrants(withDefaults(object)).some(({ foreign }) => foreign);
 }
 
 /** The control planes behind a Role or RoleBinding of another namespace. */

@@ -1,4 +1,3 @@
-import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import type { ConditionState } from "../../runtime/conditions.ts";
 
 /** The conditions of a control plane, in the order in which its steps run. Each belongs to one step. */
@@ -9,6 +8,9 @@ export const conditionTypes = {
   service: "ServiceReady",
   exposure: "ExposureReady",
   ready: "Ready",
+  access: "OperatorAccessReady",
+  license: "LicenseApplied",
+  entitlements: "EntitlementsKnown",
 } as const;
 
 /** What the summary depends on: whether coderd serves, and is reachable as the spec says. */
@@ -25,6 +27,7 @@ export const quietReasons: ReadonlySet<string> = new Set([
   "NoReplicaReady",
   "ScaledToZero",
   "DeploymentReady",
+  "Pending",
 ]);
 
 /** The one condition to wait for: True when every part serves, else it names the first that does not. */
@@ -33,12 +36,4 @@ export function readiness(conditions: ReadonlyMap<string, ConditionState>): Cond
   const message = blocking && conditions.get(blocking)?.message;
   if (blocking && message) return { status: "False", reason: blocking, message };
   return { status: "True", reason: "Serving", message: "coderd serves and its objects are as the spec says" };
-}
-
-/** Facts of the run itself, beside what its steps found out. */
-export function withObservedGeneration(
-  status: ControlPlaneStatus,
-  observedGeneration: number | undefined,
-): ControlPlaneStatus {
-  return observedGeneration === undefined ? status : { ...status, observedGeneration };
 }

@@ -20,10 +20,15 @@ export function announceTransitions(
     const earlier = before?.find(({ type }) => type === condition.type);
     if (earlier?.status === condition.status && earlier.reason === condition.reason) continue;
     const { status, reason, message } = condition;
-    if (quiet.has(reason)) continue;
+    if (quiet.has(reason) || isSummary(condition, after ?? [])) continue;
     if (status === "False") events.event(object, { type: "Warning", reason, message });
     else if (status === "True" && earlier?.status === "False" && !quiet.has(earlier.reason)) {
       events.event(object, { type: "Normal", reason, message });
     }
   }
+}
+
+/** A summary that turns False repeats what another condition says, and names that one as its reason. */
+function isSummary({ status, reason }: Condition, all: readonly Condition[]): boolean {
+  return status === "False" && all.some(({ type }) => type === reason);
 }

@@ -1,51 +1,102 @@
 import type { RunContext } from "../../runtime/controller/controller.ts";
 import { ConfigMap, Secret } from "../../runtime/kinds.ts";
 import type { ObjectRef } from "../../runtime/object.ts";
-import { type EnvFromKey, type EnvFromSource, envFromKeys } from "./env.ts";
-import type { Identity } from "./names.ts";
-import type { PodSettings } from "./pod-settings.ts";
+import { type EnvFromKey, type EnvFromSource, type EnvVar, envFromKeys } from "./env.ts";
+import { readSecretValue } from "./secret.ts";
 
-/** An object whose pods take variables from elsewhere. */
-interface WithPod {
-  readonly identity: Identity;
-  readonly pod: PodSettings;
+/** The part of a pod's settings that gives its variables their values. */
+export interface PodEnvironment {
+  readonly extraEnv: readonly EnvVar[];
+  readonly envFrom: readonly EnvFromSource[];
 }
 
-/** The Secrets or ConfigMaps that `envFrom` names: what a controller has to refer to. */
-export function envFromRefs(
+/** A place that a variable's value comes from: written in the manifest, or a key of another object. */
+type Origin = { readonly kind: "literal"; readonly text: string } | EnvFromKey;
+
+/** The value of a variable as the container would see it, or what stands in the way. */
+export type VariableValue =
+  | { readonly kind: "value"; readonly value: string }
+  | { readonly kind: "undefined" }
+  | { readonly kind: "missing"; readonly source: EnvFromKey };
+
+const REFERENCE = /\$\$|\$\(([^)]+)\)/g;
+
+/** The Secrets or ConfigMaps that may take part in a variable's value: what a controller has to refer to. */
+export function variableRefs(
   kind: EnvFromKey["kind"],
-  sources: readonly EnvFromSource[],
-  namespace: string | undefined,
-): ObjectRef[] {
-  const names = sources.map((source) => (kind === "Secret" ? source.secretRef : source.configMapRef)?.name);
-  return names.filter((name) => name !== undefined).map((name) => ({ namespace, name }));
-}
-
-/** Which of the variables `envFrom` defines. A source that does not exist defines none: the pod will tell. */
-export async function envFromDefines(
   variables: readonly string[],
-  { identity, pod }: WithPod,
-  context: RunContext,
-): Promise<ReadonlySet<string>> {
-  const defined = new Set<string>();
-  for (const variable of variables) {
-    const value = await envFromValue(variable, { identity, pod }, context);
-    if (value !== undefined) defined.add(variable);
-  }
-  return defined;
+  { environment, namespace }: { environment: PodEnvironment; namespace: string | undefined },
+): ObjectRef[] {
+  const names = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (variable: string) => {
+    if (seen.has(variable)) return;
+    seen.add(variable);
+    for (const origin of originsOf(variable, environment)) {
+      if (origin.kind === "literal") for (const name of referencesIn(origin.text)) visit(name);
+      else if (origin.kind === kind) names.add(origin.name);
+    }
+  };
+  for (const variable of variables) visit(variable);
+  return [...names].map((name) => ({ namespace, name }));
 }
 
-/** The value that `envFrom` gives a variable, from the source that wins; `undefined` when none does. */
-export async function envFromValue(
+/**
+ * Finds the value of a variable the way the kubelet does: `env` beats `envFrom`, a later source beats an
+ * earlier one, and `$(NAME)` stands for another variable.
+ */
+export async function variableValue(
   variable: string,
-  { identity, pod }: WithPod,
-  context: RunContext,
-): Promise<string | undefined> {
-  for (const source of envFromKeys(variable, pod.envFrom)) {
-    const value = await valueAt(source, identity.namespace, context);
-    if (value !== undefined) return value;
+  environment: PodEnvironment,
+  { namespace, context }: { namespace: string; context: RunContext },
+): Promise<VariableValue> {
+  const resolve = async (name: string, seen: readonly string[]): Promise<VariableValue> => {
+    let missing: VariableValue = { kind: "undefined" };
+    for (const origin of seen.includes(name) ? [] : originsOf(name, environment)) {
+      if (origin.kind === "literal") return expand(origin.text, (other) => resolve(other, [...seen, name]));
+      const value = await valueAt(origin, namespace, context);
+      if (value !== undefined) return { kind: "value", value };
+      if (isExplicit(name, environment)) missing = { kind: "missing", source: origin };
+    }
+    return missing;
+  };
+  return resolve(variable, []);
+}
+
+/** Where a variable is defined, the place that wins first. */
+function originsOf(variable: string, { extraEnv, envFrom }: PodEnvironment): Origin[] {
+  const explicit = extraEnv.findLast(({ name }) => name === variable);
+  if (!explicit) return envFromKeys(variable, envFrom);
+  const { secretKeyRef, configMapKeyRef } = explicit.valueFrom ?? {};
+  if (secretKeyRef?.name) return [{ kind: "Secret", name: secretKeyRef.name, key: secretKeyRef.key }];
+  if (configMapKeyRef?.name)
+    return [{ kind: "ConfigMap", name: configMapKeyRef.name, key: configMapKeyRef.key }];
+  return explicit.valueFrom ? [] : [{ kind: "literal", text: explicit.value ?? "" }];
+}
+
+function isExplicit(variable: string, { extraEnv }: PodEnvironment): boolean {
+  return extraEnv.some(({ name }) => name === variable);
+}
+
+function referencesIn(text: string): string[] {
+  return [...text.matchAll(REFERENCE)].flatMap(([, name]) => (name ? [name] : []));
+}
+
+/** Like the kubelet, leaves a reference to an unknown variable as it is. */
+async function expand(
+  text: string,
+  resolve: (name: string) => Promise<VariableValue>,
+): Promise<VariableValue> {
+  const values = new Map<string, string>();
+  for (const name of new Set(referencesIn(text))) {
+    const found = await resolve(name);
+    if (found.kind === "missing") return found;
+    if (found.kind === "value") values.set(name, found.value);
   }
-  return undefined;
+  const value = text.replace(REFERENCE, (match, name) =>
+    match === "$$" ? "$" : (values.get(name) ?? match),
+  );
+  return { kind: "value", value };
 }
 
 async function valueAt(
@@ -54,6 +105,5 @@ async function valueAt(
   { referenced }: RunContext,
 ): Promise<string | undefined> {
   if (kind === "ConfigMap") return (await referenced(ConfigMap).get({ namespace, name }))?.data?.[key];
-  const encoded = (await referenced(Secret).get({ namespace, name }))?.data?.[key];
-  return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString("utf8");
+  return readSecretValue(await referenced(Secret).get({ namespace, name }), key);
 }

@@ -1,12 +1,15 @@
 import { type Condition, type ConditionState, setCondition } from "../conditions.ts";
 import { type Action, awaitChange, requeue } from "./action.ts";
 
+/** Fields to set, and fields to remove by the value `undefined`. */
+export type Changes<S extends object> = { readonly [Field in keyof S]?: S[Field] | undefined };
+
 /** What came of one step. A failure is data: the steps after it still run and the status is still written. */
 export interface StepResult<S extends object, V = undefined> {
   /** The state of the condition that the step owns; absent leaves the condition as it is. */
   readonly condition?: ConditionState;
-  /** Fields of the status that the step found out. */
-  readonly status?: Partial<S>;
+  /** Fields of the status that the step found out; `undefined` removes one. */
+  readonly status?: Changes<S>;
   /** Look again after this time, whatever happens. */
   readonly requeueAfterMs?: number;
   /** Look again with backoff. */
@@ -27,11 +30,11 @@ export type Explain = (error: unknown) => Omit<ConditionState, "status">;
  *
  * A step that throws has failed: its condition turns False with the explanation of the error.
  */
-export class Steps<S extends object> {
+export class Steps<S extends { conditions?: Condition[] }> {
   readonly #explain: Explain;
   readonly #conditions = new Map<string, ConditionState>();
   readonly #errors: unknown[] = [];
-  #status: Partial<S> = {};
+  #status: Changes<S> = {};
   #requeueAfterMs = Number.POSITIVE_INFINITY;
 
   constructor(explain: Explain) {
@@ -54,14 +57,15 @@ export class Steps<S extends object> {
   }
 
   /** What the steps found out, put into a status: for `writeStatus`. */
-  applyTo<Status extends Partial<S> & { conditions?: Condition[] }>(
-    current: Status,
+  applyTo(
+    current: Partial<S>,
     at: { readonly observedGeneration: number | undefined; readonly now: number },
-  ): Status {
+  ): Partial<S> {
     let conditions: readonly Condition[] = current.conditions ?? [];
-    for (const [type, state] of this.#conditions)
+    for (const [type, state] of this.#conditions) {
       conditions = setCondition(conditions, type, { ...state, ...at });
-    return { ...current, ...this.#status, conditions };
+    }
+    return { ...current, ...this.#status, conditions } as Partial<S>;
   }
 
   /** What the run wants next; throws what the steps failed with, and `alsoFailed` with it. */

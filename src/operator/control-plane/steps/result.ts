@@ -7,3 +7,12 @@ export type Result<V = undefined> = StepResult<ControlPlaneStatus, V>;
 export function applied(message: string): Result {
   return { condition: { status: "True", reason: "Applied", message } };
 }
+
+/** Something outside has to change first; it is looked at again, calmly. */
+export function blocked<V = undefined>(
+  reason: string,
+  message: string,
+  more: Pick<Result<V>, "status" | "requeueAfterMs"> = {},
+): Result<V> {
+  return { condition: { status: "False", reason, message }, ...more };
+}

@@ -1,0 +1,41 @@
+import type { ObjectKey } from "../../runtime/object.ts";
+import type { LicenseOutcome } from "./steps/license.ts";
+import type { Result } from "./steps/result.ts";
+
+/**
+ * What the operator remembers of one control plane between runs, so that a run with nothing to do asks
+ * neither coderd nor its database. Losing it costs a few questions, never correctness.
+ */
+export interface Memory {
+  /** The token that was last found good, by hash, and when. */
+  token?: { readonly hash: string; readonly checkedAt: number };
+  /** The last failed attempt at operator access, with the inputs it failed for. */
+  accessFailure?: { readonly inputs: string; readonly at: number; readonly result: Result<string> };
+  /** The last failed upload of a licence, by hash. */
+  licenseFailure?: {
+    readonly hash: string;
+    readonly retryAt: number;
+    readonly result: Result<LicenseOutcome>;
+  };
+  /** When coderd was last seen to list a licence. */
+  licenseListedAt?: number;
+  /** Rate-limited answers in a row. */
+  rateLimited?: number;
+}
+
+/** The memories of all control planes. One that was deleted and made anew starts without any. */
+export class Memories {
+  readonly #byKey = new Map<ObjectKey, { readonly uid: string; readonly memory: Memory }>();
+
+  of(key: ObjectKey, uid: string): Memory {
+    const present = this.#byKey.get(key);
+    if (present?.uid === uid) return present.memory;
+    const memory: Memory = {};
+    this.#byKey.set(key, { uid, memory });
+    return memory;
+  }
+
+  forget(key: ObjectKey): void {
+    this.#byKey.delete(key);
+  }
+}

@@ -1,0 +1,27 @@
+import { timestamp } from "../../../runtime/clock.ts";
+import type { Secret } from "../../../runtime/kinds.ts";
+import { childMetadata } from "../../shared/names.ts";
+import type { SecretKey } from "../../shared/normalise.ts";
+import { valueSecret } from "../../shared/secret.ts";
+import type { ControlPlane } from "../spec.ts";
+
+/** When the token in a Secret ends, as far as the operator knew when it wrote it; use may have extended it. */
+const expiryAnnotation = "coder.com/token-expires-at";
+
+export interface HeldToken {
+  readonly token: string;
+  /** Milliseconds since the epoch; absent when nobody noted it. */
+  readonly expiresAt: number | undefined;
+}
+
+/** The Secret with the operator's own token. */
+export function tokenSecret(controlPlane: ControlPlane, { name, key }: SecretKey, held: HeldToken): Secret {
+  const annotations = held.expiresAt === undefined ? {} : { [expiryAnnotation]: timestamp(held.expiresAt) };
+  return valueSecret(childMetadata(controlPlane, name, annotations), { key, value: held.token });
+}
+
+/** When the token in the Secret ends, by its annotation. */
+export function tokenExpiry(secret: Secret): number | undefined {
+  const time = Date.parse(secret.metadata?.annotations?.[expiryAnnotation] ?? "");
+  return Number.isNaN(time) ? undefined : time;
+}

@@ -1,0 +1,52 @@
+import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
+import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
+import { timestamp } from "../../../runtime/clock.ts";
+import { type CoderdContext, coderdClient } from "../coderd.ts";
+import type { Snapshot } from "../observe.ts";
+import { blocked, type Result } from "./result.ts";
+
+const REFRESH_MS = 2 * 60_000;
+const RETRY_MS = 30_000;
+
+/** Publishes what the licences of the deployment allow, and coderd's version: every two minutes, and after an upload. */
+export async function publishEntitlements(
+  snapshot: Snapshot,
+  environment: CoderdContext,
+  { token, uploaded }: { token: string | undefined; uploaded: boolean },
+): Promise<Result> {
+  if (!token) return blocked("Pending", "waits for a ready pod of coderd and for operator access");
+  const { status } = snapshot.object;
+  const age = snapshot.now - Date.parse(status?.entitlementsLastChecked ?? "1970-01-01T00:00:00Z");
+  if (!uploaded && age < REFRESH_MS)
+    return { ...known(status?.licenseTier ?? "unknown"), requeueAfterMs: REFRESH_MS - age };
+  const client = await coderdClient(snapshot.controlPlane, token, environment);
+  const entitlements = await client.entitlements();
+  if (!entitlements.ok) {
+    const unknown = entitlements.failure.kind === "transient" ? {} : { status: unknownEntitlements };
+    return blocked("EntitlementsQueryFailed", entitlements.failure.message, {
+      ...unknown,
+      requeueAfterMs: RETRY_MS,
+    });
+  }
+  const build = await client.buildInfo();
+  const tier = licenseTier(entitlements.value);
+  return {
+    ...known(tier),
+    status: {
+      licenseTier: tier,
+      externalProvisionerDaemonsEntitlement: externalProvisionerDaemons(entitlements.value),
+      entitlementsLastChecked: timestamp(snapshot.now),
+      ...(build.ok ? { version: build.value.version } : {}),
+    },
+    requeueAfterMs: REFRESH_MS,
+  };
+}
+
+const unknownEntitlements: Partial<ControlPlaneStatus> = {
+  licenseTier: "unknown",
+  externalProvisionerDaemonsEntitlement: "unknown",
+};
+
+function known(tier: string): Result {
+  return { condition: { status: "True", reason: "Known", message: `the licence tier is ${tier}` } };
+}
