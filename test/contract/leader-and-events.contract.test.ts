@@ -1,0 +1,95 @@
+import { expect, it } from "vitest";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { awaitChange } from "../../src/runtime/controller/action.ts";
+import { finalizer } from "../../src/runtime/controller/finalizer.ts";
+import { ClusterEventRecorder } from "../../src/runtime/events.ts";
+import { ConfigMap, CoreEvent, Lease } from "../../src/runtime/kinds.ts";
+import { Leader } from "../../src/runtime/leader/leader.ts";
+import { silentLog } from "../support/stub-client.ts";
+import { type ApiUnderTest, contract } from "./api-under-test.ts";
+
+const environment = { clock: systemClock, random: Math.random, log: silentLog };
+
+contract("what the runtime writes on its own", (api) => {
+  const candidate = (namespace: string, identity: string) =>
+    new Leader({ ...environment, client: api().client, lease: { namespace, name: "lease" }, identity });
+  const leaseIn = async (namespace: string) =>
+    (await api().other.get(Lease, { namespace, name: "lease" })).spec;
+
+  it("a lease is created, renewed, released and taken over within the retry time", async () => {
+    const namespace = await api().newNamespace();
+    const [first, second] = [candidate(namespace, "first"), candidate(namespace, "second")];
+    const { signal } = new AbortController();
+    await first.acquire(signal);
+    const acquired = await leaseIn(namespace);
+    expect(acquired).toMatchObject({
+      holderIdentity: "first",
+      leaseDurationSeconds: 15,
+      leaseTransitions: 0,
+    });
+    const standby = second.acquire(signal);
+    await systemClock.sleep(2_500);
+    expect((await leaseIn(namespace))?.renewTime).not.toBe(acquired?.renewTime);
+    expect([first.isLeader(), second.isLeader()]).toEqual([true, false]);
+
+    const releasedAt = systemClock.monotonic();
+    await first.release();
+    await standby;
+    expect(systemClock.monotonic() - releasedAt).toBeLessThan(2_000);
+    expect(await leaseIn(namespace)).toMatchObject({ holderIdentity: "second", leaseTransitions: 1 });
+    await second.release();
+    expect(await leaseIn(namespace)).toMatchObject({ leaseDurationSeconds: 1, leaseTransitions: 1 });
+    expect((await leaseIn(namespace))?.holderIdentity).toBeUndefined();
+  });
+
+  it("an event is created and its repetitions are counted, with times that the server takes", async () => {
+    const { recorder, object, events } = await newRecorder(api());
+    for (let n = 0; n < 3; n++) {
+      recorder.event(object, { type: "Warning", reason: "Blocked", message: "Secret x is missing" });
+      await systemClock.sleep(200);
+    }
+    await recorder.flush(5_000);
+    expect(await events()).toMatchObject([
+      { type: "Warning", reason: "Blocked", message: "Secret x is missing", count: 3 },
+    ]);
+  });
+
+  it("an event about an object with the longest name is taken", async () => {
+    const { recorder, object, events } = await newRecorder(api(), "x".repeat(253));
+    recorder.event(object, { type: "Normal", reason: "Created", message: "created" });
+    await recorder.flush(5_000);
+    expect(await events()).toHaveLength(1);
+  });
+
+  it("a finalizer holds an object until its cleanup is done", async () => {
+    const { client, newNamespace } = api();
+    const ref = { namespace: await newNamespace(), name: "x" };
+    const object = await client.create(ConfigMap, { metadata: ref });
+    const calls: string[] = [];
+    const run = async () =>
+      finalizer(client, "example.com/cleanup", {
+        kind: ConfigMap,
+        object: await client.get(ConfigMap, ref),
+        wanted: true,
+        apply: async () => {
+          calls.push("apply");
+          return awaitChange;
+        },
+        cleanup: async () => void calls.push("cleanup"),
+      });
+    await run();
+    expect(await client.delete(ConfigMap, ref, { uid: object.metadata.uid })).toBeDefined();
+    await run();
+    expect(calls).toEqual(["apply", "cleanup"]);
+    await expect(client.get(ConfigMap, ref)).rejects.toMatchObject({ reason: "NotFound" });
+  });
+});
+
+async function newRecorder(api: ApiUnderTest, name = "x") {
+  const namespace = await api.newNamespace();
+  const object = await api.other.create(ConfigMap, { metadata: { namespace, name } });
+  const reporter = { component: "contract", instance: "test" };
+  const recorder = new ClusterEventRecorder({ ...environment, client: api.client, ...reporter });
+  const events = async () => (await api.other.list(CoreEvent, { namespace })).items;
+  return { recorder, object, events };
+}
