@@ -49,7 +49,8 @@ export interface NewProvisionerKey {
 }
 
 export interface ClientOptions {
-  readonly url: URL;
+  /** The coderd as messages name it. */
+  readonly where: string;
   readonly token: string | undefined;
   readonly clock: Clock;
   readonly send: (request: HttpRequest) => Promise<Answer>;
@@ -110,14 +111,14 @@ interface Call<T> {
   readonly secret?: string;
 }
 
-function caller({ url, token, clock, send }: ClientOptions) {
+function caller({ where, token, clock, send }: ClientOptions) {
   async function call<T>(
     method: HttpRequest["method"],
     path: string,
     { decoder, body, secret }: Call<T>,
   ): CoderResult<T> {
     const subject: Subject = {
-      request: `${method} ${path} at ${url.origin}`,
+      request: `${method} ${path} at ${where}`,
       secrets: [token, secret].filter((value) => value !== undefined),
       now: clock.now(),
     };

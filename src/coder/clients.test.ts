@@ -180,6 +180,29 @@ describe("a rate-limited coderd", () => {
   });
 });
 
+describe("a target", () => {
+  it("may have blanks around its token", async () => {
+    await start();
+    const coder = clients.client({ url: server.url, token: `${OWNER}\n` });
+    expect(success(await coder.currentUser()).username).toBe("testuser");
+  });
+
+  it.each([
+    [
+      "a token that can't be sent",
+      () => ({ url: server.url, token: "sek\nret" }),
+      /token may hold characters/,
+    ],
+    ["no URL", () => ({ url: "coder" }), /not a valid http:\/\/ or https:\/\/ URL/],
+    ["a URL of another kind", () => ({ url: "ftp://u:sekret@coder" }), /not a valid http/],
+  ])("with %s fails every call and shows nothing of it", async (_, target, message) => {
+    await start();
+    const why = failure(await clients.client(target()).entitlements());
+    expect(why).toMatchObject({ kind: "transient", message: expect.stringMatching(message) });
+    expect(why.message).not.toContain("sek");
+  });
+});
+
 describe("connections", () => {
   it("are limited to 8 at once for each coderd, and one that stalls does not hold up another", async () => {
     const stalled = await start();

@@ -3,6 +3,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { type CoderClient, coderClient } from "./client.ts";
 import type { Answer } from "./http/answer.ts";
 import { CoderHost, type HttpRequest } from "./http/host.ts";
+import { NoAnswer } from "./http/no-answer.ts";
 import { directRoute, type Route } from "./http/route.ts";
 
 const IDLE_MS = 60_000;
@@ -42,11 +43,18 @@ export class CoderClients {
     this.#route = route;
   }
 
-  /** A client for `target`, whose URL must be a valid HTTP one. */
+  /** A client for `target`. With a URL that is none, every call fails and says so. */
   client({ url: address, token, ca }: CoderTarget): CoderClient {
-    const url = new URL(address);
-    const send = (request: HttpRequest) => this.#send(url, ca, request);
-    return coderClient({ url, token, clock: this.#clock, send });
+    const url = httpUrl(address);
+    return coderClient({
+      where: url?.origin ?? "coderd",
+      token: token?.trim(),
+      clock: this.#clock,
+      send: async (request) => {
+        if (!url) throw new NoAnswer("its URL is not a valid http:// or https:// URL");
+        return this.#send(url, ca, request);
+      },
+    });
   }
 
   /** The number of coderds that hold connections. */
@@ -87,4 +95,9 @@ export class CoderClients {
     this.#hosts.delete(key);
     void open?.host.close();
   }
+}
+
+function httpUrl(address: string): URL | undefined {
+  const url = URL.parse(address);
+  return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }

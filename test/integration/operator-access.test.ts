@@ -1,11 +1,15 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { CoderClients } from "../../src/coder/clients.ts";
 import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-access/access.ts";
 import { VirtualClock } from "../support/clock.ts";
+import { PostgresAccounts } from "../support/coderd/accounts.ts";
+import { startCoderdServer } from "../support/coderd/server.ts";
 import {
   acceptedAs,
+  CONVERGED,
   converge,
-  crashingAccess,
+  outcomeOf,
   recordedAccess,
   StoredToken,
   targetOf,
@@ -13,7 +17,6 @@ import {
 import { type Database, type Postgres, type Schema, startPostgres } from "../support/postgres.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-const TOKEN_NAME = "coder-k8s-operator-9daacaed8182e491";
 
 let postgres: Postgres;
 let clock: VirtualClock;
@@ -33,31 +36,7 @@ async function start(schema: Schema = "2.26"): Promise<void> {
   database = await postgres.createDatabase(schema);
 }
 
-/** As if nobody had ever been here: quicker than another database. */
-async function forget(): Promise<void> {
-  await database.query("TRUNCATE users, organization_members, api_keys, user_status_changes CASCADE");
-  store = new StoredToken();
-}
-
-/** The whole outcome in one look: who there is, what it may do, which tokens live. */
-async function outcome() {
-  const users = await database.query("SELECT username FROM users WHERE NOT deleted");
-  const members = await database.query("SELECT roles FROM organization_members");
-  const keys = await database.query("SELECT token_name FROM api_keys");
-  return {
-    users: users.map(({ username }) => username),
-    memberships: members.map(({ roles }) => roles),
-    keys: keys.map(({ token_name: name }) => name),
-    stored: await acceptedAs(database, store.token, clock),
-  };
-}
-
-const CONVERGED = {
-  users: ["coder-k8s-operator"],
-  memberships: [["organization-admin"]],
-  keys: [TOKEN_NAME],
-  stored: "coder-k8s-operator (owner)",
-};
+const outcome = () => outcomeOf(database, store, clock);
 
 describe.each(["2.20", "2.26", "2.27"] as const)("on the tables of coderd %s", (schema) => {
   beforeEach(() => start(schema));
@@ -238,75 +217,25 @@ describe("a person with the operator's name", () => {
   });
 });
 
-describe("twenty at once", () => {
-  it("make one user and one live token, and what is stored is always valid", async () => {
+describe("at coderd", () => {
+  it("the token is the operator's and an owner's until it is revoked", async () => {
     await start();
-    let invalid = 0;
-    const watcher = setInterval(async () => {
-      const { token } = store;
-      const accepted = !token || (await acceptedAs(database, token, clock));
-      if (!accepted && token === store.token) invalid++;
-    }, 25);
-    await Promise.all(Array.from({ length: 20 }, () => converge(access, targetOf(database), store)));
-    clearInterval(watcher);
-    expect(await outcome()).toEqual(CONVERGED);
-    expect(invalid).toBe(0);
-  });
-
-  it("for two control planes make one user and one live token each", async () => {
-    await start();
-    const second = new StoredToken();
-    const other = targetOf(database, { controlPlane: { namespace: "dev", name: "coder" } });
-    await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
-        index % 2 ? converge(access, other, second) : converge(access, targetOf(database), store),
-      ),
-    );
-    const { keys, ...rest } = await outcome();
-    expect(rest).toEqual({ ...CONVERGED, keys: undefined });
-    expect(keys).toHaveLength(2);
-    expect(await acceptedAs(database, second.token, clock)).toBe("coder-k8s-operator (owner)");
-  });
-});
-
-describe("a process that dies", () => {
-  /** More than both calls of a rotation have together. */
-  const STATEMENTS = 20;
-  const points = Array.from({ length: STATEMENTS }, (_, index) => index + 1).flatMap((statement) => [
-    { statement, when: "before" as const },
-    { statement, when: "after" as const },
-  ]);
-
-  beforeAll(() => start());
-  beforeEach(() => forget());
-
-  it.each(points)(
-    "on a fresh database $when statement $statement leaves one user and one token",
-    async (point) => {
-      await converge(crashingAccess(clock, point), targetOf(database), store).catch(() => undefined);
-      await converge(access, targetOf(database), store);
-      expect(await outcome()).toEqual(CONVERGED);
-    },
-  );
-
-  it.each(points)(
-    "during a rotation $when statement $statement never leaves the store invalid",
-    async (point) => {
-      await converge(access, targetOf(database), store);
-      await clock.advance(336 * DAY_MS);
-      await converge(crashingAccess(clock, point), targetOf(database), store).catch(() => undefined);
-      expect(await acceptedAs(database, store.token, clock)).toBe("coder-k8s-operator (owner)");
-      await converge(access, targetOf(database), store);
-      expect(await outcome()).toEqual(CONVERGED);
-    },
-  );
-
-  it("would be caught at every statement: a rotation has no more than were tried", async () => {
-    await converge(access, targetOf(database), store);
-    await clock.advance(336 * DAY_MS);
-    const recorded = recordedAccess(clock);
-    await converge(recorded.access, targetOf(database), store);
-    expect(recorded.statements.length).toBeLessThanOrEqual(STATEMENTS);
+    const server = await startCoderdServer();
+    server.add({ accounts: new PostgresAccounts(database.url), now: () => clock.now() });
+    const clients = new CoderClients({ clock });
+    const { token } = await converge(access, targetOf(database), store);
+    const coder = clients.client({ url: server.url, token });
+    expect(await coder.currentUser()).toMatchObject({
+      ok: true,
+      value: { username: "coder-k8s-operator", roles: ["owner"] },
+    });
+    await access.revokeToken(targetOf(database));
+    expect(await coder.currentUser()).toMatchObject({
+      ok: false,
+      failure: { kind: "forbidden", why: "unauthenticated" },
+    });
+    await clients.close();
+    await server.close();
   });
 });
 

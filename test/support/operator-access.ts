@@ -102,3 +102,27 @@ export function crashingAccess(
   });
   return operatorAccess({ clock, connect });
 }
+
+/** The name of the token of the control plane that `targetOf` names. */
+export const TOKEN_NAME = "coder-k8s-operator-9daacaed8182e491";
+
+/** The whole outcome in one look: who there is, what it may do, which tokens live. */
+export async function outcomeOf(database: Database, store: StoredToken, clock: Pick<Clock, "now">) {
+  const users = await database.query("SELECT username FROM users WHERE NOT deleted");
+  const members = await database.query("SELECT roles FROM organization_members");
+  const keys = await database.query("SELECT token_name FROM api_keys");
+  return {
+    users: users.map(({ username }) => username),
+    memberships: members.map(({ roles }) => roles),
+    keys: keys.map(({ token_name: name }) => name),
+    stored: await acceptedAs(database, store.token, clock),
+  };
+}
+
+/** What there must be in the end: one user, one live token, and that one stored. */
+export const CONVERGED = {
+  users: ["coder-k8s-operator"],
+  memberships: [["organization-admin"]],
+  keys: [TOKEN_NAME],
+  stored: "coder-k8s-operator (owner)",
+};

@@ -1,10 +1,12 @@
 import { createServer } from "node:net";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCertificateAuthority } from "../../../test/support/certificates.ts";
 import { settle, VirtualClock } from "../../../test/support/clock.ts";
 import { StaticAccounts } from "../../../test/support/coderd/accounts.ts";
 import type { CoderdDeployment } from "../../../test/support/coderd/deployment.ts";
 import type { Fault } from "../../../test/support/coderd/faults.ts";
+import { fakeLicense } from "../../../test/support/coderd/licenses.ts";
 import { type CoderdServer, startCoderdServer } from "../../../test/support/coderd/server.ts";
 import { CoderClients, type CoderTarget } from "../clients.ts";
 import type { CoderFailure } from "../failure.ts";
@@ -164,6 +166,22 @@ describe("a coderd that serves TLS", () => {
     tls.add();
     return tls;
   }
+
+  it("is asked with the system's certificates where those given do not fit, and each write is sent once", async () => {
+    const tls = await startCoderdServer({ tls: ca.issue(["127.0.0.1"]) });
+    const accounts = new StaticAccounts();
+    accounts.add(TOKEN, { owner: true });
+    const deployed = tls.add({ accounts });
+    setDefaultCACertificates([...getCACertificates("default"), ca.cert]);
+    const other = createCertificateAuthority("Other").cert;
+    const coder = clients.client({ url: tls.url, token: TOKEN, ca: other });
+    const results = await Promise.all(Array.from({ length: 20 }, () => coder.addLicense(fakeLicense())));
+    expect(results.map(({ ok }) => ok)).not.toContain(false);
+    expect(deployed.licenses).toHaveLength(20);
+    expect(deployed.count()).toBe(20);
+    setDefaultCACertificates(getCACertificates("bundled"));
+    await tls.close();
+  });
 
   it("is reached with its CA, besides those of the system", async () => {
     const tls = await serve(ca.issue(["127.0.0.1"]));

@@ -1,17 +1,14 @@
 import { createHash } from "node:crypto";
-import { isIP } from "node:net";
-import { createSecureContext, type SecureContext } from "node:tls";
-import { Agent, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import type { Clock } from "../../runtime/clock.ts";
-import { trustedBesidesSystem } from "../certificates.ts";
 import { type Answer, type Deadline, readAnswer } from "./answer.ts";
+import { Connections } from "./connections.ts";
 import { NoAnswer } from "./no-answer.ts";
 import { followRedirect, type Hop } from "./redirect.ts";
 import type { Destination, Route } from "./route.ts";
 import { Slots } from "./slots.ts";
 
 const CONCURRENT_REQUESTS = 8;
-const CONNECT_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const MOST_REDIRECTS = 5;
 const BYPASS_HEADER = "X-Coder-Bypass-Ratelimit";
@@ -38,13 +35,14 @@ export interface HostOptions {
  */
 export class CoderHost {
   readonly #options: HostOptions;
+  readonly #connections: Connections;
   readonly #slots = new Slots(CONCURRENT_REQUESTS);
   /** Tokens that may not bypass the rate limit, by hash: asking again would only cost a request each time. */
   readonly #withoutBypass = new Set<string>();
-  #agent: Agent | undefined;
 
   constructor(options: HostOptions) {
     this.#options = options;
+    this.#connections = new Connections({ url: options.url, ca: options.ca, limit: CONCURRENT_REQUESTS });
   }
 
   /** Sends one request; rejects with `NoAnswer` when nothing usable came back. */
@@ -60,10 +58,8 @@ export class CoderHost {
     return this.#exchange(request, headers);
   }
 
-  async close(): Promise<void> {
-    const agent = this.#agent;
-    this.#agent = undefined;
-    await agent?.destroy();
+  close(): Promise<void> {
+    return this.#connections.close();
   }
 
   async #exchange(request: HttpRequest, headers: Record<string, string>): Promise<Answer> {
@@ -99,8 +95,8 @@ export class CoderHost {
     sent: { request: HttpRequest; headers: Record<string, string>; deadline: Deadline },
   ): Promise<Dispatcher.ResponseData> {
     const body = sent.request.body === undefined ? null : JSON.stringify(sent.request.body);
-    const dispatcher = destination.dispatcher ?? this.#ownAgent();
-    return dispatcher.request({
+    const connections = destination.dispatcher ?? this.#connections;
+    return connections.request({
       origin: destination.origin,
       path: hop.path,
       method: hop.method,
@@ -116,21 +112,6 @@ export class CoderHost {
       bodyTimeout: 0,
     });
   }
-
-  #ownAgent(): Agent {
-    const { hostname } = this.#options.url;
-    this.#agent ??= new Agent({
-      connections: CONCURRENT_REQUESTS,
-      pipelining: 1,
-      allowH2: false,
-      connect: {
-        timeout: CONNECT_TIMEOUT_MS,
-        ...(isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? { servername: hostname } : {}),
-        ...(this.#options.ca === undefined ? {} : { secureContext: trusting(this.#options.ca) }),
-      },
-    });
-    return this.#agent;
-  }
 }
 
 function startDeadline(clock: Clock): Deadline {
@@ -140,12 +121,6 @@ function startDeadline(clock: Clock): Deadline {
     REQUEST_TIMEOUT_MS,
   );
   return { signal: controller.signal, cancel };
-}
-
-function trusting(pem: string): SecureContext {
-  const ca = trustedBesidesSystem(pem);
-  if (!ca) throw new NoAnswer("the CA certificates given for it are not readable PEM");
-  return createSecureContext({ ca });
 }
 
 function refusesBypass(answer: Answer): boolean {

@@ -13,6 +13,7 @@ const CERTIFICATE_PROBLEMS: Readonly<Record<string, string>> = {
 };
 
 const CONNECTION_PROBLEMS: Readonly<Record<string, string>> = {
+  UND_ERR_INVALID_ARG: "the request can't be sent: the token may hold characters that no token has",
   ECONNREFUSED: "connection refused",
   ENOTFOUND: "the host name does not resolve",
   EAI_AGAIN: "the host name could not be looked up",

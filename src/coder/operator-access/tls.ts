@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from "node:tls";
-import { readableCertificates, trustedBesidesSystem } from "../certificates.ts";
+import { readableCertificates } from "../certificates.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
 import { DatabaseProblem } from "./failure.ts";
 
@@ -16,6 +16,8 @@ export interface TlsFiles {
   readonly ca?: string | undefined;
 }
 
+const ANY_HOST: ConnectionOptions = { checkServerIdentity: () => undefined };
+
 /**
  * What to try, in order, for a libpq `sslmode`. `allow` and `prefer` fall back to the other way; `require`
  * encrypts without asking who answers, unless a root certificate is given; `verify-ca` checks the chain and
@@ -25,54 +27,41 @@ export async function encryptionAttempts(
   settings: ConnectionSettings,
   files: TlsFiles,
 ): Promise<EncryptionAttempts> {
+  const certificate = await clientCertificate(settings, files);
+  const unverified: Encryption = { rejectUnauthorized: false, ...certificate };
   switch (settings.sslMode) {
     case "disable":
       return [false];
     case "allow":
-      return [false, await unverified(settings, files)];
+      return [false, unverified];
     case "prefer":
-      return [await unverified(settings, files), false];
+      return [unverified, false];
     case "require":
-      return [
-        settings.sslRootCert ? await verified(settings, files, "chain") : await unverified(settings, files),
-      ];
+      return settings.sslRootCert ? verified(settings, files, { ...certificate, ...ANY_HOST }) : [unverified];
     case "verify-ca":
-      return [await verified(settings, files, "chain")];
+      return verified(settings, files, { ...certificate, ...ANY_HOST });
     case "verify-full":
-      return [await verified(settings, files, "name")];
+      return verified(settings, files, certificate);
   }
 }
 
-async function unverified(settings: ConnectionSettings, files: TlsFiles): Promise<ConnectionOptions> {
-  return { rejectUnauthorized: false, ...(await clientCertificate(settings, files)) };
-}
-
+/** A root certificate stands alone, as libpq has it; otherwise those of coderd count, and the system's. */
 async function verified(
-  settings: ConnectionSettings,
-  files: TlsFiles,
-  what: "chain" | "name",
-): Promise<ConnectionOptions> {
-  const ca = await rootCertificates(settings, files);
-  return {
-    rejectUnauthorized: true,
-    ...(ca ? { ca } : {}),
-    ...(what === "chain" ? { checkServerIdentity: () => undefined } : {}),
-    ...(await clientCertificate(settings, files)),
-  };
-}
-
-/** A root certificate stands alone, as libpq has it; otherwise the system's count, and those of coderd. */
-async function rootCertificates(
   { sslRootCert }: ConnectionSettings,
   files: TlsFiles,
-): Promise<string[] | undefined> {
+  options: ConnectionOptions,
+): Promise<EncryptionAttempts> {
+  const bySystem: Encryption = { rejectUnauthorized: true, ...options };
   if (sslRootCert && sslRootCert !== "system")
-    return pem(readableCertificates(await read("sslrootcert", sslRootCert, files)), "sslrootcert");
-  if (!files.ca || sslRootCert === "system") return undefined;
-  return pem(trustedBesidesSystem(files.ca), "the CA certificates");
+    return [{ ...bySystem, ca: pem(await read("sslrootcert", sslRootCert, files), "sslrootcert") }];
+  if (!files.ca || sslRootCert === "system") return [bySystem];
+  return [{ ...bySystem, ca: pem(files.ca, "the list of CA certificates") }, bySystem];
 }
 
-async function clientCertificate({ sslCert, sslKey }: ConnectionSettings, files: TlsFiles) {
+async function clientCertificate(
+  { sslCert, sslKey }: ConnectionSettings,
+  files: TlsFiles,
+): Promise<ConnectionOptions> {
   if (!sslCert || !sslKey) return {};
   return { cert: await read("sslcert", sslCert, files), key: await read("sslkey", sslKey, files) };
 }
@@ -85,7 +74,8 @@ async function read(parameter: string, path: string, files: TlsFiles): Promise<s
   );
 }
 
-function pem(certificates: string[] | undefined, where: string): string[] {
+function pem(text: string, where: string): string[] {
+  const certificates = readableCertificates(text);
   if (certificates) return certificates;
   throw tlsProblem(`${where} holds no readable PEM certificate`);
 }

@@ -1,0 +1,84 @@
+import { isIP } from "node:net";
+import { Agent, type Dispatcher } from "undici";
+import { readableCertificates } from "../certificates.ts";
+import { codeOf } from "../error-code.ts";
+import { NoAnswer } from "./no-answer.ts";
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+const UNKNOWN_ISSUER = [
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+];
+
+export interface ConnectionsOptions {
+  readonly url: URL;
+  readonly limit: number;
+  /** PEM certificates to trust besides the system's. */
+  readonly ca: string | undefined;
+}
+
+type Trust = "given" | "system";
+
+/**
+ * The connections to one coderd. Certificates given are tried first and the system's after them, each alone:
+ * a list of both would cost over a megabyte and tens of milliseconds for every coderd.
+ */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  #current: { readonly agent: Agent; readonly trust: Trust } | undefined;
+  #trust: Trust;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#trust = options.ca === undefined ? "system" : "given";
+  }
+
+  async request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
+    this.#current ??= { agent: this.#open(), trust: this.#trust };
+    const current = this.#current;
+    try {
+      return await current.agent.request(options);
+    } catch (error) {
+      if (current.trust === "system" || !UNKNOWN_ISSUER.includes(codeOf(error))) throw error;
+      if (this.#current === current) this.#distrustGiven(current.agent);
+      return this.request(options);
+    }
+  }
+
+  async close(): Promise<void> {
+    const current = this.#current;
+    this.#current = undefined;
+    await current?.agent.destroy();
+  }
+
+  /** Requests that wait in the old agent fail there by themselves and come back for the new one. */
+  #distrustGiven(agent: Agent): void {
+    this.#trust = "system";
+    this.#current = undefined;
+    void agent.close();
+  }
+
+  #open(): Agent {
+    const { hostname } = this.#options.url;
+    return new Agent({
+      connections: this.#options.limit,
+      pipelining: 1,
+      allowH2: false,
+      connect: {
+        timeout: CONNECT_TIMEOUT_MS,
+        ...(isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? { servername: hostname } : {}),
+        ...(this.#trust === "given" ? { ca: this.#givenCertificates() } : {}),
+      },
+    });
+  }
+
+  #givenCertificates(): string[] {
+    const ca = readableCertificates(this.#options.ca ?? "");
+    if (!ca) throw new NoAnswer("the CA certificates given for it are not readable PEM");
+    return ca;
+  }
+}
