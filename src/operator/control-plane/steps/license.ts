@@ -12,6 +12,8 @@ import { blocked, type Result } from "./result.ts";
 /** How often coderd is asked whether it still has a licence. */
 const LIST_EVERY_MS = 2 * 60_000;
 const RETRY_MS = 30_000;
+/** A refused token is replaced by the next run, so that one should not be long in coming. */
+const RENEWED_TOKEN_MS = 1_000;
 /** What only another licence, or another coderd, can mend is tried this often. */
 const REFUSED_RETRY_MS = 10 * 60_000;
 
@@ -38,13 +40,19 @@ export async function ensureLicense(
   if (!token) return blocked("Pending", "waits for a ready pod of coderd and for operator access");
   const hash = createHash("sha256").update(jwt).digest("hex");
   return converge(
-    { jwt, hash, client: await coderdClient(snapshot.controlPlane, token, environment) },
+    {
+      secretName: ref.name,
+      jwt,
+      hash,
+      client: await coderdClient(snapshot.controlPlane, token, environment),
+    },
     snapshot,
     environment,
   );
 }
 
 interface Upload {
+  readonly secretName: string;
   readonly jwt: string;
   readonly hash: string;
   readonly client: CoderClient;
@@ -67,12 +75,12 @@ async function converge(
   if (snapshot.object.status?.licenseLastAppliedHash !== upload.hash)
     return post(upload, snapshot, environment);
   const age = snapshot.now - (memory.licenseListedAt ?? 0);
-  if (age < LIST_EVERY_MS) return unchanged(LIST_EVERY_MS - age);
+  if (age < LIST_EVERY_MS) return unchanged(upload, LIST_EVERY_MS - age);
   const listed = await upload.client.licenses();
   if (!listed.ok) return problem(listed.failure, upload, { snapshot, environment });
   if (listed.value.length === 0) return post(upload, snapshot, environment);
   memory.licenseListedAt = snapshot.now;
-  return unchanged(LIST_EVERY_MS);
+  return unchanged(upload, LIST_EVERY_MS);
 }
 
 async function post(
@@ -88,22 +96,23 @@ async function post(
   delete memory.licenseFailure;
   delete memory.rateLimited;
   memory.licenseListedAt = snapshot.now;
-  const message = `coderd has the licence from Secret "${snapshot.controlPlane.license?.name}"`;
+  const message = `uploaded the licence from Secret "${upload.secretName}"`;
   context.events.event(snapshot.object, { type: "Normal", reason: "LicenseApplied", message });
   return {
-    ...applied(message),
+    ...applied(upload),
     status: { licenseLastApplied: timestamp(snapshot.now), licenseLastAppliedHash: upload.hash },
     value: { uploaded: true },
     requeueAfterMs: LIST_EVERY_MS,
   };
 }
 
-function applied(message: string): Result<LicenseOutcome> {
+function applied({ secretName }: Upload): Result<LicenseOutcome> {
+  const message = `coderd has the licence from Secret "${secretName}"`;
   return { condition: { status: "True", reason: "Applied", message } };
 }
 
-function unchanged(requeueAfterMs: number): Result<LicenseOutcome> {
-  return { ...applied("coderd has the licence"), value: { uploaded: false }, requeueAfterMs };
+function unchanged(upload: Upload, requeueAfterMs: number): Result<LicenseOutcome> {
+  return { ...applied(upload), value: { uploaded: false }, requeueAfterMs };
 }
 
 /** Says what went wrong and remembers when to try again, so that runs in between do not ask. */
@@ -113,6 +122,10 @@ function problem(
   { snapshot, environment }: { snapshot: Snapshot; environment: CoderdContext },
 ): Result<LicenseOutcome> {
   const { memory, ports } = environment;
+  if (failure.kind === "forbidden" && failure.why === "unauthenticated") {
+    delete memory.token;
+    return blocked("Forbidden", failure.message, { requeueAfterMs: RENEWED_TOKEN_MS });
+  }
   const { reason, retryMs } = classify(failure, () => {
     memory.rateLimited = (memory.rateLimited ?? 0) + 1;
     const asked = failure.kind === "rateLimited" ? failure.retryAfterMs : undefined;
