@@ -21,7 +21,7 @@ import { type PodSettings, podSettings } from "../shared/pod-settings.ts";
 import { serviceSettings } from "../shared/service.ts";
 import type { RoleRule } from "../shared/workspace-role.ts";
 
-export interface ServiceAccountSettings {
+interface ServiceAccountSettings {
   readonly name: string;
   /** False: it is the user's, and we neither make nor keep it. */
   readonly managed: boolean;

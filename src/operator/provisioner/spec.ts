@@ -15,7 +15,7 @@ import {
 import { type SecretKey, secretKey, trimmed } from "../shared/normalise.ts";
 import { type PodSettings, podSettings } from "../shared/pod-settings.ts";
 
-export interface KeySettings {
+interface KeySettings {
   /** As coderd spells it: in lower case. */
   readonly name: string;
   /** Whether the user chose the name, so that a rotation cannot take another. */

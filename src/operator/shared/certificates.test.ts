@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Authority, authoritiesOf, servedTls, trustedAuthorities } from "./certificates.ts";
+import { authoritiesOf, servedTls, trustedAuthorities } from "./certificates.ts";
+import type { SecretKey } from "./normalise.ts";
 
 describe("served certificates", () => {
   test("no Secret, no TLS", () => {
@@ -60,7 +61,7 @@ test("a volume name does not end in two dashes where the cut meets one", () => {
 });
 
 describe("trusted authorities", () => {
-  const mounted = (authorities: Authority[]) =>
+  const mounted = (authorities: SecretKey[]) =>
     trustedAuthorities(authorities).volumeMounts.map(({ mountPath, subPath }) => [mountPath, subPath]);
 
   test("one key of one Secret", () => {

@@ -4,11 +4,11 @@ import { fnv1a32 } from "../../runtime/hash.ts";
 import type { Wire } from "../../runtime/object.ts";
 import type { EnvVar } from "./env.ts";
 import { labelLength } from "./names.ts";
-import { distinctBy, distinctNames } from "./normalise.ts";
+import { distinctBy, distinctNames, type SecretKey } from "./normalise.ts";
 
 export type ContainerPort = Wire<V1ContainerPort>;
-export type Volume = Wire<V1Volume>;
-export type VolumeMount = Wire<V1VolumeMount>;
+type Volume = Wire<V1Volume>;
+type VolumeMount = Wire<V1VolumeMount>;
 
 /** What a feature of a pod adds to it. */
 export interface PodParts {
@@ -18,14 +18,8 @@ export interface PodParts {
   readonly volumeMounts: readonly VolumeMount[];
 }
 
-/** A certificate authority: one key of one Secret. */
-export interface Authority {
-  readonly name: string;
-  readonly key: string;
-}
-
 /** The authorities of a spec, each once; entries that name nothing are skipped. */
-export function authoritiesOf(certs: CertsSpec | undefined): Authority[] {
+export function authoritiesOf(certs: CertsSpec | undefined): SecretKey[] {
   const entries = (certs?.secrets ?? [])
     .map(({ name, key }) => ({ name: name.trim(), key: key.trim() }))
     .filter(({ name, key }) => name !== "" && key !== "");
@@ -57,7 +51,7 @@ export function servedTls(secretNames: readonly string[]): PodParts {
 
 /** Puts certificate authorities where Go programs look for them, one file for each. */
 export function trustedAuthorities(
-  authorities: readonly Authority[],
+  authorities: readonly SecretKey[],
 ): Pick<PodParts, "volumes" | "volumeMounts"> {
   const files = authorityFiles(authorities);
   return {
@@ -72,7 +66,7 @@ export function trustedAuthorities(
 }
 
 /** File names without `.crt`, in the order of the authorities: by Secret, by key too where a Secret has several. */
-function authorityFiles(authorities: readonly Authority[]): string[] {
+function authorityFiles(authorities: readonly SecretKey[]): string[] {
   const taken = new Set<string>();
   for (const { name, key } of authorities) {
     const alone = authorities.filter((other) => other.name === name).length === 1;

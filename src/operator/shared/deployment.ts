@@ -21,7 +21,7 @@ export interface Workload {
 }
 
 /** The one container of a workload; what the user adds to it follows our own. */
-export interface Program {
+interface Program {
   readonly name: string;
   readonly image: string;
   /** Absent runs the image's own entrypoint. */

@@ -24,7 +24,7 @@ function refersToOthers({ value }: EnvVar): boolean {
 
 /**
  * Names of the variables that `envFrom` defines, as far as anybody asks for them. A variable in `env` beats
- * one of the same name from `envFrom`, so a default of ours must stay out where the user has his own there.
+ * one of the same name from `envFrom`, so a default of ours must stay out where the user has one there.
  */
 export type EnvFromNames = ReadonlySet<string>;
 
@@ -51,7 +51,7 @@ function envFromKey(variable: string, { prefix = "", secretRef, configMapRef }: 
   return [];
 }
 
-/** Whether the user sets the variable himself, be it directly or through `envFrom`. */
+/** Whether the user sets the variable, be it directly or through `envFrom`. */
 export function isUsersOwn(
   variable: string,
   extraEnv: readonly EnvVar[],

@@ -13,7 +13,7 @@ interface Hosts {
   readonly wildcardHost: string | undefined;
 }
 
-export interface IngressSettings extends Hosts {
+interface IngressSettings extends Hosts {
   readonly kind: "ingress";
   readonly className: string | undefined;
   readonly annotations: Labels;
@@ -21,7 +21,7 @@ export interface IngressSettings extends Hosts {
   readonly wildcardSecretName: string | undefined;
 }
 
-export interface GatewaySettings extends Hosts {
+interface GatewaySettings extends Hosts {
   readonly kind: "gateway";
   readonly parentRefs: readonly ParentReference[];
 }

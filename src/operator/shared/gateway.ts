@@ -12,7 +12,7 @@ export interface ParentReference {
   sectionName?: string;
 }
 
-export interface HTTPRouteRule {
+interface HTTPRouteRule {
   matches: { path: { type: "PathPrefix"; value: string } }[];
   backendRefs: { kind: "Service"; name: string; port: number }[];
 }

@@ -54,7 +54,7 @@ export function avoidReserved(name: string, reserved: readonly string[]): string
   return reserved.includes(name) ? `${name}-${fnv1a32(name)}` : name;
 }
 
-export type App = "coder-control-plane" | "coder-provisioner" | "coder-workspace-proxy";
+type App = "coder-control-plane" | "coder-provisioner" | "coder-workspace-proxy";
 
 /** An object of ours as its children see it. */
 export interface Parent {

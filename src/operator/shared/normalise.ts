@@ -34,15 +34,15 @@ export function secretKey(ref: SecretKeyRef | undefined, defaultKey: string): Se
   return name ? { name, key: trimmed(ref?.key) ?? defaultKey } : undefined;
 }
 
-type Optional<T> = {
+type MaybeAbsent<T> = {
   [Key in keyof T as undefined extends T[Key] ? Key : never]?: Exclude<T[Key], undefined>;
 };
-type Required<T> = { [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key] };
+type AlwaysThere<T> = { [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key] };
 
 /** The fields that have a value: an object for server-side apply names only what we mean to own. */
-export function defined<T extends object>(fields: T): Required<T> & Optional<T> {
+export function defined<T extends object>(fields: T): AlwaysThere<T> & MaybeAbsent<T> {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Required<T> & Optional<T>;
+  return Object.fromEntries(entries) as AlwaysThere<T> & MaybeAbsent<T>;
 }
 
 /** The list, or absent when there is nothing in it: an empty list would be owned and fought over. */

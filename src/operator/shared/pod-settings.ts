@@ -1,7 +1,7 @@
 import type { TlsSpec } from "../../api/v1alpha1/common.ts";
 import type { CertsSpec, PodFields, ProbeSpec } from "../../api/v1alpha1/pod.ts";
-import { type Authority, authoritiesOf } from "./certificates.ts";
-import { defined, distinctBy, distinctNames } from "./normalise.ts";
+import { authoritiesOf } from "./certificates.ts";
+import { defined, distinctBy, distinctNames, type SecretKey } from "./normalise.ts";
 import { livenessSettings, type ProbeSettings, readinessSettings } from "./probes.ts";
 
 type ListField =
@@ -22,7 +22,8 @@ export interface PodSettings extends Readonly<Omit<PodFields, ListField>>, Lists
   readonly livenessProbe: ProbeSettings | undefined;
   /** Secrets with the certificates to serve; none means no TLS. */
   readonly tlsSecretNames: readonly string[];
-  readonly authorities: readonly Authority[];
+  /** Certificate authorities to trust. */
+  readonly authorities: readonly SecretKey[];
 }
 
 /** The fields about pods that the specs of our kinds have. */

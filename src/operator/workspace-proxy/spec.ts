@@ -33,7 +33,7 @@ export interface Registration {
 }
 
 /** How the proxy comes by its session token. `none` is an object from before admission asked for one. */
-export type ProxyCredentials =
+type ProxyCredentials =
   | { readonly kind: "given"; readonly token: SecretKey }
   | {
       readonly kind: "bootstrap";
