@@ -28,6 +28,14 @@ export interface StoreOptions<T extends KubeObject> {
   readonly onChange?: (change: Change<T>) => void;
 }
 
+/** The last thing this process did to an object, until the watch has told as much. */
+interface OwnWrite {
+  /** Whatever is older than this is no news. */
+  readonly version: number;
+  /** The incarnation that we deleted, when that is what we did. */
+  readonly deletedUid?: string;
+}
+
 /**
  * The objects of one watch, plus our own writes that the watch has not told of yet, so a reader never
  * sees an object older than what this process last wrote. A relist replaces everything in one step:
@@ -39,9 +47,10 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   readonly #options: StoreOptions<T>;
   readonly #indexes: Indexes<T>;
   readonly #objects = new Map<ObjectKey, Stored<T>>();
-  readonly #ownWrites = new Map<ObjectKey, number>();
-  readonly #ownDeletes = new Map<ObjectKey, string>();
+  readonly #ownWrites = new Map<ObjectKey, OwnWrite>();
   #staged: Map<ObjectKey, Stored<T>> | undefined;
+  /** Changes of a swap under way, told once it is complete. */
+  #untold: Change<T>[] | undefined;
   #version = 0;
 
   constructor(options: StoreOptions<T> = {}) {
@@ -88,32 +97,34 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
       case "apply":
         this.#version = versionOf(event.object);
         this.#applySeen(keyOfObject(event.object), this.#slim(event.object), false);
+        this.#dropUnselected();
         break;
       case "delete":
         this.#version = versionOf(event.object);
         this.#deleteSeen(keyOfObject(event.object), false);
+        this.#dropUnselected();
         break;
       case "progress":
         this.#version = Number(event.resourceVersion);
+        this.#dropUnselected();
         break;
     }
   }
 
-  /** Shows the result of our own write to readers at once. Ignored when the watch is already past it. */
+  /** Shows the result of our own write to readers at once. Ignored when newer things are known already. */
   remember(written: Stored<T>): void {
     const version = versionOf(written);
-    if (!(version > this.#version)) return;
     const key = keyOfObject(written);
-    this.#ownWrites.set(key, version);
-    this.#ownDeletes.delete(key);
+    if (!(version > this.#version) || this.#isPast(key, written)) return;
+    this.#ownWrites.set(key, { version });
     this.#put(key, this.#slim(written), { ownWrite: true, fromList: false });
   }
 
   /** Hides an object that we deleted until the watch tells the same. */
   forget(key: ObjectKey, uid: string): void {
-    if (this.#objects.get(key)?.metadata.uid !== uid) return;
-    this.#ownDeletes.set(key, uid);
-    this.#ownWrites.delete(key);
+    const object = this.#objects.get(key);
+    if (object?.metadata.uid !== uid) return;
+    this.#ownWrites.set(key, { version: versionOf(object), deletedUid: uid });
     this.#drop(key, { ownWrite: true, fromList: false });
   }
 
@@ -125,29 +136,40 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     const staged = this.#staged ?? new Map<ObjectKey, Stored<T>>();
     this.#staged = undefined;
     this.#version = version;
-    for (const key of [...this.#objects.keys()]) {
+    const changes: Change<T>[] = [];
+    this.#untold = changes;
+    for (const key of new Set([...this.#objects.keys(), ...this.#ownWrites.keys()])) {
       if (!staged.has(key)) this.#deleteSeen(key, true);
     }
-    for (const key of [...this.#ownDeletes.keys()]) {
-      if (!staged.has(key)) this.#ownDeletes.delete(key);
-    }
     for (const [key, object] of staged) this.#applySeen(key, object, true);
+    this.#untold = undefined;
+    for (const change of changes) this.#tell(change);
   }
 
   #applySeen(key: ObjectKey, object: Stored<T>, fromList: boolean): void {
-    if (this.#ownDeletes.get(key) === object.metadata.uid) return;
-    const ownVersion = this.#ownWrites.get(key);
-    if (ownVersion !== undefined && ownVersion > versionOf(object)) return;
+    if (this.#isPast(key, object)) return;
     this.#ownWrites.delete(key);
     this.#put(key, object, { ownWrite: false, fromList });
   }
 
   #deleteSeen(key: ObjectKey, fromList: boolean): void {
-    this.#ownDeletes.delete(key);
-    const ownVersion = this.#ownWrites.get(key);
-    if (ownVersion !== undefined && ownVersion > this.#version) return;
+    const own = this.#ownWrites.get(key);
+    if (own && own.version > this.#version) return;
     this.#ownWrites.delete(key);
     this.#drop(key, { ownWrite: false, fromList });
+  }
+
+  /** Whether what we did ourselves is newer than this state of an object. */
+  #isPast(key: ObjectKey, object: Stored<T>): boolean {
+    const own = this.#ownWrites.get(key);
+    return own !== undefined && (own.version > versionOf(object) || own.deletedUid === object.metadata.uid);
+  }
+
+  /** Drops own writes that the watch is past and never told of: the selection does not cover them. */
+  #dropUnselected(): void {
+    for (const [key, { version, deletedUid }] of this.#ownWrites) {
+      if (deletedUid === undefined && version <= this.#version) this.#deleteSeen(key, false);
+    }
   }
 
   #put(key: ObjectKey, object: Stored<T>, origin: { ownWrite: boolean; fromList: boolean }): void {
@@ -155,7 +177,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     if (previous?.metadata.resourceVersion === object.metadata.resourceVersion) return;
     this.#objects.set(key, object);
     this.#indexes.update(key, previous, object);
-    this.#options.onChange?.({ type: previous ? "updated" : "added", object, previous, ...origin });
+    this.#tell({ type: previous ? "updated" : "added", object, previous, ...origin });
   }
 
   #drop(key: ObjectKey, origin: { ownWrite: boolean; fromList: boolean }): void {
@@ -163,7 +185,12 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     if (!previous) return;
     this.#objects.delete(key);
     this.#indexes.update(key, previous, undefined);
-    this.#options.onChange?.({ type: "deleted", object: previous, previous, ...origin });
+    this.#tell({ type: "deleted", object: previous, previous, ...origin });
+  }
+
+  #tell(change: Change<T>): void {
+    if (this.#untold) this.#untold.push(change);
+    else this.#options.onChange?.(change);
   }
 }
 

@@ -1,0 +1,166 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { ConfigMap } from "../kinds.ts";
+import { keyOfObject, type ObjectKey, type Stored } from "../object.ts";
+import type { WatcherEvent } from "../watch/watcher.ts";
+import { type Change, Store } from "./store.ts";
+
+type Step =
+  | { readonly do: "otherWrites" | "otherDeletes" | "weWrite" | "weDelete"; readonly name: string }
+  | { readonly do: "answerArrives"; readonly which: number }
+  | { readonly do: "watchTells" | "bookmark" | "listStarts" | "listEnds" };
+
+const name = fc.constantFrom("a", "b");
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constantFrom("otherWrites", "otherDeletes", "weWrite", "weDelete"), name }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("answerArrives"), which: fc.nat({ max: 3 }) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("watchTells") }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("bookmark", "listStarts", "listEnds") }) },
+);
+
+/** A server whose history is told late, answers that arrive in any order, and the store between them. */
+class World {
+  readonly objects = new Map<ObjectKey, Stored<ConfigMap>>();
+  readonly store: Store<ConfigMap>;
+  /** What a reader knows who only hears of changes. */
+  readonly heard = new Map<ObjectKey, Stored<ConfigMap>>();
+  readonly #history: WatcherEvent<ConfigMap>[] = [];
+  readonly #answers: (() => void)[] = [];
+  readonly #gone = new Set<string>();
+  readonly #newest = new Map<ObjectKey, number>();
+  #list: { readonly version: number } | undefined;
+  #version = 0;
+  #uids = 0;
+
+  constructor() {
+    this.store = new Store<ConfigMap>({
+      indexes: { uid: ({ metadata }) => [metadata.uid] },
+      onChange: (change) => this.#hear(change),
+    });
+  }
+
+  take(step: Step): void {
+    if ("name" in step) this.#write(step.do, step.name);
+    else if (step.do === "answerArrives") this.#answers.splice(step.which, 1)[0]?.();
+    else if (step.do === "listStarts") this.#startList();
+    else if (step.do === "listEnds") this.#endList();
+    else if (!this.#list) this.#tell(step.do);
+  }
+
+  /** Lets everything arrive that is on its way. */
+  settle(): void {
+    for (const arrive of this.#answers.splice(0)) arrive();
+    this.#endList();
+    while (this.#history.length > 0) this.#tell("watchTells");
+  }
+
+  #write(what: string, name: string): void {
+    const key = `n/${name}`;
+    const written = what.endsWith("Writes") || what === "weWrite" ? this.#put(name) : this.#remove(key);
+    if (!written || !what.startsWith("we")) return;
+    const before = this.store.get(key)?.metadata.uid;
+    this.#answers.push(what === "weWrite" ? () => this.#written(written) : () => this.#deleted(key, before));
+  }
+
+  #put(name: string): Stored<ConfigMap> {
+    const uid = this.objects.get(`n/${name}`)?.metadata.uid ?? `uid-${this.#uids++}`;
+    const resourceVersion = String(++this.#version);
+    const object: Stored<ConfigMap> = { metadata: { namespace: "n", name, uid, resourceVersion } };
+    this.objects.set(`n/${name}`, object);
+    this.#history.push({ type: "apply", object });
+    return object;
+  }
+
+  #remove(key: ObjectKey): Stored<ConfigMap> | undefined {
+    const object = this.objects.get(key);
+    if (!object || !this.objects.delete(key)) return undefined;
+    const metadata = { ...object.metadata, resourceVersion: String(++this.#version) };
+    this.#history.push({ type: "delete", object: { ...object, metadata } });
+    return object;
+  }
+
+  #written(object: Stored<ConfigMap>): void {
+    this.store.remember(object);
+    this.#mustNotBeOlderThan(keyOfObject(object), versionOf(object));
+  }
+
+  #deleted(key: ObjectKey, before: string | undefined): void {
+    if (before === undefined) return;
+    this.store.forget(key, before);
+    this.#gone.add(before);
+    expect(this.store.get(key)?.metadata.uid).not.toBe(before);
+  }
+
+  #tell(what: "watchTells" | "bookmark"): void {
+    const event = what === "watchTells" ? this.#history.shift() : undefined;
+    if (event) this.store.handle(event);
+    else if (this.#history.length === 0) {
+      this.store.handle({ type: "progress", resourceVersion: String(this.#version) });
+    }
+  }
+
+  #startList(): void {
+    this.#list = { version: this.#version };
+    this.store.handle({ type: "init" });
+    for (const object of this.objects.values()) this.store.handle({ type: "initApply", object });
+  }
+
+  #endList(): void {
+    if (!this.#list) return;
+    const { version } = this.#list;
+    this.#list = undefined;
+    while (this.#history.length > 0 && eventVersion(this.#history[0]) <= version) this.#history.shift();
+    this.store.handle({ type: "initDone", resourceVersion: String(version) });
+  }
+
+  #hear({ type, object, previous }: Change<ConfigMap>): void {
+    const key = keyOfObject(object);
+    expect(previous).toBe(this.heard.get(key));
+    expect(type).toBe(type === "deleted" ? "deleted" : previous ? "updated" : "added");
+    if (type === "deleted") {
+      this.heard.delete(key);
+      return;
+    }
+    expect(this.#gone.has(object.metadata.uid)).toBe(false);
+    this.#mustNotBeOlderThan(key, this.#newest.get(key) ?? 0);
+    this.#newest.set(key, versionOf(object));
+    this.heard.set(key, object);
+  }
+
+  /** An object that is there has this version or a later one. */
+  #mustNotBeOlderThan(key: ObjectKey, version: number): void {
+    const object = this.store.get(key);
+    if (object) expect(versionOf(object)).toBeGreaterThanOrEqual(version);
+    else expect(this.objects.get(key)?.metadata.resourceVersion).not.toBe(String(version));
+  }
+}
+
+function versionOf({ metadata }: Stored<ConfigMap>): number {
+  return Number(metadata.resourceVersion);
+}
+
+function eventVersion(event: WatcherEvent<ConfigMap> | undefined): number {
+  return event && "object" in event ? versionOf(event.object) : Number.POSITIVE_INFINITY;
+}
+
+test("in whatever order news arrive, no reader sees an object older than one it saw or we wrote, and all end with the truth", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const world = new World();
+      for (const each of steps) world.take(each);
+      world.settle();
+      expect(new Map([...world.store.all()].map((object) => [keyOfObject(object), object]))).toEqual(
+        world.objects,
+      );
+      expect(world.heard).toEqual(world.objects);
+      for (const object of world.objects.values()) {
+        expect(world.store.byIndex("uid", object.metadata.uid)).toEqual([object]);
+      }
+      expect(world.store.size).toBe(world.objects.size);
+    }),
+    { numRuns: 1_000 },
+  );
+});
