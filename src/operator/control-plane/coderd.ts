@@ -2,7 +2,7 @@ import type { CoderClient } from "../../coder/client.ts";
 import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
 import { ConfigMap, Secret } from "../../runtime/kinds.ts";
-import type { Authority } from "../shared/certificates.ts";
+import type { SecretKey } from "../shared/normalise.ts";
 import { mountedFile } from "../shared/pod-files.ts";
 import type { CoderPorts } from "../shared/ports.ts";
 import { readSecretValue } from "../shared/secret.ts";
@@ -51,7 +51,7 @@ export async function databaseTarget(
 }
 
 async function certificates(
-  keys: readonly Authority[],
+  keys: readonly SecretKey[],
   { identity: { namespace } }: ControlPlane,
   { referenced }: Reader,
 ): Promise<string | undefined> {
