@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { Agent, type Dispatcher } from "undici";
 import { readableCertificates } from "../certificates.ts";
 import { codeOf } from "../error-code.ts";
@@ -15,7 +14,6 @@ const UNKNOWN_ISSUER = [
 ];
 
 export interface ConnectionsOptions {
-  readonly url: URL;
   readonly limit: number;
   /** PEM certificates to trust besides the system's. */
   readonly ca: string | undefined;
@@ -63,14 +61,12 @@ export class Connections {
   }
 
   #open(): Agent {
-    const { hostname } = this.#options.url;
     return new Agent({
       connections: this.#options.limit,
       pipelining: 1,
       allowH2: false,
       connect: {
         timeout: CONNECT_TIMEOUT_MS,
-        ...(isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? { servername: hostname } : {}),
         ...(this.#trust === "given" ? { ca: this.#givenCertificates() } : {}),
       },
     });

@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { Agent } from "undici";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCertificateAuthority } from "../../../test/support/certificates.ts";
 import { settle, VirtualClock } from "../../../test/support/clock.ts";
@@ -240,6 +241,23 @@ describe("a route", () => {
     expect(result).toMatchObject({ ok: true, value: { username: "testuser" } });
     expect(proxied.count("GET /api/v2/users/me")).toBe(1);
     expect(asked).toEqual(["coder.prod.svc.cluster.local"]);
+    await routed.close();
+  });
+
+  it("with connections of its own is kept to 8 requests at once for each coderd too", async () => {
+    const dispatcher = new Agent();
+    const route = () => ({ origin: server.url, pathPrefix: "", headers: {}, dispatcher });
+    const routed = new CoderClients({ clock, route });
+    deployment.faults.inject({ fault: { kind: "stall" } });
+    const requests = ["http://a", "http://b"].flatMap((url) =>
+      Array.from({ length: 10 }, () => routed.client({ url }).buildInfo()),
+    );
+    while (deployment.count() < 16) await settle();
+    for (let round = 0; round < 20; round++) await settle();
+    expect(deployment.count()).toBe(16);
+    await dispatcher.destroy();
+    await clock.advance(10_000);
+    expect((await Promise.all(requests)).every(({ ok }) => !ok)).toBe(true);
     await routed.close();
   });
 

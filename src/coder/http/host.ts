@@ -42,7 +42,7 @@ export class CoderHost {
 
   constructor(options: HostOptions) {
     this.#options = options;
-    this.#connections = new Connections({ url: options.url, ca: options.ca, limit: CONCURRENT_REQUESTS });
+    this.#connections = new Connections({ ca: options.ca, limit: CONCURRENT_REQUESTS });
   }
 
   /** Sends one request; rejects with `NoAnswer` when nothing usable came back. */

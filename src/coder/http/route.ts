@@ -24,7 +24,10 @@ export const directRoute: Route = (coderd) => ({
   headers: {},
 });
 
-/** Everything to one address, with the URL's host in the `Host` header: for local work. */
+/**
+ * Everything to one address, with the URL's host in the `Host` header, by which TLS certificates are checked
+ * too: for local work.
+ */
 export function fixedAddress(address: string): Route {
   const { origin, pathname } = new URL(address);
   return (coderd) => ({
