@@ -18,11 +18,14 @@ import { keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.t
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
 import { HTTPRoute } from "../shared/gateway.ts";
+import { Memories } from "../shared/memories.ts";
 import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
+import { ensureExposure } from "../shared/steps/exposure.ts";
+import { ensureService } from "../shared/steps/service.ts";
 import type { CoderdContext } from "./coderd.ts";
 import { GRANT_INDEX, grantOwnerOfControlPlane, grantOwnerOfLabels } from "./grants.ts";
-import { Memories } from "./memory.ts";
+import type { Memory } from "./memory.ts";
 import { observe, type Snapshot } from "./observe.ts";
 import { referencedConfigMaps, referencedSecrets } from "./references.ts";
 import { workspaceGrants } from "./resources/workspace-rbac.ts";
@@ -30,10 +33,8 @@ import { withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
 import { publishEntitlements } from "./steps/entitlements.ts";
-import { ensureExposure } from "./steps/exposure.ts";
 import { ensureLicense } from "./steps/license.ts";
 import { ensureOperatorAccess } from "./steps/operator-access.ts";
-import { ensureService } from "./steps/service.ts";
 import { ensureServiceAccount } from "./steps/service-account.ts";
 import { ensureWorkspaceRbac, removeForeignGrants } from "./steps/workspace-rbac.ts";
 
@@ -41,7 +42,7 @@ const rbacFinalizer = "coder.com/workspace-rbac-cleanup";
 
 /** Runs coderd from a CoderControlPlane, and looks after its licence through a token of its own. */
 export function controlPlaneController(ports: CoderPorts): Controller {
-  const memories = new Memories();
+  const memories = new Memories<Memory>();
   const grants = { ...managedByUs, indexes: { [GRANT_INDEX]: grantOwnerOfLabels } };
   return controller("control-plane")
     .for(CoderControlPlane, { indexes: { [GRANT_INDEX]: grantOwnerOfControlPlane } })
@@ -58,7 +59,7 @@ export function controlPlaneController(ports: CoderPorts): Controller {
 interface Environment {
   readonly context: RunContext;
   readonly ports: CoderPorts;
-  readonly memories: Memories;
+  readonly memories: Memories<Memory>;
 }
 
 async function reconcile(key: ObjectKey, { context, ports, memories }: Environment): Promise<Action> {
@@ -79,13 +80,14 @@ async function reconcile(key: ObjectKey, { context, ports, memories }: Environme
 
 async function converge(snapshot: Snapshot, environment: CoderdContext): Promise<Action> {
   const { context } = environment;
+  const { controlPlane, owner } = snapshot;
   const steps = new Steps<ControlPlaneStatus>(explain);
   await steps.run(conditionTypes.serviceAccount, () => ensureServiceAccount(snapshot, context));
   await steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot, context));
   const serving =
     (await steps.run(conditionTypes.deployment, () => ensureDeployment(snapshot, context))) ?? false;
-  await steps.run(conditionTypes.service, () => ensureService(snapshot, context));
-  await steps.run(conditionTypes.exposure, () => ensureExposure(snapshot, context));
+  await steps.run(conditionTypes.service, () => ensureService(controlPlane, owner, context));
+  await steps.run(conditionTypes.exposure, () => ensureExposure(controlPlane, owner, context));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   const access = await steps.run(conditionTypes.access, () =>
     ensureOperatorAccess(snapshot, environment, serving),

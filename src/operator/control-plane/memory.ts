@@ -1,4 +1,3 @@
-import type { ObjectKey } from "../../runtime/object.ts";
 import type { LicenseOutcome } from "./steps/license.ts";
 import type { Result } from "./steps/result.ts";
 
@@ -21,21 +20,4 @@ export interface Memory {
   licenseListedAt?: number;
   /** Rate-limited answers in a row. */
   rateLimited?: number;
-}
-
-/** The memories of all control planes. One that was deleted and made anew starts without any. */
-export class Memories {
-  readonly #byKey = new Map<ObjectKey, { readonly uid: string; readonly memory: Memory }>();
-
-  of(key: ObjectKey, uid: string): Memory {
-    const present = this.#byKey.get(key);
-    if (present?.uid === uid) return present.memory;
-    const memory: Memory = {};
-    this.#byKey.set(key, { uid, memory });
-    return memory;
-  }
-
-  forget(key: ObjectKey): void {
-    this.#byKey.delete(key);
-  }
 }

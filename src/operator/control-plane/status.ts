@@ -1,4 +1,5 @@
 import type { ConditionState } from "../../runtime/conditions.ts";
+import { summary } from "../shared/summary.ts";
 
 /** The conditions of a control plane, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {
@@ -30,10 +31,6 @@ export const quietReasons: ReadonlySet<string> = new Set([
   "Pending",
 ]);
 
-/** The one condition to wait for: True when every part serves, else it names the first that does not. */
 export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {
-  const blocking = servingConditions.find((type) => conditions.get(type)?.status === "False");
-  const message = blocking && conditions.get(blocking)?.message;
-  if (blocking && message) return { status: "False", reason: blocking, message };
-  return { status: "True", reason: "Serving", message: "coderd serves and its objects are as the spec says" };
+  return summary(conditions, servingConditions, "coderd serves and its objects are as the spec says");
 }

@@ -1,9 +1,10 @@
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
 import { timestamp } from "../../../runtime/clock.ts";
+import { blocked } from "../../shared/steps/result.ts";
 import { type CoderdContext, coderdClient } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
-import { blocked, type Result } from "./result.ts";
+import type { Result } from "./result.ts";
 
 const REFRESH_MS = 2 * 60_000;
 const RETRY_MS = 30_000;

@@ -5,9 +5,10 @@ import { rateLimitDelay } from "../../../coder/rate-limit.ts";
 import { timestamp } from "../../../runtime/clock.ts";
 import { Secret } from "../../../runtime/kinds.ts";
 import { readSecretValue } from "../../shared/secret.ts";
+import { blocked } from "../../shared/steps/result.ts";
 import { type CoderdContext, coderdClient } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
-import { blocked, type Result } from "./result.ts";
+import type { Result } from "./result.ts";
 
 /** How often coderd is asked whether it still has a licence. */
 const LIST_EVERY_MS = 2 * 60_000;
@@ -131,7 +132,7 @@ function problem(
     const asked = failure.kind === "rateLimited" ? failure.retryAfterMs : undefined;
     return rateLimitDelay(memory.rateLimited - 1, asked, ports.random);
   });
-  const result = blocked<LicenseOutcome>(reason, failure.message);
+  const result = blocked(reason, failure.message);
   memory.licenseFailure = { hash, retryAt: snapshot.now + retryMs, result };
   return { ...result, requeueAfterMs: retryMs };
 }

@@ -7,12 +7,13 @@ import { keyOf, type Stored } from "../../../runtime/object.ts";
 import { variableValue } from "../../shared/env-sources.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { readSecretValue } from "../../shared/secret.ts";
+import { blocked } from "../../shared/steps/result.ts";
 import { type CoderdContext, databaseTarget } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
 import { databaseVariable } from "../references.ts";
 import { type HeldToken, tokenExpiry, tokenSecret } from "../resources/token-secret.ts";
 import type { OperatorAccess } from "../spec.ts";
-import { blocked, type Result } from "./result.ts";
+import type { Result } from "./result.ts";
 import { checkToken } from "./token-check.ts";
 
 /** How often a failed attempt is repeated while nothing changes. */

@@ -2,9 +2,10 @@ import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { ServiceAccount } from "../../../runtime/kinds.ts";
 import { keyOf, refOf } from "../../../runtime/object.ts";
 import { controllerOf } from "../../../runtime/owner.ts";
+import { applied } from "../../shared/steps/result.ts";
 import type { Snapshot } from "../observe.ts";
 import { serviceAccountPlan } from "../resources/service-account.ts";
-import { applied, type Result } from "./result.ts";
+import type { Result } from "./result.ts";
 
 /** Keeps the ServiceAccount of the pods, or lets go of one that is the user's. */
 export async function ensureServiceAccount(snapshot: Snapshot, context: RunContext): Promise<Result> {

@@ -3,10 +3,11 @@ import { OwnedByAnotherError } from "../../../runtime/controller/children.ts";
 import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Role, RoleBinding } from "../../../runtime/kinds.ts";
 import { type Kind, type KubeObject, keyOfObject, refOf, type Stored } from "../../../runtime/object.ts";
+import { applied } from "../../shared/steps/result.ts";
 import { grantOwner, grantOwnerOfLabels } from "../grants.ts";
 import type { Snapshot } from "../observe.ts";
 import { type WorkspaceGrant, workspaceGrants } from "../resources/workspace-rbac.ts";
-import { applied, type Result } from "./result.ts";
+import type { Result } from "./result.ts";
 
 /** A namespace that is not there (yet, or any more) is looked for this often. */
 const NAMESPACE_RETRY_MS = 30_000;

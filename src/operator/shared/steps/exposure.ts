@@ -1,21 +1,23 @@
 import { isNotFound } from "../../../runtime/client/error.ts";
+import type { Owner } from "../../../runtime/controller/children.ts";
 import type { RunContext } from "../../../runtime/controller/controller.ts";
+import type { StepResult } from "../../../runtime/controller/steps.ts";
 import { Ingress } from "../../../runtime/kinds.ts";
-import { httpRoute, ingress } from "../../shared/expose.ts";
-import { HTTPRoute } from "../../shared/gateway.ts";
-import type { Snapshot } from "../observe.ts";
-import { applied, type Result } from "./result.ts";
+import { type Exposed, httpRoute, ingress } from "../expose.ts";
+import { HTTPRoute } from "../gateway.ts";
+import { applied, blocked } from "./result.ts";
 
 /** How soon a route is tried again after the Gateway API was found missing. */
 const GATEWAY_RETRY_MS = 5_000;
 
 /** Keeps the Ingress or the HTTPRoute that the spec asks for, and removes the one that it does not. */
 export async function ensureExposure(
-  { controlPlane, owner }: Snapshot,
+  exposed: Exposed,
+  owner: Owner,
   { children }: RunContext,
-): Promise<Result> {
-  const wantedIngress = ingress(controlPlane);
-  const wantedRoute = httpRoute(controlPlane);
+): Promise<StepResult<object>> {
+  const wantedIngress = ingress(exposed);
+  const wantedRoute = httpRoute(exposed);
   await children.converge(Ingress, wantedIngress ? [wantedIngress] : [], owner);
   try {
     await children.converge(HTTPRoute, wantedRoute ? [wantedRoute] : [], owner);
@@ -23,19 +25,15 @@ export async function ensureExposure(
     if (isNotFound(error)) return gatewayApiMissing;
     throw error;
   }
-  const { exposure } = controlPlane;
+  const { exposure } = exposed;
   if (exposure.kind === "none") return applied("neither an Ingress nor a route is asked for by spec.expose");
   return applied(
     `${exposure.kind === "ingress" ? "Ingress" : "HTTPRoute"} for host "${exposure.host}" is in place`,
   );
 }
 
-const gatewayApiMissing: Result = {
-  condition: {
-    status: "False",
-    reason: "GatewayAPIMissing",
-    message:
-      "this cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API or use spec.expose.ingress",
-  },
-  requeueAfterMs: GATEWAY_RETRY_MS,
-};
+const gatewayApiMissing = blocked(
+  "GatewayAPIMissing",
+  "this cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API or use spec.expose.ingress",
+  { requeueAfterMs: GATEWAY_RETRY_MS },
+);
