@@ -1,44 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { settle, VirtualClock } from "../../../test/support/clock.ts";
-import { GOOD_NETWORK, LeaseServer, Machine } from "../../../test/support/lease-server.ts";
-import { silentLog } from "../../../test/support/stub-client.ts";
-import type { NotLeaderError } from "../errors.ts";
-import { Leader } from "./leader.ts";
-
-function setUp() {
-  const clock = new VirtualClock();
-  const server = new LeaseServer();
-  const candidate = (identity: string) => {
-    const machine = new Machine(clock, server);
-    const leader = new Leader({
-      client: machine.client,
-      clock: machine,
-      random: () => 0.5,
-      log: silentLog,
-      lease: { namespace: "ns", name: "lease" },
-      identity,
-    });
-    const abort = new AbortController();
-    const outcome: { acquired?: true; lost?: NotLeaderError; aborted?: unknown } = {};
-    leader.acquire(abort.signal).then(
-      () => {
-        outcome.acquired = true;
-      },
-      (error) => {
-        outcome.aborted = error;
-      },
-    );
-    void leader.lost.then((error) => {
-      outcome.lost = error;
-    });
-    return { machine, leader, outcome, abort };
-  };
-  return { clock, server, candidate };
-}
+import { settle } from "../../../test/support/clock.ts";
+import { leaseCandidates } from "../../../test/support/lease-candidates.ts";
+import { GOOD_NETWORK } from "../../../test/support/lease-server.ts";
 
 describe("acquiring", () => {
   it("creates the lease in the form that client-go reads", async () => {
-    const { clock, server, candidate } = setUp();
+    const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     expect(a.leader.isLeader()).toBe(false);
     await clock.advance(100);
@@ -54,7 +21,7 @@ describe("acquiring", () => {
   });
 
   it("renews well before the deadline, keeps the acquire time and counts no transition", async () => {
-    const { clock, server, candidate } = setUp();
+    const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(60_000);
     expect(a.leader.isLeader()).toBe(true);
@@ -64,7 +31,7 @@ describe("acquiring", () => {
   });
 
   it("needs one request per renewal and never more than one in a second", async () => {
-    const { clock, candidate } = setUp();
+    const { clock, candidate } = leaseCandidates();
     const a = candidate("a");
     const b = candidate("b");
     await clock.advance(600_000);
@@ -73,14 +40,14 @@ describe("acquiring", () => {
   });
 
   it("lets one of two candidates who start together lead", async () => {
-    const { clock, candidate } = setUp();
+    const { clock, candidate } = leaseCandidates();
     const [a, b] = [candidate("a"), candidate("b")];
     await clock.advance(60_000);
     expect([a.leader.isLeader(), b.leader.isLeader()].filter(Boolean)).toHaveLength(1);
   });
 
   it("takes over a dead leader's lease when it has not changed for its duration, counting a transition", async () => {
-    const { clock, server, candidate } = setUp();
+    const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(1_000);
     const b = candidate("b");
@@ -94,7 +61,7 @@ describe("acquiring", () => {
   });
 
   it("measures expiry by what it saw itself, not by the times in the lease", async () => {
-    const { clock, server, candidate } = setUp();
+    const { clock, server, candidate } = leaseCandidates();
     server.create({
       spec: {
         holderIdentity: "from the past",
@@ -110,7 +77,7 @@ describe("acquiring", () => {
   });
 
   it("waits for as long as the holder's own lease says", async () => {
-    const { clock, server, candidate } = setUp();
+    const { clock, server, candidate } = leaseCandidates();
     server.create({ spec: { holderIdentity: "slow", leaseDurationSeconds: 60 } });
     const b = candidate("b");
     await clock.advance(59_000);
@@ -120,7 +87,7 @@ describe("acquiring", () => {
   });
 
   it("does not lead at once when a lease it saw held is deleted", async () => {
-    const { clock, server, candidate } = setUp();
+    const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(1_000);
     const b = candidate("b");
@@ -134,7 +101,7 @@ describe("acquiring", () => {
   });
 
   it("waits out an API server that does not answer, calmly", async () => {
-    const { clock, candidate } = setUp();
+    const { clock, candidate } = leaseCandidates();
     const a = candidate("a");
     a.machine.network = { ...GOOD_NETWORK, fails: "beforeServer" };
     await clock.advance(120_000);
@@ -145,7 +112,7 @@ describe("acquiring", () => {
   });
 
   it("rejects when it is told to stop waiting", async () => {
-    const { clock, candidate } = setUp();
+    const { clock, candidate } = leaseCandidates();
     candidate("a");
     await clock.advance(100);
     const b = candidate("b");
@@ -156,7 +123,7 @@ describe("acquiring", () => {
   });
 
   it("does not claim to lead when its machine was suspended past the deadline while it acquired", async () => {
-    const { clock, candidate } = setUp();
+    const { clock, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(16);
     a.machine.wallOffset = 12_000;
@@ -170,7 +137,7 @@ describe("acquiring", () => {
 
 describe("releasing", () => {
   it("hands over to a standby within the retry time", async () => {
-    const { clock, server, candidate } = setUp();
+    const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(1_000);
     const b = candidate("b");
@@ -187,7 +154,7 @@ describe("releasing", () => {
   });
 
   it("is not a loss, and leaves no timer behind", async () => {
-    const { clock, candidate } = setUp();
+    const { clock, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(1_000);
     void a.leader.release();
@@ -198,7 +165,7 @@ describe("releasing", () => {
   });
 
   it("lets a renewal that is under way end first", async () => {
-    const { clock, server, candidate } = setUp();
+    const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(1_000);
     const { requests } = a.machine;
@@ -210,7 +177,7 @@ describe("releasing", () => {
   });
 
   it("works even when the answer to the last renewal was lost", async () => {
-    const { clock, server, candidate } = setUp();
+    const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(1_000);
     a.machine.network = { ...GOOD_NETWORK, fails: "afterServer" };
@@ -222,7 +189,7 @@ describe("releasing", () => {
   });
 
   it("gives back a lease that was granted while the candidate was told to stop", async () => {
-    const { clock, server, candidate } = setUp();
+    const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     while (!server.lease) await clock.advance(1);
     void a.leader.release();
@@ -234,7 +201,7 @@ describe("releasing", () => {
   });
 
   it("does not touch a lease that somebody else holds", async () => {
-    const { clock, server, candidate } = setUp();
+    const { clock, server, candidate } = leaseCandidates();
     candidate("a");
     await clock.advance(100);
     const b = candidate("b");
@@ -245,7 +212,7 @@ describe("releasing", () => {
   });
 
   it("ends within a bound when the API server does not answer", async () => {
-    const { clock, candidate } = setUp();
+    const { clock, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(1_000);
     a.machine.network = { ...GOOD_NETWORK, fails: "hangs" };
@@ -256,132 +223,5 @@ describe("releasing", () => {
     });
     await clock.advance(10_000);
     expect(over).toBe(true);
-  });
-});
-
-describe("losing", () => {
-  it.each([
-    ["refuses connections", "beforeServer"],
-    ["loses its answers", "afterServer"],
-    ["hangs", "hangs"],
-  ] as const)("survives an API server that %s for less than the deadline", async (_, fails) => {
-    const { clock, candidate } = setUp();
-    const a = candidate("a");
-    await clock.advance(10_000);
-    a.machine.network = { ...GOOD_NETWORK, fails };
-    await clock.advance(4_000);
-    a.machine.network = GOOD_NETWORK;
-    await clock.advance(60_000);
-    expect(a.outcome.lost).toBeUndefined();
-    expect(a.leader.isLeader()).toBe(true);
-  });
-
-  it.each(["beforeServer", "afterServer", "hangs"] as const)(
-    "is reported at the deadline when every request fails (%s)",
-    async (fails) => {
-      const { clock, candidate } = setUp();
-      const a = candidate("a");
-      await clock.advance(10_000);
-      a.machine.network = { ...GOOD_NETWORK, fails };
-      await clock.advance(7_000);
-      expect(a.outcome.lost).toBeUndefined();
-      await clock.advance(3_100);
-      expect(a.leader.isLeader()).toBe(false);
-      expect(a.outcome.lost?.message).toBe("the lease was not renewed in time");
-      expect(a.outcome.lost?.cause).toBeInstanceOf(Error);
-    },
-  );
-
-  it("is final: a leader that lost its lease does not renew it when the API server is back", async () => {
-    const { clock, candidate } = setUp();
-    const a = candidate("a");
-    await clock.advance(1_000);
-    a.machine.network = { ...GOOD_NETWORK, fails: "beforeServer" };
-    await clock.advance(11_000);
-    a.machine.network = GOOD_NETWORK;
-    const { requests } = a.machine;
-    await clock.advance(60_000);
-    expect(a.leader.isLeader()).toBe(false);
-    expect(a.machine.requests).toBe(requests);
-  });
-
-  it("is told with the name of the candidate who took the lease", async () => {
-    const { clock, server, candidate } = setUp();
-    const a = candidate("a");
-    await clock.advance(1_000);
-    server.patch({ metadata: server.read().metadata, spec: { holderIdentity: "usurper" } });
-    await clock.advance(2_000);
-    expect(a.outcome.lost?.message).toBe("the lease was taken by usurper");
-    expect(a.leader.isLeader()).toBe(false);
-  });
-
-  it("is not caused by somebody who edits the lease but leaves its holder", async () => {
-    const { clock, server, candidate } = setUp();
-    const a = candidate("a");
-    await clock.advance(1_000);
-    server.patch({ metadata: server.read().metadata, spec: {} });
-    await clock.advance(20_000);
-    expect(a.outcome.lost).toBeUndefined();
-    expect(a.leader.isLeader()).toBe(true);
-  });
-});
-
-describe("a process that was stopped", () => {
-  it("does not lead from its first instruction on, when it wakes after the deadline", async () => {
-    const { clock, candidate } = setUp();
-    const a = candidate("a");
-    await clock.advance(10_000);
-    a.machine.stop();
-    await clock.advance(20_000);
-    expect(a.leader.isLeader()).toBe(false);
-    a.machine.continue();
-    expect(a.leader.isLeader()).toBe(false);
-    await clock.advance(60_000);
-    expect(a.leader.isLeader()).toBe(false);
-    expect(a.outcome.lost).toBeDefined();
-  });
-
-  it("gains nothing from the answer to a request that it sent before", async () => {
-    const { clock, server, candidate } = setUp();
-    const a = candidate("a");
-    await clock.advance(1_000);
-    const renewals = server.history.length;
-    while (server.history.length === renewals) await clock.advance(1);
-    a.machine.wallOffset = 20_000;
-    await clock.advance(100);
-    expect(a.leader.isLeader()).toBe(false);
-  });
-
-  it("goes on leading when it wakes well before the deadline", async () => {
-    const { clock, candidate } = setUp();
-    const a = candidate("a");
-    await clock.advance(10_000);
-    a.machine.stop();
-    await clock.advance(5_000);
-    a.machine.continue();
-    await clock.advance(30_000);
-    expect(a.leader.isLeader()).toBe(true);
-  });
-
-  it("notices a suspended machine by its wall clock, when the monotonic one stood still", async () => {
-    const { clock, candidate } = setUp();
-    const a = candidate("a");
-    await clock.advance(10_000);
-    a.machine.stop();
-    await clock.advance(20_000);
-    a.machine.suspendedMs = 20_000;
-    a.machine.continue();
-    expect(a.leader.isLeader()).toBe(false);
-  });
-
-  it("notices that it was stopped even when its wall clock was set back meanwhile", async () => {
-    const { clock, candidate } = setUp();
-    const a = candidate("a");
-    await clock.advance(10_000);
-    a.machine.stop();
-    await clock.advance(20_000);
-    a.machine.wallOffset = -3_600_000;
-    a.machine.continue();
-    expect(a.leader.isLeader()).toBe(false);
   });
 });

@@ -82,7 +82,7 @@ export class Leader {
     while (!(await this.#attempt(() => this.#tryToAcquire())) || !this.isLeader()) {
       await this.#options.clock.sleep(this.#pause(), stop);
     }
-    this.#say("became leader", this.#options.identity);
+    this.#say("info", "became leader", this.#options.identity);
     void this.#keepRenewing();
   }
 
@@ -127,7 +127,7 @@ export class Leader {
     } catch (error) {
       this.#failure = { cause: error };
       if (error instanceof NotLeaderError) this.#lose(error);
-      else this.#say("lease request failed", messageOf(error));
+      else this.#say("warn", "lease request failed", messageOf(error));
       return false;
     }
   }
@@ -144,7 +144,7 @@ export class Leader {
     // A deleted lease does not stop its holder at once, so its time must run out all the same.
     const free = lease && (!holder || holder === identity);
     if (free || this.#observation.expired(clock.monotonic())) return this.#lock.claim(lease);
-    this.#say("waiting for the leader", holder ?? "deleted lease");
+    this.#say("info", "waiting for the leader", holder ?? "deleted lease");
     return undefined;
   }
 
@@ -181,9 +181,9 @@ export class Leader {
   }
 
   /** Logs what is new; the same again and again every two seconds helps nobody. */
-  #say(message: string, detail: string): void {
+  #say(level: "info" | "warn", message: string, detail: string): void {
     const said = `${message}: ${detail}`;
-    if (said !== this.#lastSaid) this.#options.log.info(said, { lease: this.#options.lease.name });
+    if (said !== this.#lastSaid) this.#options.log[level](said, { lease: this.#options.lease.name });
     this.#lastSaid = said;
   }
 }
