@@ -2,11 +2,11 @@ import type { CoderClient } from "../../coder/client.ts";
 import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
 import { ConfigMap, Secret } from "../../runtime/kinds.ts";
-import type { SecretKey } from "../shared/normalise.ts";
 import { mountedFile } from "../shared/pod-files.ts";
 import type { CoderPorts } from "../shared/ports.ts";
 import { readSecretValue } from "../shared/secret.ts";
 import { clusterURL } from "../shared/service.ts";
+import { certificates, openSession, type SecretReader } from "../shared/session.ts";
 import type { Memory } from "./memory.ts";
 import { controlPlaneDeployment } from "./resources/deployment.ts";
 import type { ControlPlane } from "./spec.ts";
@@ -18,29 +18,20 @@ export interface CoderdContext {
   readonly memory: Memory;
 }
 
-type Reader = Pick<RunContext, "referenced">;
-
-/** A client for the control plane's coderd, which trusts the certificates that it serves TLS with. */
-export async function coderdClient(
+/** A client for the control plane's coderd, at the URL of its Service. */
+export function coderdClient(
   controlPlane: ControlPlane,
   token: string | undefined,
-  { ports, context }: { ports: Pick<CoderPorts, "coderd">; context: Reader },
+  environment: { readonly ports: Pick<CoderPorts, "coderd">; readonly context: SecretReader },
 ): Promise<CoderClient> {
-  const { tlsSecretNames, authorities } = controlPlane.pod;
-  const served = tlsSecretNames.flatMap((name) => [
-    { name, key: "ca.crt" },
-    { name, key: "tls.crt" },
-  ]);
-  const ca =
-    served.length > 0 ? await certificates([...authorities, ...served], controlPlane, context) : undefined;
-  return ports.coderd.client({ url: clusterURL(controlPlane), token, ca });
+  return openSession(controlPlane, { url: clusterURL(controlPlane), token }, environment);
 }
 
 /** The database as coderd's pod would reach it, with the certificates that the pod has. */
 export async function databaseTarget(
   controlPlane: ControlPlane,
   connectionUrl: string,
-  context: Reader,
+  context: SecretReader,
 ): Promise<DatabaseTarget> {
   return {
     connectionUrl,
@@ -50,23 +41,10 @@ export async function databaseTarget(
   };
 }
 
-async function certificates(
-  keys: readonly SecretKey[],
-  { identity: { namespace } }: ControlPlane,
-  { referenced }: Reader,
-): Promise<string | undefined> {
-  const found: string[] = [];
-  for (const { name, key } of keys) {
-    const pem = readSecretValue(await referenced(Secret).get({ namespace, name }), key);
-    if (pem) found.push(pem.trim());
-  }
-  return found.length > 0 ? found.join("\n") : undefined;
-}
-
 async function readPodFile(
   controlPlane: ControlPlane,
   path: string,
-  { referenced }: Reader,
+  { referenced }: SecretReader,
 ): Promise<string | undefined> {
   const file = mountedFile(controlPlaneDeployment(controlPlane, new Set()), path);
   if (!file) return undefined;

@@ -50,7 +50,7 @@ export interface Source {
 
 export interface Referral {
   readonly kind: Kind;
-  readonly refsOf: (object: Stored<KubeObject>) => readonly ObjectRef[];
+  readonly refsOf: (object: Stored<KubeObject>, caches: Caches) => readonly ObjectRef[];
 }
 
 /** A controller as data: what it watches and what it does. A manager makes it run. */
@@ -115,8 +115,14 @@ class ControllerBuilder<T extends KubeObject> {
     return this;
   }
 
-  /** Objects that ours refer to by name, such as Secrets: only those are watched, and a change runs the holder. */
-  refersTo<R extends KubeObject>(kind: Kind<R>, refsOf: (object: Stored<T>) => readonly ObjectRef[]): this {
+  /**
+   * Objects that ours refer to by name, such as Secrets: only those are watched, and a change runs the holder.
+   * `refsOf` is asked anew before every run, so the names may also come from what `watches` told of.
+   */
+  refersTo<R extends KubeObject>(
+    kind: Kind<R>,
+    refsOf: (object: Stored<T>, caches: Caches) => readonly ObjectRef[],
+  ): this {
     this.#referrals.push({ kind, refsOf: refsOf as Referral["refsOf"] });
     return this;
   }

@@ -46,7 +46,10 @@ export class ControllerRunner {
       clock,
       concurrency,
       signal,
-      work: (key) => this.#controller.reconcile(key, this.#contextOf(key)),
+      work: (key) => {
+        this.#declareReferences(key);
+        return this.#controller.reconcile(key, this.#contextOf(key));
+      },
       onOutcome: (key, outcome) => this.#report(key, outcome),
     });
   }
@@ -67,13 +70,18 @@ export class ControllerRunner {
       this.#references.set(resourceName(kind), references);
     }
     if (this.#references.size === 0) return;
-    this.#environment.caches.of(this.#controller.kind).onChange(({ type, object }) => {
-      for (const [name, references] of this.#references) {
-        const referrals = this.#controller.referrals.filter(({ kind }) => resourceName(kind) === name);
-        const refs = type === "deleted" ? [] : referrals.flatMap(({ refsOf }) => refsOf(object));
-        references.set(keyOfObject(object), refs);
-      }
-    });
+    const objects = this.#environment.caches.of(this.#controller.kind);
+    objects.onChange(({ object }) => this.#declareReferences(keyOfObject(object)));
+  }
+
+  /** Follows what the object refers to now; nothing once it is gone. */
+  #declareReferences(holder: ObjectKey): void {
+    const { caches } = this.#environment;
+    const object = caches.of(this.#controller.kind).get(holder);
+    for (const [name, references] of this.#references) {
+      const referrals = this.#controller.referrals.filter(({ kind }) => resourceName(kind) === name);
+      references.set(holder, object ? referrals.flatMap(({ refsOf }) => refsOf(object, caches)) : []);
+    }
   }
 
   #contextOf(key: ObjectKey): RunContext {

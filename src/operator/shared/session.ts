@@ -1,0 +1,149 @@
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
+import { tokenSecretKey } from "../../api/v1alpha1/defaults.ts";
+import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import type { CoderClient } from "../../coder/client.ts";
+import { findCondition } from "../../runtime/conditions.ts";
+import type { RunContext } from "../../runtime/controller/controller.ts";
+import type { StepResult } from "../../runtime/controller/steps.ts";
+import { Secret } from "../../runtime/kinds.ts";
+import { type KubeObject, keyOf, type ObjectRef, type Stored } from "../../runtime/object.ts";
+import { type ControlPlane, withDefaults } from "../control-plane/spec.ts";
+import { type SecretKey, secretKey, trimmed } from "./normalise.ts";
+import type { CoderPorts } from "./ports.ts";
+import { readSecretValue } from "./secret.ts";
+import { blocked } from "./steps/result.ts";
+
+/*
+ * How provisioners and workspace proxies come to speak to the coderd of a control plane: find it, get a token,
+ * make a client. What stands in the way is the result of a step, so each stage has its condition.
+ */
+
+type Caches = RunContext["caches"];
+
+/** What it takes to read Secrets, those of ours and those of others. */
+export type SecretReader = Pick<RunContext, "caches" | "referenced">;
+
+/** The Secret may come to be at any moment without a watch telling, so it is looked for this often. */
+const SECRET_RETRY_MS = 30_000;
+
+/** A control plane that was found and has an address. */
+export interface FoundControlPlane {
+  readonly settings: ControlPlane;
+  readonly status: ControlPlaneStatus;
+  readonly url: string;
+}
+
+/** The index of objects by the control plane, `namespace/name`, that they name. */
+export const CONTROL_PLANE_INDEX = "controlPlane";
+
+interface NamesControlPlane extends KubeObject {
+  spec?: { controlPlaneRef?: { name?: string } };
+}
+
+/** For the index of a kind whose objects may name a control plane of their own namespace. */
+export function namedControlPlane({ metadata, spec }: Stored<NamesControlPlane>): string[] {
+  const name = trimmed(spec?.controlPlaneRef?.name);
+  return name ? [keyOf({ namespace: metadata.namespace, name })] : [];
+}
+
+/** Finds the control plane `name`; needs no request. */
+export function findControlPlane(
+  { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
+  { caches }: Pick<RunContext, "caches">,
+): StepResult<object, FoundControlPlane> {
+  if (!name)
+    return blocked("NotConfigured", "spec.controlPlaneRef.name is not set; name a CoderControlPlane");
+  const object = caches.of(CoderControlPlane).get(keyOf({ namespace, name }));
+  if (!object) {
+    const message = `CoderControlPlane "${name}" does not exist in namespace "${namespace}"; create it or correct spec.controlPlaneRef.name`;
+    return blocked("NotFound", message);
+  }
+  const url = object.status?.url;
+  if (!url) return blocked("Pending", `waits for CoderControlPlane "${name}" to have a URL in its status`);
+  return {
+    condition: { status: "True", reason: "Found", message: `CoderControlPlane "${name}" is at ${url}` },
+    value: { settings: withDefaults(object), status: object.status ?? {}, url },
+  };
+}
+
+/** The token that the operator has for a control plane. */
+export async function operatorToken(
+  { settings, status }: Pick<FoundControlPlane, "settings" | "status">,
+  context: SecretReader,
+): Promise<StepResult<object, string>> {
+  const { name, namespace } = settings.identity;
+  const ref = secretKey(status.operatorTokenSecretRef, tokenSecretKey);
+  if (!status.operatorAccessReady || !ref) {
+    const why = findCondition(status.conditions, "OperatorAccessReady")?.message ?? "not ready yet";
+    return blocked(
+      "OperatorAccessNotReady",
+      `CoderControlPlane "${name}" gives the operator no access: ${why}`,
+    );
+  }
+  return tokenFrom(ref, { namespace, context });
+}
+
+/** A token that somebody put into a Secret of the namespace. */
+export async function tokenFrom(
+  ref: SecretKey,
+  { namespace, context }: { readonly namespace: string; readonly context: SecretReader },
+): Promise<StepResult<object, string>> {
+  const token = readSecretValue(await readSecret({ namespace, name: ref.name }, context), ref.key)?.trim();
+  if (!token) {
+    const message = `Secret "${ref.name}" does not exist or has nothing under key "${ref.key}"; put a session token there`;
+    return blocked("SecretMissing", message, { requeueAfterMs: SECRET_RETRY_MS });
+  }
+  const message = `the token in Secret "${ref.name}" is used`;
+  return { condition: { status: "True", reason: "TokenFound", message }, value: token };
+}
+
+/** A client for a control plane's coderd at `url`, which trusts the certificates that it serves TLS with. */
+export async function openSession(
+  controlPlane: ControlPlane,
+  { url, token }: { readonly url: string; readonly token: string | undefined },
+  { ports, context }: { readonly ports: Pick<CoderPorts, "coderd">; readonly context: SecretReader },
+): Promise<CoderClient> {
+  const keys = servedCertificates(controlPlane);
+  const ca = keys.length > 0 ? await certificates(keys, controlPlane, context) : undefined;
+  return ports.coderd.client({ url, token, ca });
+}
+
+/** The certificates, in PEM, under the given keys of Secrets; those that are not there are left out. */
+export async function certificates(
+  keys: readonly SecretKey[],
+  { identity: { namespace } }: ControlPlane,
+  context: SecretReader,
+): Promise<string | undefined> {
+  const found: string[] = [];
+  for (const { name, key } of keys) {
+    const pem = readSecretValue(await readSecret({ namespace, name }, context), key);
+    if (pem) found.push(pem.trim());
+  }
+  return found.length > 0 ? found.join("\n") : undefined;
+}
+
+/** The Secrets that a session at the named control plane needs: for `refersTo`. */
+export function sessionSecrets(
+  { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
+  caches: Caches,
+): ObjectRef[] {
+  const object = name ? caches.of(CoderControlPlane).get(keyOf({ namespace, name })) : undefined;
+  if (!object) return [];
+  const token = secretKey(object.status?.operatorTokenSecretRef, tokenSecretKey);
+  const keys = [...(token ? [token] : []), ...servedCertificates(withDefaults(object))];
+  // Those that we made are in the cache of our children, which costs no further watch.
+  const refs = keys.map((key) => ({ namespace, name: key.name }));
+  return refs.filter((ref) => !caches.of(Secret).get(keyOf(ref)));
+}
+
+function servedCertificates({ pod: { tlsSecretNames, authorities } }: ControlPlane): SecretKey[] {
+  const served = tlsSecretNames.flatMap((name) => [
+    { name, key: "ca.crt" },
+    { name, key: "tls.crt" },
+  ]);
+  return served.length > 0 ? [...authorities, ...served] : [];
+}
+
+async function readSecret(ref: ObjectRef, { caches, referenced }: SecretReader): Promise<Secret | undefined> {
+  return caches.of(Secret).get(keyOf(ref)) ?? referenced(Secret).get(ref);
+}
