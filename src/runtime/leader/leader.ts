@@ -169,7 +169,10 @@ export class Leader {
 
   #within<T>(ms: number, answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const cancel = this.#options.clock.setTimer(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+      const cancel = this.#options.clock.setTimer(
+        () => reject(new Error(`no answer within ${Math.round(ms)} ms`)),
+        ms,
+      );
       answer.then(resolve, reject).finally(cancel);
     });
   }
