@@ -1,0 +1,66 @@
+import { hostname } from "node:os";
+import {
+  awaitChange,
+  type Condition,
+  ConfigMap,
+  controller,
+  createLogger,
+  HttpClient,
+  httpTransport,
+  type KubeObject,
+  kind,
+  loadCredentials,
+  Manager,
+  setCondition,
+  systemClock,
+  writeStatus,
+} from "../../src/runtime/index.ts";
+
+interface Greeting extends KubeObject {
+  spec?: { name?: string };
+  status?: GreetingStatus;
+}
+
+interface GreetingStatus {
+  conditions?: readonly Condition[];
+}
+
+const Greeting = kind<Greeting>("example.com/v1", { kind: "Greeting", plural: "greetings" });
+const labels = { "app.kubernetes.io/managed-by": "greeter" };
+
+/** Every Greeting gets a ConfigMap of its name with a friendly text. */
+const greetings = controller("greeting")
+  .for(Greeting)
+  .owns([ConfigMap], { labelSelector: "app.kubernetes.io/managed-by=greeter" })
+  .reconcile(async (key, { caches, children, client, clock }) => {
+    const object = caches.of(Greeting).get(key);
+    if (!object || object.metadata.deletionTimestamp) return awaitChange;
+    const { name, namespace = "" } = object.metadata;
+    const text = `Hello, ${object.spec?.name ?? "world"}!`;
+    const configMap = { metadata: { name, namespace, labels }, data: { text } };
+    await children.converge(ConfigMap, [configMap], { kind: Greeting, object });
+    const written = { status: "True", reason: "Written", message: text, now: clock.now() } as const;
+    const update = ({ conditions = [] }: GreetingStatus) => ({
+      conditions: setCondition(conditions, "Greeted", written),
+    });
+    await writeStatus(client, { kind: Greeting, object, update });
+    return awaitChange;
+  });
+
+/** Runs the operator until the signal is aborted. */
+export async function runGreeter(signal: AbortSignal, kubeconfig?: string): Promise<void> {
+  const transport = httpTransport(await loadCredentials({ kubeconfig }));
+  const common = { clock: systemClock, fieldManager: "greeter" };
+  const manager = new Manager({
+    ...common,
+    client: new HttpClient({ ...common, transport, userAgent: "greeter/1.0" }),
+    random: Math.random,
+    log: createLogger({ level: "info" }),
+    instance: hostname(),
+    controllers: [greetings],
+    namespaces: [],
+    concurrency: 4,
+    shutdownGraceMs: 5_000,
+  });
+  await manager.run(signal).finally(() => transport.close());
+}
