@@ -8,9 +8,9 @@ import { NoAnswer } from "./http/no-answer.ts";
 import * as model from "./model.ts";
 import { failed, type Result } from "./result.ts";
 
-export type CoderResult<T> = Promise<Result<T, CoderFailure>>;
+type CoderResult<T> = Promise<Result<T, CoderFailure>>;
 
-export interface ProxyRegistration {
+interface ProxyRegistration {
   readonly name: string;
   readonly displayName: string;
   readonly icon: string;
@@ -43,7 +43,7 @@ export interface CoderClient {
   deleteWorkspaceProxy(nameOrId: string): CoderResult<void>;
 }
 
-export interface NewProvisionerKey {
+interface NewProvisionerKey {
   readonly name: string;
   readonly tags: Readonly<Record<string, string>>;
 }

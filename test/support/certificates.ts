@@ -12,7 +12,7 @@ export interface CertificateAuthority extends Certificate {
   issue(names: readonly string[], validity?: Validity): Certificate;
 }
 
-export interface Validity {
+interface Validity {
   readonly from: Date;
   readonly to: Date;
 }

@@ -89,8 +89,6 @@ export function recordedAccess(clock: Pick<Clock, "now">): { access: OperatorAcc
 }
 
 /** The process dies at one statement: just before it reached the database, or just after. */
-export class Crash extends Error {}
-
 export function crashingAccess(
   clock: Pick<Clock, "now">,
   at: { readonly statement: number; readonly when: "before" | "after" },
@@ -98,13 +96,13 @@ export function crashingAccess(
   let count = 0;
   const connect = watchedConnect((_, when) => {
     if (when === "before") count++;
-    if (count === at.statement && when === at.when) throw new Crash("killed");
+    if (count === at.statement && when === at.when) throw new Error("killed");
   });
   return operatorAccess({ clock, connect });
 }
 
 /** The name of the token of the control plane that `targetOf` names. */
-export const TOKEN_NAME = "coder-k8s-operator-9daacaed8182e491";
+const TOKEN_NAME = "coder-k8s-operator-9daacaed8182e491";
 
 /** The whole outcome in one look: who there is, what it may do, which tokens live. */
 export async function outcomeOf(database: Database, store: StoredToken, clock: Pick<Clock, "now">) {

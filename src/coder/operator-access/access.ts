@@ -74,7 +74,7 @@ export function operatorAccess({
       const owner = { username: USERNAME, tokenName: tokenName(target.controlPlane) };
       const revoked = await transact(connect, target, async (session) => {
         await readTables(session);
-        return revokeKeys({ session }, owner);
+        return revokeKeys(session, owner);
       });
       const nothingThere = !revoked.ok && revoked.failure.kind === "schemaMissing";
       return nothingThere ? succeeded(0) : revoked;

@@ -131,14 +131,5 @@ function uuid(randomBytes: RandomBytes): string {
   const bytes = Buffer.from(randomBytes(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString("hex");
-  return [
-    [0, 8],
-    [8, 12],
-    [12, 16],
-    [16, 20],
-    [20, 32],
-  ]
-    .map(([from, to]) => hex.slice(from, to))
-    .join("-");
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

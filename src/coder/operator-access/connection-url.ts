@@ -1,7 +1,7 @@
 import { failed, type Result, succeeded } from "../result.ts";
 
 export const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
-export type SslMode = (typeof SSL_MODES)[number];
+type SslMode = (typeof SSL_MODES)[number];
 
 /** A connection URL taken apart. Files are paths as coderd sees them. */
 export interface ConnectionSettings {

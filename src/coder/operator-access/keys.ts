@@ -1,15 +1,16 @@
 import type { AccountContext } from "./account.ts";
 import type { Table } from "./catalogue.ts";
+import type { Session } from "./session.ts";
 import { hashSecret, newToken, planToken, type Reason, type StoredKey, TOKEN_LIFETIME_MS } from "./token.ts";
 
 /** The token to use, and whether the caller has yet to store it. */
-export type OperatorToken = {
+export interface OperatorToken {
   readonly token: string;
   /** Milliseconds since the epoch. coderd extends it when the token is used. */
   readonly expiresAt: number;
   /** Set when this token is new: why there had to be one. */
   readonly issuedBecause?: Reason;
-};
+}
 
 /**
  * A key nobody is known to hold is left alone this long: another process may have made it a moment ago and be
@@ -27,9 +28,10 @@ export async function ensureKey(
   const keys = await readKeys(context, owner);
   const plan = planToken(held, keys, now);
   if (plan.do === "keep") {
-    await retireAllBut(context, keys, plan.key);
+    const others = keys.filter((key) => key !== plan.key);
+    await remove(context, others);
     if (plan.key.name !== owner.tokenName) await rename(context, plan.key, owner.tokenName);
-    return { token: held?.trim() ?? "", expiresAt: plan.key.expiresAt };
+    return { token: plan.token, expiresAt: plan.key.expiresAt };
   }
   const abandoned = keys.filter((key) => key !== plan.stillValid && key.createdAt <= now - HAND_OVER_MS);
   await remove(context, abandoned);
@@ -40,7 +42,7 @@ export async function ensureKey(
 
 /** Ends every token of a control plane, and returns how many there were. */
 export async function revokeKeys(
-  { session }: Pick<AccountContext, "session">,
+  session: Session,
   owner: { readonly username: string; readonly tokenName: string },
 ): Promise<number> {
   const revoked = await session.query(
@@ -111,17 +113,6 @@ async function readKeys(
     createdAt: (row.created_at as Date).getTime(),
     fullAccess: row.full_access === true,
   }));
-}
-
-async function retireAllBut(
-  context: AccountContext,
-  keys: readonly StoredKey[],
-  kept: StoredKey,
-): Promise<void> {
-  await remove(
-    context,
-    keys.filter((key) => key !== kept),
-  );
 }
 
 async function remove({ session }: AccountContext, keys: readonly StoredKey[]): Promise<void> {

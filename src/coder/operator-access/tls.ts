@@ -27,11 +27,10 @@ export async function encryptionAttempts(
   settings: ConnectionSettings,
   files: TlsFiles,
 ): Promise<EncryptionAttempts> {
+  if (settings.sslMode === "disable") return [false];
   const certificate = await clientCertificate(settings, files);
   const unverified: Encryption = { rejectUnauthorized: false, ...certificate };
   switch (settings.sslMode) {
-    case "disable":
-      return [false];
     case "allow":
       return [false, unverified];
     case "prefer":

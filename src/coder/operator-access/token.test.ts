@@ -56,13 +56,13 @@ describe("a new token", () => {
 
 describe("the plan for a held token", () => {
   it("is to keep it while it is good, blanks around it or not", () => {
-    expect(planToken(HELD, [key()], NOW)).toEqual({ do: "keep", key: key() });
-    expect(planToken(`${HELD}\n`, [key()], NOW)).toMatchObject({ do: "keep" });
+    expect(planToken(HELD, [key()], NOW)).toEqual({ do: "keep", key: key(), token: HELD });
+    expect(planToken(`${HELD}\n`, [key()], NOW)).toMatchObject({ do: "keep", token: HELD });
   });
 
   it.each([
     ["missing", undefined, [key()]],
-    ["missing", "", [key()]],
+    ["missing", " \n", [key()]],
     ["unknown", HELD, []],
     ["unknown", "nonsense", [key()]],
     ["unknown", `9876543210-${SECRET}`, [key()]],

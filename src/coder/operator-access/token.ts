@@ -31,7 +31,7 @@ export type Reason = "missing" | "unknown" | "wrongSecret" | "restricted" | "exp
 
 /** What to do about the token that the caller holds. */
 export type TokenPlan =
-  | { readonly do: "keep"; readonly key: StoredKey }
+  | { readonly do: "keep"; readonly key: StoredKey; readonly token: string }
   /** `stillValid` is the key in use until the new one takes over, if there is one. */
   | { readonly do: "issue"; readonly because: Reason; readonly stillValid?: StoredKey };
 
@@ -60,15 +60,16 @@ export function hashSecret(secret: string): Buffer {
 
 /** Decides about the caller's token from the keys stored for its control plane. */
 export function planToken(held: string | undefined, keys: readonly StoredKey[], now: number): TokenPlan {
-  if (!held) return { do: "issue", because: "missing" };
-  const [, id, secret = ""] = TOKEN.exec(held.trim()) ?? [];
+  const token = held?.trim();
+  if (!token) return { do: "issue", because: "missing" };
+  const [, id, secret = ""] = TOKEN.exec(token) ?? [];
   const key = keys.find((candidate) => candidate.id === id);
   if (!key) return { do: "issue", because: "unknown" };
   if (!matches(secret, key.hashedSecret)) return { do: "issue", because: "wrongSecret" };
   if (key.expiresAt <= now) return { do: "issue", because: "expired" };
   if (!key.fullAccess) return { do: "issue", because: "restricted", stillValid: key };
   if (key.expiresAt - now < RENEW_BEFORE_MS) return { do: "issue", because: "expiring", stillValid: key };
-  return { do: "keep", key };
+  return { do: "keep", key, token };
 }
 
 function matches(secret: string, hash: Uint8Array): boolean {

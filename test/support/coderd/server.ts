@@ -10,7 +10,7 @@ export interface CoderdServerOptions {
 }
 
 /** How requests find a deployment: by the name in the `Host` header, or by the first segment of the path. */
-export type Address = { readonly host: string } | { readonly pathPrefix: string };
+type Address = { readonly host: string } | { readonly pathPrefix: string };
 
 /**
  * A loopback server that plays any number of coderds. Give each an address, or let one take every request
