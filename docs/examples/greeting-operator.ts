@@ -40,10 +40,11 @@ const greetings = controller("greeting")
     const configMap = { metadata: { name, namespace, labels }, data: { text } };
     await children.converge(ConfigMap, [configMap], { kind: Greeting, object });
     const written = { status: "True", reason: "Written", message: text, now: clock.now() } as const;
-    const update = ({ conditions = [] }: GreetingStatus) => ({
-      conditions: setCondition(conditions, "Greeted", written),
+    await writeStatus<Greeting, GreetingStatus>(client, {
+      kind: Greeting,
+      object,
+      update: ({ conditions = [] }) => ({ conditions: setCondition(conditions, "Greeted", written) }),
     });
-    await writeStatus(client, { kind: Greeting, object, update });
     return awaitChange;
   });
 
