@@ -18,8 +18,8 @@ interface Entry<T extends KubeObject> {
   readonly holders: Set<ObjectKey>;
   /** The object as last fetched; `undefined` when it did not exist. Absent while it must be fetched anew. */
   content?: { readonly object: Stored<T> | undefined };
-  /** The newest version that the watch told of: a fetch that is older is not kept. */
-  toldVersion: number;
+  /** How often the watch told of it: an answer that was overtaken by such news is not used. */
+  tellings: number;
 }
 
 /**
@@ -59,9 +59,14 @@ export class References<T extends KubeObject> {
   async get(ref: ObjectRef): Promise<Stored<T> | undefined> {
     const entry = this.#namespaces.get(ref.namespace ?? "")?.entries.get(keyOf(ref));
     if (entry?.content) return entry.content.object;
-    const object = await this.#fetch(ref);
-    const isCurrent = !object || Number(object.metadata.resourceVersion) >= (entry?.toldVersion ?? 0);
-    if (entry && isCurrent) entry.content = { object };
+    if (!entry) return this.#fetch(ref);
+    let object: Stored<T> | undefined;
+    let tellings: number;
+    do {
+      tellings = entry.tellings;
+      object = await this.#fetch(ref);
+    } while (entry.tellings !== tellings);
+    entry.content = { object };
     return object;
   }
 
@@ -144,7 +149,7 @@ class ReferencedNamespace<T extends KubeObject> {
 
   add(holder: ObjectKey, ref: ObjectRef): void {
     const key = keyOf(ref);
-    const entry = this.entries.get(key) ?? { ref, holders: new Set(), toldVersion: 0 };
+    const entry = this.entries.get(key) ?? { ref, holders: new Set(), tellings: 0 };
     entry.holders.add(holder);
     this.entries.set(key, entry);
   }
@@ -169,14 +174,16 @@ class ReferencedNamespace<T extends KubeObject> {
         this.#listed.delete(keyOfObject(event.object));
         break;
       case "initDone":
-        for (const [key, entry] of this.entries) this.#compare(entry, this.#listed.get(key));
+        for (const [key, entry] of this.entries) {
+          this.#listedAs(entry, this.#listed.get(key), Number(event.resourceVersion));
+        }
         this.#listed = new Map();
         break;
       case "apply":
       case "delete": {
         const entry = this.entries.get(keyOfObject(event.object));
         const version = Number(event.object.metadata.resourceVersion);
-        if (entry) this.#told(entry, version, event.type === "apply" ? version : undefined);
+        if (entry) this.#told(entry, { version, exists: event.type === "apply" });
         break;
       }
       case "progress":
@@ -184,20 +191,27 @@ class ReferencedNamespace<T extends KubeObject> {
     }
   }
 
-  #compare(entry: Entry<T>, listed: number | undefined): void {
-    if (entry.content) this.#told(entry, listed ?? 0, listed);
+  /** Nobody acted yet on what was never fetched, so a list tells holders only what their content is not. */
+  #listedAs(entry: Entry<T>, version: number | undefined, listVersion: number): void {
+    if (entry.content) this.#told(entry, { version: version ?? listVersion, exists: version !== undefined });
+    else entry.tellings++;
   }
 
-  /** Drops content that is not the present version (`undefined`: the object does not exist) and tells holders. */
-  #told(entry: Entry<T>, toldVersion: number, present: number | undefined): void {
-    entry.toldVersion = Math.max(entry.toldVersion, toldVersion);
-    const known = entry.content?.object?.metadata.resourceVersion;
-    if (entry.content && isSame(known, present)) return;
+  /** Drops content that is older than the news and tells holders. */
+  #told(entry: Entry<T>, news: News): void {
+    entry.tellings++;
+    if (entry.content && isCurrent(entry.content.object, news)) return;
     delete entry.content;
     for (const holder of entry.holders) this.#onChange(holder);
   }
 }
 
-function isSame(known: string | undefined, present: number | undefined): boolean {
-  return known === undefined ? present === undefined : present !== undefined && Number(known) >= present;
+/** That an object exists in a version, or that it no longer does since that version. */
+interface News {
+  readonly version: number;
+  readonly exists: boolean;
+}
+
+function isCurrent(object: Stored<KubeObject> | undefined, { version, exists }: News): boolean {
+  return object ? Number(object.metadata.resourceVersion) >= version : !exists;
 }
