@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
+import type { Client } from "../../../src/runtime/client/client.ts";
+import {
+  Deployment,
+  Ingress,
+  Role,
+  RoleBinding,
+  Service,
+  ServiceAccount,
+} from "../../../src/runtime/kinds.ts";
+import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
+import { adminClient } from "../../support/admin-client.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openStage, type Stage } from "./stage.ts";
+
+const REPAIRED_MS = 1_000;
+const QUIET_MS = 5_000;
+const host = "coder.example.com";
+const spec: ControlPlaneSpec = {
+  expose: { ingress: { host } },
+  serviceAccount: { annotations: { "example.com/role": "coder" } },
+  service: { annotations: { "example.com/pool": "a" } },
+};
+const kinds: readonly Kind[] = [ServiceAccount, Role, RoleBinding, Deployment, Service, Ingress];
+
+let stage: Stage;
+let injector: Client;
+beforeAll(async () => {
+  stage = await openStage(sharedCluster(), "drift");
+  injector = await adminClient(stage.cluster, "injector");
+  await stage.create("coder", spec);
+  await stage.settled("coder");
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const child = <T extends KubeObject>(kind: Kind<T>) => stage.child(kind, "coder");
+
+/** What an apply of ours decides: the object without what changes by itself. */
+function content(object: Stored<KubeObject>): object {
+  const { managedFields, resourceVersion, generation, ...metadata } = object.metadata;
+  const { status, ...rest } = object as Stored<KubeObject> & { status?: unknown };
+  return { ...rest, metadata };
+}
+
+// A busy machine may lose a race against the clock now and then, but an operator that is slow loses them all.
+describe("an edit by hand is undone within a second", { retry: 2 }, () => {
+  const labels = { "app.kubernetes.io/managed-by": null };
+  const edits: { what: string; kind: Kind; edit: object }[] = [
+    {
+      what: "an annotation",
+      kind: ServiceAccount,
+      edit: { metadata: { annotations: { "example.com/role": "admin" } } },
+    },
+    { what: "removed rules", kind: Role, edit: { rules: [] } },
+    { what: "other subjects", kind: RoleBinding, edit: { subjects: [{ kind: "User", name: "mallory" }] } },
+    { what: "the number of replicas", kind: Deployment, edit: { spec: { replicas: 7 } } },
+    {
+      what: "a port",
+      kind: Service,
+      edit: { spec: { ports: [{ name: "http", port: 80, targetPort: 22 }] } },
+    },
+    { what: "a host", kind: Ingress, edit: { spec: { rules: [{ host: "elsewhere.example.com" }] } } },
+    ...kinds.map((kind) => ({ what: "the label we find it by", kind, edit: { metadata: { labels } } })),
+    ...kinds.map((kind) => ({
+      what: "the owner reference",
+      kind,
+      edit: { metadata: { ownerReferences: null } },
+    })),
+  ];
+
+  test.each(edits)("$what of the $kind.kind", async ({ kind, edit }) => {
+    const before = await child(kind);
+    const edited = await stage.person.mergePatch(kind, stage.ref(before.metadata.name), edit);
+    const startedAt = performance.now();
+    expect(content(edited)).not.toEqual(content(before));
+    await eventually(async () => expect(content(await child(kind))).toEqual(content(before)), {
+      withinMs: 10_000,
+    });
+    expect(performance.now() - startedAt).toBeLessThan(REPAIRED_MS);
+  });
+
+  test("the image, changed with kubectl", async () => {
+    const set = ["set", "image", "deployment/coder", "coder=example.invalid/evil:1", "-n", stage.namespace];
+    expect((await stage.cluster.kubectl(set)).code).toBe(0);
+    const startedAt = performance.now();
+    await eventually(
+      async () =>
+        expect((await child(Deployment)).spec?.template.spec?.containers[0]?.image).toBe(
+          "ghcr.io/coder/coder:latest",
+        ),
+      { withinMs: 10_000 },
+    );
+    expect(performance.now() - startedAt).toBeLessThan(REPAIRED_MS);
+  });
+
+  test.each(kinds)("the deletion of the $kind", async (kind) => {
+    const before = await child(kind);
+    await stage.person.delete(kind, stage.ref(before.metadata.name));
+    const startedAt = performance.now();
+    const made = await eventually(() => child(kind), { withinMs: 10_000 });
+    expect(performance.now() - startedAt).toBeLessThan(REPAIRED_MS);
+    expect(made.metadata.uid).not.toBe(before.metadata.uid);
+  });
+});
+
+describe("what others add is left alone", () => {
+  let countedFrom: number;
+  beforeEach(async () => {
+    await stage.settled("coder");
+    countedFrom = (await stage.writes()).length;
+  });
+  const writesSince = async () => (await stage.writes()).slice(countedFrom);
+
+  test("an annotation and a label on every child cause not a single write", async () => {
+    const metadata = { annotations: { "injector.example.com/seen": "yes" }, labels: { team: "sre" } };
+    for (const kind of kinds) {
+      const { name } = (await child(kind)).metadata;
+      await injector.mergePatch(kind, stage.ref(name), { metadata });
+    }
+    await sleep(QUIET_MS);
+    expect(await writesSince()).toEqual([]);
+    for (const kind of kinds) expect((await child(kind)).metadata).toMatchObject(metadata);
+  });
+
+  test("a sidecar, a variable and a pod annotation stay in the Deployment and start no fight", async () => {
+    const [coder] = (await child(Deployment)).spec?.template.spec?.containers ?? [];
+    const sidecar = { name: "sidecar", image: "example.invalid/sidecar:1" };
+    const traced = { name: "coder", env: [{ name: "TRACED", value: "yes" }] };
+    await injector.apply<KubeObject>(Deployment, {
+      metadata: stage.ref("coder"),
+      spec: {
+        template: {
+          metadata: { annotations: { "injector.example.com/seen": "yes" } },
+          spec: { containers: [traced, sidecar] },
+        },
+      },
+    } as KubeObject);
+    await noFight(1);
+    const { template } = (await child(Deployment)).spec ?? {};
+    expect(template?.metadata?.annotations).toEqual({ "injector.example.com/seen": "yes" });
+    expect(template?.spec?.containers).toMatchObject([
+      { ...coder, env: [...(coder?.env ?? []), ...traced.env] },
+      sidecar,
+    ]);
+  });
+
+  test("a field that we leave to its default stays as somebody sets it", async () => {
+    const strategy = { type: "Recreate", rollingUpdate: null };
+    await stage.person.mergePatch(Deployment, stage.ref("coder"), {
+      spec: { strategy, revisionHistoryLimit: 3 },
+    });
+    await stage.person.mergePatch(Service, stage.ref("coder"), { spec: { sessionAffinity: "ClientIP" } });
+    await noFight(2);
+    expect((await child(Deployment)).spec).toMatchObject({
+      strategy: { type: "Recreate" },
+      revisionHistoryLimit: 3,
+    });
+    expect((await child(Service)).spec?.sessionAffinity).toBe("ClientIP");
+  });
+
+  test("a status of the Deployment alone writes our status once and nothing else", async () => {
+    await stage.cluster.markDeploymentReady(stage.namespace, "coder");
+    await stage.untilCondition("coder", "Ready", { status: "True" });
+    await sleep(QUIET_MS);
+    const written = (await writesSince()).filter(({ resource }) => resource !== "events");
+    expect(written.map(({ resource, subresource }) => [resource, subresource])).toEqual([
+      ["codercontrolplanes", "status"],
+    ]);
+  });
+
+  /** At most one look at each child that somebody changed, then silence. */
+  async function noFight(atMost: number): Promise<void> {
+    await sleep(REPAIRED_MS);
+    const written = await writesSince();
+    expect(written.length).toBeLessThanOrEqual(atMost);
+    await sleep(QUIET_MS);
+    expect(await writesSince()).toEqual(written);
+  }
+});

@@ -1,0 +1,21 @@
+import type { PropagationCase } from "./case.ts";
+import { accountCases, networkCases } from "./network-cases.ts";
+import { certificateCases, podCases } from "./pod-cases.ts";
+
+export const propagationCases: readonly PropagationCase[] = [
+  ...podCases,
+  ...certificateCases,
+  ...networkCases,
+  ...accountCases,
+];
+
+/** Fields that no row can show, and where they are tested instead. */
+export const testedElsewhere: Readonly<Record<string, string>> = {
+  "expose.gateway": "gateway.test.ts: needs the Gateway API",
+  "rbac.workspaceNamespaces": "foreign-namespaces.test.ts: needs an operator of the whole cluster",
+  "rbac.workspacePerms": "removal.test.ts: shows by absence",
+  "serviceAccount.disableCreate": "removal.test.ts: shows by absence",
+  "rbac.extraRules.nonResourceURLs": "api-admission.test.ts: refused",
+  licenseSecretRef: "goes to coderd, not to a child",
+  operatorAccess: "goes to coderd, not to a child",
+};

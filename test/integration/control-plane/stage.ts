@@ -1,0 +1,126 @@
+import { expect } from "vitest";
+import type { Condition } from "../../../src/api/v1alpha1/common.ts";
+import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import type { Client } from "../../../src/runtime/client/client.ts";
+import { isNotFound } from "../../../src/runtime/client/error.ts";
+import { findCondition } from "../../../src/runtime/conditions.ts";
+import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
+import { adminClient } from "../../support/admin-client.ts";
+import { aControlPlane } from "../../support/builders.ts";
+import type { ClusterAccess } from "../../support/cluster/access.ts";
+import type { AuditRequest } from "../../support/cluster/audit.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type RunningOperator, startOperator } from "../../support/operator.ts";
+
+/** Generous, because the machine may be busy; what must be fast is measured by the test that says so. */
+const PATIENCE = { withinMs: 20_000 };
+
+/** Where a test plays: a namespace, the operator at work in it and a person who reads and writes there. */
+export class Stage implements AsyncDisposable {
+  readonly cluster: ClusterAccess;
+  readonly namespace: string;
+  readonly person: Client;
+  readonly operator: RunningOperator;
+
+  /** Use `openStage`. */
+  constructor(parts: Pick<Stage, "cluster" | "namespace" | "person" | "operator">) {
+    this.cluster = parts.cluster;
+    this.namespace = parts.namespace;
+    this.person = parts.person;
+    this.operator = parts.operator;
+  }
+
+  create(name: string, spec?: ControlPlaneSpec): Promise<Stored<CoderControlPlane>> {
+    return this.person.create(
+      CoderControlPlane,
+      aControlPlane({ namespace: this.namespace, name, ...(spec ? { spec } : {}) }),
+    );
+  }
+
+  /** Merges into the spec; `null` removes a field. */
+  change(name: string, spec: object): Promise<Stored<CoderControlPlane>> {
+    return this.person.mergePatch(CoderControlPlane, this.ref(name), { spec });
+  }
+
+  get<T extends KubeObject>(kind: Kind<T>, name: string): Promise<Stored<T>> {
+    return this.person.get(kind, this.ref(name));
+  }
+
+  controlPlane(name: string): Promise<Stored<CoderControlPlane>> {
+    return this.get(CoderControlPlane, name);
+  }
+
+  /** The only child of a kind, found by its labels. */
+  async child<T extends KubeObject>(kind: Kind<T>, instance: string): Promise<Stored<T>> {
+    const labelSelector = `app.kubernetes.io/instance=${instance}`;
+    const { items } = await this.person.list(kind, { namespace: this.namespace, labelSelector });
+    const [child, ...others] = items;
+    if (!child || others.length > 0) throw new Error(`${instance} has ${items.length} ${kind.plural}`);
+    return child;
+  }
+
+  /** The control plane once the operator has reported on its present spec, whatever it reports. */
+  settled(name: string): Promise<Stored<CoderControlPlane>> {
+    return eventually(async () => {
+      const controlPlane = await this.controlPlane(name);
+      expect(controlPlane.status?.observedGeneration).toBe(controlPlane.metadata.generation);
+      return controlPlane;
+    }, PATIENCE);
+  }
+
+  /** Waits until a condition of the control plane is as expected, and returns it. */
+  untilCondition(name: string, type: string, expected: Partial<Condition>): Promise<Condition> {
+    return eventually(async () => {
+      const condition = findCondition((await this.controlPlane(name)).status?.conditions, type);
+      expect(condition).toMatchObject(expected);
+      return condition as Condition;
+    }, PATIENCE);
+  }
+
+  async exists(kind: Kind, name: string): Promise<boolean> {
+    try {
+      await this.get(kind, name);
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  untilGone(kind: Kind, name: string): Promise<void> {
+    return eventually(async () => {
+      expect(await this.exists(kind, name), `${kind.kind} ${name} exists`).toBe(false);
+    }, PATIENCE);
+  }
+
+  /** What the operator wrote in this namespace, events included, as the API server counted it. */
+  async writes(): Promise<AuditRequest[]> {
+    const requests = await this.cluster.auditRequests();
+    return requests.filter(
+      ({ user, namespace, verb, stage }) =>
+        user === this.cluster.operator.user &&
+        namespace === this.namespace &&
+        stage === "ResponseComplete" &&
+        !["get", "list", "watch"].includes(verb),
+    );
+  }
+
+  ref(name: string): { namespace: string; name: string } {
+    return { namespace: this.namespace, name };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.operator.stop();
+  }
+}
+
+/** A stage in a namespace of its own, to which its operator keeps. */
+export async function openStage(cluster: ClusterAccess, prefix: string): Promise<Stage> {
+  const namespace = await cluster.createNamespace(prefix);
+  const [person, operator] = await Promise.all([
+    adminClient(cluster),
+    startOperator(cluster, { namespaces: [namespace] }),
+  ]);
+  return new Stage({ cluster, namespace, person, operator });
+}

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Deployment } from "../../../src/runtime/kinds.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openStage, type Stage } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage(sharedCluster(), "status");
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+describe("the phase", () => {
+  const phaseOf = (name: string, phase: string) =>
+    eventually(
+      async () => {
+        const { status } = await stage.controlPlane(name);
+        expect(status?.phase).toBe(phase);
+        return status;
+      },
+      { withinMs: 10_000 },
+    );
+  const unready = { replicas: 2, readyReplicas: 0, availableReplicas: 0, unavailableReplicas: 2 };
+
+  test("goes from Pending to Ready and back as pods come and go", async () => {
+    await stage.create("phases", { replicas: 2 });
+    expect(await phaseOf("phases", "Pending")).toMatchObject({ readyReplicas: 0 });
+    await stage.untilCondition("phases", "Ready", { status: "False", reason: "DeploymentReady" });
+
+    await stage.cluster.markDeploymentReady(stage.namespace, "phases");
+    expect(await phaseOf("phases", "Ready")).toMatchObject({ readyReplicas: 2 });
+    await stage.untilCondition("phases", "DeploymentReady", { status: "True", reason: "AllReplicasReady" });
+    await stage.untilCondition("phases", "Ready", { status: "True", reason: "Serving" });
+
+    await stage.person.patchStatus(Deployment, stage.ref("phases"), { status: unready });
+    expect(await phaseOf("phases", "Pending")).toMatchObject({ readyReplicas: 0 });
+    await stage.untilCondition("phases", "DeploymentReady", { status: "False", reason: "NoReplicaReady" });
+    await stage.untilCondition("phases", "Ready", { status: "False" });
+  });
+
+  test("is Ready with one pod of several, and the condition tells how many", async () => {
+    await stage.create("some", { replicas: 2 });
+    await stage.settled("some");
+    await stage.person.patchStatus(Deployment, stage.ref("some"), {
+      status: { ...unready, readyReplicas: 1, availableReplicas: 1, unavailableReplicas: 1 },
+    });
+    await phaseOf("some", "Ready");
+    const condition = await stage.untilCondition("some", "DeploymentReady", { reason: "SomeReplicasReady" });
+    expect(condition.message).toContain("1 of 2 pods");
+  });
+
+  test("a transition time stays while the status of its condition does", async () => {
+    await stage.create("times");
+    const before = (await stage.settled("times")).status?.conditions ?? [];
+    await eventually(
+      () => expect(Date.now()).toBeGreaterThan(Date.parse(before[0]?.lastTransitionTime ?? "") + 1_000),
+      {
+        withinMs: 3_000,
+      },
+    );
+    await stage.change("times", { replicas: 2 });
+    const after = (await stage.settled("times")).status?.conditions ?? [];
+    expect(after.map(({ observedGeneration }) => observedGeneration)).toEqual(after.map(() => 2));
+    expect(after.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual(
+      before.map(({ lastTransitionTime }) => lastTransitionTime),
+    );
+  });
+});
+
+test("kubectl get shows phase, ready pods, URL and age", async () => {
+  await stage.create("columns");
+  await stage.settled("columns");
+  await stage.cluster.markDeploymentReady(stage.namespace, "columns");
+  await stage.untilCondition("columns", "Ready", { status: "True" });
+  const { stdout } = await stage.cluster.kubectl(["get", "ccp", "columns", "-n", stage.namespace]);
+  const [header, row] = stdout.split("\n").map((line) => line.split(/\s{2,}/));
+  expect(header).toEqual(["NAME", "PHASE", "REPLICAS", "URL", "LICENSE", "VERSION", "AGE"]);
+  expect(row?.slice(0, 4)).toEqual([
+    "columns",
+    "Ready",
+    "1",
+    `http://columns.${stage.namespace}.svc.cluster.local:80`,
+  ]);
+  expect(row?.at(-1)).toMatch(/^\d+s$/);
+});

@@ -1,0 +1,18 @@
+import type { Client } from "../../src/runtime/client/client.ts";
+import { loadCredentials } from "../../src/runtime/client/credentials.ts";
+import { HttpClient } from "../../src/runtime/client/http-client.ts";
+import { httpTransport, type Transport } from "../../src/runtime/client/transport.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { ClusterAccess } from "./cluster/access.ts";
+import type { Identity } from "./cluster/credentials.ts";
+
+/** Sends requests as one of a cluster's identities. */
+export async function transportAs({ kubeconfig }: Identity): Promise<Transport> {
+  return httpTransport(await loadCredentials({ kubeconfig }));
+}
+
+/** A client by whose hand a test reads and writes; `fieldManager` is who owns what it writes. */
+export async function adminClient(cluster: ClusterAccess, fieldManager = "a-person"): Promise<Client> {
+  const transport = await transportAs(cluster.admin);
+  return new HttpClient({ transport, clock: systemClock, fieldManager, userAgent: "integration-tests" });
+}

@@ -1,0 +1,109 @@
+import { CoderClients } from "../../src/coder/clients.ts";
+import type { Route } from "../../src/coder/http/route.ts";
+import { operatorAccess } from "../../src/coder/operator-access/access.ts";
+import { controllers } from "../../src/operator/controllers.ts";
+import { HttpClient } from "../../src/runtime/client/http-client.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createLogger } from "../../src/runtime/logging.ts";
+import { Manager } from "../../src/runtime/manager.ts";
+import { transportAs } from "./admin-client.ts";
+import type { ClusterAccess } from "./cluster/access.ts";
+import { eventually } from "./eventually.ts";
+import { FaultyTransport } from "./faulty-transport.ts";
+
+const FIELD_MANAGER = "coder-k8s";
+const SYNC_MS = 30_000;
+
+export interface OperatorOptions {
+  /** As `--namespaces`: keeps operators of different tests in one cluster apart. The whole cluster when absent. */
+  readonly namespaces?: readonly string[];
+  /** How coderd is reached, as `--coderd-access`: straight to the URL of its Service when absent. */
+  readonly coderdRoute?: Route;
+}
+
+/** One line of the operator's log. */
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/**
+ * The operator in this process, under the identity and the role it has in production. Returns once its
+ * caches are synced. All that it sends goes through a transport that can be told to fail.
+ */
+export async function startOperator(
+  cluster: ClusterAccess,
+  { namespaces = [], coderdRoute }: OperatorOptions = {},
+): Promise<RunningOperator> {
+  const transport = new FaultyTransport(await transportAs(cluster.operator));
+  const coderd = new CoderClients({ clock: systemClock, ...(coderdRoute ? { route: coderdRoute } : {}) });
+  const lines: string[] = [];
+  const manager = new Manager({
+    client: new HttpClient({
+      transport,
+      clock: systemClock,
+      fieldManager: FIELD_MANAGER,
+      userAgent: FIELD_MANAGER,
+    }),
+    clock: systemClock,
+    random: Math.random,
+    log: createLogger({ level: "debug", destination: { write: (line) => lines.push(line) } }),
+    fieldManager: FIELD_MANAGER,
+    instance: `${FIELD_MANAGER}-under-test`,
+    controllers: controllers({
+      coderd,
+      database: operatorAccess({ clock: systemClock }),
+      random: Math.random,
+    }),
+    namespaces,
+    concurrency: 16,
+    shutdownGraceMs: 5_000,
+  });
+  const operator = new RunningOperator({ manager, transport, coderd, lines });
+  await eventually(() => operator.assertSynced(), { withinMs: SYNC_MS });
+  return operator;
+}
+
+interface Parts {
+  readonly manager: Manager;
+  readonly transport: FaultyTransport;
+  readonly coderd: CoderClients;
+  readonly lines: readonly string[];
+}
+
+export class RunningOperator implements AsyncDisposable {
+  /** Where a test makes requests to the API server fail. */
+  readonly transport: FaultyTransport;
+  readonly #parts: Parts;
+  readonly #stop = new AbortController();
+  readonly #run: Promise<void>;
+
+  /** Use `startOperator`. */
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.transport = parts.transport;
+    this.#run = parts.manager.run(this.#stop.signal);
+  }
+
+  /** All that it has logged so far. */
+  get log(): LogLine[] {
+    return this.#parts.lines.map((line) => JSON.parse(line) as LogLine);
+  }
+
+  assertSynced(): void {
+    const missing = this.#parts.manager.unsynced();
+    if (missing.length > 0) throw new Error(`the operator waits for ${missing.join(", ")}`);
+  }
+
+  /** Ends it as SIGTERM would; further calls do nothing. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#run;
+    await Promise.all([this.#parts.coderd.close(), this.transport.close()]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}
