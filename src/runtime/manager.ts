@@ -111,13 +111,12 @@ export class Manager {
 
   async #lead(signal: AbortSignal): Promise<void> {
     const { observer } = this.#options;
-    await this.#leader?.acquire(signal).catch((error) => {
-      if (!signal.aborted) throw error;
-    });
-    if (signal.aborted) return;
-    observer?.leading(true);
     try {
+      await this.#leader?.acquire(signal);
+      observer?.leading(true);
       await this.#work(signal);
+    } catch (error) {
+      if (error !== signal.reason) throw error;
     } finally {
       await this.#events.flush(EVENT_FLUSH_MS);
       await this.#leader?.release();

@@ -43,7 +43,7 @@ export class Steps<S extends { conditions?: Condition[] }> {
 
   /** Runs a step, which owns the condition of the given type, and gives out its value. Never throws. */
   async run<V>(type: string, step: () => Promise<StepResult<S, V>>): Promise<V | undefined> {
-    const result: StepResult<S, V> = await step().catch((error) => this.#failure(error));
+    const result = await this.#attempt(step);
     if (result.condition) this.#conditions.set(type, result.condition);
     if (result.error !== undefined) this.#errors.push(result.error);
     this.#status = { ...this.#status, ...result.status };
@@ -76,7 +76,11 @@ export class Steps<S extends { conditions?: Condition[] }> {
     return Number.isFinite(this.#requeueAfterMs) ? requeue(this.#requeueAfterMs) : awaitChange;
   }
 
-  #failure(error: unknown): StepResult<S, never> {
-    return { condition: { status: "False", ...this.#explain(error) }, error };
+  async #attempt<V>(step: () => Promise<StepResult<S, V>>): Promise<StepResult<S, V>> {
+    try {
+      return await step();
+    } catch (error) {
+      return { condition: { status: "False", ...this.#explain(error) }, error };
+    }
   }
 }
