@@ -1,5 +1,13 @@
 import type { Client } from "../client/client.ts";
-import { type Kind, type KubeObject, keyOf, type ObjectRef, resourceName, type Stored } from "../object.ts";
+import {
+  type Kind,
+  type KubeObject,
+  keyOf,
+  keyOfObject,
+  type ObjectRef,
+  resourceName,
+  type Stored,
+} from "../object.ts";
 import { Cache, type CacheEnvironment, type CacheOptions } from "./cache.ts";
 
 /** The caches of a process, one per kind. Controllers that watch the same kind share one watch. */
@@ -40,7 +48,8 @@ export class Caches {
       write: Promise<Stored<T>>,
     ): Promise<Stored<T>> => {
       const written = await write;
-      this.#find(kind)?.remember(written);
+      if (isGone(written)) this.#find(kind)?.forget(keyOfObject(written), written.metadata.uid);
+      else this.#find(kind)?.remember(written);
       return written;
     };
     return {
@@ -74,4 +83,10 @@ export class Caches {
   #find<T extends KubeObject>(kind: Kind<T>): Cache<T> | undefined {
     return this.#caches.get(resourceName(kind)) as Cache<T> | undefined;
   }
+}
+
+/** Removing the last finalizer of a deleted object ends it, yet is answered with the object. */
+function isGone({ metadata }: Stored<KubeObject>): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = metadata;
+  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0;
 }
