@@ -100,17 +100,27 @@ const provisionerSpec = object("What the provisioner daemons should be.", {
  * for (its plaintext is shown once, so a key without a Secret must be deleted and made anew), and as retired
  * from the moment another one replaces it until coderd confirms that it is gone.
  */
-const keyRecord = object("A key at coderd.", {
+const keyRecord = object("A key at coderd, and all that it takes to find it again.", {
+  attempt: optional(
+    text(
+      "Marks the Secret that holds this key: its annotation `coder.com/provisioner-key-attempt` says the same.",
+    ),
+  ),
+  controlPlaneRefName: optional(text("Control plane for which the key was made.")),
   controlPlaneURL: optional(text("URL of the coderd that has the key.")),
+  credentialsSecretRef: optional(recordedSecretRef("Where the token was with which the key was made.")),
   id: optional(text("Identifier of the key.")),
   name: text("Name of the key."),
   organizationID: optional(text("Identifier of the organization of the key.")),
+  organizationName: optional(text("Organization of the key, as the spec named it.")),
+  tagsHash: optional(text("Hash of the tags of the key.")),
 });
 
 const provisionerStatus = object("What the provisioner is, as the operator last saw it.", {
   ...statusFields,
   controlPlaneRefName: optional(text("Control plane for which the key was made.")),
   controlPlaneURL: optional(text("URL of the coderd that has the key.")),
+  credentialsSecretRef: optional(recordedSecretRef("Where the token is with which the key is looked after.")),
   organizationID: optional(text("Identifier of the organization of the key.")),
   organizationName: optional(text("Organization of the key.")),
   pendingKey: optional(
