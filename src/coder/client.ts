@@ -6,7 +6,8 @@ import { classify, type Subject, transient } from "./http/classify.ts";
 import type { HttpRequest } from "./http/host.ts";
 import { NoAnswer } from "./http/no-answer.ts";
 import * as model from "./model.ts";
-import { failed, type Result } from "./result.ts";
+import { proxyOfToken } from "./proxy-token.ts";
+import { failed, type Result, succeeded } from "./result.ts";
 
 type CoderResult<T> = Promise<Result<T, CoderFailure>>;
 
@@ -40,6 +41,10 @@ export interface CoderClient {
   createWorkspaceProxy(proxy: ProxyRegistration): CoderResult<model.RegisteredProxy>;
   /** Makes a new token; the old one ends at once. Also sets the name, display name and icon given. */
   regenerateProxyToken(id: string, proxy: ProxyRegistration): CoderResult<model.RegisteredProxy>;
+  /** Sets the name, display name and icon given; the token stays. */
+  updateWorkspaceProxy(id: string, proxy: ProxyRegistration): CoderResult<void>;
+  /** Whether a proxy would be let in with this token of its own. Changes nothing. */
+  acceptsProxyToken(proxyToken: string): CoderResult<boolean>;
   deleteWorkspaceProxy(nameOrId: string): CoderResult<void>;
 }
 
@@ -56,7 +61,7 @@ export interface ClientOptions {
   readonly send: (request: HttpRequest) => Promise<Answer>;
 }
 
-/** coderd demands an icon when a token is regenerated, though not when the proxy is created. */
+/** coderd demands an icon when a proxy is changed, though not when it is created. */
 const FALLBACK_ICON = "/emojis/1f310.png";
 
 const nothing: Decoder<void> = () => undefined;
@@ -89,24 +94,44 @@ export function coderClient(options: ClientOptions): CoderClient {
         decoder: model.registeredProxy,
         body: { name, display_name: displayName, icon },
       }),
-    regenerateProxyToken: (id, { name, displayName, icon }) =>
+    regenerateProxyToken: (id, registration) =>
       call("PATCH", proxy(id), {
         decoder: model.registeredProxy,
-        body: {
-          id,
-          name,
-          display_name: displayName || name,
-          icon: icon || FALLBACK_ICON,
-          regenerate_token: true,
-        },
+        body: { ...proxyUpdate(id, registration), regenerate_token: true },
       }),
+    updateWorkspaceProxy: (id, registration) =>
+      call("PATCH", proxy(id), { decoder: nothing, body: proxyUpdate(id, registration) }),
+    acceptsProxyToken: (proxyToken) => acceptsProxyToken(proxyToken, options),
     deleteWorkspaceProxy: (nameOrId) => call("DELETE", proxy(nameOrId), { decoder: nothing }),
   };
+}
+
+function proxyUpdate(id: string, { name, displayName, icon }: ProxyRegistration) {
+  return { id, name, display_name: displayName || name, icon: icon || FALLBACK_ICON };
+}
+
+/**
+ * Asks, as the proxy, for something without saying what: coderd looks at the token first, and then complains
+ * about the request (400), or does not know the route (404, before 2.18).
+ */
+async function acceptsProxyToken(proxyToken: string, options: ClientOptions): CoderResult<boolean> {
+  if (!proxyOfToken(proxyToken)) return succeeded(false);
+  const { call } = caller({ ...options, token: undefined });
+  const answer = await call("GET", "/api/v2/workspaceproxies/me/crypto-keys", {
+    decoder: nothing,
+    headers: { "Coder-External-Proxy-Token": proxyToken },
+    secret: proxyToken,
+  });
+  if (answer.ok || answer.failure.kind === "invalid" || answer.failure.kind === "unsupported")
+    return succeeded(true);
+  const refused = answer.failure.kind === "forbidden" && answer.failure.why === "unauthenticated";
+  return refused ? succeeded(false) : answer;
 }
 
 interface Call<T> {
   readonly decoder: Decoder<T>;
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
   /** A value in the body that no message may quote. */
   readonly secret?: string;
 }
@@ -115,7 +140,7 @@ function caller({ where, token, clock, send }: ClientOptions) {
   async function call<T>(
     method: HttpRequest["method"],
     path: string,
-    { decoder, body, secret }: Call<T>,
+    { decoder, body, headers, secret }: Call<T>,
   ): CoderResult<T> {
     const subject: Subject = {
       request: `${method} ${path} at ${where}`,
@@ -123,7 +148,7 @@ function caller({ where, token, clock, send }: ClientOptions) {
       now: clock.now(),
     };
     try {
-      const answer = await send({ method, path, token, body });
+      const answer = await send({ method, path, token, body, ...(headers ? { headers } : {}) });
       return classify(answer, decoder, { ...subject, now: clock.now() });
     } catch (error) {
       if (error instanceof NoAnswer) return failed(transient(subject, error.message));

@@ -18,6 +18,8 @@ export interface HttpRequest {
   readonly path: string;
   readonly token?: string | undefined;
   readonly body?: unknown;
+  /** Another way to say who asks than a session token. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface HostOptions {
@@ -103,6 +105,7 @@ export class CoderHost {
       headers: {
         accept: "application/json",
         ...(body === null ? {} : { "content-type": "application/json" }),
+        ...sent.request.headers,
         ...sent.headers,
         ...destination.headers,
       },

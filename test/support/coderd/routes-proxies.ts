@@ -7,6 +7,7 @@ const FEATURE = { feature: "workspace_proxy", title: "Workspace Proxy" };
 const PROXIES = "/api/v2/workspaceproxies";
 
 export const proxyRoutes: readonly Route[] = [
+  { method: "GET", path: `${PROXIES}/me/crypto-keys`, open: true, licensed: FEATURE, handle: cryptoKeys },
   { method: "GET", path: PROXIES, licensed: FEATURE, handle: listProxies },
   { method: "POST", path: PROXIES, licensed: FEATURE, handle: createProxy },
   {
@@ -45,6 +46,14 @@ function listProxies({ deployment }: Call): Reply {
   return json(200, {
     regions: [primary, ...deployment.proxies.map((proxy) => proxyView(deployment, proxy))],
   });
+}
+
+/** What proxies ask for by their own token, here always without saying which keys. */
+function cryptoKeys({ deployment, headers }: Call): Reply {
+  const token = headers["coder-external-proxy-token"];
+  if (typeof token !== "string" || token === "") return message(401, "Missing required external proxy token");
+  if (!deployment.acceptedProxy(token)) return message(401, "Invalid external proxy token");
+  return message(400, "Missing feature query parameter.");
 }
 
 function createProxy({ deployment, account, body }: Call): Reply {
