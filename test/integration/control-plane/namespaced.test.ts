@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import type { Client } from "../../../src/runtime/client/client.ts";
+import { isNotFound } from "../../../src/runtime/client/error.ts";
+import { findCondition } from "../../../src/runtime/conditions.ts";
+import { Deployment } from "../../../src/runtime/kinds.ts";
+import { adminClient } from "../../support/admin-client.ts";
+import { aControlPlane } from "../../support/builders.ts";
+import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
+import { essenceOfChildren } from "./dump.ts";
+
+const PATIENCE = { withinMs: 20_000 };
+
+let cluster: LocalCluster;
+let person: Client;
+let namespace: string;
+let elsewhere: string;
+let operator: OperatorProcess;
+beforeAll(async () => {
+  cluster = await startCluster({ audit: true });
+  [person, namespace, elsewhere] = await Promise.all([
+    adminClient(cluster),
+    cluster.createNamespace("mine"),
+    cluster.createNamespace("elsewhere"),
+    cluster.installCRDs(),
+  ]);
+  const role = new URL("../../../config/rbac/namespaced/role.yaml", import.meta.url);
+  await cluster.kubectl(["apply", "-n", namespace, "-f", "-"], readFileSync(role, "utf8"));
+  operator = await startOperatorProcess(cluster, [
+    `--namespaces=${namespace}`,
+    `--leader-election-namespace=${namespace}`,
+  ]);
+});
+afterAll(async () => {
+  await operator?.[Symbol.asyncDispose]();
+  await cluster?.stop();
+});
+
+async function conditionOf(name: string, type: string) {
+  const { status } = await person.get(CoderControlPlane, { namespace, name });
+  return findCondition(status?.conditions, type);
+}
+
+test("with nothing but the Role of one namespace the operator does all its work there", async () => {
+  const spec = { expose: { ingress: { host: "coder.example.com" } } };
+  await person.create(CoderControlPlane, aControlPlane({ namespace, spec }));
+  await eventually(
+    async () => expect(await essenceOfChildren(person, { namespace, name: "coder" })).toHaveLength(6),
+    PATIENCE,
+  );
+  await cluster.markDeploymentReady(namespace, "coder");
+  await eventually(
+    async () => expect(await conditionOf("coder", "Ready")).toMatchObject({ status: "True" }),
+    PATIENCE,
+  );
+  const { stdout } = await cluster.kubectl(["get", "lease", "-n", namespace, "-o", "name"]);
+  expect(stdout).toContain("coder-k8s-controller.coder.com");
+});
+
+test("it never asks for what the Role does not allow", async () => {
+  const requests = await cluster.auditRequests();
+  const refused = requests.filter(({ user, code }) => user === cluster.operator.user && code === 403);
+  expect(refused.map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
+});
+
+test("control planes of other namespaces are none of its business", async () => {
+  await person.create(CoderControlPlane, aControlPlane({ namespace: elsewhere }));
+  await person.create(CoderControlPlane, aControlPlane({ namespace, name: "later" }));
+  await eventually(() => person.get(Deployment, { namespace, name: "later" }), PATIENCE);
+  expect(
+    (await person.get(CoderControlPlane, { namespace: elsewhere, name: "coder" })).status,
+  ).toBeUndefined();
+});
+
+test("a workspace namespace that it may not write in becomes a condition and blocks no deletion", async () => {
+  const spec = { rbac: { workspaceNamespaces: [elsewhere] } };
+  await person.create(CoderControlPlane, aControlPlane({ namespace, name: "reaching", spec }));
+  const condition = await eventually(async () => {
+    const found = await conditionOf("reaching", "WorkspaceRBACReady");
+    expect(found).toMatchObject({ status: "False" });
+    return found;
+  }, PATIENCE);
+  expect(condition?.message).toContain(elsewhere);
+
+  await person.delete(CoderControlPlane, { namespace, name: "reaching" });
+  await eventually(async () => {
+    const gone = await person
+      .get(CoderControlPlane, { namespace, name: "reaching" })
+      .then(() => false, isNotFound);
+    expect(gone).toBe(true);
+  }, PATIENCE);
+});

@@ -1,0 +1,97 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ClusterAccess } from "./cluster/access.ts";
+import { onFreePort, untilReady } from "./cluster/start.ts";
+import { Supervised } from "./cluster/supervised.ts";
+import type { LogLine } from "./operator.ts";
+
+const ENTRY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+/**
+ * Starts the operator as users do, `coder-k8s controller` in a process of its own, under its own identity.
+ * `flags` come after those that every test needs. Returns once it says that it is ready.
+ */
+export async function startOperatorProcess(
+  cluster: ClusterAccess,
+  flags: readonly string[],
+): Promise<OperatorProcess> {
+  const dir = await mkdtemp(join(tmpdir(), "coder-k8s-operator-"));
+  return onFreePort((probes) =>
+    onFreePort(async (metrics) => {
+      const ports = { probes, metrics };
+      const operator = new OperatorProcess(spawn(cluster, { dir, ports, flags }), { dir, ports });
+      await untilReady(operator.program, () => operator.isReady());
+      return operator;
+    }),
+  );
+}
+
+interface Place {
+  readonly dir: string;
+  readonly ports: { readonly probes: number; readonly metrics: number };
+}
+
+function spawn(
+  cluster: ClusterAccess,
+  { dir, ports, flags }: Place & { flags: readonly string[] },
+): Supervised {
+  return new Supervised({
+    command: process.execPath,
+    args: [
+      ENTRY,
+      "controller",
+      `--kubeconfig=${cluster.operator.kubeconfig}`,
+      `--health-probe-bind-address=127.0.0.1:${ports.probes}`,
+      `--metrics-bind-address=127.0.0.1:${ports.metrics}`,
+      ...flags,
+    ],
+    logFile: join(dir, "log"),
+    scratch: dir,
+  });
+}
+
+export class OperatorProcess implements AsyncDisposable {
+  readonly program: Supervised;
+  readonly #place: Place;
+
+  /** Use `startOperatorProcess`. */
+  constructor(program: Supervised, place: Place) {
+    this.program = program;
+    this.#place = place;
+  }
+
+  /** All that it has logged so far; what is no JSON was not written by its logger. */
+  get log(): LogLine[] {
+    const lines = readFileSync(join(this.#place.dir, "log"), "utf8").split("\n");
+    return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as LogLine);
+  }
+
+  get isLeader(): boolean {
+    return this.log.some(({ msg }) => msg.startsWith("became leader"));
+  }
+
+  async isReady(): Promise<boolean> {
+    return (await this.#fetch("probes", "/readyz")).ok;
+  }
+
+  async metrics(): Promise<string> {
+    return (await this.#fetch("metrics", "/metrics")).text();
+  }
+
+  /** Ends it in whatever way the signal means; returns once it is gone. */
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    await this.program.stop(signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop("SIGKILL");
+    await rm(this.#place.dir, { recursive: true, force: true });
+  }
+
+  #fetch(server: keyof Place["ports"], path: string): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.#place.ports[server]}${path}`);
+  }
+}
