@@ -1,3 +1,4 @@
+import type { RateLimitMemory } from "../shared/retry.ts";
 import type { LicenseOutcome } from "./steps/license.ts";
 import type { Result } from "./steps/result.ts";
 
@@ -5,7 +6,7 @@ import type { Result } from "./steps/result.ts";
  * What the operator remembers of one control plane between runs, so that a run with nothing to do asks
  * neither coderd nor its database. Losing it costs a few questions, never correctness.
  */
-export interface Memory {
+export interface Memory extends RateLimitMemory {
   /** The token that was last found good, by hash, and when. */
   token?: { readonly hash: string; readonly checkedAt: number };
   /** The last failed attempt at operator access, with the inputs it failed for. */
@@ -18,6 +19,4 @@ export interface Memory {
   };
   /** When coderd was last seen to list a licence. */
   licenseListedAt?: number;
-  /** Rate-limited answers in a row. */
-  rateLimited?: number;
 }

@@ -63,6 +63,20 @@ export async function variableValue(
   return resolve(variable, []);
 }
 
+/** Those of the variables that have a value, wherever it comes from. */
+export async function definedVariables(
+  variables: readonly string[],
+  environment: PodEnvironment,
+  run: { namespace: string; context: RunContext },
+): Promise<Set<string>> {
+  const defined = new Set<string>();
+  for (const variable of variables) {
+    const { kind } = await variableValue(variable, environment, run);
+    if (kind === "value") defined.add(variable);
+  }
+  return defined;
+}
+
 /** Where a variable is defined, the place that wins first. */
 function originsOf(variable: string, { extraEnv, envFrom }: PodEnvironment): Origin[] {
   const explicit = extraEnv.findLast(({ name }) => name === variable);

@@ -8,6 +8,7 @@ import type { StepResult } from "../../runtime/controller/steps.ts";
 import { Secret } from "../../runtime/kinds.ts";
 import { type KubeObject, keyOf, type ObjectRef, type Stored } from "../../runtime/object.ts";
 import { type ControlPlane, withDefaults } from "../control-plane/spec.ts";
+import type { Parent } from "./names.ts";
 import { type SecretKey, secretKey, trimmed } from "./normalise.ts";
 import type { CoderPorts } from "./ports.ts";
 import { readSecretValue } from "./secret.ts";
@@ -111,7 +112,7 @@ export async function openSession(
 /** The certificates, in PEM, under the given keys of Secrets; those that are not there are left out. */
 export async function certificates(
   keys: readonly SecretKey[],
-  { identity: { namespace } }: ControlPlane,
+  { identity: { namespace } }: Pick<Parent, "identity">,
   context: SecretReader,
 ): Promise<string | undefined> {
   const found: string[] = [];

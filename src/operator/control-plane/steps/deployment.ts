@@ -1,6 +1,6 @@
 import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Deployment } from "../../../runtime/kinds.ts";
-import { variableValue } from "../../shared/env-sources.ts";
+import { definedVariables } from "../../shared/env-sources.ts";
 import { clusterURL } from "../../shared/service.ts";
 import { reportPods } from "../../shared/steps/pods.ts";
 import type { Snapshot } from "../observe.ts";
@@ -11,8 +11,7 @@ import type { Result } from "./result.ts";
 export async function ensureDeployment(snapshot: Snapshot, context: RunContext): Promise<Result<true>> {
   const { controlPlane, owner } = snapshot;
   const { namespace } = controlPlane.identity;
-  const accessURL = await variableValue(accessURLVariable, controlPlane.pod, { namespace, context });
-  const envFromNames = new Set(accessURL.kind === "value" ? [accessURLVariable] : []);
+  const envFromNames = await definedVariables([accessURLVariable], controlPlane.pod, { namespace, context });
   const desired = controlPlaneDeployment(controlPlane, envFromNames);
   const [deployment] = await context.children.converge(Deployment, [desired], owner);
   const report = reportPods(deployment, controlPlane);

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { rateLimitDelay } from "../../../coder/rate-limit.ts";
 import { timestamp } from "../../../runtime/clock.ts";
 import { Secret } from "../../../runtime/kinds.ts";
+import { retryDelay } from "../../shared/retry.ts";
 import { readSecretValue } from "../../shared/secret.ts";
 import { blocked } from "../../shared/steps/result.ts";
 import { type CoderdContext, coderdClient } from "../coderd.ts";
@@ -12,11 +12,8 @@ import type { Result } from "./result.ts";
 
 /** How often coderd is asked whether it still has a licence. */
 const LIST_EVERY_MS = 2 * 60_000;
-const RETRY_MS = 30_000;
 /** A refused token is replaced by the next run, so that one should not be long in coming. */
 const RENEWED_TOKEN_MS = 1_000;
-/** What only another licence, or another coderd, can mend is tried this often. */
-const REFUSED_RETRY_MS = 10 * 60_000;
 
 /** Whether a licence was uploaded in this run, so that entitlements are worth a look at once. */
 export interface LicenseOutcome {
@@ -127,29 +124,19 @@ function problem(
     delete memory.token;
     return blocked("Forbidden", failure.message, { requeueAfterMs: RENEWED_TOKEN_MS });
   }
-  const { reason, retryMs } = classify(failure, () => {
-    memory.rateLimited = (memory.rateLimited ?? 0) + 1;
-    const asked = failure.kind === "rateLimited" ? failure.retryAfterMs : undefined;
-    return rateLimitDelay(memory.rateLimited - 1, asked, ports.random);
-  });
-  const result = blocked(reason, failure.message);
+  const retryMs = retryDelay(failure, memory, ports.random);
+  const result = blocked(reasons[failure.kind], failure.message);
   memory.licenseFailure = { hash, retryAt: snapshot.now + retryMs, result };
   return { ...result, requeueAfterMs: retryMs };
 }
 
-function classify(failure: CoderFailure, rateLimited: () => number): { reason: string; retryMs: number } {
-  switch (failure.kind) {
-    case "forbidden":
-    case "notEntitled":
-      return { reason: "Forbidden", retryMs: RETRY_MS };
-    case "unsupported":
-    case "notFound":
-      return { reason: "NotSupported", retryMs: REFUSED_RETRY_MS };
-    case "invalid":
-      return { reason: "Error", retryMs: REFUSED_RETRY_MS };
-    case "rateLimited":
-      return { reason: "Error", retryMs: rateLimited() };
-    default:
-      return { reason: "Error", retryMs: RETRY_MS };
-  }
-}
+const reasons: Readonly<Record<CoderFailure["kind"], string>> = {
+  forbidden: "Forbidden",
+  notEntitled: "Forbidden",
+  unsupported: "NotSupported",
+  notFound: "NotSupported",
+  invalid: "Error",
+  duplicate: "Error",
+  rateLimited: "Error",
+  transient: "Error",
+};
