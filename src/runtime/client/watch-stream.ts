@@ -39,6 +39,9 @@ function decodeEvent<T extends KubeObject>(line: string): WatchEvent<T> {
   } catch (cause) {
     throw new ApiError("watch sent a line that is not JSON", { reason: "InvalidResponse", code: 0, cause });
   }
+  if (!event?.type || !event.object) {
+    throw new ApiError("watch sent a line that is not an event", { reason: "InvalidResponse", code: 0 });
+  }
   if (event.type === "ERROR") throw errorFromStatus("watch", event.object as StatusBody, 0);
   return event as WatchEvent<T>;
 }
