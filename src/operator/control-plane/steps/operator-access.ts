@@ -3,8 +3,9 @@ import type { DatabaseFailure } from "../../../coder/operator-access/failure.ts"
 import { RENEW_BEFORE_MS } from "../../../coder/operator-access/token.ts";
 import { CONTROLLER_INDEX } from "../../../runtime/controller/children.ts";
 import { Secret } from "../../../runtime/kinds.ts";
-import { keyOf, type Stored } from "../../../runtime/object.ts";
+import type { Stored } from "../../../runtime/object.ts";
 import { variableValue } from "../../shared/env-sources.ts";
+import { keptValue } from "../../shared/kept-secret.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { readSecretValue } from "../../shared/secret.ts";
 import { blocked } from "../../shared/steps/result.ts";
@@ -98,15 +99,9 @@ async function useGeneratedToken(
   return throughDatabase(access.token, held, run);
 }
 
-/** The token that is stored, under the name of now or, after a rename, still under the one before. */
 function heldToken(ref: SecretKey, { snapshot, environment }: Run): HeldToken | undefined {
-  const secrets = environment.context.caches.of(Secret);
-  const named = secrets.get(keyOf({ namespace: snapshot.controlPlane.identity.namespace, name: ref.name }));
-  for (const secret of [named, ...ownedSecrets(snapshot, environment)]) {
-    const token = secret && readSecretValue(secret, ref.key)?.trim();
-    if (token) return { token, expiresAt: tokenExpiry(secret) };
-  }
-  return undefined;
+  const kept = keptValue(ref, snapshot.owner, environment.context.caches);
+  return kept && { token: kept.value, expiresAt: tokenExpiry(kept.secret) };
 }
 
 function ownedSecrets({ object }: Snapshot, { context }: CoderdContext): Stored<Secret>[] {

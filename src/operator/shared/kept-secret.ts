@@ -1,0 +1,28 @@
+import type { Caches } from "../../runtime/cache/caches.ts";
+import { CONTROLLER_INDEX, type Owner } from "../../runtime/controller/children.ts";
+import { Secret } from "../../runtime/kinds.ts";
+import { keyOf, type Stored } from "../../runtime/object.ts";
+import { controllerOf } from "../../runtime/owner.ts";
+import type { SecretKey } from "./normalise.ts";
+import { readSecretValue } from "./secret.ts";
+
+export interface KeptValue {
+  readonly value: string;
+  readonly secret: Stored<Secret>;
+}
+
+/**
+ * The value that the operator keeps in a Secret for `owner`: under the Secret's present name or, after a rename,
+ * still under the one before. What belongs to somebody else, or is blank, does not count.
+ */
+export function keptValue(ref: SecretKey, { object }: Owner, caches: Caches): KeptValue | undefined {
+  const { namespace, uid } = object.metadata;
+  const secrets = caches.of(Secret);
+  const named = secrets.get(keyOf({ namespace, name: ref.name }));
+  for (const secret of [named, ...secrets.byIndex(CONTROLLER_INDEX, uid)]) {
+    if (!secret || (controllerOf(secret)?.uid ?? uid) !== uid) continue;
+    const value = readSecretValue(secret, ref.key)?.trim();
+    if (value) return { value, secret };
+  }
+  return undefined;
+}
