@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import { VirtualClock } from "../../../test/support/clock.ts";
+import { FakeApi } from "../../../test/support/fake-api/fake-api.ts";
+import {
+  answers,
+  cutAfter,
+  drips,
+  type Fault,
+  FaultyTransport,
+  neverAnswers,
+  offline,
+  silent,
+} from "../../../test/support/faulty-transport.ts";
+import { ConfigMap, Secret } from "../kinds.ts";
+import { ApiError } from "./error.ts";
+import { HttpClient } from "./http-client.ts";
+
+const ref = { namespace: "n", name: "a" };
+const watchOptions = { timeoutSeconds: 60, idleTimeoutMs: 60_000 };
+
+function setUp(fault?: Fault) {
+  const clock = new VirtualClock();
+  const api = new FakeApi(clock);
+  const transport = new FaultyTransport(api);
+  transport.fault = fault;
+  const told: string[] = [];
+  const onRequest = ({ verb, code }: { verb: string; code: number }) => told.push(`${verb} ${code}`);
+  const client = new HttpClient({ transport, clock, fieldManager: "me", userAgent: "unit/1", onRequest });
+  return { clock, api, transport, client, told };
+}
+
+/** Lets time pass until the work is done, and returns its error. */
+async function failure(clock: VirtualClock, work: Promise<unknown>): Promise<ApiError> {
+  const error = work.then(
+    () => new Error("the request should have failed"),
+    (reason: unknown) => reason,
+  );
+  await clock.advance(120_000);
+  const reason = await error;
+  if (!(reason instanceof ApiError)) throw reason;
+  return reason;
+}
+
+describe("a request", () => {
+  test.each([
+    ["nobody answers", neverAnswers],
+    ["the answer stops after its headers", silent],
+  ])("is given up after half a minute when %s", async (_, fault) => {
+    const { clock, transport, client } = setUp();
+    await client.create(ConfigMap, { metadata: ref });
+    transport.fault = fault;
+    const startedAt = clock.monotonic();
+    let failedAt = 0;
+    const work = client.get(ConfigMap, ref).finally(() => (failedAt = clock.monotonic()));
+    const error = await failure(clock, work);
+    expect(error).toMatchObject({ reason: "Timeout", code: 0 });
+    expect(error.message).toBe('get ConfigMap "n/a": no answer within 30000 ms');
+    expect(failedAt - startedAt).toBe(30_000);
+  });
+
+  test("is given up after half a minute also when its answer drips", async () => {
+    const { clock, transport, client } = setUp();
+    await client.create(ConfigMap, { metadata: ref });
+    transport.fault = drips(clock, 1_000);
+    expect(await failure(clock, client.get(ConfigMap, ref))).toMatchObject({ reason: "Timeout" });
+  });
+
+  test.each([
+    ["cannot be sent", offline, "Unreachable"],
+    ["is answered with half an object", cutAfter(20), "Unreachable"],
+    ["is answered with HTML", answers(200), "InvalidResponse"],
+    ["is answered with nothing", answers(200, {}, ""), "InvalidResponse"],
+  ])("that %s fails as such, with the cause and without content", async (_, fault, reason) => {
+    const { clock, transport, client } = setUp();
+    transport.fault = fault;
+    const secret = { metadata: ref, stringData: { password: "hunter2" } };
+    const error = await failure(clock, client.create(Secret, secret));
+    expect(error).toMatchObject({ reason, code: 0, cause: expect.any(Error) });
+    expect(error.message).toMatch(/^create Secret "n\/a": /);
+    expect(`${error.message} ${error.stack}`).not.toContain("hunter2");
+  });
+
+  test("for a list fails when the answer is none", async () => {
+    const { clock, client } = setUp(answers(200, {}, '{"kind":"ConfigMap","metadata":{"name":"a"}}'));
+    expect(await failure(clock, client.list(ConfigMap))).toMatchObject({ reason: "InvalidResponse" });
+  });
+
+  test("ends with the signal of its caller", async () => {
+    const { clock, client } = setUp(neverAnswers);
+    const abort = new AbortController();
+    const work = client.list(ConfigMap, { signal: abort.signal });
+    abort.abort();
+    await expect(work).rejects.toBeInstanceOf(ApiError);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("says who asks, and writes say who will own the fields", async () => {
+    const { transport, client } = setUp();
+    await client.apply(ConfigMap, { metadata: ref });
+    const [request] = transport.requests;
+    expect(request?.headers).toEqual({
+      accept: "application/json",
+      "content-type": "application/apply-patch+yaml",
+      "user-agent": "unit/1",
+    });
+    expect(request?.path).toBe("/api/v1/namespaces/n/configmaps/a?fieldManager=me&force=true");
+    expect(JSON.parse(request?.body ?? "")).toEqual({ apiVersion: "v1", kind: "ConfigMap", metadata: ref });
+  });
+
+  test("is counted by verb and code once its outcome is known; 0 when no answer came", async () => {
+    const { clock, transport, client, told } = setUp();
+    await client.create(ConfigMap, { metadata: ref });
+    await client.apply(ConfigMap, { metadata: ref });
+    await client.mergePatch(ConfigMap, ref, {});
+    await client.get(ConfigMap, ref);
+    await client.list(ConfigMap);
+    await client.delete(ConfigMap, ref);
+    await failure(clock, client.get(ConfigMap, ref));
+    transport.fault = offline;
+    await failure(clock, client.get(ConfigMap, ref));
+    expect(told).toEqual([
+      "create 201",
+      "apply 200",
+      "patch 200",
+      "get 200",
+      "list 200",
+      "delete 200",
+      "get 404",
+      "get 0",
+    ]);
+  });
+
+  test("leaves no timer behind", async () => {
+    const { clock, client } = setUp();
+    await client.create(ConfigMap, { metadata: ref });
+    await client.get(ConfigMap, { ...ref, name: "missing" }).catch(() => undefined);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe("a watch", () => {
+  async function drain(events: AsyncIterable<unknown>): Promise<number> {
+    let count = 0;
+    for await (const _ of events) count++;
+    return count;
+  }
+
+  test("must be answered within half a minute", async () => {
+    const { clock, client } = setUp(neverAnswers);
+    const error = await failure(clock, drain(client.watch(ConfigMap, watchOptions)));
+    expect(error.message).toBe("watch ConfigMap: no answer within 30000 ms");
+  });
+
+  test("may last longer than that, but not be silent for longer than its limit", async () => {
+    const { clock, api, client } = setUp();
+    const options = { timeoutSeconds: 600, idleTimeoutMs: 45_000 };
+    const error = await failure(clock, drain(client.watch(ConfigMap, options)));
+    expect(error).toMatchObject({ reason: "Timeout", message: "watch was silent for 45000 ms" });
+    expect([api.openWatches, clock.pending]).toEqual([0, 0]);
+  });
+
+  test("is closed when its reader leaves", async () => {
+    const { clock, api, client } = setUp();
+    await client.create(ConfigMap, { metadata: ref });
+    for await (const _ of client.watch(ConfigMap, watchOptions)) break;
+    expect([api.openWatches, clock.pending]).toEqual([0, 0]);
+  });
+
+  test("is counted when it is answered", async () => {
+    const { clock, client, told } = setUp(answers(403));
+    await failure(clock, drain(client.watch(ConfigMap, watchOptions)));
+    expect(told).toEqual(["watch 403"]);
+  });
+});
