@@ -10,7 +10,10 @@ import { applied, blocked } from "./result.ts";
 /** How soon a route is tried again after the Gateway API was found missing. */
 const GATEWAY_RETRY_MS = 5_000;
 
-/** Keeps the Ingress or the HTTPRoute that the spec asks for, and removes the one that it does not. */
+/**
+ * Keeps the Ingress or the HTTPRoute that the spec asks for, and removes the one that it does not. Who changes
+ * from one to the other has the new way in before the old one is taken away.
+ */
 export async function ensureExposure(
   exposed: Exposed,
   owner: Owner,
@@ -18,13 +21,14 @@ export async function ensureExposure(
 ): Promise<StepResult<object>> {
   const wantedIngress = ingress(exposed);
   const wantedRoute = httpRoute(exposed);
-  await children.converge(Ingress, wantedIngress ? [wantedIngress] : [], owner);
   try {
-    await children.converge(HTTPRoute, wantedRoute ? [wantedRoute] : [], owner);
+    if (wantedRoute) await children.apply(HTTPRoute, wantedRoute, owner);
   } catch (error) {
     if (isNotFound(error)) return gatewayApiMissing;
     throw error;
   }
+  await children.converge(Ingress, wantedIngress ? [wantedIngress] : [], owner);
+  await children.converge(HTTPRoute, wantedRoute ? [wantedRoute] : [], owner);
   const { exposure } = exposed;
   if (exposure.kind === "none") return applied("neither an Ingress nor a route is asked for by spec.expose");
   return applied(
