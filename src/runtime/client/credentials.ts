@@ -1,5 +1,7 @@
 import type { RequestOptions } from "node:https";
+import { isDeepStrictEqual } from "node:util";
 import type { KubeConfig } from "@kubernetes/client-node";
+import { type Clock, systemClock } from "../clock.ts";
 
 /** KubeConfig reads files each time it is asked; a 401 refreshes at once, so a short reuse is safe. */
 const HEADERS_REUSED_MS = 10_000;
@@ -17,11 +19,18 @@ export interface Credentials {
   readonly origin: string;
   /** Non-empty when the API server is served below a path, as by Rancher. */
   readonly pathPrefix: string;
+  /** Of the moment; another value after a refresh that found other certificates. */
   readonly tls: TlsOptions;
   /** The authorization headers of the moment; asks exec plugins and token files again as they expire. */
   headers(): Promise<Record<string, string>>;
-  /** Forgets what was cached. Resolves `true` when the next `headers()` may differ. */
-  refresh(): Promise<boolean>;
+  /** Reads everything anew: files, exec plugins, certificates. Calls at the same time share one reading. */
+  refresh(): Promise<void>;
+}
+
+interface Identity {
+  readonly config: KubeConfig;
+  readonly tls: TlsOptions;
+  readonly headers: Record<string, string>;
 }
 
 export interface CredentialsSource {
@@ -33,40 +42,44 @@ export interface CredentialsSource {
  * Loads credentials in the usual order: the named kubeconfig, `KUBECONFIG`, the in-cluster service
  * account, `~/.kube/config`. Throws with what to set when there is no usable cluster.
  */
-export async function loadCredentials(source: CredentialsSource = {}): Promise<Credentials> {
+export async function loadCredentials(
+  source: CredentialsSource = {},
+  clock: Clock = systemClock,
+): Promise<Credentials> {
   const config = await loadKubeConfig(source);
   const cluster = config.getCurrentCluster();
   if (!cluster) throw new Error("no Kubernetes cluster is configured: set --kubeconfig or KUBECONFIG");
   const url = new URL(cluster.server);
+  let current: Identity = { ...(await identityOf(config)), config };
+  let readAt = clock.monotonic();
+
+  async function read(from: KubeConfig): Promise<void> {
+    readAt = clock.monotonic();
+    const { tls, headers } = await identityOf(from);
+    current = { config: from, headers, tls: isDeepStrictEqual(tls, current.tls) ? current.tls : tls };
+  }
   return {
     origin: url.origin,
     pathPrefix: url.pathname.replace(/\/$/, ""),
-    tls: await tlsOptions(config),
-    ...(await authorization(config, () => loadKubeConfig(source))),
+    get tls() {
+      return current.tls;
+    },
+    headers: async () => {
+      if (clock.monotonic() - readAt > HEADERS_REUSED_MS) await read(current.config);
+      return current.headers;
+    },
+    refresh: shared(async () => read(await loadKubeConfig(source))),
   };
 }
 
-async function authorization(
-  initial: KubeConfig,
-  reload: () => Promise<KubeConfig>,
-): Promise<Pick<Credentials, "headers" | "refresh">> {
-  let config = initial;
-  let current = await authHeaders(config);
-  let readAt = performance.now();
-  return {
-    headers: async () => {
-      if (performance.now() - readAt > HEADERS_REUSED_MS) {
-        readAt = performance.now();
-        current = await authHeaders(config);
-      }
-      return current;
-    },
-    refresh: async () => {
-      const before = current.Authorization;
-      config = await reload();
-      current = await authHeaders(config);
-      return current.Authorization !== before;
-    },
+/** Work that is under way is not begun a second time: whoever asks meanwhile gets its result. */
+function shared(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined;
+    });
+    return running;
   };
 }
 
@@ -80,24 +93,26 @@ async function loadKubeConfig(source: CredentialsSource): Promise<KubeConfig> {
   return config;
 }
 
-async function tlsOptions(config: KubeConfig): Promise<TlsOptions> {
+async function identityOf(config: KubeConfig): Promise<Pick<Identity, "tls" | "headers">> {
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
   const { ca, cert, key, servername, rejectUnauthorized } = options;
   return {
-    ...(ca ? { ca } : {}),
-    ...(cert ? { cert } : {}),
-    ...(key ? { key } : {}),
-    ...(servername ? { servername } : {}),
-    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+    tls: {
+      ...(ca ? { ca } : {}),
+      ...(cert ? { cert } : {}),
+      ...(key ? { key } : {}),
+      ...(servername ? { servername } : {}),
+      ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+    },
+    headers: authorization(options),
   };
 }
 
-async function authHeaders(config: KubeConfig): Promise<Record<string, string>> {
-  const options: RequestOptions = {};
-  await config.applyToHTTPSOptions(options);
+function authorization(options: RequestOptions): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name] = String(value);
+  // Files that people write by hand end with a newline, which no header may contain.
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name] = String(value).trim();
   if (options.auth) headers.Authorization = `Basic ${Buffer.from(options.auth).toString("base64")}`;
   return headers;
 }

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
+import { isDeepStrictEqual } from "node:util";
 import { Agent, type Dispatcher } from "undici";
-import type { Credentials } from "./credentials.ts";
+import type { Credentials, TlsOptions } from "./credentials.ts";
 
 export interface TransportRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -32,37 +33,66 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_PROBE_MS = 15_000;
 const REQUEST_CONNECTIONS = 32;
 
+interface Agents {
+  readonly tls: TlsOptions;
+  readonly requests: Agent;
+  readonly watches: Agent;
+}
+
+/** A response, and the credentials that it was asked with. */
+interface Attempt {
+  readonly response: Dispatcher.ResponseData;
+  readonly tls: TlsOptions;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /**
  * Sends requests with undici over kept-alive connections. Watches use a second agent, so that any number
- * of them leaves all connections for requests free. After a 401 the credentials are read again and the
- * request is sent once more: token files and client certificates may have been rotated.
+ * of them leaves all connections for requests free. After a 401 the credentials are read again and, if they
+ * were rotated, the request is sent once more. Other certificates mean new connections.
  */
 export function httpTransport(credentials: Credentials): Transport {
-  const agents = { requests: newAgent(credentials, REQUEST_CONNECTIONS), watches: newAgent(credentials) };
+  let agents = newAgents(credentials.tls);
 
-  async function sendOnce(request: TransportRequest): Promise<Dispatcher.ResponseData> {
+  async function attempt(request: TransportRequest): Promise<Attempt> {
+    const headers = await orAborted(credentials.headers(), request.signal);
+    const { tls } = credentials;
+    if (agents.tls !== tls) agents = replaced(agents, tls);
     const agent = request.streaming ? agents.watches : agents.requests;
-    const options: Dispatcher.RequestOptions = {
+    const response = await agent.request({
       origin: credentials.origin,
       path: credentials.pathPrefix + request.path,
       method: request.method,
-      headers: { ...request.headers, ...(await credentials.headers()) },
+      headers: { ...request.headers, ...headers },
       body: request.body ?? null,
       signal: request.signal,
       headersTimeout: 0,
       bodyTimeout: 0,
-    };
-    return agent.request(options);
+    });
+    return { response, tls, headers };
+  }
+
+  /** Whether another attempt would be made with other credentials; another request may have read them already. */
+  async function isOutdated({ tls, headers }: Attempt): Promise<boolean> {
+    const differs = async () =>
+      credentials.tls !== tls || !isDeepStrictEqual(await credentials.headers(), headers);
+    if (await differs()) return true;
+    await credentials.refresh();
+    return differs();
+  }
+
+  async function shouldRepeat(first: Attempt, signal: AbortSignal): Promise<boolean> {
+    if (first.response.statusCode !== 401) return false;
+    // Credentials that can't be read now leave it at the 401, which says what is wrong.
+    return orAborted(isOutdated(first), signal).catch(() => false);
   }
 
   return {
     async send(request) {
-      let response = await sendOnce(request);
-      if (response.statusCode === 401 && (await credentials.refresh())) {
-        await response.body.dump();
-        response = await sendOnce(request);
-      }
-      return { status: response.statusCode, headers: response.headers, body: response.body as Readable };
+      const first = await attempt(request);
+      if (!(await shouldRepeat(first, request.signal))) return answer(first);
+      await first.response.body.dump();
+      return answer(await attempt(request));
     },
     async close() {
       await Promise.all([agents.requests.destroy(), agents.watches.destroy()]);
@@ -70,13 +100,39 @@ export function httpTransport(credentials: Credentials): Transport {
   };
 }
 
-function newAgent(credentials: Credentials, connections?: number): Agent {
+function answer({ response }: Attempt): TransportResponse {
+  return { status: response.statusCode, headers: response.headers, body: response.body as Readable };
+}
+
+/** An exec plugin may hang and knows no signal; the request that waits for it does. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+function newAgents(tls: TlsOptions): Agents {
+  return { tls, requests: newAgent(tls, REQUEST_CONNECTIONS), watches: newAgent(tls) };
+}
+
+/** What is under way on the old connections may end there. */
+function replaced(old: Agents, tls: TlsOptions): Agents {
+  for (const agent of [old.requests, old.watches]) agent.close().catch(() => undefined);
+  return newAgents(tls);
+}
+
+function newAgent(tls: TlsOptions, connections?: number): Agent {
   return new Agent({
     ...(connections ? { connections } : {}),
     pipelining: 1,
     allowH2: false,
     connect: {
-      ...credentials.tls,
+      ...tls,
       timeout: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
