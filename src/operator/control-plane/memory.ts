@@ -1,4 +1,5 @@
 import type { RateLimitMemory } from "../shared/retry.ts";
+import type { AccessProblem } from "./steps/database.ts";
 import type { LicenseOutcome } from "./steps/license.ts";
 import type { Result } from "./steps/result.ts";
 
@@ -9,14 +10,16 @@ import type { Result } from "./steps/result.ts";
 export interface Memory extends RateLimitMemory {
   /** The token that was last found good, by hash, and when. */
   token?: { readonly hash: string; readonly checkedAt: number };
-  /** The last failed attempt at operator access, with the inputs it failed for. */
-  accessFailure?: { readonly inputs: string; readonly at: number; readonly result: Result<string> };
-  /** The last failed upload of a licence, by hash. */
+  /** The last failed attempt at the database, with a hash of all that it depended on. */
+  databaseFailure?: { readonly attempt: string; readonly at: number; readonly problem: AccessProblem };
+  /** The last failed upload of a licence, with a hash of all that it depended on. */
   licenseFailure?: {
-    readonly hash: string;
+    readonly attempt: string;
     readonly retryAt: number;
     readonly result: Result<LicenseOutcome>;
   };
   /** When coderd was last seen to list a licence. */
   licenseListedAt?: number;
+  /** The last failed question for entitlements, and when to ask again. */
+  entitlementsFailure?: { readonly retryAt: number; readonly result: Result };
 }

@@ -1,13 +1,14 @@
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
+import type { CoderFailure } from "../../../coder/failure.ts";
 import { timestamp } from "../../../runtime/clock.ts";
+import { retryDelay } from "../../shared/retry.ts";
 import { blocked } from "../../shared/steps/result.ts";
 import { type CoderdContext, coderdClient } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
 import type { Result } from "./result.ts";
 
 const REFRESH_MS = 2 * 60_000;
-const RETRY_MS = 30_000;
 
 /** Publishes what the licences of the deployment allow, and coderd's version: every two minutes, and after an upload. */
 export async function publishEntitlements(
@@ -20,15 +21,13 @@ export async function publishEntitlements(
   const age = snapshot.now - Date.parse(status?.entitlementsLastChecked ?? "1970-01-01T00:00:00Z");
   if (!uploaded && age < REFRESH_MS)
     return { ...known(status?.licenseTier ?? "unknown"), requeueAfterMs: REFRESH_MS - age };
+  const failure = environment.memory.entitlementsFailure;
+  if (!uploaded && failure && snapshot.now < failure.retryAt)
+    return { ...failure.result, requeueAfterMs: failure.retryAt - snapshot.now };
   const client = await coderdClient(snapshot.controlPlane, token, environment);
   const entitlements = await client.entitlements();
-  if (!entitlements.ok) {
-    const unknown = entitlements.failure.kind === "transient" ? {} : { status: unknownEntitlements };
-    return blocked("EntitlementsQueryFailed", entitlements.failure.message, {
-      ...unknown,
-      requeueAfterMs: RETRY_MS,
-    });
-  }
+  if (!entitlements.ok) return problem(entitlements.failure, snapshot, environment);
+  delete environment.memory.entitlementsFailure;
   const build = await client.buildInfo();
   const tier = licenseTier(entitlements.value);
   return {
@@ -41,6 +40,16 @@ export async function publishEntitlements(
     },
     requeueAfterMs: REFRESH_MS,
   };
+}
+
+/** Says what went wrong and remembers when to ask again, so that runs in between do not. */
+function problem(failure: CoderFailure, { now }: Snapshot, { memory, ports }: CoderdContext): Result {
+  const passing = failure.kind === "transient" || failure.kind === "rateLimited";
+  const status = passing ? {} : unknownEntitlements;
+  const result = blocked<ControlPlaneStatus>("EntitlementsQueryFailed", failure.message, { status });
+  const retryMs = retryDelay(failure, memory, ports.random);
+  memory.entitlementsFailure = { retryAt: now + retryMs, result };
+  return { ...result, requeueAfterMs: retryMs };
 }
 
 const unknownEntitlements: Partial<ControlPlaneStatus> = {

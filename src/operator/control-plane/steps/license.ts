@@ -36,23 +36,23 @@ export async function ensureLicense(
     return blocked("SecretMissing", message);
   }
   if (!token) return blocked("Pending", "waits for a ready pod of coderd and for operator access");
-  const hash = createHash("sha256").update(jwt).digest("hex");
-  return converge(
-    {
-      secretName: ref.name,
-      jwt,
-      hash,
-      client: await coderdClient(snapshot.controlPlane, token, environment),
-    },
-    snapshot,
-    environment,
-  );
+  const client = await coderdClient(snapshot.controlPlane, token, environment);
+  const upload = {
+    secretName: ref.name,
+    jwt,
+    hash: sha256(jwt),
+    attempt: sha256(`${jwt}\0${token}`),
+    client,
+  };
+  return converge(upload, snapshot, environment);
 }
 
 interface Upload {
   readonly secretName: string;
   readonly jwt: string;
   readonly hash: string;
+  /** What a failure depends on: another licence or another token is worth another try at once. */
+  readonly attempt: string;
   readonly client: CoderClient;
 }
 
@@ -67,7 +67,7 @@ async function converge(
 ): Promise<Result<LicenseOutcome>> {
   const { memory } = environment;
   const failure = memory.licenseFailure;
-  if (failure?.hash === upload.hash && snapshot.now < failure.retryAt) {
+  if (failure?.attempt === upload.attempt && snapshot.now < failure.retryAt) {
     return { ...failure.result, requeueAfterMs: failure.retryAt - snapshot.now };
   }
   if (snapshot.object.status?.licenseLastAppliedHash !== upload.hash)
@@ -75,10 +75,20 @@ async function converge(
   const age = snapshot.now - (memory.licenseListedAt ?? 0);
   if (age < LIST_EVERY_MS) return unchanged(upload, LIST_EVERY_MS - age);
   const listed = await upload.client.licenses();
-  if (!listed.ok) return problem(listed.failure, upload, { snapshot, environment });
+  if (!listed.ok) return notListed(listed.failure, upload, { snapshot, environment });
   if (listed.value.length === 0) return post(upload, snapshot, environment);
   memory.licenseListedAt = snapshot.now;
+  delete memory.rateLimited;
   return unchanged(upload, LIST_EVERY_MS);
+}
+
+/** A coderd that does not answer has not lost its licence for that. */
+function notListed(failure: CoderFailure, upload: Upload, run: LicenseRun): Result<LicenseOutcome> {
+  if (failure.kind !== "transient" && failure.kind !== "rateLimited") return problem(failure, upload, run);
+  const { memory, ports } = run.environment;
+  const retryMs = retryDelay(failure, memory, ports.random);
+  memory.licenseListedAt = run.snapshot.now + retryMs - LIST_EVERY_MS;
+  return unchanged(upload, retryMs);
 }
 
 async function post(
@@ -94,7 +104,8 @@ async function post(
   delete memory.licenseFailure;
   delete memory.rateLimited;
   memory.licenseListedAt = snapshot.now;
-  const message = `uploaded the licence from Secret "${upload.secretName}"`;
+  const what = added.ok ? "uploaded" : "coderd already has";
+  const message = `${what} the licence from Secret "${upload.secretName}"`;
   context.events.event(snapshot.object, { type: "Normal", reason: "LicenseApplied", message });
   return {
     ...applied(upload),
@@ -113,20 +124,27 @@ function unchanged(upload: Upload, requeueAfterMs: number): Result<LicenseOutcom
   return { ...applied(upload), value: { uploaded: false }, requeueAfterMs };
 }
 
+interface LicenseRun {
+  readonly snapshot: Snapshot;
+  readonly environment: CoderdContext;
+}
+
 /** Says what went wrong and remembers when to try again, so that runs in between do not ask. */
 function problem(
   failure: CoderFailure,
-  { hash }: Upload,
-  { snapshot, environment }: { snapshot: Snapshot; environment: CoderdContext },
+  { attempt }: Upload,
+  { snapshot, environment }: LicenseRun,
 ): Result<LicenseOutcome> {
   const { memory, ports } = environment;
-  if (failure.kind === "forbidden" && failure.why === "unauthenticated") {
+  const refused = failure.kind === "forbidden" && failure.why === "unauthenticated";
+  // A token that this very run found good will not be found better by the next.
+  if (refused && memory.token?.checkedAt !== snapshot.now) {
     delete memory.token;
     return blocked("Forbidden", failure.message, { requeueAfterMs: RENEWED_TOKEN_MS });
   }
   const retryMs = retryDelay(failure, memory, ports.random);
   const result = blocked(reasons[failure.kind], failure.message);
-  memory.licenseFailure = { hash, retryAt: snapshot.now + retryMs, result };
+  memory.licenseFailure = { attempt, retryAt: snapshot.now + retryMs, result };
   return { ...result, requeueAfterMs: retryMs };
 }
 
@@ -140,3 +158,7 @@ const reasons: Readonly<Record<CoderFailure["kind"], string>> = {
   rateLimited: "Error",
   transient: "Error",
 };
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

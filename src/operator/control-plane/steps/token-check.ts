@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { type CoderdContext, coderdClient } from "../coderd.ts";
-import type { Snapshot } from "../observe.ts";
+import type { SecretKey } from "../../shared/normalise.ts";
+import { coderdClient } from "../coderd.ts";
+import { RETRY_MS, type Run } from "./database.ts";
 
 /** How often a token that works is tried again, in case somebody revoked it. */
 const CHECK_EVERY_MS = 10 * 60_000;
@@ -8,35 +9,51 @@ const CHECK_EVERY_MS = 10 * 60_000;
 const OWNER_ROLE = "owner";
 
 /** Whether coderd accepts a token, and lets it do what the operator needs. */
-export type TokenCheck =
-  | { readonly verdict: "good"; readonly nextCheckMs: number }
-  | { readonly verdict: "rejected"; readonly message: string }
-  | { readonly verdict: "unclear"; readonly message: string };
+export type TokenCheck = { readonly nextCheckMs: number } & (
+  | { readonly verdict: "good" }
+  | { readonly verdict: "rejected" | "unclear"; readonly message: string }
+);
 
 /** Asks coderd about the token, unless it was found good a few minutes ago. */
-export async function checkToken(
-  token: string,
-  run: { snapshot: Snapshot; environment: CoderdContext; serving: boolean },
-): Promise<TokenCheck> {
+export async function checkToken(token: string, run: Run): Promise<TokenCheck> {
   const { snapshot, environment, serving } = run;
   const { memory } = environment;
-  const hash = createHash("sha256").update(token).digest("hex");
+  const hash = hashOf(token);
   const age = memory.token?.hash === hash ? snapshot.now - memory.token.checkedAt : CHECK_EVERY_MS;
   if (age < CHECK_EVERY_MS) return { verdict: "good", nextCheckMs: CHECK_EVERY_MS - age };
-  if (!serving)
-    return { verdict: "unclear", message: "coderd has no ready pod yet, so the token could not be tried" };
+  if (!serving) return unclear("coderd has no ready pod yet, so the token could not be tried");
   const client = await coderdClient(snapshot.controlPlane, token, environment);
   const user = await client.currentUser();
-  if (!user.ok) {
-    const verdict = user.failure.kind === "forbidden" ? "rejected" : "unclear";
-    return { verdict, message: user.failure.message };
-  }
-  if (!user.value.roles.includes(OWNER_ROLE)) {
-    return {
-      verdict: "rejected",
-      message: `user "${user.value.username}" does not have the role ${OWNER_ROLE}`,
-    };
+  if (!user.ok && user.failure.kind !== "forbidden") return unclear(user.failure.message);
+  const refusal = user.ok ? lacksRole(user.value) : user.failure.message;
+  if (refusal !== undefined) {
+    delete memory.token;
+    return { verdict: "rejected", message: refusal, nextCheckMs: RETRY_MS };
   }
   memory.token = { hash, checkedAt: snapshot.now };
   return { verdict: "good", nextCheckMs: CHECK_EVERY_MS };
+}
+
+/**
+ * Whether the token in the Secret was good when it was last tried: what counts while coderd does not answer. A
+ * process that has just started goes by the status.
+ */
+export function wasGood(token: string, { name }: SecretKey, { snapshot, environment }: Run): boolean {
+  const { status } = snapshot.object;
+  if (!status?.operatorAccessReady || status.operatorTokenSecretRef?.name !== name) return false;
+  const known = environment.memory.token;
+  return known === undefined || known.hash === hashOf(token);
+}
+
+function unclear(message: string): TokenCheck {
+  return { verdict: "unclear", message, nextCheckMs: RETRY_MS };
+}
+
+function lacksRole(user: { readonly username: string; readonly roles: readonly string[] }) {
+  if (user.roles.includes(OWNER_ROLE)) return undefined;
+  return `user "${user.username}" does not have the role ${OWNER_ROLE}`;
+}
+
+function hashOf(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
 }

@@ -6,7 +6,7 @@ import { type Kind, type KubeObject, keyOfObject, refOf, type Stored } from "../
 import { applied } from "../../shared/steps/result.ts";
 import { grantOwner, grantOwnerOfLabels } from "../grants.ts";
 import type { Snapshot } from "../observe.ts";
-import { type WorkspaceGrant, workspaceGrants } from "../resources/workspace-rbac.ts";
+import { ownerUIDAnnotation, type WorkspaceGrant, workspaceGrants } from "../resources/workspace-rbac.ts";
 import type { Result } from "./result.ts";
 
 /** A namespace that is not there (yet, or any more) is looked for this often. */
@@ -75,7 +75,7 @@ async function applyUnlessForeign<T extends KubeObject>(
 ): Promise<void> {
   const { caches, children, client } = context;
   const present = caches.of(kind).get(keyOfObject(desired)) ?? (await findAnew(client, kind, desired));
-  if (present && !grantOwnerOfLabels(present).includes(grantOwner(snapshot.controlPlane.identity))) {
+  if (present && !isOurs(present, snapshot)) {
     throw new OwnedByAnotherError(
       kind,
       refOf(desired),
@@ -83,6 +83,12 @@ async function applyUnlessForeign<T extends KubeObject>(
     );
   }
   await children.applyUnowned(kind, desired);
+}
+
+/** By its labels, or by the annotation of a grant whose labels somebody took away. */
+function isOurs(present: Stored<KubeObject>, { controlPlane: { identity } }: Snapshot): boolean {
+  if (present.metadata.annotations?.[ownerUIDAnnotation] === identity.uid) return true;
+  return grantOwnerOfLabels(present).includes(grantOwner(identity));
 }
 
 async function findAnew<T extends KubeObject>(

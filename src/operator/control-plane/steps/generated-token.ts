@@ -1,0 +1,110 @@
+import type { DatabaseTarget } from "../../../coder/operator-access/access.ts";
+import { RENEW_BEFORE_MS } from "../../../coder/operator-access/token.ts";
+import { failed, type Result as Outcome, succeeded } from "../../../coder/result.ts";
+import { timestamp } from "../../../runtime/clock.ts";
+import { findCondition } from "../../../runtime/conditions.ts";
+import type { SecretKey } from "../../shared/normalise.ts";
+import { databaseVariable } from "../references.ts";
+import type { HeldToken } from "../resources/token-secret.ts";
+import { conditionTypes } from "../status.ts";
+import { noAccess, ready } from "./access-result.ts";
+import { type AccessProblem, atDatabase, databaseProblem, RETRY_MS, type Run } from "./database.ts";
+import type { Result } from "./result.ts";
+import { checkToken, type TokenCheck, wasGood } from "./token-check.ts";
+import { cachedSecret, handOver, heldToken, readSecretAnew, storeToken } from "./token-store.ts";
+
+/** Others may write the Secret at the same moment; whoever loses looks again, this often at most. */
+const MOST_HAND_OVERS = 5;
+
+const RENEWAL_FAILED = "RenewalFailed";
+
+/**
+ * What to do about the token that the Secret holds.
+ * - `keep`: it works; nobody is asked.
+ * - `renew`: it works, but it ends soon or its predecessor may still be valid. Failing at that is no outage.
+ * - `obtain`: nothing says that it works, so the database has to.
+ */
+type TokenPlan = "keep" | "renew" | "obtain";
+
+export function planToken(
+  held: Pick<HeldToken, "expiresAt"> | undefined,
+  verdict: TokenCheck["verdict"] | undefined,
+  { now, wasGood }: { readonly now: number; readonly wasGood: boolean },
+): TokenPlan {
+  if (!held || verdict === undefined || verdict === "rejected") return "obtain";
+  if (verdict === "unclear" && !wasGood) return "obtain";
+  const { expiresAt } = held;
+  return expiresAt === undefined || expiresAt - now < RENEW_BEFORE_MS ? "renew" : "keep";
+}
+
+/** Uses the token that the operator has made for itself, and makes one through coderd's database if need be. */
+export async function useGeneratedToken(ref: SecretKey, run: Run): Promise<Result<string>> {
+  const held = heldToken(ref, cachedSecret(ref, run), run);
+  const check = held && (await checkToken(held.token, run));
+  const facts = { now: run.snapshot.now, wasGood: held !== undefined && wasGood(held.token, ref, run) };
+  const plan = planToken(held, check?.verdict, facts);
+  if (held && plan === "keep") {
+    await storeToken(ref, held, run);
+    return ready(held.token, ref, check?.nextCheckMs);
+  }
+  const inputs = [held?.token ?? "", String(run.serving)];
+  const obtained = await atDatabase(run, inputs, (target) => obtainToken(ref, target, run));
+  if (obtained.ok) return ready(obtained.value.token, ref, obtained.value.nextCheckMs);
+  return held && plan === "renew"
+    ? notRenewed(ref, held, { run, why: obtained.failure })
+    : noAccess(obtained.failure);
+}
+
+type Obtained = Outcome<{ readonly token: string; readonly nextCheckMs: number }, AccessProblem>;
+
+/**
+ * Asks the database about the stored token, stores the one it gives instead if that is no good, and so again
+ * until what is stored is what the database confirms, which ends all others. The Secret is read past the cache
+ * and written on the condition that nobody else did meanwhile, so that of several operators one wins.
+ */
+async function obtainToken(ref: SecretKey, target: DatabaseTarget, run: Run): Promise<Obtained> {
+  const { database } = run.environment.ports;
+  for (let attempt = 1; attempt <= MOST_HAND_OVERS; attempt++) {
+    const present = await readSecretAnew(ref, run);
+    const issued = await database.ensureToken(target, heldToken(ref, present, run)?.token);
+    if (!issued.ok) return failed(databaseProblem(issued.failure));
+    const { token, expiresAt, issuedBecause } = issued.value;
+    if (issuedBecause === undefined) {
+      await storeToken(ref, { token, expiresAt }, run);
+      return confirm(token, run);
+    }
+    if (await handOver(ref, token, { present, run })) announce(ref, issuedBecause, run);
+  }
+  throw new Error(`Secret "${ref.name}" was changed by somebody else ${MOST_HAND_OVERS} times in a row`);
+}
+
+/** coderd has the last word: its database may be another one than the operator was told. */
+async function confirm(token: string, run: Run): Promise<Obtained> {
+  const check = await checkToken(token, run);
+  if (check.verdict !== "rejected") return succeeded({ token, nextCheckMs: check.nextCheckMs });
+  const message = `coderd refuses the token that its database has: ${check.message}; does ${databaseVariable} name the database that coderd uses?`;
+  return failed({ reason: "TokenRejected", message, retryMs: RETRY_MS });
+}
+
+function announce(ref: SecretKey, because: string, { snapshot, environment }: Run): void {
+  const message = `made a token for the operator (${because}) and stored it in Secret "${ref.name}"`;
+  environment.context.events.event(snapshot.object, { type: "Normal", reason: "TokenIssued", message });
+}
+
+/** The token still works, so nothing is broken yet; but whoever looks should see what is coming. */
+function notRenewed(
+  ref: SecretKey,
+  { token, expiresAt }: HeldToken,
+  { run, why }: { run: Run; why: AccessProblem },
+): Result<string> {
+  const { snapshot, environment } = run;
+  const end = expiresAt === undefined ? "" : ` until ${timestamp(expiresAt)}`;
+  const message = `the operator's token in Secret "${ref.name}" works${end}, but could not be renewed: ${why.message}`;
+  const before = findCondition(snapshot.object.status?.conditions, conditionTypes.access);
+  if (before?.reason !== RENEWAL_FAILED)
+    environment.context.events.event(snapshot.object, { type: "Warning", reason: RENEWAL_FAILED, message });
+  return {
+    ...ready(token, ref, why.retryMs),
+    condition: { status: "True", reason: RENEWAL_FAILED, message },
+  };
+}
