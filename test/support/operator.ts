@@ -1,11 +1,11 @@
 import { CoderClients } from "../../src/coder/clients.ts";
 import type { Route } from "../../src/coder/http/route.ts";
-import { operatorAccess } from "../../src/coder/operator-access/access.ts";
+import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-access/access.ts";
 import { controllers } from "../../src/operator/controllers.ts";
 import { HttpClient } from "../../src/runtime/client/http-client.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logging.ts";
-import { Manager } from "../../src/runtime/manager.ts";
+import { Manager, type ManagerObserver } from "../../src/runtime/manager.ts";
 import { transportAs } from "./admin-client.ts";
 import type { ClusterAccess } from "./cluster/access.ts";
 import { eventually } from "./eventually.ts";
@@ -19,6 +19,12 @@ export interface OperatorOptions {
   readonly namespaces?: readonly string[];
   /** How coderd is reached, as `--coderd-access`: straight to the URL of its Service when absent. */
   readonly coderdRoute?: Route;
+  /** How coderd's databases are reached: with `pg` when absent. */
+  readonly database?: OperatorAccess;
+  /** The time by which it waits and judges. Requests keep to real time, so that a jump ends none of them. */
+  readonly clock?: Clock;
+  /** Hears what it tells about itself. */
+  readonly observer?: ManagerObserver;
 }
 
 /** One line of the operator's log. */
@@ -34,7 +40,7 @@ export interface LogLine {
  */
 export async function startOperator(
   cluster: ClusterAccess,
-  { namespaces = [], coderdRoute }: OperatorOptions = {},
+  { namespaces = [], coderdRoute, clock = systemClock, database, observer }: OperatorOptions = {},
 ): Promise<RunningOperator> {
   const transport = new FaultyTransport(await transportAs(cluster.operator));
   const coderd = new CoderClients({ clock: systemClock, ...(coderdRoute ? { route: coderdRoute } : {}) });
@@ -46,19 +52,20 @@ export async function startOperator(
       fieldManager: FIELD_MANAGER,
       userAgent: FIELD_MANAGER,
     }),
-    clock: systemClock,
+    clock,
     random: Math.random,
     log: createLogger({ level: "debug", destination: { write: (line) => lines.push(line) } }),
     fieldManager: FIELD_MANAGER,
     instance: `${FIELD_MANAGER}-under-test`,
     controllers: controllers({
       coderd,
-      database: operatorAccess({ clock: systemClock }),
+      database: database ?? operatorAccess({ clock }),
       random: Math.random,
     }),
     namespaces,
     concurrency: 16,
     shutdownGraceMs: 5_000,
+    ...(observer ? { observer } : {}),
   });
   const operator = new RunningOperator({ manager, transport, coderd, lines });
   await eventually(() => operator.assertSynced(), { withinMs: SYNC_MS });
