@@ -1,0 +1,55 @@
+import { expect, test, vi } from "vitest";
+import { isExpired } from "../../src/runtime/client/error.ts";
+import { ConfigMap } from "../../src/runtime/kinds.ts";
+import { offline, refusesStreamingLists } from "../support/faulty-transport.ts";
+import { destructiveContract } from "./api-under-test.ts";
+import { followed } from "./follower.ts";
+import { collect, failure, namespaceOfThree } from "./support.ts";
+
+destructiveContract("a client whose history is gone", (api) => {
+  const { write, remove, follow } = followed(api);
+
+  test("gets Expired for a watch from an earlier version", async () => {
+    const namespace = await namespaceOfThree(api());
+    const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
+    await api().other.create(ConfigMap, { metadata: { namespace, name: "later" } });
+    await api().expireHistory();
+    const options = { namespace, resourceVersion, timeoutSeconds: 30, idleTimeoutMs: 30_000 };
+    const error = await failure(collect(api().client.watch(ConfigMap, options)));
+    expect(isExpired(error)).toBe(true);
+    expect(error).toMatchObject({ reason: "Expired", code: 410 });
+  });
+
+  test("gets Expired for the next page of an earlier list", async () => {
+    const namespace = await namespaceOfThree(api());
+    const { continueToken } = await api().client.list(ConfigMap, { namespace, limit: 1 });
+    expect(continueToken).toBeDefined();
+    await api().other.create(ConfigMap, { metadata: { namespace, name: "later" } });
+    await api().expireHistory();
+    const error = await failure(api().client.list(ConfigMap, { namespace, limit: 1, continueToken }));
+    expect(isExpired(error)).toBe(true);
+    expect(error).toMatchObject({ reason: "Expired", code: 410 });
+  });
+
+  test.each([
+    ["streaming", undefined],
+    ["paging", refusesStreamingLists],
+  ])("makes its watcher list anew by %s: deletions of the meantime show as missing", async (_, fault) => {
+    await write("kept", "1");
+    await write("lost", "1");
+    api().transport.fault = fault;
+    await using follower = follow();
+    await vi.waitFor(() => expect(follower.events.at(-1)).toBe("initDone"), { timeout: 10_000 });
+    follower.events.splice(0);
+    api().transport.fault = offline;
+    api().transport.cutWatches();
+    await remove("lost");
+    await write("new", "1");
+    await api().expireHistory();
+    await write("kept", "2");
+    api().transport.fault = fault;
+    await follower.hears("init", "initApply kept=2", "initApply new=1", "initDone");
+    await write("new", "2");
+    await follower.hears("apply new=2");
+  });
+});
