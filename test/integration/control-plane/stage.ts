@@ -10,6 +10,7 @@ import { adminClient } from "../../support/admin-client.ts";
 import { aControlPlane } from "../../support/builders.ts";
 import type { ClusterAccess } from "../../support/cluster/access.ts";
 import type { AuditRequest } from "../../support/cluster/audit.ts";
+import type { LocalCluster } from "../../support/cluster/cluster.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type RunningOperator, startOperator } from "../../support/operator.ts";
 
@@ -118,9 +119,22 @@ export class Stage implements AsyncDisposable {
 /** A stage in a namespace of its own, to which its operator keeps. */
 export async function openStage(cluster: ClusterAccess, prefix: string): Promise<Stage> {
   const namespace = await cluster.createNamespace(prefix);
+  return open(cluster, namespace, [namespace]);
+}
+
+/** The same with an operator of the whole cluster: for clusters that nobody else uses. */
+export async function openClusterStage(cluster: LocalCluster, prefix: string): Promise<Stage> {
+  return open(cluster, await cluster.createNamespace(prefix), []);
+}
+
+async function open(
+  cluster: ClusterAccess,
+  namespace: string,
+  namespaces: readonly string[],
+): Promise<Stage> {
   const [person, operator] = await Promise.all([
     adminClient(cluster),
-    startOperator(cluster, { namespaces: [namespace] }),
+    startOperator(cluster, { namespaces }),
   ]);
   return new Stage({ cluster, namespace, person, operator });
 }

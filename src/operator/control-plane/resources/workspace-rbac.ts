@@ -6,7 +6,7 @@ import { role, roleBinding, workspaceRules } from "../../shared/workspace-role.t
 import type { ControlPlane, WorkspaceAccess } from "../spec.ts";
 
 /** The UID of the control plane: the only tie to it that an object in another namespace can have. */
-const ownerUIDAnnotation = "coder.com/workspace-rbac-owner-uid";
+export const ownerUIDAnnotation = "coder.com/workspace-rbac-owner-uid";
 
 /** What coderd gets in one namespace. Only objects of its own namespace can carry an owner reference. */
 export interface WorkspaceGrant {
