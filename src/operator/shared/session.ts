@@ -32,6 +32,8 @@ export interface FoundControlPlane {
   readonly settings: ControlPlane;
   readonly status: ControlPlaneStatus;
   readonly url: string;
+  /** Changes whenever the control plane says something new. */
+  readonly resourceVersion: string;
 }
 
 /** The index of objects by the control plane, `namespace/name`, that they name. */
@@ -63,7 +65,12 @@ export function findControlPlane(
   if (!url) return blocked("Pending", `waits for CoderControlPlane "${name}" to have a URL in its status`);
   return {
     condition: { status: "True", reason: "Found", message: `CoderControlPlane "${name}" is at ${url}` },
-    value: { settings: withDefaults(object), status: object.status ?? {}, url },
+    value: {
+      settings: withDefaults(object),
+      status: object.status ?? {},
+      url,
+      resourceVersion: object.metadata.resourceVersion,
+    },
   };
 }
 
