@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe } from "vitest";
 import type { Client } from "../../src/runtime/client/client.ts";
 import { loadCredentials } from "../../src/runtime/client/credentials.ts";
+import { isNotFound } from "../../src/runtime/client/error.ts";
 import { HttpClient } from "../../src/runtime/client/http-client.ts";
 import { httpTransport, type Transport } from "../../src/runtime/client/transport.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -25,6 +26,8 @@ export interface ApiUnderTest {
   newNamespace(): Promise<string>;
   /** Starts to serve a custom kind. */
   install(kind: Kind): Promise<void>;
+  /** Ends serving a custom kind; its objects are gone. */
+  uninstall(kind: Kind): Promise<void>;
   /** From now on nobody can resume a watch that was opened before. */
   expireHistory(): Promise<void>;
   close(): Promise<void>;
@@ -90,6 +93,7 @@ async function startFake(): Promise<ApiUnderTest> {
     ...clientsOver(fake),
     newNamespace: async () => `contract-${randomBytes(4).toString("hex")}`,
     install: async (kind) => fake.install(kind),
+    uninstall: async (kind) => fake.uninstall(kind),
     expireHistory: async () => {
       fake.compact();
       fake.endWatches();
@@ -125,6 +129,7 @@ async function overCluster(
     ...clients,
     newNamespace: () => cluster.createNamespace("contract"),
     install: (kind) => installDefinition(clients.other, kind),
+    uninstall: (kind) => removeDefinition(clients.other, kind),
     expireHistory: control.expireHistory,
     close: async () => {
       await transport.close();
@@ -158,17 +163,26 @@ async function installDefinition(client: Client, kind: Kind): Promise<void> {
       versions: [{ name: version, served: true, storage: true, schema, subresources: { status: {} } }],
     },
   });
-  await untilServed(client, kind);
+  await until(() => isServed(client, kind));
 }
 
-async function untilServed(client: Client, kind: Kind): Promise<void> {
-  for (let attempt = 0; ; attempt++) {
-    const served = await client.list(kind).then(
-      () => true,
-      () => false,
-    );
-    if (served) return;
-    if (attempt > 100) throw new Error(`${resourceName(kind)} is not served`);
+async function removeDefinition(client: Client, kind: Kind): Promise<void> {
+  const ref = { name: resourceName(kind) };
+  await client.delete(CustomResourceDefinition, ref);
+  const isGone = () => client.get(CustomResourceDefinition, ref).then(() => false, isNotFound);
+  await until(isGone);
+}
+
+function isServed(client: Client, kind: Kind): Promise<boolean> {
+  return client.list(kind).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; !(await holds()); attempt++) {
+    if (attempt > 100) throw new Error("a custom kind was not installed or removed within ten seconds");
     await sleep(100);
   }
 }

@@ -7,7 +7,13 @@ import type {
 } from "../../../src/runtime/client/transport.ts";
 import type { Clock } from "../../../src/runtime/clock.ts";
 import * as builtIn from "../../../src/runtime/kinds.ts";
-import { type Kind, type KubeObject, type ObjectRef, resourceName } from "../../../src/runtime/object.ts";
+import {
+  type Kind,
+  type KubeObject,
+  keyOfObject,
+  type ObjectRef,
+  resourceName,
+} from "../../../src/runtime/object.ts";
 import { type Address, pageNotFound, parseAddress } from "./address.ts";
 import { badRequest, expired, Failure, invalid, statusOf } from "./failure.ts";
 import type { JsonObject } from "./patches.ts";
@@ -56,6 +62,13 @@ export class FakeApi implements Transport {
   /** Starts to serve a kind, as after the installation of its CustomResourceDefinition. */
   install(kind: Kind): void {
     this.#serve({ ...kind, hasStatus: true, custom: true });
+  }
+
+  /** Ends serving a kind, as after the deletion of its CustomResourceDefinition: its objects are gone. */
+  uninstall(kind: Kind): void {
+    const resource = resourceName(kind);
+    for (const object of this.#storage.all(resource)) this.#storage.remove(resource, keyOfObject(object));
+    this.#kinds.delete(`${kind.apiVersion}/${kind.plural}`);
   }
 
   /** Forgets all history, continue tokens included. */
