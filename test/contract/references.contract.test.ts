@@ -1,0 +1,115 @@
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { References } from "../../src/runtime/cache/references.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { Secret } from "../../src/runtime/kinds.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Fault } from "../support/faulty-transport.ts";
+import { silentLog } from "../support/stub-client.ts";
+import { contract } from "./api-under-test.ts";
+
+const soon = { withinMs: 20_000 };
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+contract("references", (api) => {
+  let namespace: string;
+  let wire: string;
+  beforeEach(async () => {
+    namespace = await api().newNamespace();
+    wire = "";
+    api().transport.fault = listen;
+    api().transport.requests.length = 0;
+  });
+
+  /** Keeps all that the server sends. */
+  const listen: Fault = async (_request, pass) => {
+    const { body, ...response } = await pass();
+    const heard = (async function* () {
+      for await (const chunk of body) {
+        wire += Buffer.from(chunk).toString("latin1");
+        yield chunk;
+      }
+    })();
+    return { ...response, body: heard };
+  };
+
+  function start() {
+    const { client } = api();
+    const notified: string[] = [];
+    const timing = { retryBaseMs: 20, retryCapMs: 200 };
+    const environment = {
+      client,
+      clock: systemClock,
+      random: Math.random,
+      log: silentLog,
+      namespaces: [],
+      timing,
+    };
+    const references = new References(Secret, environment, (holder) => notified.push(holder));
+    onTestFinished(() => references.stop());
+    const read = async (name: string) => (await references.get(ref(name)))?.data?.value;
+    return { references, notified, read };
+  }
+  const ref = (name: string) => ({ namespace, name });
+  const write = (name: string, value: string) =>
+    api().other.apply(Secret, { metadata: ref(name), data: { value: base64(value) } });
+  const fetches = () => api().transport.requests.filter(({ path }) => !path.includes("watch=true")).length;
+
+  test("fetch what is referred to, once; the content of anything else never crosses the wire", async () => {
+    await write("wanted", "wanted content");
+    for (let number = 0; number < 20; number++)
+      await write(`unrelated-${number}`, `unrelated content ${number}`);
+    const { references, notified, read } = start();
+    references.set("holder", [ref("wanted")]);
+    await eventually(() => expect(wire).toContain("initial-events-end"), soon);
+    expect([await read("wanted"), await read("wanted")]).toEqual([
+      base64("wanted content"),
+      base64("wanted content"),
+    ]);
+    await write("unrelated-1", "unrelated change");
+    await write("wanted", "new content");
+    await eventually(() => expect(notified).toEqual(["holder"]), soon);
+    expect(await read("wanted")).toBe(base64("new content"));
+    expect(fetches()).toBe(2);
+    expect(wire).toContain(base64("wanted content"));
+    expect(wire).not.toContain(base64("unrelated content ").slice(0, 20));
+  });
+
+  test("tell every holder when a missing object appears, and when it goes again", async () => {
+    const { references, notified, read } = start();
+    references.set("x", [ref("late")]);
+    references.set("y", [ref("other"), ref("late")]);
+    expect(await read("late")).toBeUndefined();
+    await write("late", "here");
+    await eventually(() => expect(notified.sort()).toEqual(["x", "y"]), soon);
+    expect(await read("late")).toBe(base64("here"));
+    await api().other.delete(Secret, ref("late"));
+    await eventually(() => expect(notified.sort()).toEqual(["x", "x", "y", "y"]), soon);
+    expect(await read("late")).toBeUndefined();
+  });
+
+  test("stop watching a namespace with the last reference into it", async () => {
+    const { references, notified } = start();
+    references.set("x", [ref("a")]);
+    references.set("y", [ref("b")]);
+    await eventually(() => expect(api().transport.openWatches).toBe(1), soon);
+    references.set("x", []);
+    expect(api().transport.openWatches).toBe(1);
+    references.set("y", []);
+    await eventually(() => expect(api().transport.openWatches).toBe(0), soon);
+    await write("a", "1");
+    expect(notified).toEqual([]);
+  });
+
+  test("never keep an answer that was overtaken, however writes and reads fall together", async () => {
+    const { references, notified, read } = start();
+    references.set("x", [ref("busy")]);
+    for (let round = 0; round < 20; round++) {
+      const reading = read("busy");
+      await (round % 3 === 2 ? api().other.delete(Secret, ref("busy")) : write("busy", String(round)));
+      await reading;
+    }
+    await write("busy", "last");
+    await eventually(async () => expect(await read("busy")).toBe(base64("last")), soon);
+    expect(notified.length).toBeGreaterThan(0);
+  });
+});
