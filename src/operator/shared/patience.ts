@@ -1,12 +1,7 @@
 import type { CoderFailure } from "../../coder/failure.ts";
-import { rateLimitDelay } from "../../coder/rate-limit.ts";
 import type { Random } from "../../runtime/clock.ts";
 import type { StepResult } from "../../runtime/controller/steps.ts";
-
-/** What may pass by itself is tried again this often. */
-const RETRY_MS = 30_000;
-/** What only a person can mend is tried this often, in case nobody tells us that it was. */
-const REFUSED_RETRY_MS = 10 * 60_000;
+import { type RateLimitMemory, retryDelay } from "./retry.ts";
 
 interface Setback {
   readonly inputs: string;
@@ -30,7 +25,7 @@ export interface FailedAttempt {
  */
 export class Patience {
   #setback: Setback | undefined;
-  #limited = 0;
+  #rateLimits: RateLimitMemory = {};
 
   /** What was said last time, while it is too early to try again. */
   recall(inputs: string, now: number): StepResult<object, never> | undefined {
@@ -43,21 +38,13 @@ export class Patience {
   /** Gives back the result with the time of the next attempt. */
   failed(failure: CoderFailure, { inputs, now, random, result }: FailedAttempt): StepResult<object, never> {
     const whatever = failure.kind === "rateLimited";
-    this.#limited = whatever ? this.#limited + 1 : 0;
-    const waitMs =
-      failure.kind === "rateLimited"
-        ? rateLimitDelay(this.#limited - 1, failure.retryAfterMs, random)
-        : pauseAfter(failure);
+    const waitMs = retryDelay(failure, this.#rateLimits, random);
     this.#setback = { inputs, until: now + waitMs, whatever, result };
     return { ...result, requeueAfterMs: waitMs };
   }
 
   succeeded(): void {
     this.#setback = undefined;
-    this.#limited = 0;
+    this.#rateLimits = {};
   }
-}
-
-function pauseAfter({ kind }: CoderFailure): number {
-  return kind === "unsupported" || kind === "invalid" ? REFUSED_RETRY_MS : RETRY_MS;
 }

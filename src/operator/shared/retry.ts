@@ -17,9 +17,9 @@ const delays: Readonly<Record<Exclude<CoderFailure["kind"], "rateLimited">, numb
   transient: SOON_MS,
   forbidden: SOON_MS,
   duplicate: SOON_MS,
+  notFound: SOON_MS,
   notEntitled: ENTITLEMENT_MS,
   invalid: SELDOM_MS,
-  notFound: SELDOM_MS,
   unsupported: SELDOM_MS,
 };
 
