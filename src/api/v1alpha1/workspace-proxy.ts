@@ -120,7 +120,9 @@ const workspaceProxySpec = object(
       }),
     ),
     primaryAccessURL: optional(
-      optionalHttpURL("URL of coderd as the proxy reaches it; absent means the one it is registered at."),
+      optionalHttpURL(
+        "URL of coderd for the proxy, and for the browsers that it sends there; absent means the control plane's access URL, or the URL of bootstrap.",
+      ),
     ),
     proxySessionTokenSecretRef: optional(
       secretKeyRef("Secret with the token of a proxy that is registered already.", tokenSecretKey),
@@ -138,15 +140,10 @@ const workspaceProxySpec = object(
   rules(...credentialRules),
 );
 
-/** Health of a proxy in coderd's own words. */
-export type ProxyHealth = "ok" | "unreachable" | "unhealthy" | "unregistered";
-
 const workspaceProxyStatus = object("What the workspace proxy is, as the operator last saw it.", {
   ...statusFields,
   coderURL: optional(text("URL of the coderd at which the proxy is registered.")),
-  health: optional(
-    word<ProxyHealth>("Health as coderd sees it: ok, unreachable, unhealthy or unregistered."),
-  ),
+  health: optional(text("Health as coderd sees it: ok, unreachable, unhealthy or unregistered.")),
   phase: optional(word<Phase>("Pending until one pod is ready, then Ready.")),
   proxyID: optional(text("Identifier of the proxy at coderd.")),
   proxyName: optional(text("Name of the proxy at coderd.")),

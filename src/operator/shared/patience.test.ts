@@ -8,7 +8,7 @@ const transient: CoderFailure = { kind: "transient", message };
 const rateLimited: CoderFailure = { kind: "rateLimited", message };
 const result = blocked("CoderdUnreachable", "no answer");
 
-const failedAt = (now: number, failure = transient, patience = new Patience()) => {
+const failedAt = (now: number, failure: CoderFailure = transient, patience = new Patience()) => {
   patience.failed(failure, { inputs: "token A", now, random: () => 1, result });
   return patience;
 };

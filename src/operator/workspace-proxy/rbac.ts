@@ -29,4 +29,5 @@ export const rules: readonly PolicyRule[] = [
     because: "exposes workspace proxies outside the cluster",
   },
   { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; keeps proxy tokens" },
+  { resources: ["configmaps"], verbs: readVerbs, because: "finds the proxy's URLs that envFrom may set" },
 ];

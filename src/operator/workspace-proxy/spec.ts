@@ -55,9 +55,20 @@ export interface WorkspaceProxy extends Exposed {
   readonly replicas: number;
   readonly pod: PodSettings;
   readonly derpOnly: boolean;
-  /** Absent means the URL of the coderd at which the proxy is registered. */
+  /** Absent means what coderd calls itself. */
   readonly primaryAccessURL: string | undefined;
   readonly credentials: ProxyCredentials;
+}
+
+/** How the operator registers the proxy; absent when that is not for it to do. */
+export function registrationOf({ credentials }: WorkspaceProxy): Registration | undefined {
+  return "registration" in credentials ? credentials.registration : undefined;
+}
+
+/** Where the proxy's token is, or will be. */
+export function tokenKeyOf(proxy: WorkspaceProxy): SecretKey | undefined {
+  const { credentials } = proxy;
+  return credentials.kind === "given" ? credentials.token : registrationOf(proxy)?.token;
 }
 
 export const httpContainerPort: ContainerPort = { name: "http", containerPort: 3001, protocol: "TCP" };

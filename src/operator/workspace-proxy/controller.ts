@@ -1,0 +1,89 @@
+import { CoderControlPlane, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import type { WorkspaceProxyStatus } from "../../api/v1alpha1/workspace-proxy.ts";
+import { type Action, awaitChange } from "../../runtime/controller/action.ts";
+import { type Controller, controller, type RunContext } from "../../runtime/controller/controller.ts";
+import { finalizer } from "../../runtime/controller/finalizer.ts";
+import { Steps } from "../../runtime/controller/steps.ts";
+import { ConfigMap, Deployment, Ingress, Secret, Service } from "../../runtime/kinds.ts";
+import { keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.ts";
+import { explain } from "../shared/explain.ts";
+import { finish } from "../shared/finish.ts";
+import { HTTPRoute } from "../shared/gateway.ts";
+import { Memories } from "../shared/memories.ts";
+import { managedByUs } from "../shared/names.ts";
+import type { CoderPorts } from "../shared/ports.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane } from "../shared/session.ts";
+import { ensureExposure } from "../shared/steps/exposure.ts";
+import { ensureService } from "../shared/steps/service.ts";
+import type { Memory } from "./memory.ts";
+import { type Environment, observe, type Snapshot } from "./observe.ts";
+import { referencedConfigMaps, referencedSecrets } from "./references.ts";
+import { registrationOf, withDefaults } from "./spec.ts";
+import { conditionTypes, quietReasons, readiness } from "./status.ts";
+import { findCoderd } from "./steps/coderd.ts";
+import { readCredentials } from "./steps/credentials.ts";
+import { ensureDeployment } from "./steps/deployment.ts";
+import { deregister } from "./steps/deregistration.ts";
+import { reportHealth } from "./steps/health.ts";
+import { ensureRegistration } from "./steps/registration.ts";
+
+const cleanupFinalizer = "coder.com/workspace-proxy-cleanup";
+
+/** Runs workspace proxies from CoderWorkspaceProxies, and registers those at coderd that bring no token. */
+export function workspaceProxyController(ports: CoderPorts): Controller {
+  const memories = new Memories<Memory>();
+  return controller("workspace-proxy")
+    .for(CoderWorkspaceProxy, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
+    .owns([Deployment, Service, Ingress, Secret], managedByUs)
+    .owns([HTTPRoute], { ...managedByUs, optional: true })
+    .watches(CoderControlPlane, proxiesOf)
+    .refersTo(Secret, referencedSecrets)
+    .refersTo(ConfigMap, referencedConfigMaps)
+    .reconcile((key, context) => reconcile(key, { context, ports, memories }));
+}
+
+async function reconcile(
+  key: ObjectKey,
+  { context, ports, memories }: Omit<Environment, "memory"> & { readonly memories: Memories<Memory> },
+): Promise<Action> {
+  const object = context.caches.of(CoderWorkspaceProxy).get(key);
+  if (!object) {
+    memories.forget(key);
+    return awaitChange;
+  }
+  const environment = { context, ports, memory: memories.of(key, object.metadata.uid) };
+  return finalizer(context.client, cleanupFinalizer, {
+    kind: CoderWorkspaceProxy,
+    object,
+    wanted: registrationOf(withDefaults(object)) !== undefined,
+    apply: (current) => converge(observe(current, context), environment),
+    cleanup: (current) => deregister(observe(current, context), environment),
+  });
+}
+
+async function converge(snapshot: Snapshot, environment: Environment): Promise<Action> {
+  const { context } = environment;
+  const { object, proxy, owner, now } = snapshot;
+  const steps = new Steps<WorkspaceProxyStatus>(explain);
+  const coderd = await steps.run(conditionTypes.coderd, () => findCoderd(snapshot, context));
+  const access = await steps.run(conditionTypes.credentials, () =>
+    readCredentials(snapshot, environment, coderd),
+  );
+  const standing = await steps.run(conditionTypes.registration, () =>
+    ensureRegistration(snapshot, environment, access),
+  );
+  await steps.run(conditionTypes.deployment, () =>
+    ensureDeployment(snapshot, { coderd, token: standing?.token }, context),
+  );
+  await steps.run(conditionTypes.service, () => ensureService(proxy, owner, context));
+  await steps.run(conditionTypes.exposure, () => ensureExposure(proxy, owner, context));
+  await steps.run(conditionTypes.health, () => reportHealth(snapshot, standing?.seen));
+  await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
+  return finish(steps, { kind: CoderWorkspaceProxy, object, now, quiet: quietReasons }, context);
+}
+
+/** The proxies that name a control plane. */
+function proxiesOf(controlPlane: Stored<CoderControlPlane>, caches: RunContext["caches"]): ObjectKey[] {
+  const proxies = caches.of(CoderWorkspaceProxy);
+  return proxies.byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
+}

@@ -1,0 +1,42 @@
+import { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import type { Owner } from "../../runtime/controller/children.ts";
+import type { RunContext } from "../../runtime/controller/controller.ts";
+import { Deployment } from "../../runtime/kinds.ts";
+import { keyOf, type Stored } from "../../runtime/object.ts";
+import { keptValue } from "../shared/kept-secret.ts";
+import type { CoderPorts } from "../shared/ports.ts";
+import type { Memory } from "./memory.ts";
+import { registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
+
+/** A workspace proxy as one run sees it: read once from the caches, the time included. */
+export interface Snapshot {
+  readonly now: number;
+  readonly object: Stored<CoderWorkspaceProxy>;
+  readonly proxy: WorkspaceProxy;
+  readonly owner: Owner;
+  /** The token that the operator keeps for the proxy; none for a proxy that brings its own. */
+  readonly keptToken: string | undefined;
+  readonly deployment: Stored<Deployment> | undefined;
+}
+
+/** What the steps work with, beside the snapshot. */
+export interface Environment {
+  readonly context: RunContext;
+  readonly ports: CoderPorts;
+  readonly memory: Partial<Memory>;
+}
+
+export function observe(object: Stored<CoderWorkspaceProxy>, { caches, clock }: RunContext): Snapshot {
+  const proxy = withDefaults(object);
+  const owner = { kind: CoderWorkspaceProxy, object };
+  const registration = registrationOf(proxy);
+  const { namespace } = proxy.identity;
+  return {
+    now: clock.now(),
+    object,
+    proxy,
+    owner,
+    keptToken: registration && keptValue(registration.token, owner, caches)?.value,
+    deployment: caches.of(Deployment).get(keyOf({ namespace, name: proxy.childName })),
+  };
+}

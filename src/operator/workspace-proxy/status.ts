@@ -1,0 +1,37 @@
+import type { ConditionState } from "../../runtime/conditions.ts";
+import { summary } from "../shared/summary.ts";
+
+/** The conditions of a workspace proxy, in the order in which its steps run. Each belongs to one step. */
+export const conditionTypes = {
+  coderd: "CoderdFound",
+  credentials: "CredentialsReady",
+  registration: "Registered",
+  deployment: "DeploymentReady",
+  service: "ServiceReady",
+  exposure: "ExposureReady",
+  health: "Healthy",
+  ready: "Ready",
+} as const;
+
+/** What the summary depends on; a cause comes before what follows from it. */
+const servingConditions: readonly string[] = [
+  conditionTypes.coderd,
+  conditionTypes.credentials,
+  conditionTypes.registration,
+  conditionTypes.deployment,
+  conditionTypes.service,
+  conditionTypes.exposure,
+  conditionTypes.health,
+];
+
+/** Reasons that belong to a normal start: no news for anybody. */
+export const quietReasons: ReadonlySet<string> = new Set([
+  "NoReplicaReady",
+  "NotReported",
+  "Pending",
+  "ScaledToZero",
+]);
+
+export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {
+  return summary(conditions, servingConditions, "the proxy serves and its objects are as the spec says");
+}

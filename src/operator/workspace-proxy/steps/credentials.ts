@@ -1,0 +1,65 @@
+import type { CoderClient } from "../../../coder/client.ts";
+import { fingerprint } from "../../shared/fingerprint.ts";
+import { certificates, openSession, operatorToken, tokenFrom } from "../../shared/session.ts";
+import { blocked } from "../../shared/steps/result.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import type { Coderd } from "./coderd.ts";
+import type { Result } from "./result.ts";
+
+/** A way into coderd's API. */
+export interface Session {
+  readonly kind: "session";
+  readonly client: CoderClient;
+  readonly coderd: Coderd;
+  /** Differs when an answer given earlier may no longer be true: another token, another licence. */
+  readonly fingerprint: string;
+}
+
+/** What the credentials of the spec open: coderd's API, or no more than the door for the proxy itself. */
+export type Access = Session | { readonly kind: "token"; readonly token: string };
+
+/** Reads the credentials that the spec refers to. Whether coderd takes them, the next step will find out. */
+export async function readCredentials(
+  { proxy }: Snapshot,
+  environment: Environment,
+  coderd: Coderd | undefined,
+): Promise<Result<Access>> {
+  if (!coderd) return blocked("Pending", "waits until coderd is found");
+  const { context, ports } = environment;
+  const { credentials, identity, pod } = proxy;
+  switch (credentials.kind) {
+    case "controlPlane":
+      return operatorSession(coderd, environment);
+    case "bootstrap": {
+      const { value: token, ...found } = await tokenFrom(credentials.session, { ...identity, context });
+      if (!token) return found;
+      const ca = await certificates(pod.authorities, proxy, context);
+      const client = ports.coderd.client({ url: coderd.url, token, ca });
+      const session = { client, coderd, fingerprint: fingerprint([coderd.url, token, ca]) };
+      return { ...found, value: { kind: "session", ...session } };
+    }
+    case "given": {
+      const { value: token, ...found } = await tokenFrom(credentials.token, { ...identity, context });
+      return token ? { ...found, value: { kind: "token", token } } : found;
+    }
+    case "none":
+      return blocked("NotConfigured", "the spec names no credentials");
+  }
+}
+
+async function operatorSession(coderd: Coderd, environment: Environment): Promise<Result<Access>> {
+  const { controlPlane, url } = coderd;
+  if (controlPlane?.status.phase !== "Ready") {
+    const name = controlPlane?.settings.identity.name;
+    return blocked("Pending", `waits until CoderControlPlane "${name}" has a ready pod`);
+  }
+  const { value: token, ...found } = await operatorToken(controlPlane, environment.context);
+  if (!token) return found;
+  const { licenseLastAppliedHash, licenseTier } = controlPlane.status;
+  const session = {
+    client: await openSession(controlPlane.settings, { url, token }, environment),
+    coderd,
+    fingerprint: fingerprint([url, token, licenseLastAppliedHash, licenseTier]),
+  };
+  return { ...found, value: { kind: "session", ...session } };
+}

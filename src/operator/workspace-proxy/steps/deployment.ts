@@ -1,0 +1,37 @@
+import type { RunContext } from "../../../runtime/controller/controller.ts";
+import { Deployment } from "../../../runtime/kinds.ts";
+import { definedVariables } from "../../shared/env-sources.ts";
+import { reportPods } from "../../shared/steps/pods.ts";
+import { blocked } from "../../shared/steps/result.ts";
+import type { Snapshot } from "../observe.ts";
+import { proxyDeployment, tokenChecksum } from "../resources/deployment.ts";
+import { ownURLVariables } from "../resources/own-url.ts";
+import { tokenKeyOf } from "../spec.ts";
+import type { Coderd } from "./coderd.ts";
+import type { Result } from "./result.ts";
+
+/** Keeps the proxy's Deployment and tells how many of its pods serve. What runs stays as it is while we wait. */
+export async function ensureDeployment(
+  { proxy, owner, deployment }: Snapshot,
+  { coderd, token }: { readonly coderd: Coderd | undefined; readonly token: string | undefined },
+  context: RunContext,
+): Promise<Result<true>> {
+  const secret = tokenKeyOf(proxy);
+  if (!coderd || !token || !secret) {
+    const { status } = reportPods(deployment, proxy);
+    return {
+      ...blocked("Pending", "waits for coderd and for the proxy's token"),
+      ...(status ? { status } : {}),
+    };
+  }
+  const { namespace } = proxy.identity;
+  const desired = proxyDeployment(proxy, {
+    image: proxy.image ?? coderd.image,
+    primaryAccessURL: proxy.primaryAccessURL ?? coderd.accessURL,
+    token: secret,
+    tokenChecksum: tokenChecksum(token),
+    envFromNames: await definedVariables(ownURLVariables, proxy.pod, { namespace, context }),
+  });
+  const [applied] = await context.children.converge(Deployment, [desired], owner);
+  return reportPods(applied, proxy);
+}

@@ -1,0 +1,46 @@
+import { ApiError, isForbidden } from "../../../runtime/client/error.ts";
+import { explain } from "../../shared/explain.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import { findCoderd } from "./coderd.ts";
+import { readCredentials } from "./credentials.ts";
+
+/**
+ * Takes the proxy that we registered off coderd's list. Best effort: what stands in the way is told, and holds
+ * nothing up.
+ */
+export async function deregister(snapshot: Snapshot, environment: Environment): Promise<void> {
+  const { proxyID, proxyName = proxyID, coderURL } = snapshot.object.status ?? {};
+  if (!proxyName) return;
+  const { events, log } = environment.context;
+  const obstacle = await remove(proxyID ?? proxyName, snapshot, environment).catch(unlessRetryHelps);
+  if (obstacle === undefined) {
+    const message = `removed the proxy "${proxyName}" from coderd at ${coderURL}`;
+    events.event(snapshot.object, { type: "Normal", reason: "Deregistered", message });
+    return;
+  }
+  const message = `the proxy "${proxyName}" stays registered at ${coderURL}; delete it there: ${obstacle}`;
+  log.warn("proxy could not be deregistered", { proxy: proxyName, coderd: coderURL, because: obstacle });
+  events.event(snapshot.object, { type: "Warning", reason: "NotDeregistered", message });
+}
+
+/** Removes the proxy, or says why it could not. */
+async function remove(
+  idOrName: string,
+  snapshot: Snapshot,
+  environment: Environment,
+): Promise<string | undefined> {
+  const coderd = await findCoderd(snapshot, environment.context);
+  const access = await readCredentials(snapshot, environment, coderd.value);
+  const session = access.value?.kind === "session" ? access.value : environment.memory.session;
+  if (!session) return (coderd.value ? access : coderd).condition?.message;
+  if (session.coderd.url !== snapshot.object.status?.coderURL)
+    return `the operator now has credentials for ${session.coderd.url}`;
+  const deleted = await session.client.deleteWorkspaceProxy(idOrName);
+  return deleted.ok || deleted.failure.kind === "notFound" ? undefined : deleted.failure.message;
+}
+
+/** Without the API server the finalizer can't be removed either, so waiting for it costs nothing. */
+function unlessRetryHelps(error: unknown): string {
+  if (error instanceof ApiError && !isForbidden(error)) throw error;
+  return explain(error).message;
+}
