@@ -74,6 +74,11 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     return this.#unsynced.size === 0;
   }
 
+  /** Whether objects of the namespace can be in here at all: false outside the namespaces in scope. */
+  covers(namespace: string): boolean {
+    return this.#storeOf(`${namespace}/`) !== undefined;
+  }
+
   get(key: ObjectKey): Stored<T> | undefined {
     return this.#storeOf(key)?.get(key);
   }

@@ -137,6 +137,16 @@ describe("workspace permissions in another namespace", () => {
     }, PATIENCE);
   });
 
+  test("are made in every namespace that takes them, also after one that does not", async () => {
+    const [refusing, willing] = [await cluster.createNamespace("a"), await cluster.createNamespace("b")];
+    const name = `undaunted-${fnv1a32(`${stage.namespace}\0undaunted`)}`;
+    const rival = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "rival" };
+    await stage.person.create(RoleBinding, { metadata: { namespace: refusing, name }, roleRef: rival });
+    await stage.create("undaunted", { rbac: { workspaceNamespaces: [refusing, willing] } });
+    await stage.untilCondition("undaunted", "WorkspaceRBACReady", { status: "False", reason: "Conflict" });
+    await untilGrants(willing, "undaunted", 2);
+  });
+
   test("that somebody else made under our name are left alone, also when the control plane goes", async () => {
     const namespace = await cluster.createNamespace("workspaces");
     const name = `polite-${fnv1a32(`${stage.namespace}\0polite`)}-workspace-perms`;

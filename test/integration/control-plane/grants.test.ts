@@ -62,3 +62,17 @@ describe("an extra rule with a verb that the operator does not hold itself", () 
     expect((await stage.child(Role, "allowed")).rules?.at(-1)?.verbs).toEqual(["deletecollection"]);
   });
 });
+
+test("an operator of some namespaces makes no grant in another, and says so", async () => {
+  const elsewhere = await stage.cluster.createNamespace("elsewhere");
+  await stage.create("reaching", { rbac: { workspaceNamespaces: [elsewhere] } });
+  const { message } = await stage.untilCondition("reaching", "WorkspaceRBACReady", {
+    status: "False",
+    reason: "NamespaceOutOfScope",
+  });
+  expect(message).toContain(`"${elsewhere}"`);
+  expect(message).toContain("--namespaces");
+  expect((await stage.person.list(Role, { namespace: elsewhere })).items).toEqual([]);
+  // It holds the ClusterRole, so nothing but its scope keeps it out.
+  expect((await stage.child(Role, "reaching")).rules).toHaveLength(3);
+});

@@ -75,7 +75,7 @@ test("control planes of other namespaces are none of its business", async () => 
   ).toBeUndefined();
 });
 
-test("a workspace namespace that it may not write in becomes a condition and blocks no deletion", async () => {
+test("a workspace namespace outside its scope becomes a condition and blocks no deletion", async () => {
   const spec = { rbac: { workspaceNamespaces: [elsewhere] } };
   await person.create(CoderControlPlane, aControlPlane({ namespace, name: "reaching", spec }));
   const condition = await eventually(async () => {

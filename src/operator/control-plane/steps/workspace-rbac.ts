@@ -3,7 +3,7 @@ import { OwnedByAnotherError } from "../../../runtime/controller/children.ts";
 import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Role, RoleBinding } from "../../../runtime/kinds.ts";
 import { type Kind, type KubeObject, keyOfObject, refOf, type Stored } from "../../../runtime/object.ts";
-import { applied } from "../../shared/steps/result.ts";
+import { applied, blocked } from "../../shared/steps/result.ts";
 import { grantOwner, grantOwnerOfLabels } from "../grants.ts";
 import type { Snapshot } from "../observe.ts";
 import { ownerUIDAnnotation, type WorkspaceGrant, workspaceGrants } from "../resources/workspace-rbac.ts";
@@ -28,10 +28,14 @@ export async function ensureWorkspaceRbac(snapshot: Snapshot, context: RunContex
   );
   const foreign = grants.filter((grant) => grant.foreign);
   await removeForeignGrants(snapshot, context, foreign);
-  const missing: string[] = [];
-  for (const grant of foreign) {
-    if (!(await applyForeign(grant, snapshot, context))) missing.push(grant.namespace);
-  }
+  const roles = context.caches.of(Role);
+  const missing = await applyForeign(
+    foreign.filter(({ namespace }) => roles.covers(namespace)),
+    snapshot,
+    context,
+  );
+  const outside = foreign.map(({ namespace }) => namespace).filter((namespace) => !roles.covers(namespace));
+  if (outside.length > 0) return outOfScope(outside);
   return missing.length > 0 ? namespaceMissing(missing) : applied(describe(grants));
 }
 
@@ -51,20 +55,28 @@ export async function removeForeignGrants(
   }
 }
 
-/** Whether the grant is in place; false when its namespace is missing or being deleted. */
+/**
+ * Applies grants to other namespaces and tells which of those are missing or being deleted. A namespace that
+ * fails takes nothing from the others: its error is thrown after all have had their turn.
+ */
 async function applyForeign(
-  grant: WorkspaceGrant,
+  grants: readonly WorkspaceGrant[],
   snapshot: Snapshot,
   context: RunContext,
-): Promise<boolean> {
-  try {
-    await applyUnlessForeign(Role, grant.role, { snapshot, context });
-    await applyUnlessForeign(RoleBinding, grant.roleBinding, { snapshot, context });
-    return true;
-  } catch (error) {
-    if (isNamespaceGone(error)) return false;
-    throw error;
+): Promise<string[]> {
+  const missing: string[] = [];
+  const failures: unknown[] = [];
+  for (const { namespace, role, roleBinding } of grants) {
+    try {
+      await applyUnlessForeign(Role, role, { snapshot, context });
+      await applyUnlessForeign(RoleBinding, roleBinding, { snapshot, context });
+    } catch (error) {
+      if (isNamespaceGone(error)) missing.push(namespace);
+      else failures.push(error);
+    }
   }
+  if (failures.length > 0) throw failures[0];
+  return missing;
 }
 
 /** No owner reference protects an object in another namespace, so one that we did not make is looked at first. */
@@ -110,12 +122,18 @@ function isNamespaceGone(error: unknown): boolean {
 }
 
 function namespaceMissing(namespaces: readonly string[]): Result {
-  const names = namespaces.map((name) => `"${name}"`).join(", ");
-  const message = `workspace namespace ${names} does not exist or is being deleted; create it or remove it from spec.rbac.workspaceNamespaces`;
-  return {
-    condition: { status: "False", reason: "NamespaceMissing", message },
-    requeueAfterMs: NAMESPACE_RETRY_MS,
-  };
+  const message = `workspace namespace ${quoted(namespaces)} does not exist or is being deleted; create it or remove it from spec.rbac.workspaceNamespaces`;
+  return blocked("NamespaceMissing", message, { requeueAfterMs: NAMESPACE_RETRY_MS });
+}
+
+/** What we made in a namespace that we don't watch, we could neither repair nor remove. */
+function outOfScope(namespaces: readonly string[]): Result {
+  const message = `workspace namespace ${quoted(namespaces)} is none of those that the operator works in; add it to its --namespaces or remove it from spec.rbac.workspaceNamespaces`;
+  return blocked("NamespaceOutOfScope", message);
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(", ");
 }
 
 function describe(grants: readonly WorkspaceGrant[]): string {
