@@ -14,6 +14,10 @@ export interface DeploymentInputs {
   readonly keyChecksum: string;
 }
 
+/** On the pod template, so that a new key replaces the pods. */
+export const keyChecksumAnnotation = "checksum/provisioner-key";
+export const keyVariable = "CODER_PROVISIONER_DAEMON_KEY";
+
 const metricsPort: ContainerPort = { name: "metrics", containerPort: 2112, protocol: "TCP" };
 
 export function provisionerDeployment(provisioner: Provisioner, inputs: DeploymentInputs): Deployment {
@@ -23,7 +27,7 @@ export function provisionerDeployment(provisioner: Provisioner, inputs: Deployme
     parent: provisioner,
     name: childName,
     replicas,
-    podAnnotations: { "checksum/provisioner-key": inputs.keyChecksum },
+    podAnnotations: { [keyChecksumAnnotation]: inputs.keyChecksum },
     serviceAccountName,
     terminationGracePeriodSeconds,
     program: {
@@ -44,7 +48,7 @@ function daemonEnv(provisioner: Provisioner, { coderURL, key }: DeploymentInputs
   return [
     { name: "CODER_URL", value: coderURL },
     {
-      name: "CODER_PROVISIONER_DAEMON_KEY",
+      name: keyVariable,
       valueFrom: { secretKeyRef: { name: key.name, key: key.key } },
     },
     {

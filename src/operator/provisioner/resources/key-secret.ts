@@ -1,10 +1,28 @@
 import type { Secret } from "../../../runtime/kinds.ts";
-import { childMetadata } from "../../shared/names.ts";
+import { childMetadata, type Labels } from "../../shared/names.ts";
 import { valueSecret } from "../../shared/secret.ts";
 import type { Provisioner } from "../spec.ts";
 
-/** coderd shows a key once; from then on this Secret is the only place that has it. */
-export function keySecret(provisioner: Provisioner, value: string): Secret {
+/** What the Secret has beside the key. */
+export interface KeySecretExtras {
+  readonly annotations?: Labels;
+  /** Further data, encoded as it is stored. */
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/**
+ * coderd shows a key once; from then on this Secret is the only place that has it. Without a value the Secret
+ * is only a claim to its name.
+ */
+export function keySecret(
+  provisioner: Provisioner,
+  value: string | undefined,
+  { annotations = {}, data = {} }: KeySecretExtras = {},
+): Secret {
   const { name, key } = provisioner.key.secret;
-  return valueSecret(childMetadata(provisioner, name), { key, value });
+  const metadata = childMetadata(provisioner, name, annotations);
+  if (value === undefined)
+    return { apiVersion: "v1", kind: "Secret", metadata, type: "Opaque", data: { ...data } };
+  const secret = valueSecret(metadata, { key, value });
+  return { ...secret, data: { ...data, ...secret.data } };
 }

@@ -1,0 +1,93 @@
+import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
+import { type Action, awaitChange } from "../../runtime/controller/action.ts";
+import { type Controller, controller, type RunContext } from "../../runtime/controller/controller.ts";
+import { finalizer } from "../../runtime/controller/finalizer.ts";
+import { Steps } from "../../runtime/controller/steps.ts";
+import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "../../runtime/kinds.ts";
+import { keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.ts";
+import { explain } from "../shared/explain.ts";
+import { finish } from "../shared/finish.ts";
+import { Memories } from "../shared/memories.ts";
+import { managedByUs } from "../shared/names.ts";
+import type { CoderPorts } from "../shared/ports.ts";
+import { CONTROL_PLANE_INDEX, findControlPlane, namedControlPlane } from "../shared/session.ts";
+import { releaseKeys } from "./cleanup.ts";
+import type { Memory } from "./memory.ts";
+import { type Environment, observe, type Snapshot } from "./observe.ts";
+import { referencedSecrets } from "./references.ts";
+import { conditionTypes, quietReasons, readiness } from "./status.ts";
+import { accessConditions, forgetUnused, openAccess } from "./steps/access.ts";
+import { ensureDeployment } from "./steps/deployment.ts";
+import { checkEntitlement } from "./steps/entitlement.ts";
+import { ensureKey } from "./steps/key.ts";
+import { ensureKeySecret } from "./steps/key-secret.ts";
+import { ensureWorkspaceRbac } from "./steps/workspace-rbac.ts";
+
+const keyFinalizer = "coder.com/provisioner-key-cleanup";
+
+/** Runs provisioner daemons from a CoderProvisioner, with a key that it makes and replaces by itself. */
+export function provisionerController(ports: CoderPorts): Controller {
+  const memories = new Memories<Memory>();
+  return controller("provisioner")
+    .for(CoderProvisioner, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
+    .owns([Secret, ServiceAccount, Role, RoleBinding, Deployment], managedByUs)
+    .watches(CoderControlPlane, provisionersOf)
+    .refersTo(Secret, referencedSecrets)
+    .reconcile((key, context) => reconcile(key, { context, ports, memories }));
+}
+
+interface Shared {
+  readonly context: RunContext;
+  readonly ports: CoderPorts;
+  readonly memories: Memories<Memory>;
+}
+
+async function reconcile(key: ObjectKey, { context, ports, memories }: Shared): Promise<Action> {
+  const object = context.caches.of(CoderProvisioner).get(key);
+  if (!object) {
+    memories.forget(key);
+    return awaitChange;
+  }
+  const environment: Environment = { context, ports, memory: memories.of(key, object.metadata.uid) };
+  return finalizer(context.client, keyFinalizer, {
+    kind: CoderProvisioner,
+    object,
+    wanted: true,
+    apply: (current) => converge(observe(current, context), environment),
+    cleanup: (current) => releaseKeys(observe(current, context), environment),
+  });
+}
+
+async function converge(snapshot: Snapshot, environment: Environment): Promise<Action> {
+  const { context } = environment;
+  const { identity, controlPlaneName: name } = snapshot.provisioner;
+  const access = accessConditions(snapshot);
+  const steps = new Steps<ProvisionerStatus>(explain);
+  const controlPlane = await steps.run(conditionTypes.controlPlane, async () =>
+    findControlPlane({ namespace: identity.namespace, name }, context),
+  );
+  const session = await steps.run(access.used, () => openAccess(controlPlane, snapshot, environment));
+  await steps.run(access.unused, () => forgetUnused(access.unused, snapshot));
+  const entitled = await steps.run(conditionTypes.entitled, () =>
+    checkEntitlement(session, snapshot, environment),
+  );
+  const outcome = (await steps.run(conditionTypes.key, () =>
+    ensureKey(session && { session, entitled: entitled ?? false }, snapshot, environment),
+  )) ?? { state: snapshot };
+  const key = await steps.run(conditionTypes.keySecret, () =>
+    ensureKeySecret(outcome, snapshot, environment),
+  );
+  if (key) await steps.run(conditionTypes.rbac, () => ensureWorkspaceRbac(snapshot, context));
+  await steps.run(conditionTypes.deployment, () =>
+    ensureDeployment({ outcome, key, controlPlane }, snapshot, context),
+  );
+  await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
+  const { object } = outcome.state;
+  return finish(steps, { kind: CoderProvisioner, object, now: snapshot.now, quiet: quietReasons }, context);
+}
+
+/** The provisioners of a control plane. */
+function provisionersOf(controlPlane: Stored<CoderControlPlane>, caches: RunContext["caches"]): ObjectKey[] {
+  return caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
+}

@@ -1,0 +1,16 @@
+import { keyChecksum } from "../hashes.ts";
+import type { Snapshot } from "../observe.ts";
+import type { KeyInUse } from "../rollout.ts";
+import { appliedKey } from "./record.ts";
+import type { KeyState } from "./settle.ts";
+import { valueAt } from "./stored.ts";
+
+/** The key that status records and a Secret holds: what pods run with, whatever is about to replace it. */
+export function keyInUse(
+  { object, secrets }: Pick<KeyState, "object" | "secrets">,
+  { provisioner }: Pick<Snapshot, "provisioner">,
+): KeyInUse | undefined {
+  const place = appliedKey(object.status).secretRef ?? provisioner.key.secret;
+  const value = valueAt(secrets, place);
+  return value === undefined ? undefined : { place, value, checksum: keyChecksum(value) };
+}

@@ -1,0 +1,101 @@
+import { provisionerDefaults, tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
+import type { ProvisionerKeyRecord, ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
+import type { Changes } from "../../../runtime/controller/steps.ts";
+import { defined, type SecretKey, secretKey } from "../../shared/normalise.ts";
+
+/** A key at coderd, as status writes it down. */
+export type KeyRecord = ProvisionerKeyRecord;
+
+/** What status says of the key in use. Any part may be missing: earlier releases recorded less. */
+export interface AppliedKey {
+  readonly name: string | undefined;
+  readonly id: string | undefined;
+  readonly organizationID: string | undefined;
+  readonly organizationName: string | undefined;
+  readonly tagsHash: string | undefined;
+  readonly controlPlaneRefName: string | undefined;
+  readonly controlPlaneURL: string | undefined;
+  readonly credentialsSecretRef: SecretKey | undefined;
+  readonly secretRef: SecretKey | undefined;
+}
+
+/** A key in use of which everything is known, except for its id right after it was made. */
+export type CompleteKey = {
+  readonly [Field in keyof Omit<AppliedKey, "id">]-?: NonNullable<AppliedKey[Field]>;
+} & {
+  readonly id: string | undefined;
+};
+
+export function appliedKey(status: Partial<ProvisionerStatus> = {}): AppliedKey {
+  return {
+    name: status.provisionerKeyName || undefined,
+    id: status.provisionerKeyID || undefined,
+    organizationID: status.organizationID || undefined,
+    organizationName: status.organizationName || undefined,
+    tagsHash: status.tagsHash || undefined,
+    controlPlaneRefName: status.controlPlaneRefName || undefined,
+    controlPlaneURL: status.controlPlaneURL || undefined,
+    credentialsSecretRef: secretKey(status.credentialsSecretRef, tokenSecretKey),
+    secretRef: secretKey(status.secretRef, provisionerDefaults.keySecretKey),
+  };
+}
+
+/** A pending key as the one in use; `undefined` when the record lacks something that the status needs. */
+export function completeKey(record: KeyRecord, secretRef: SecretKey): CompleteKey | undefined {
+  const { name, organizationID, organizationName, tagsHash, controlPlaneRefName, controlPlaneURL } = record;
+  const credentialsSecretRef = secretKey(record.credentialsSecretRef, tokenSecretKey);
+  if (!organizationID || !organizationName || !tagsHash) return undefined;
+  if (!controlPlaneRefName || !controlPlaneURL || !credentialsSecretRef) return undefined;
+  return {
+    name,
+    id: record.id,
+    organizationID,
+    organizationName,
+    tagsHash,
+    controlPlaneRefName,
+    controlPlaneURL,
+    credentialsSecretRef,
+    secretRef,
+  };
+}
+
+/** The fields of the status that say which key is in use. */
+export function inUse(key: CompleteKey): Changes<ProvisionerStatus> {
+  const { name, id, secretRef, credentialsSecretRef, ...same } = key;
+  return {
+    ...same,
+    provisionerKeyName: name,
+    provisionerKeyID: id,
+    secretRef: { ...secretRef },
+    credentialsSecretRef: { ...credentialsSecretRef },
+  };
+}
+
+/** What it takes to find the key in use again once another has its place in status. */
+export function recordOf({
+  name,
+  secretRef: _,
+  credentialsSecretRef,
+  ...key
+}: AppliedKey): KeyRecord | undefined {
+  if (!name) return undefined;
+  return {
+    name,
+    ...defined({ ...key, credentialsSecretRef: credentialsSecretRef && { ...credentialsSecretRef } }),
+  };
+}
+
+/** Whether two records are of one name at one place: coderd cannot have both at a time. */
+export function isSamePlace(left: KeyRecord, right: KeyRecord): boolean {
+  return (
+    left.name === right.name &&
+    left.organizationID === right.organizationID &&
+    left.controlPlaneURL === right.controlPlaneURL
+  );
+}
+
+/** The records with one more, which takes the place of an earlier one of the same name. */
+export function withRecord(records: readonly KeyRecord[], added: KeyRecord | undefined): KeyRecord[] {
+  if (!added) return [...records];
+  return [...records.filter((record) => !isSamePlace(record, added)), added];
+}

@@ -1,0 +1,39 @@
+import { Secret } from "../../../runtime/kinds.ts";
+import type { Stored } from "../../../runtime/object.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import { keySecret } from "../resources/key-secret.ts";
+import { type KeyMark, markAnnotations, secretNamed } from "./stored.ts";
+
+/** The Secret could not be written. It has a condition of its own, so it is told there. */
+export class KeyStoreError extends Error {
+  override readonly name = "KeyStoreError";
+}
+
+type Secrets = readonly Stored<Secret>[];
+
+/** What to write into the Secret that the spec names. */
+export interface KeyContent extends KeyMark {
+  /** Absent only claims the name: better now than when a key is there that has no other place. */
+  readonly value: string | undefined;
+}
+
+/**
+ * Writes the Secret. What else it has stays: pods that have not been replaced yet may read the key under
+ * another name. Returns all Secrets as they are now.
+ */
+export async function storeKey(
+  { value, ...mark }: KeyContent,
+  secrets: Secrets,
+  { snapshot, environment }: { readonly snapshot: Snapshot; readonly environment: Environment },
+): Promise<Secrets> {
+  const { provisioner, owner } = snapshot;
+  const { name, key } = provisioner.key.secret;
+  const { [key]: _, ...others } = secretNamed(secrets, name)?.data ?? {};
+  const desired = keySecret(provisioner, value, { annotations: markAnnotations(mark), data: others });
+  try {
+    const written = await environment.context.children.apply(Secret, desired, owner);
+    return [...secrets.filter(({ metadata }) => metadata.name !== name), written];
+  } catch (error) {
+    throw new KeyStoreError("the Secret of the provisioner key could not be written", { cause: error });
+  }
+}

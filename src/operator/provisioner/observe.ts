@@ -1,0 +1,42 @@
+import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import { CONTROLLER_INDEX, type Owner } from "../../runtime/controller/children.ts";
+import type { RunContext } from "../../runtime/controller/controller.ts";
+import { Deployment, Secret } from "../../runtime/kinds.ts";
+import { keyOf, type Stored } from "../../runtime/object.ts";
+import type { CoderPorts } from "../shared/ports.ts";
+import type { Memory } from "./memory.ts";
+import { type Provisioner, withDefaults } from "./spec.ts";
+
+/** A provisioner as one run sees it: read once from the caches, the time included. */
+export interface Snapshot {
+  readonly now: number;
+  readonly object: Stored<CoderProvisioner>;
+  readonly provisioner: Provisioner;
+  readonly owner: Owner;
+  /** The Secrets of this provisioner: the one that the spec names, and any that it named before. */
+  readonly secrets: readonly Stored<Secret>[];
+  readonly deployment: Stored<Deployment> | undefined;
+}
+
+/** What the steps work with, beside the snapshot. */
+export interface Environment {
+  readonly context: RunContext;
+  readonly ports: CoderPorts;
+  readonly memory: Partial<Memory>;
+}
+
+export function observe(object: Stored<CoderProvisioner>, { caches, clock }: RunContext): Snapshot {
+  const provisioner = withDefaults(object);
+  const { namespace } = provisioner.identity;
+  const secrets = caches.of(Secret);
+  const named = secrets.get(keyOf({ namespace, name: provisioner.key.secret.name }));
+  const owned = secrets.byIndex(CONTROLLER_INDEX, object.metadata.uid);
+  return {
+    now: clock.now(),
+    object,
+    provisioner,
+    owner: { kind: CoderProvisioner, object },
+    secrets: [...new Set([...(named ? [named] : []), ...owned])],
+    deployment: caches.of(Deployment).get(keyOf({ namespace, name: provisioner.childName })),
+  };
+}

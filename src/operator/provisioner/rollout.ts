@@ -1,0 +1,41 @@
+import type { Deployment } from "../../runtime/kinds.ts";
+import type { SecretKey } from "../shared/normalise.ts";
+import { keyChecksumAnnotation, keyVariable } from "./resources/deployment.ts";
+
+/** The key that pods are to run with. */
+export interface KeyInUse {
+  readonly place: SecretKey;
+  readonly value: string;
+  readonly checksum: string;
+}
+
+/** Whether all pods that there are, and as many as there should be, run with this key. */
+export function isRolledOutWith(
+  { place, checksum }: Omit<KeyInUse, "value">,
+  deployment: Deployment | undefined,
+): boolean {
+  const template = deployment?.spec?.template;
+  const variable = template?.spec?.containers[0]?.env?.find(({ name }) => name === keyVariable);
+  const { name, key } = variable?.valueFrom?.secretKeyRef ?? {};
+  const isCurrent =
+    template?.metadata?.annotations?.[keyChecksumAnnotation] === checksum &&
+    name === place.name &&
+    key === place.key;
+  return isCurrent && isRolledOut(deployment);
+}
+
+function isRolledOut(deployment: Deployment | undefined): boolean {
+  const {
+    observedGeneration = 0,
+    replicas = 0,
+    updatedReplicas = 0,
+    availableReplicas = 0,
+  } = deployment?.status ?? {};
+  const wanted = deployment?.spec?.replicas ?? 1;
+  return (
+    observedGeneration >= (deployment?.metadata?.generation ?? 0) &&
+    updatedReplicas === wanted &&
+    replicas === wanted &&
+    availableReplicas === wanted
+  );
+}

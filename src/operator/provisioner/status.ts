@@ -1,0 +1,32 @@
+import type { ConditionState } from "../../runtime/conditions.ts";
+import { summary } from "../shared/summary.ts";
+
+/** The conditions of a provisioner, in the order in which its steps run. Each belongs to one step. */
+export const conditionTypes = {
+  controlPlane: "ControlPlaneReady",
+  operatorAccess: "OperatorAccessReady",
+  bootstrapSecret: "BootstrapSecretReady",
+  entitled: "ExternalProvisionersEntitled",
+  key: "ProvisionerKeyReady",
+  keySecret: "ProvisionerKeySecretReady",
+  rbac: "WorkspaceRBACReady",
+  deployment: "DeploymentReady",
+  ready: "Ready",
+} as const;
+
+const parts: readonly string[] = Object.values(conditionTypes).filter(
+  (type) => type !== conditionTypes.ready,
+);
+
+/** Reasons that belong to a normal start: no news for anybody. */
+export const quietReasons: ReadonlySet<string> = new Set([
+  "NoReplicaReady",
+  "ScaledToZero",
+  "Pending",
+  "OperatorAccessNotReady",
+]);
+
+/** The one condition to wait for: True when the daemons serve and every stage is as the spec says. */
+export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {
+  return summary(conditions, parts, "the daemons serve and their objects are as the spec says");
+}

@@ -1,0 +1,39 @@
+import type { RunContext } from "../../../runtime/controller/controller.ts";
+import { Deployment } from "../../../runtime/kinds.ts";
+import type { FoundControlPlane } from "../../shared/session.ts";
+import { reportPods } from "../../shared/steps/pods.ts";
+import { appliedKey } from "../key/record.ts";
+import type { Snapshot } from "../observe.ts";
+import { provisionerDeployment } from "../resources/deployment.ts";
+import type { KeyInUse } from "../rollout.ts";
+import { conditionTypes } from "../status.ts";
+import type { KeyOutcome } from "./key.ts";
+import { type Result, waiting } from "./result.ts";
+
+export interface DaemonInputs {
+  readonly outcome: KeyOutcome;
+  readonly key: KeyInUse | undefined;
+  readonly controlPlane: FoundControlPlane | undefined;
+}
+
+/**
+ * Keeps the Deployment of the daemons and tells how many are ready. They run with the key in use and at the
+ * coderd that it was made for, so a stage that fails before leaves running daemons alone.
+ */
+export async function ensureDeployment(
+  { outcome, key, controlPlane }: DaemonInputs,
+  snapshot: Snapshot,
+  { children }: RunContext,
+): Promise<Result<true>> {
+  const { provisioner, owner, deployment } = snapshot;
+  const image = provisioner.image ?? controlPlane?.settings.image;
+  const coderURL = appliedKey(outcome.state.object.status).controlPlaneURL ?? controlPlane?.url;
+  if (!key || !image || !coderURL) {
+    if (deployment) return reportPods(deployment, provisioner);
+    const status = { readyReplicas: 0, phase: "Pending" as const };
+    return { ...waiting(conditionTypes.deployment, "waits for a provisioner key", snapshot), status };
+  }
+  const inputs = { image, coderURL, key: key.place, keyChecksum: key.checksum };
+  const [applied] = await children.converge(Deployment, [provisionerDeployment(provisioner, inputs)], owner);
+  return reportPods(applied, provisioner);
+}

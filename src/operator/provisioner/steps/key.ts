@@ -1,0 +1,176 @@
+import type { CoderFailure } from "../../../coder/failure.ts";
+import { isNotFound } from "../../../runtime/client/error.ts";
+import { Secret } from "../../../runtime/kinds.ts";
+import type { Stored } from "../../../runtime/object.ts";
+import { fingerprint } from "../../shared/fingerprint.ts";
+import { Patience } from "../../shared/patience.ts";
+import { blocked } from "../../shared/steps/result.ts";
+import { freshKeyName, isWantedName } from "../key/names.ts";
+import { appliedKey } from "../key/record.ts";
+import { type Retirement, retireKeys } from "../key/retire.ts";
+import { type KeyRun, type KeyState, type Stop, settleKey } from "../key/settle.ts";
+import { KeyStoreError } from "../key/store.ts";
+import { secretNamed } from "../key/stored.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import type { WantedKey } from "../plan.ts";
+import { conditionTypes } from "../status.ts";
+import type { Session } from "./access.ts";
+import { type Result, waiting } from "./result.ts";
+
+/** How often the key at coderd is compared with the one that it should be. */
+const CHECK_EVERY_MS = 2 * 60_000;
+
+export interface KeyOutcome {
+  readonly state: Pick<KeyState, "object" | "secrets">;
+  /** Why the Secret could not be written: for the step that has the Secret's condition. */
+  readonly storeError?: unknown;
+}
+
+export interface KeyAccess {
+  readonly session: Session;
+  /** Without a licence coderd is not asked; what needs no coderd is done all the same. */
+  readonly entitled: boolean;
+}
+
+/** Keeps a key at coderd that is as the spec says, and the Secret that holds it. */
+export async function ensureKey(
+  access: KeyAccess | undefined,
+  snapshot: Snapshot,
+  environment: Environment,
+): Promise<Result<KeyOutcome>> {
+  const secrets = await findSecrets(snapshot, environment);
+  const start: KeyState = { object: snapshot.object, secrets, coderd: undefined, hasMade: false };
+  if (!access)
+    return {
+      ...waiting(conditionTypes.key, "waits for the stages before it", snapshot),
+      value: { state: start },
+    };
+  const { memory } = environment;
+  memory.keySetback ??= new Patience();
+  const { controlPlane, token } = access.session;
+  const inputs = fingerprint([String(snapshot.object.metadata.generation), controlPlane.url, token]);
+  const setback = memory.keySetback.recall(inputs, snapshot.now);
+  const run: KeyRun = {
+    snapshot,
+    environment,
+    wanted: wantedKey(access.session, snapshot, environment),
+    client: access.entitled && !setback ? access.session.client : undefined,
+    isCheckDue: snapshot.now - (memory.keyCheckedAt ?? Number.NEGATIVE_INFINITY) >= CHECK_EVERY_MS,
+  };
+  try {
+    const { state, stop } = await settleKey(start, run);
+    if (setback?.condition) return { ...setback, value: { state } };
+    return await conclude(stop, state, { run, inputs });
+  } catch (error) {
+    if (error instanceof KeyStoreError) return { value: { state: start, storeError: error.cause } };
+    throw error;
+  }
+}
+
+/** What the spec, the control plane and the credentials ask for. */
+function wantedKey(session: Session, { provisioner }: Snapshot, { ports }: Environment): WantedKey {
+  return {
+    controlPlaneRefName: session.controlPlane.settings.identity.name,
+    controlPlaneURL: session.controlPlane.url,
+    credentialsSecretRef: session.credentialsSecretRef,
+    organizationName: provisioner.organizationName,
+    tags: provisioner.tags,
+    name: provisioner.key.name,
+    nameIsFixed: provisioner.key.nameIsFixed,
+    freshName: freshKeyName(provisioner, ports.random),
+    isWantedName: (name) => isWantedName(name, provisioner),
+    secretRef: provisioner.key.secret,
+  };
+}
+
+/** The Secrets of this provisioner. One that lost its labels is not among those that are watched: look for it. */
+async function findSecrets(
+  { object, provisioner, secrets }: Snapshot,
+  { context }: Environment,
+): Promise<Stored<Secret>[]> {
+  const { name: keyName, secretRef } = appliedKey(object.status);
+  const { name } = secretRef ?? provisioner.key.secret;
+  if (!keyName || secretNamed(secrets, name)) return [...secrets];
+  try {
+    const { namespace } = provisioner.identity;
+    return [...secrets, await context.client.get(Secret, { namespace, name })];
+  } catch (error) {
+    if (isNotFound(error)) return [...secrets];
+    throw error;
+  }
+}
+
+interface Attempt {
+  readonly run: KeyRun;
+  readonly inputs: string;
+}
+
+async function conclude(stop: Stop, state: KeyState, { run, inputs }: Attempt): Promise<Result<KeyOutcome>> {
+  const { snapshot, environment } = run;
+  switch (stop.why) {
+    case "settled":
+      return settled(state, run);
+    case "overtaken":
+      return { value: { state } };
+    case "noSession":
+      return { ...waiting(conditionTypes.key, "waits for the stages before it", snapshot), value: { state } };
+    case "nameTaken": {
+      const message = `a key named "${stop.name}" exists already in organization "${run.wanted.organizationName}" and is not of this provisioner; choose another spec.key.name or delete that key`;
+      return { ...blocked("KeyNameTaken", message, { requeueAfterMs: CHECK_EVERY_MS }), value: { state } };
+    }
+    case "failed": {
+      const { failure, needed } = stop;
+      // A key that was right a moment ago does not turn wrong because coderd cannot be asked.
+      const isTold = needed || failure.kind !== "transient";
+      const result = isTold ? blocked(reasons[failure.kind], failure.message) : {};
+      const attempt = { inputs, now: snapshot.now, random: environment.ports.random, result };
+      return { ...environment.memory.keySetback?.failed(failure, attempt), value: { state } };
+    }
+  }
+}
+
+async function settled(settledState: KeyState, run: KeyRun): Promise<Result<KeyOutcome>> {
+  const { snapshot, environment } = run;
+  const { memory } = environment;
+  if (settledState.coderd) {
+    memory.keyCheckedAt = snapshot.now;
+    memory.keySetback?.succeeded();
+  }
+  const { state, retirement, waitMs = CHECK_EVERY_MS } = await retireKeys(settledState, run);
+  const { name, organizationName } = appliedKey(state.object.status);
+  const key = `key "${name}" of organization "${organizationName}" is in use`;
+  const { reason, more } = tell(retirement);
+  const age = snapshot.now - (memory.keyCheckedAt ?? snapshot.now);
+  return {
+    condition: { status: "True", reason, message: key + more },
+    requeueAfterMs: Math.min(CHECK_EVERY_MS - age, waitMs),
+    value: { state },
+  };
+}
+
+function tell(retirement: Retirement): { reason: string; more: string } {
+  switch (retirement.kind) {
+    case "done":
+      return { reason: "KeyReady", more: "" };
+    case "waiting": {
+      const names = retirement.names.map((name) => `"${name}"`).join(", ");
+      return { reason: "Rotating", more: `; ${names} will be deleted when the new pods are ready` };
+    }
+    case "failed":
+      return {
+        reason: "OldKeyLeft",
+        more: `; "${retirement.name}" could not be deleted yet: ${retirement.failure.message}`,
+      };
+  }
+}
+
+const reasons: Readonly<Record<CoderFailure["kind"], string>> = {
+  unsupported: "NotSupported",
+  forbidden: "Forbidden",
+  notEntitled: "NotEntitled",
+  rateLimited: "RateLimited",
+  duplicate: "KeyNameTaken",
+  notFound: "OrganizationNotFound",
+  invalid: "Rejected",
+  transient: "CoderdUnreachable",
+};

@@ -1,0 +1,16 @@
+import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
+import { findCondition } from "../../../runtime/conditions.ts";
+import type { StepResult } from "../../../runtime/controller/steps.ts";
+import type { Snapshot } from "../observe.ts";
+
+export type Result<V = undefined> = StepResult<ProvisionerStatus, V>;
+
+/** An earlier stage comes first: the condition stays what it is, and says that it waits if it never was anything. */
+export function waiting(
+  type: string,
+  message: string,
+  { object }: Pick<Snapshot, "object">,
+): StepResult<object, never> {
+  if (findCondition(object.status?.conditions, type)) return {};
+  return { condition: { status: "Unknown", reason: "Pending", message } };
+}

@@ -1,0 +1,18 @@
+import type { RunContext } from "../../../runtime/controller/controller.ts";
+import { Role, RoleBinding, ServiceAccount } from "../../../runtime/kinds.ts";
+import { applied } from "../../shared/steps/result.ts";
+import type { Snapshot } from "../observe.ts";
+import { provisionerRole, provisionerRoleBinding } from "../resources/rbac.ts";
+import { provisionerServiceAccount } from "../resources/service-account.ts";
+import type { Result } from "./result.ts";
+
+/** Keeps the ServiceAccount of the daemons and lets it build workspaces. */
+export async function ensureWorkspaceRbac(
+  { provisioner, owner }: Snapshot,
+  { children }: RunContext,
+): Promise<Result> {
+  await children.converge(ServiceAccount, [provisionerServiceAccount(provisioner)], owner);
+  await children.converge(Role, [provisionerRole(provisioner)], owner);
+  await children.converge(RoleBinding, [provisionerRoleBinding(provisioner)], owner);
+  return applied(`ServiceAccount "${provisioner.serviceAccountName}" may build workspaces in its namespace`);
+}
