@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import type { Client } from "../../../src/runtime/client/client.ts";
+import { Deployment, kind, Role, RoleBinding, Service, ServiceAccount } from "../../../src/runtime/kinds.ts";
+import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
+import { adminClient } from "../../support/admin-client.ts";
+import { aControlPlane } from "../../support/builders.ts";
+import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type RunningOperator, startOperator } from "../../support/operator.ts";
+import { earlierChildren } from "./earlier-children.ts";
+
+const PATIENCE = { withinMs: 20_000 };
+const ReplicaSet = kind<KubeObject>("apps/v1", { kind: "ReplicaSet", plural: "replicasets" });
+
+/** What the earlier release put into its children, and the spec now still asks for. */
+const spec: ControlPlaneSpec = {
+  extraArgs: ["--verbose"],
+  extraEnv: [{ name: "COLOUR", value: "blue" }],
+  nodeSelector: { disk: "ssd" },
+  service: { annotations: { "example.com/pool": "a" } },
+  serviceAccount: { labels: { team: "platform" }, annotations: { "example.com/role": "coder" } },
+  rbac: { extraRules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }] },
+};
+
+let cluster: LocalCluster;
+let person: Client;
+let earlier: Client;
+beforeAll(async () => {
+  cluster = await startCluster({ audit: true, operatorInstalled: true, controllerManager: true });
+  [person, earlier] = await Promise.all([adminClient(cluster), adminClient(cluster, "coder-k8s")]);
+});
+afterAll(() => cluster?.stop());
+
+/** A control plane whose children an earlier release made, by POST and then by PUT, and rolled out. */
+async function inherited(prefix: string): Promise<{ namespace: string; before: Stored<KubeObject>[] }> {
+  const namespace = await cluster.createNamespace(prefix);
+  const owner = await person.create(CoderControlPlane, aControlPlane({ namespace, spec }));
+  const children = earlierChildren(owner);
+  for (const { kind, object } of children) await earlier.create(kind, object);
+  await eventually(async () => expect(await replicaSets(namespace)).toHaveLength(1), PATIENCE);
+  for (const { kind, object } of children) await replace(kind, namespace, object);
+  const before = await Promise.all(
+    children.map(({ kind, object }) => person.get(kind, { namespace, name: object.metadata?.name ?? "" })),
+  );
+  return { namespace, before };
+}
+
+/** PUT under the field manager of the operator. */
+async function replace(kind: Kind, namespace: string, object: KubeObject): Promise<void> {
+  const name = object.metadata?.name ?? "";
+  const present = await person.get(kind, { namespace, name });
+  const labels = { ...object.metadata?.labels, "example.com/put": "yes" };
+  const metadata = { ...present.metadata, ...object.metadata, labels };
+  const manifest = JSON.stringify({ ...present, ...object, metadata });
+  const { code, stderr } = await cluster.kubectl(
+    ["replace", "--field-manager=coder-k8s", "-f", "-"],
+    manifest,
+  );
+  expect(code, stderr).toBe(0);
+}
+
+async function replicaSets(namespace: string): Promise<readonly Stored<KubeObject>[]> {
+  return (await person.list(ReplicaSet, { namespace })).items;
+}
+
+async function settled(namespace: string): Promise<void> {
+  await eventually(async () => {
+    const { metadata, status } = await person.get(CoderControlPlane, { namespace, name: "coder" });
+    expect(status?.observedGeneration).toBe(metadata.generation);
+  }, PATIENCE);
+}
+
+const kinds: readonly Kind[] = [ServiceAccount, Role, RoleBinding, Deployment, Service];
+
+describe("children of an earlier release, made by POST and PUT", () => {
+  let namespace: string;
+  let before: Stored<KubeObject>[];
+  let operator: RunningOperator;
+  beforeAll(async () => {
+    ({ namespace, before } = await inherited("earlier"));
+    operator = await startOperator(cluster, { namespaces: [namespace] });
+    await settled(namespace);
+  });
+  afterAll(() => operator?.stop());
+  const now = () =>
+    Promise.all(
+      before.map(({ metadata }, index) =>
+        person.get(kinds[index] as Kind, { namespace, name: metadata.name }),
+      ),
+    );
+
+  test("were made by an Update-style manager of our name", () => {
+    for (const { metadata } of before) {
+      expect(metadata.managedFields).toContainEqual(
+        expect.objectContaining({ manager: "coder-k8s", operation: "Update" }),
+      );
+    }
+  });
+
+  test("are adopted in place: every one of them keeps its uid", async () => {
+    expect((await now()).map(({ metadata }) => metadata.uid)).toEqual(
+      before.map(({ metadata }) => metadata.uid),
+    );
+  });
+
+  test("have one owner of our fields afterwards, by server-side apply", async () => {
+    for (const { metadata } of await now()) {
+      const ours = (metadata.managedFields ?? []).filter(
+        ({ manager, subresource }) => manager === "coder-k8s" && !subresource,
+      );
+      expect(ours.map(({ operation }) => operation)).toEqual(["Apply"]);
+    }
+  });
+
+  test("cause no rollout, because nothing relevant differs", async () => {
+    const [, , , deployment] = before as Stored<Deployment>[];
+    const { metadata, spec: adopted } = await person.get(Deployment, { namespace, name: "coder" });
+    expect(adopted?.template).toEqual(deployment?.spec?.template);
+    expect(metadata.generation).toBe(deployment?.metadata.generation);
+    expect(await replicaSets(namespace)).toHaveLength(1);
+  });
+
+  test("lose what an earlier release set and ours does not", async () => {
+    for (const { metadata } of await now()) expect(metadata.labels).not.toHaveProperty(["example.com/put"]);
+  });
+
+  test("are left in peace by a restart of the operator", async () => {
+    const versions = (await now()).map(({ metadata }) => metadata.resourceVersion);
+    await operator.stop();
+    operator = await startOperator(cluster, { namespaces: [namespace] });
+    await person.create(CoderControlPlane, aControlPlane({ namespace, name: "later" }));
+    await eventually(() => person.get(Deployment, { namespace, name: "later" }), PATIENCE);
+    expect((await now()).map(({ metadata }) => metadata.resourceVersion)).toEqual(versions);
+  });
+
+  test("really lose a field that is removed from the spec later", async () => {
+    const removed = Object.fromEntries(Object.keys(spec).map((field) => [field, null]));
+    await person.mergePatch(CoderControlPlane, { namespace, name: "coder" }, { spec: removed });
+    await settled(namespace);
+    const [account, role, , deployment, service] = (await now()) as [
+      Stored<ServiceAccount>,
+      Stored<Role>,
+      Stored<RoleBinding>,
+      Stored<Deployment>,
+      Stored<Service>,
+    ];
+    expect(account.metadata.annotations ?? {}).toEqual({});
+    expect(account.metadata.labels).not.toHaveProperty("team");
+    expect(role.rules).toHaveLength(3);
+    expect(service.metadata.annotations ?? {}).toEqual({});
+    const pod = deployment.spec?.template.spec;
+    expect(pod?.nodeSelector).toBeUndefined();
+    expect(pod?.containers[0]?.args).toEqual(["--http-address=0.0.0.0:8080"]);
+    expect(pod?.containers[0]?.env?.map(({ name }) => name)).not.toContain("COLOUR");
+  });
+});
