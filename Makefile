@@ -15,7 +15,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(INSTALLED) kube ## install dependencies and the Kubernetes binaries
+setup: $(INSTALLED) kube helm ## install dependencies, the Kubernetes binaries and helm
 
 .PHONY: test
 test: setup ## run all tests, against a real API server
@@ -61,6 +61,10 @@ clean: ## remove dependencies and build results (the Kubernetes binaries stay in
 .PHONY: kube
 kube: $(INSTALLED)
 	@$(BIN)/node tools/kube/main.ts >/dev/null
+
+.PHONY: helm
+helm: $(INSTALLED)
+	@$(BIN)/node tools/helm/main.ts >/dev/null
 
 $(INSTALLED): package.json package-lock.json .npmrc
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer" >&2; exit 1; }

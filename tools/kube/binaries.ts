@@ -1,11 +1,11 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { buildBinary, GoMissingError } from "./build.ts";
-import { type BinaryCache, binaryCache, cacheRoot } from "./cache.ts";
+import { buildBinary, GoMissingError } from "../binaries/go-build.ts";
+import { currentPlatform } from "../binaries/platform.ts";
+import { type Found as FoundOf, type Place, preparedBinaries } from "../binaries/prepared.ts";
+import type { Log } from "../binaries/progress.ts";
 import { type DownloadContext, downloadEnvtest, downloadRelease } from "./download.ts";
-import { withFileLock } from "./lock.ts";
-import { type BinaryName, binaryNames, currentPlatform, type KubeBinaries, readPins } from "./pins.ts";
-import type { Log } from "./progress.ts";
+import { type BinaryName, binaryNames, goBinary, type KubeBinaries, readPins } from "./pins.ts";
 import { checkVersion } from "./version.ts";
 
 /** What finding the binaries needs from the outside. */
@@ -15,7 +15,7 @@ export interface KubeBinariesContext {
   readonly log: Log;
 }
 
-type Found = Partial<Record<BinaryName, string>>;
+type Found = FoundOf<BinaryName>;
 type Context = KubeBinariesContext & DownloadContext;
 
 /**
@@ -50,34 +50,21 @@ async function givenBinaries({ env, pins }: Context): Promise<Found> {
   return given;
 }
 
-async function cachedBinaries(wanted: readonly BinaryName[], context: Context): Promise<Found> {
+function cachedBinaries(wanted: readonly BinaryName[], context: Context): Promise<Found> {
   const { env, log, pins } = context;
-  const parent = join(cacheRoot(env), "kube");
-  const cache = binaryCache(join(parent, pins.cacheKey));
-  const cached = await lookUp(wanted, cache);
-  if (entriesOf(cached).length === wanted.length) return cached;
-  const onWait = () => log("another process is preparing the Kubernetes binaries: waiting for it");
-  return withFileLock(join(parent, `${pins.cacheKey}.lock`), { onWait }, async () => {
-    const present = await lookUp(wanted, cache);
-    const missing = wanted.filter((name) => present[name] === undefined);
-    return {
-      ...present,
-      ...(missing.length === 0
-        ? {}
-        : await cache.withScratch((scratch) => make(missing, scratch, { cache, context }))),
-    };
+  return preparedBinaries(wanted, {
+    env,
+    log,
+    folder: join("kube", pins.cacheKey),
+    what: "the Kubernetes binaries",
+    make: (missing, place) => make(missing, place, context),
   });
-}
-
-async function lookUp(wanted: readonly BinaryName[], cache: BinaryCache): Promise<Found> {
-  const paths = await Promise.all(wanted.map((name) => cache.find(name)));
-  return Object.fromEntries(wanted.map((name, index) => [name, paths[index]]));
 }
 
 async function make(
   missing: readonly BinaryName[],
-  scratch: string,
-  { cache, context }: { cache: BinaryCache; context: Context },
+  { scratch, cache }: Place,
+  context: Context,
 ): Promise<Found> {
   const made: Found = {};
   const keep = async (name: BinaryName, file: string) => {
@@ -86,7 +73,7 @@ async function make(
   };
   const offline = await download(missing, { scratch, keep, context });
   for (const name of missing.filter((candidate) => made[candidate] === undefined)) {
-    const built = await buildBinary(name, scratch, context).catch((cause) => {
+    const built = await buildBinary(goBinary(name, context.pins), scratch, context).catch((cause) => {
       throw cause instanceof GoMissingError ? nothingWorks(missing, offline, cause) : cause;
     });
     await keep(name, built);

@@ -7,8 +7,10 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { parse } from "yaml";
-import { type BinaryName, binaryNames, minorOf, type Pins, type Platform } from "./pins.ts";
-import { type Log, withTicker } from "./progress.ts";
+import type { Platform } from "../binaries/platform.ts";
+import { type Log, withTicker } from "../binaries/progress.ts";
+import { minorOf } from "../binaries/version.ts";
+import { type BinaryName, binaryNames, type Pins } from "./pins.ts";
 
 const ENVTEST_INDEX =
   "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml";

@@ -4,7 +4,6 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile }
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { BinaryName } from "./pins.ts";
 
 const SCRATCH_PREFIX = "partial-";
 
@@ -21,9 +20,9 @@ interface Seal {
  */
 export interface BinaryCache {
   /** The path of a complete binary, or `undefined` when it has to be made. */
-  find(name: BinaryName): Promise<string | undefined>;
+  find(name: string): Promise<string | undefined>;
   /** Moves a finished file into the cache. */
-  store(name: BinaryName, file: string): Promise<string>;
+  store(name: string, file: string): Promise<string>;
   /** Lends a fresh folder on the cache's file system and removes it, and those of killed runs. */
   withScratch<T>(work: (dir: string) => Promise<T>): Promise<T>;
 }

@@ -1,30 +1,41 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { setPriority } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type BinaryName, goPackages, kubeModuleDir, type Pins } from "./pins.ts";
+import type { GoModule } from "./go-module.ts";
 import { elapsed, type Log, withTicker } from "./progress.ts";
 
 const ERROR_LINES = 8;
+/** A build takes minutes and all cores; whoever works on the machine meanwhile comes first. */
+const LOW_PRIORITY = 10;
 
 /** No Go on this machine: the caller decides what else to try. */
 export class GoMissingError extends Error {
   override readonly name = "GoMissingError";
 }
 
-/** Builds one binary from the modules pinned in `go.mod` and returns the finished file. */
+/** A program that can be built from pinned modules without Go code of ours. */
+export interface GoBinary {
+  readonly name: string;
+  readonly module: GoModule;
+  readonly package: string;
+  readonly version: string;
+  /** `variable=value` to link in: where the program keeps its version. */
+  readonly stamp: string;
+}
+
+/** Builds one binary and returns the finished file. */
 export async function buildBinary(
-  name: BinaryName,
+  binary: GoBinary,
   into: string,
-  context: { env: NodeJS.ProcessEnv; pins: Pins; log: Log },
+  { env, log }: { env: NodeJS.ProcessEnv; log: Log },
 ): Promise<string> {
-  const { env, pins, log } = context;
+  const { name, version } = binary;
   const output = join(into, name);
   const started = performance.now();
   const progress = new GoProgress();
-  log(
-    `building ${name} ${name === "etcd" ? pins.etcd : pins.kubernetes} with Go (once; minutes on a slow machine)`,
-  );
-  const build = spawnGo(buildArguments(name, output, pins), env);
+  log(`building ${name} ${version} with Go (once; minutes on a slow machine)`);
+  const build = spawnGo(binary, output, env);
   await withTicker(
     log,
     () => `building ${name}: ${progress.summary()}`,
@@ -34,22 +45,29 @@ export async function buildBinary(
   return output;
 }
 
-function buildArguments(name: BinaryName, output: string, pins: Pins): string[] {
-  // Without it Kubernetes binaries call themselves v0.0.0 and refuse their feature gates.
-  const stamp = `-X k8s.io/component-base/version.gitVersion=${pins.kubernetes}`;
-  return ["build", "-v", "-trimpath", "-ldflags", `-s -w ${stamp}`, "-o", output, goPackages[name]];
-}
-
-function spawnGo(args: string[], env: NodeJS.ProcessEnv): ChildProcess {
-  return spawn("go", args, {
-    cwd: kubeModuleDir,
+function spawnGo(binary: GoBinary, output: string, env: NodeJS.ProcessEnv): ChildProcess {
+  const linkerFlags = `-s -w -X ${binary.stamp}`;
+  const args = ["build", "-v", "-trimpath", "-ldflags", linkerFlags, "-o", output, binary.package];
+  const build = spawn("go", args, {
+    cwd: binary.module.dir,
     // No C compiler needed, no workspace or vendoring of the machine's owner in the way.
     env: { ...env, CGO_ENABLED: "0", GOWORK: "off", GOFLAGS: "-mod=readonly" },
     stdio: ["ignore", "ignore", "pipe"],
   });
+  if (build.pid !== undefined) lowerPriority(build.pid);
+  return build;
 }
 
-async function finished(build: ChildProcess, progress: GoProgress, name: BinaryName): Promise<void> {
+/** What the process starts inherits it. */
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, LOW_PRIORITY);
+  } catch {
+    // It has ended already, or is not ours to slow down: then it runs as it is.
+  }
+}
+
+async function finished(build: ChildProcess, progress: GoProgress, name: string): Promise<void> {
   if (build.stderr) createInterface(build.stderr).on("line", (line) => progress.add(line));
   const code = await new Promise<number | null>((resolve, reject) => {
     build.on("close", resolve);

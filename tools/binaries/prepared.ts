@@ -1,0 +1,59 @@
+import { join } from "node:path";
+import { type BinaryCache, binaryCache, cacheRoot } from "./cache.ts";
+import { withFileLock } from "./lock.ts";
+import type { Log } from "./progress.ts";
+
+/** Paths of the binaries that some source has. */
+export type Found<Name extends string> = Partial<Record<Name, string>>;
+
+/** Where finished binaries are kept, and how those that are not there yet come about. */
+export interface Preparation<Name extends string> {
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
+  /** A folder in the per-user cache, another one for every set of pins. */
+  readonly folder: string;
+  /** As in "another process is preparing …". */
+  readonly what: string;
+  /** Makes what is missing in `scratch`, a folder that is removed afterwards, and stores it in the cache. */
+  readonly make: (missing: readonly Name[], place: Place) => Promise<Found<Name>>;
+}
+
+/** Where binaries are made. */
+export interface Place {
+  readonly scratch: string;
+  readonly cache: BinaryCache;
+}
+
+/**
+ * Finds binaries in the per-user cache and makes those that it lacks. Any number of processes may call this at
+ * once: one makes the binaries, the others wait for it.
+ */
+export async function preparedBinaries<Name extends string>(
+  wanted: readonly Name[],
+  { env, log, folder, what, make }: Preparation<Name>,
+): Promise<Found<Name>> {
+  const dir = join(cacheRoot(env), folder);
+  const cache = binaryCache(dir);
+  const cached = await lookUp(wanted, cache);
+  if (lacking(wanted, cached).length === 0) return cached;
+  const onWait = () => log(`another process is preparing ${what}: waiting for it`);
+  return withFileLock(`${dir}.lock`, { onWait }, async () => {
+    const present = await lookUp(wanted, cache);
+    const missing = lacking(wanted, present);
+    if (missing.length === 0) return present;
+    const made = await cache.withScratch((scratch) => make(missing, { scratch, cache }));
+    return { ...present, ...made };
+  });
+}
+
+async function lookUp<Name extends string>(
+  wanted: readonly Name[],
+  cache: BinaryCache,
+): Promise<Found<Name>> {
+  const paths = await Promise.all(wanted.map(async (name) => [name, await cache.find(name)] as const));
+  return Object.fromEntries(paths.filter(([, path]) => path !== undefined)) as Found<Name>;
+}
+
+function lacking<Name extends string>(wanted: readonly Name[], found: Found<Name>): Name[] {
+  return wanted.filter((name) => found[name] === undefined);
+}
