@@ -25,3 +25,9 @@ test("nothing is found where nothing is, and a value too short to be secret is n
   expect(secrets.size).toBe(1);
   expect(secrets.foundIn("a short p@ss")).toEqual([]);
 });
+
+test("the password of a URL is a secret of its own", () => {
+  const urls = new Secrets();
+  urls.add("postgres://me:p%40ssword-of-mine@db:5432/coder");
+  expect(urls.foundIn("FATAL: p@ssword-of-mine is wrong")).toHaveLength(1);
+});

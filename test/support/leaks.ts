@@ -5,8 +5,10 @@ const SHORTEST_SECRET = 8;
 export class Secrets {
   readonly #values = new Set<string>();
 
+  /** Of a URL the password is secret by itself too. */
   add(...values: readonly string[]): void {
-    for (const value of values) if (value.trim().length >= SHORTEST_SECRET) this.#values.add(value.trim());
+    for (const value of values.flatMap((text) => [text.trim(), passwordIn(text)]))
+      if (value.length >= SHORTEST_SECRET) this.#values.add(value);
   }
 
   get size(): number {
@@ -19,6 +21,10 @@ export class Secrets {
       .filter((value) => formsOf(value).some((form) => text.includes(form)))
       .map((value) => `${value.slice(0, 4)}… (${value.length} characters)`);
   }
+}
+
+function passwordIn(text: string): string {
+  return decodeURIComponent(URL.parse(text.trim())?.password ?? "");
 }
 
 function formsOf(value: string): string[] {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Secret } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { Database } from "../../support/postgres.ts";
-import { type CoderdStage, openCoderdStage } from "./stage.ts";
+import { type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
 
 let stage: CoderdStage;
 beforeAll(async () => {
@@ -10,19 +11,12 @@ beforeAll(async () => {
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
 const TYPE = "OperatorAccessReady";
+const fromSecret = (name: string, key = "url") => ({
+  extraEnv: [{ name: "CODER_PG_CONNECTION_URL", valueFrom: { secretKeyRef: { name, key } } }],
+  operatorAccess: {},
+});
 
-/** A control plane that takes its database's URL from a Secret of its own. */
-async function createWithUrl(name: string, url: string): Promise<void> {
-  await stage.putSecret(`${name}-db`, { url });
-  const secretKeyRef = { name: `${name}-db`, key: "url" };
-  await stage.create(name, {
-    extraEnv: [{ name: "CODER_PG_CONNECTION_URL", valueFrom: { secretKeyRef } }],
-    operatorAccess: {},
-  });
-  await stage.untilServing(name);
-}
-
-describe("a wrong connection URL has its own reason, and is used as soon as the Secret is corrected", () => {
+describe("a wrong connection URL has its own reason, and the right one is used as soon as the Secret has it", () => {
   const wrong: { reason: string; says: string; url: (database: Database) => string }[] = [
     {
       reason: "InvalidConnectionURL",
@@ -54,12 +48,15 @@ describe("a wrong connection URL has its own reason, and is used as soon as the 
   test.each(wrong)("$reason", async ({ reason, says, url }) => {
     const name = reason.toLowerCase();
     const { database } = await stage.coderd(name);
-    await createWithUrl(name, url(database));
+    await stage.putSecret(`${name}-db`, { url: url(database) });
+    await stage.create(name, fromSecret(`${name}-db`));
+    await stage.untilServing(name);
     const { message } = await stage.untilCondition(name, TYPE, { status: "False", reason });
     expect(message).toContain(says);
     const { status } = await stage.controlPlane(name);
     expect(status).toMatchObject({ operatorAccessReady: false });
     expect(status?.operatorTokenSecretRef).toBeUndefined();
+
     await stage.putSecret(`${name}-db`, { url: database.url });
     await stage.untilReady(name);
     await stage.untilStatus(name, {
@@ -67,12 +64,152 @@ describe("a wrong connection URL has its own reason, and is used as soon as the 
       operatorTokenSecretRef: { name: `${name}-operator-token`, key: "token" },
     });
     const events = (await stage.events(name)).map((event) => [event.type, event.reason]);
-    expect(events).toEqual(
-      expect.arrayContaining([
-        ["Warning", reason],
-        ["Normal", "TokenIssued"],
-        ["Normal", "TokenReady"],
-      ]),
-    );
+    expect(events).toContainEqual(["Warning", reason]);
+    expect(events).toContainEqual(["Normal", "TokenIssued"]);
+    expect(events).toContainEqual(["Normal", "TokenReady"]);
   });
+});
+
+describe("a database that is no good has its own reason, and is tried again every 30 s", () => {
+  const person = `INSERT INTO users (id, email, username, hashed_password, created_at, updated_at)
+    VALUES (gen_random_uuid(), 'someone@example.com', 'coder-k8s-operator', '', now(), now())`;
+  const broken: { reason: string; says: string; break: string; mend: string }[] = [
+    {
+      reason: "SchemaUnsupported",
+      says: "column api_keys.tenant must be filled in",
+      break: "ALTER TABLE api_keys ADD COLUMN tenant text NOT NULL",
+      mend: "ALTER TABLE api_keys DROP COLUMN tenant",
+    },
+    {
+      reason: "NotMigrated",
+      says: "coderd has not migrated the database yet",
+      break: "ALTER TABLE api_keys RENAME TO not_yet",
+      mend: "ALTER TABLE not_yet RENAME TO api_keys",
+    },
+    {
+      reason: "AccountTaken",
+      says: "rename that user",
+      break: person,
+      mend: "UPDATE users SET username = 'someone'",
+    },
+    {
+      reason: "DatabaseError",
+      says: "read-only",
+      break: onNewUser("RAISE EXCEPTION USING ERRCODE = ''25006''"),
+      mend: "DROP TRIGGER trouble ON users",
+    },
+    {
+      reason: "DatabaseTimeout",
+      says: "took too long",
+      break: onNewUser("PERFORM pg_sleep(9)"),
+      mend: "DROP TRIGGER trouble ON users",
+    },
+  ];
+
+  test.each(broken)("$reason", async ({ reason, says, ...sql }) => {
+    const name = reason.toLowerCase();
+    const coderd = await stage.coderd(name);
+    await coderd.database.query(sql.break);
+    await stage.serve(name, coderd);
+    const { message } = await stage.untilCondition(name, TYPE, { status: "False", reason });
+    expect(message).toContain(says);
+    await coderd.database.query(sql.mend);
+    await stage.timePasses(30_000);
+    await stage.untilReady(name);
+  });
+
+  test("DatabasePermissionDenied", async () => {
+    const coderd = await stage.coderd("poor");
+    const { database } = coderd;
+    const [login, word] = ["poor", "poor-password"];
+    await database.query(`CREATE ROLE ${login} LOGIN PASSWORD '${word}'`);
+    stage.secrets.add(word);
+    const url = database.url.replace(/\/\/.*@/, `//${login}:${word}@`);
+    await stage.serve("poor", coderd, { extraEnv: [urlVariable(url)] });
+    const reason = "DatabasePermissionDenied";
+    const { message } = await stage.untilCondition("poor", TYPE, { status: "False", reason });
+    expect(message).toContain("permission denied for table users");
+    await database.query(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${login}`);
+    await stage.timePasses(30_000);
+    await stage.untilReady("poor");
+  });
+
+  test("and not sooner, however often the control plane is looked at", async () => {
+    const coderd = await stage.coderd("patient");
+    await stage.create("patient", {
+      extraEnv: [urlVariable(coderd.database.url.replace(/:\d+\//, ":1/"))],
+      operatorAccess: {},
+    });
+    await stage.untilServing("patient");
+    await stage.untilCondition("patient", TYPE, { reason: "DatabaseUnreachable" });
+    await stage.untilStatus("patient", { phase: "Ready" });
+    const { connections } = stage.databases;
+    for (const look of ["1", "2", "3"]) {
+      await stage.touch("patient", look);
+      await stage.timePasses(9_000);
+    }
+    expect(stage.databases.connections).toBe(connections);
+    await stage.timePasses(9_000);
+    await expect.poll(() => stage.databases.connections).toBe(connections + 1);
+  });
+});
+
+/** SQL that makes the insertion of a user go wrong. */
+function onNewUser(statement: string): string {
+  return `CREATE FUNCTION trouble() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${statement}; RETURN NEW; END';
+    CREATE TRIGGER trouble BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION trouble()`;
+}
+
+describe("without a connection URL", () => {
+  test("NoConnectionURL says what to set, and setting it helps", async () => {
+    const { database } = await stage.coderd("no-url");
+    await stage.create("no-url", { operatorAccess: {} });
+    await stage.untilServing("no-url");
+    const { message } = await stage.untilCondition("no-url", TYPE, { reason: "NoConnectionURL" });
+    expect(message).toContain("CODER_PG_CONNECTION_URL");
+    expect(message).toContain("spec.operatorAccess.tokenSecretRef");
+    await stage.change("no-url", { extraEnv: [urlVariable(database.url)] });
+    await stage.untilReady("no-url");
+  });
+
+  test("SecretMissing names the Secret and the key, and filling it in helps", async () => {
+    const { database } = await stage.coderd("no-secret");
+    await stage.create("no-secret", fromSecret("no-secret-db"));
+    await stage.untilServing("no-secret");
+    const missing = { status: "False", reason: "SecretMissing" } as const;
+    expect((await stage.untilCondition("no-secret", TYPE, missing)).message).toContain(
+      'Secret "no-secret-db" does not exist or has no key "url"',
+    );
+    await stage.putSecret("no-secret-db", { uri: database.url });
+    await stage.putSecret("no-secret-db", { url: database.url });
+    await stage.untilReady("no-secret");
+    await stage.person.delete(Secret, stage.ref("no-secret-db"));
+    await stage.touch("no-secret", "after the deletion");
+    await stage.untilReady("no-secret");
+  });
+});
+
+test("Conflict: the token's Secret belongs to somebody else, so neither it nor the database is touched", async () => {
+  const coderd = await stage.coderd("rivalled");
+  const rival = {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    name: "rival",
+    uid: "0-1-2-3",
+    controller: true,
+  };
+  const metadata = { ...stage.ref("rivalled-operator-token"), ownerReferences: [rival] };
+  const { metadata: before } = await stage.person.create(Secret, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata,
+  });
+  await stage.serve("rivalled", coderd);
+  const { message } = await stage.untilCondition("rivalled", TYPE, { status: "False", reason: "Conflict" });
+  expect(message).toContain('StatefulSet "rival"');
+  expect(await coderd.database.query("SELECT * FROM api_keys")).toEqual([]);
+  const { metadata: after } = await stage.get(Secret, "rivalled-operator-token");
+  expect(after.resourceVersion).toBe(before.resourceVersion);
+  await stage.person.delete(Secret, stage.ref("rivalled-operator-token"));
+  await stage.untilReady("rivalled");
 });

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import type { ControlPlaneSpec, ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { fixedAddress } from "../../../src/coder/http/route.ts";
 import { CoreEvent, Deployment, Secret } from "../../../src/runtime/kinds.ts";
-import { RuntimeMetrics } from "../../../src/runtime/metrics.ts";
 import type { Stored } from "../../../src/runtime/object.ts";
 import { adminClient } from "../../support/admin-client.ts";
 import type { ClusterAccess } from "../../support/cluster/access.ts";
@@ -15,6 +15,7 @@ import { type OperatorOptions, type RunningOperator, startOperator } from "../..
 import { type Database, type Postgres, type Schema, startPostgres } from "../../support/postgres.ts";
 import { SkewedClock } from "../../support/skewed-clock.ts";
 import { WatchedDatabase } from "../../support/watched-database.ts";
+import { Witness } from "../../support/witness.ts";
 import { Stage } from "../control-plane/stage.ts";
 
 const PATIENCE = { withinMs: 20_000 };
@@ -28,16 +29,6 @@ export interface Coderd {
 export interface CoderdOptions extends Omit<DeploymentOptions, "now"> {
   /** Which tables the database has; those of 2.26 when absent. */
   readonly schema?: Schema;
-}
-
-/** Hears every error that a run ends with, before anything is taken out of it. */
-class Witness extends RuntimeMetrics {
-  readonly errors: unknown[] = [];
-
-  override reconciled(...[controller, outcome]: Parameters<RuntimeMetrics["reconciled"]>): void {
-    if ("error" in outcome) this.errors.push(outcome.error);
-    super.reconciled(controller, outcome);
-  }
 }
 
 type Parts = ConstructorParameters<typeof Stage>[0] &
@@ -66,6 +57,16 @@ export class CoderdStage extends Stage {
     this.databases = parts.databases;
     this.secrets = parts.secrets;
     this.witness = parts.witness;
+  }
+
+  override create(name: string, spec: ControlPlaneSpec = {}): ReturnType<Stage["create"]> {
+    this.#noteSecrets(spec);
+    return super.create(name, spec);
+  }
+
+  override change(name: string, spec: object): ReturnType<Stage["change"]> {
+    this.#noteSecrets(spec);
+    return super.change(name, spec);
   }
 
   /** Puts a coderd behind the Service that the control plane of this name has or will have. */
@@ -104,6 +105,20 @@ export class CoderdStage extends Stage {
   async token(secretName: string): Promise<string> {
     const { data } = await this.get(Secret, secretName);
     return Buffer.from(data?.token ?? "", "base64").toString("utf8");
+  }
+
+  /** Lets the operator finish what it is at, and then the time pass. */
+  async timePasses(ms: number): Promise<void> {
+    await eventually(() => expect(this.witness.running).toBe(0), PATIENCE);
+    this.clock.jump(ms);
+  }
+
+  /** Gives the operator a reason to look at the control plane, and waits until it did. */
+  async touch(name: string, why: string): Promise<void> {
+    const runs = () => this.witness.runs;
+    const before = runs();
+    await this.person.mergePatch(CoderControlPlane, this.ref(name), { metadata: { annotations: { why } } });
+    await eventually(() => expect(runs()).toBeGreaterThan(before), PATIENCE);
   }
 
   untilReady(name: string): Promise<unknown> {
@@ -145,6 +160,10 @@ export class CoderdStage extends Stage {
     for (const operator of operators) this.#expectNoLeak(operator);
     for (const error of this.witness.errors) expect(this.secrets.foundIn(textOfError(error))).toEqual([]);
     expect(this.secrets.foundIn(await this.witness.registry.metrics())).toEqual([]);
+  }
+
+  #noteSecrets({ extraEnv = [] }: ControlPlaneSpec): void {
+    this.secrets.add(...extraEnv.map(({ value = "" }) => value));
   }
 
   /** Looks into its log, and into all that it wrote to statuses and events. */

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import { Secret } from "../../../src/runtime/kinds.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { eventually } from "../../support/eventually.ts";
+import { acceptedAs } from "../../support/operator-access.ts";
+import { type Coderd, type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
+
+let stage: CoderdStage;
+beforeAll(async () => {
+  stage = await openCoderdStage(sharedCluster(), "healing");
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
+
+const DAY_MS = 24 * 60 * 60_000;
+const PATIENCE = { withinMs: 20_000 };
+const OPERATOR = "coder-k8s-operator (owner)";
+const EXPIRY = "coder.com/token-expires-at";
+
+interface Served extends Coderd {
+  readonly name: string;
+  readonly secretName: string;
+  readonly token: string;
+}
+
+/** For one test, so that time passes only for its control plane. */
+async function serve(name: string): Promise<Served> {
+  const coderd = await stage.coderd(name);
+  onTestFinished(async () => void (await stage.person.delete(CoderControlPlane, stage.ref(name))));
+  await stage.serve(name, coderd);
+  await stage.untilStatus(name, { licenseTier: "none" });
+  const secretName = `${name}-operator-token`;
+  return { ...coderd, name, secretName, token: await stage.token(secretName) };
+}
+
+/** Waits until coderd accepts what the Secret holds and no other token is left. */
+function untilHealed({ database, secretName }: Served): Promise<string> {
+  return eventually(async () => {
+    const token = await stage.token(secretName);
+    expect(await acceptedAs(database, token, stage.clock)).toBe(OPERATOR);
+    const keys = await database.query("SELECT id FROM api_keys");
+    expect(keys).toEqual([{ id: token.split("-")[0] }]);
+    return token;
+  }, PATIENCE);
+}
+
+async function expiryOf({ secretName }: Served): Promise<number> {
+  return Date.parse((await stage.get(Secret, secretName)).metadata.annotations?.[EXPIRY] ?? "");
+}
+
+describe("what somebody did to the token in the database is noticed at its next check, within ten minutes", () => {
+  const misdeeds: Record<string, string> = {
+    revoked: "DELETE FROM api_keys",
+    "wrong-hash": "UPDATE api_keys SET hashed_secret = 'x'",
+    expired: "UPDATE api_keys SET expires_at = now() - interval '1 minute'",
+    "user-gone": "UPDATE users SET deleted = true",
+  };
+  test.each(Object.entries(misdeeds))("%s: replaced", async (name, sql) => {
+    const served = await serve(name);
+    await served.database.query(sql);
+    await stage.timePasses(10 * 60_000);
+    await eventually(
+      async () => expect(await stage.token(served.secretName)).not.toBe(served.token),
+      PATIENCE,
+    );
+    await untilHealed(served);
+    await stage.untilReady(name);
+  });
+
+  test.each([
+    ["no-owner", "UPDATE users SET rbac_roles = '{}'"],
+    ["suspended", "UPDATE users SET status = 'suspended'"],
+  ])("%s: the user is put right and the token kept", async (name, sql) => {
+    const served = await serve(name);
+    await served.database.query(sql);
+    await stage.timePasses(10 * 60_000);
+    expect(await untilHealed(served)).toBe(served.token);
+    await stage.untilReady(name);
+  });
+});
+
+describe("what somebody did to the Secret is noticed at once", () => {
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  test.each<[string, (secretName: string) => Promise<unknown>]>([
+    ["deleted", (name) => stage.person.delete(Secret, stage.ref(name))],
+    [
+      "tampered",
+      (name) => stage.person.mergePatch(Secret, stage.ref(name), { data: { token: base64("0123456789-x") } }),
+    ],
+    ["emptied", (name) => stage.person.mergePatch(Secret, stage.ref(name), { data: null })],
+  ])("%s", async (name, spoil) => {
+    const served = await serve(name);
+    await spoil(served.secretName);
+    await eventually(
+      async () => expect(await stage.token(served.secretName)).toMatch(/^\w{10}-\w{22}$/),
+      PATIENCE,
+    );
+    await untilHealed(served);
+    await stage.untilReady(name);
+  });
+
+  test("made by an earlier release, without a note of the token's end: kept and noted", async () => {
+    const served = await serve("unnoted");
+    const annotations = { [EXPIRY]: null };
+    await stage.person.mergePatch(Secret, stage.ref(served.secretName), { metadata: { annotations } });
+    await eventually(async () => expect(await expiryOf(served)).toBeGreaterThan(stage.clock.now()), PATIENCE);
+    expect(await untilHealed(served)).toBe(served.token);
+  });
+});
+
+describe("a month before its end", () => {
+  test("a token is replaced, and what the Secret holds is valid at every moment", async () => {
+    const served = await serve("expiring");
+    const seen = new Set<string>();
+    const invalid: string[] = [];
+    await stage.timePasses(336 * DAY_MS);
+    await eventually(async () => {
+      const token = await stage.token(served.secretName);
+      const accepted = await acceptedAs(served.database, token, stage.clock);
+      if (accepted !== OPERATOR && token === (await stage.token(served.secretName))) invalid.push(token);
+      seen.add(token);
+      expect(token).not.toBe(served.token);
+    }, PATIENCE);
+    const renewed = await untilHealed(served);
+    expect([...seen]).toContain(renewed);
+    expect(invalid).toEqual([]);
+    expect(await expiryOf(served)).toBeGreaterThan(stage.clock.now() + 360 * DAY_MS);
+  });
+
+  test("one that coderd has extended meanwhile, as it does on use, is kept", async () => {
+    const served = await serve("extended");
+    const { connections } = stage.databases;
+    await served.database.query("UPDATE api_keys SET expires_at = expires_at + interval '200 days'");
+    await stage.timePasses(336 * DAY_MS);
+    await eventually(
+      async () => expect(await expiryOf(served)).toBeGreaterThan(stage.clock.now() + 200 * DAY_MS),
+      PATIENCE,
+    );
+    expect(await untilHealed(served)).toBe(served.token);
+    expect(stage.databases.connections).toBeGreaterThan(connections);
+  });
+
+  test("one that can't be replaced is used on, and the condition and one event tell until when", async () => {
+    const served = await serve("stranded");
+    await stage.change("stranded", {
+      extraEnv: [urlVariable("postgres://operator:some-password@127.0.0.1:1/nowhere")],
+    });
+    await stage.settled("stranded");
+    await stage.timePasses(336 * DAY_MS);
+    const failing = { status: "True", reason: "RenewalFailed" } as const;
+    const { message } = await stage.untilCondition("stranded", "OperatorAccessReady", failing);
+    expect(message).toMatch(/works until \d{4}-\d\d-\d\dT.*refuses the connection/);
+    for (let retry = 0; retry < 3; retry++) await stage.timePasses(30_000);
+    await stage.untilStatus("stranded", { operatorAccessReady: true });
+    expect(await stage.token(served.secretName)).toBe(served.token);
+    const warnings = (await stage.events("stranded")).filter(({ type }) => type === "Warning");
+    expect(warnings).toEqual([expect.objectContaining({ reason: "RenewalFailed", count: 1 })]);
+
+    await stage.change("stranded", { extraEnv: [urlVariable(served.database.url)] });
+    await stage.untilReady("stranded");
+    expect(await untilHealed(served)).not.toBe(served.token);
+  });
+});
+
+describe("in steady state", () => {
+  test("no database is connected to, by many runs or by a restart, and no connection is held", async () => {
+    const served = await serve("steady");
+    const { connections } = stage.databases;
+    const calls = served.deployment.count();
+    for (let run = 0; run < 10; run++) await stage.touch("steady", String(run));
+    expect(served.deployment.count()).toBe(calls);
+    await stage.restart();
+    await eventually(() => expect(served.deployment.count("GET /api/v2/users/me")).toBe(2), PATIENCE);
+    await stage.touch("steady", "after the restart");
+    expect(served.deployment.count()).toBe(calls + 1);
+    expect(stage.databases.connections).toBe(connections);
+    const held = await served.database.query(
+      "SELECT 1 FROM pg_stat_activity WHERE application_name = 'coder-k8s'",
+    );
+    expect(held).toEqual([]);
+  });
+});
