@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
+import { Deployment, Secret, Service } from "../../../src/runtime/kinds.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { eventually } from "../../support/eventually.ts";
+import { bootstrap, openProxyStage, type ProxyStage } from "./stage.ts";
+
+let stage: ProxyStage;
+beforeAll(async () => {
+  stage = await openProxyStage(sharedCluster(), "registration");
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
+
+const changes = /^(POST|PATCH|DELETE) /;
+
+describe("a proxy that is registered by URL and session token", () => {
+  test("has a record at coderd, its token in a Secret, pods, a Service and a full status", async () => {
+    const coderd = await stage.coderd("full");
+    await stage.create("full", bootstrap(coderd, { displayName: "Full", icon: "/emojis/1f30d.png" }));
+    const token = await stage.untilTokenWorks(coderd, "full-proxy-token");
+    expect(coderd.deployment.proxies).toMatchObject([
+      { name: "full", displayName: "Full", icon: "/emojis/1f30d.png", token },
+    ]);
+    expect(await stage.untilRegistered("full")).toMatchObject({
+      registered: true,
+      proxyID: coderd.deployment.proxies[0]?.id,
+      proxyName: "full",
+      coderURL: coderd.url,
+      proxyTokenSecretRef: { name: "full-proxy-token", key: "token" },
+      health: "unregistered",
+      phase: "Pending",
+      readyReplicas: 0,
+    });
+    expect((await stage.get(Service, "wsproxy-full")).spec?.ports).toMatchObject([
+      { port: 80, targetPort: 3001 },
+    ]);
+    expect(await stage.untilEvent("full", "Registered")).toContain(`"full" at ${coderd.url}`);
+    const { metadata } = await stage.get(CoderWorkspaceProxy, "full");
+    expect(metadata.finalizers).toEqual(["coder.com/workspace-proxy-cleanup"]);
+  });
+
+  test("runs the proxy, and not the server that the image's entrypoint would start", async () => {
+    const entrypoint = ["/opt/coder", "server"];
+    const coderd = await stage.coderd("argv");
+    await stage.create("argv", { ...bootstrap(coderd), derpOnly: true, extraArgs: ["--verbose"] });
+    const { command, args = [], env } = await stage.container("argv");
+    // A container's command takes the place of the entrypoint; its arguments follow either.
+    expect([...(command ?? entrypoint), ...args]).toEqual([
+      ...["/opt/coder", "wsproxy", "server"],
+      ...["--http-address=0.0.0.0:3001", "--derp-only", "--verbose"],
+    ]);
+    expect(env).toEqual([
+      { name: "CODER_PRIMARY_ACCESS_URL", value: coderd.url },
+      {
+        name: "CODER_PROXY_SESSION_TOKEN",
+        valueFrom: { secretKeyRef: { name: "argv-proxy-token", key: "token" } },
+      },
+      { name: "CODER_ACCESS_URL", value: `http://wsproxy-argv.${stage.namespace}.svc.cluster.local` },
+    ]);
+  });
+
+  test("is registered once: not again by later runs, a restart, or a clean memory", async () => {
+    const coderd = await stage.coderd("once");
+    await stage.create("once", bootstrap(coderd));
+    const token = await stage.untilTokenWorks(coderd, "once-proxy-token");
+    await stage.untilRegistered("once");
+    await stage.change("once", { replicas: 2 });
+    await eventually(
+      async () => expect((await stage.get(Deployment, "wsproxy-once")).spec?.replicas).toBe(2),
+      { withinMs: 10_000 },
+    );
+    await stage.restart();
+    await stage.change("once", { replicas: 3 });
+    await stage.untilStatus("once", { observedGeneration: 3, registered: true });
+    expect(coderd.deployment.count(changes)).toBe(1);
+    expect(await stage.token("once-proxy-token")).toBe(token);
+  });
+
+  test("asks coderd about once a minute, and nothing in between", async () => {
+    const coderd = await stage.coderd("calm");
+    await stage.create("calm", bootstrap(coderd));
+    await stage.untilRegistered("calm");
+    await stage.markReady("wsproxy-calm");
+    await stage.untilStatus("calm", { phase: "Ready", readyReplicas: 1 });
+    const before = coderd.deployment.count();
+    await stage.change("calm", { replicas: 2 });
+    await stage.untilStatus("calm", { observedGeneration: 2 });
+    expect(coderd.deployment.count()).toBe(before);
+    const { resourceVersion } = (await stage.get(CoderWorkspaceProxy, "calm")).metadata;
+    stage.clock.jump(60_000);
+    await eventually(() => expect(coderd.deployment.count()).toBe(before + 2), { withinMs: 10_000 });
+    expect((await stage.get(CoderWorkspaceProxy, "calm")).metadata.resourceVersion).toBe(resourceVersion);
+  });
+
+  test("follows the spec in name, display name and icon without a new token", async () => {
+    const coderd = await stage.coderd("renamed");
+    await stage.create("renamed", bootstrap(coderd));
+    const token = await stage.untilTokenWorks(coderd, "renamed-proxy-token");
+    await stage.untilRegistered("renamed");
+    await stage.change("renamed", { bootstrap: { proxyName: "au", displayName: "Australia" } });
+    await stage.untilStatus("renamed", { proxyName: "au" });
+    expect(coderd.deployment.proxies).toMatchObject([{ name: "au", displayName: "Australia", token }]);
+    expect(await stage.untilEvent("renamed", "ProxyUpdated")).toContain('"au"');
+  });
+
+  test("moves its token to a Secret of another name", async () => {
+    const coderd = await stage.coderd("moved");
+    await stage.create("moved", bootstrap(coderd));
+    const token = await stage.untilTokenWorks(coderd, "moved-proxy-token");
+    await stage.untilRegistered("moved");
+    await stage.change("moved", { bootstrap: { generatedTokenSecretName: "elsewhere" } });
+    await stage.untilStatus("moved", { proxyTokenSecretRef: { name: "elsewhere" } });
+    expect(await stage.token("elsewhere")).toBe(token);
+    await stage.untilGone(Secret, "moved-proxy-token");
+    await eventually(
+      async () =>
+        expect((await stage.container("moved")).env?.[1]?.valueFrom?.secretKeyRef?.name).toBe("elsewhere"),
+      { withinMs: 10_000 },
+    );
+  });
+});
+
+describe("health", () => {
+  test("is what coderd says, with its words, and Ready follows it", async () => {
+    const coderd = await stage.coderd("health");
+    await stage.create("health", bootstrap(coderd));
+    await stage.untilRegistered("health");
+    await stage.markReady("wsproxy-health");
+    await stage.untilCondition("health", "Ready", { status: "False", reason: "Healthy" });
+    const [proxy] = coderd.deployment.proxies;
+    Object.assign(proxy ?? {}, { status: "ok" });
+    stage.clock.jump(60_000);
+    await stage.untilStatus("health", { health: "ok", phase: "Ready" });
+    await stage.untilCondition("health", "Ready", { status: "True", reason: "Serving" });
+
+    const errors = ["read tcp 10.0.0.1:51234->10.0.0.2:443: connection reset"];
+    Object.assign(proxy ?? {}, { status: "unreachable", errors });
+    stage.clock.jump(60_000);
+    const { message } = await stage.untilCondition("health", "Healthy", { reason: "Unreachable" });
+    expect(message).toContain("read tcp 10.0.0.1->10.0.0.2:443: connection reset");
+    expect(await stage.untilEvent("health", "Unreachable")).toBe(message);
+  });
+
+  test("shows in kubectl get", async () => {
+    const { stdout } = await stage.cluster.kubectl(["get", "cwp", "health", "-n", stage.namespace]);
+    const [header, row] = stdout.split("\n").map((line) => line.split(/\s{2,}/));
+    expect(header?.slice(0, 5)).toEqual(["NAME", "PHASE", "REPLICAS", "REGISTERED", "HEALTH"]);
+    expect(row?.slice(0, 5)).toEqual(["health", "Ready", "1", "true", "unreachable"]);
+  });
+});
