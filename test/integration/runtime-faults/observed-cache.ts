@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { Cache } from "../../../src/runtime/cache/cache.ts";
+import type { Client } from "../../../src/runtime/client/client.ts";
+import { loadCredentials } from "../../../src/runtime/client/credentials.ts";
+import { HttpClient } from "../../../src/runtime/client/http-client.ts";
+import { httpTransport, type Transport } from "../../../src/runtime/client/transport.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { ConfigMap } from "../../../src/runtime/kinds.ts";
+import { silentLog } from "../../support/stub-client.ts";
+
+/** Seconds where production has minutes, so that a test sees many rounds of trying again. */
+const TIMING = { serverTimeoutSeconds: 30, silenceLimitMs: 2_000, retryBaseMs: 50, retryCapMs: 1_000 };
+const REQUEST_TIMEOUT_MS = 2_000;
+
+/** A cache of the ConfigMaps that a load changes, with a record of all it was told. */
+export class ObservedCache implements AsyncDisposable {
+  /** In the notation of the load. */
+  readonly heard: string[] = [];
+  readonly cache: Cache<ConfigMap>;
+  readonly #abort = new AbortController();
+  readonly #transport: Transport;
+  readonly #running: Promise<void>;
+
+  private constructor(transport: Transport, namespace: string) {
+    this.#transport = transport;
+    const clock = systemClock;
+    const identity = { fieldManager: "faults", userAgent: "fault-tests" };
+    const client = new HttpClient({ transport, clock, timeoutMs: REQUEST_TIMEOUT_MS, ...identity });
+    const environment = { client, clock, random: Math.random, log: silentLog, timing: TIMING };
+    this.cache = new Cache(
+      ConfigMap,
+      { ...environment, namespaces: [namespace] },
+      { labelSelector: "load=yes" },
+    );
+    this.cache.onChange(({ type, object: { metadata } }) => {
+      this.heard.push(
+        type === "deleted" ? `${metadata.name} deleted` : `${metadata.name}@${metadata.resourceVersion}`,
+      );
+    });
+    this.#running = this.cache.run(this.#abort.signal);
+  }
+
+  /** Starts a cache that reaches the API server as a kubeconfig says. */
+  static async start(kubeconfig: string, namespace: string): Promise<ObservedCache> {
+    const dir = mkdtempSync(join(tmpdir(), "coder-k8s-faults-"));
+    const file = join(dir, "kubeconfig");
+    writeFileSync(file, kubeconfig, { mode: 0o600 });
+    const credentials = await loadCredentials({ kubeconfig: file });
+    const observed = new ObservedCache(httpTransport(credentials), namespace);
+    observed.#abort.signal.addEventListener("abort", () => rmSync(dir, { recursive: true }));
+    return observed;
+  }
+
+  /** What the cache holds, by name and version. */
+  get state(): string[] {
+    return versions(this.cache.all());
+  }
+
+  /** Fails when anything was told twice or out of order. */
+  expectOrder(): void {
+    const newest = new Map<string, number>();
+    for (const [name = "", version] of this.heard.map((change) => change.split("@"))) {
+      if (version === undefined) continue;
+      expect(Number(version), `versions of ${name}`).toBeGreaterThan(newest.get(name) ?? 0);
+      newest.set(name, Number(version));
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort();
+    await this.#running;
+    await this.#transport.close();
+  }
+}
+
+/** What the API server holds, in the same form. */
+export async function stateOf(client: Client, namespace: string): Promise<string[]> {
+  return versions((await client.list(ConfigMap, { namespace, labelSelector: "load=yes" })).items);
+}
+
+function versions(objects: Iterable<ConfigMap>): string[] {
+  return Array.from(objects, ({ metadata }) => `${metadata?.name}@${metadata?.resourceVersion}`).sort();
+}
