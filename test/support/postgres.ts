@@ -47,6 +47,8 @@ export async function startPostgres(): Promise<Postgres> {
   await chmod(directory, 0o755);
   const supervisor = spawn(process.execPath, [SUPERVISOR.pathname, directory, password], {
     stdio: ["pipe", "pipe", "inherit"],
+    // Its own process group: Ctrl-C in a terminal must not end the server before its supervisor does.
+    detached: true,
   });
   const port = await portOf(supervisor);
   const admin = new pg.Pool({ connectionString: urlOf(port, password, "postgres"), max: 4 });

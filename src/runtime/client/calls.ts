@@ -95,7 +95,7 @@ export function patchCall(kind: Kind, ref: ObjectRef, patch: Patch): Call {
 }
 
 export function deleteCall(kind: Kind, ref: ObjectRef, options: DeleteOptions): Call {
-  const { uid, resourceVersion, propagation = "Background" } = options;
+  const { uid, resourceVersion, propagation = "Background", gracePeriodSeconds } = options;
   return {
     verb: "delete",
     what: describe("delete", kind, ref),
@@ -105,6 +105,7 @@ export function deleteCall(kind: Kind, ref: ObjectRef, options: DeleteOptions): 
       apiVersion: "v1",
       kind: "DeleteOptions",
       propagationPolicy: propagation,
+      gracePeriodSeconds,
       preconditions: { uid, resourceVersion },
     },
   };

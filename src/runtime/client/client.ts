@@ -44,6 +44,8 @@ export interface DeleteOptions {
   readonly uid?: string;
   readonly resourceVersion?: string;
   readonly propagation?: "Background" | "Foreground" | "Orphan";
+  /** How long a pod may take to end; absent means as long as its spec says, 0 removes it at once. */
+  readonly gracePeriodSeconds?: number;
 }
 
 /** One operation of an RFC 6902 patch. */

@@ -20,6 +20,8 @@ const GRACE_MS = 10_000;
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
+  /** Instead of our own environment. */
+  readonly env?: NodeJS.ProcessEnv;
   readonly logFile: string;
   readonly scratch: string;
 }
@@ -37,7 +39,8 @@ export class Supervised {
     const log = openSync(program.logFile, "a");
     const argv = ["-c", SUPERVISOR, "supervisor", program.scratch, program.command, ...program.args];
     // Its own process group: Ctrl-C in a terminal reaches us, and we decide what it means.
-    this.#child = spawn("/bin/sh", argv, { stdio: ["ignore", log, log, "pipe"], detached: true });
+    const env = program.env ?? process.env;
+    this.#child = spawn("/bin/sh", argv, { stdio: ["ignore", log, log, "pipe"], detached: true, env });
     closeSync(log);
     this.#child.unref();
     const leash = this.#child.stdio[3] as Socket;
