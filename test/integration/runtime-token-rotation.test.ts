@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Client } from "../../src/runtime/client/client.ts";
+import { ConfigMap, Role, RoleBinding, Secret, ServiceAccount } from "../../src/runtime/kinds.ts";
+import { adminClient } from "../support/admin-client.ts";
+import { apiObject, apiRequest } from "../support/cluster/api-request.ts";
+import { sharedCluster } from "../support/cluster/shared.ts";
+import { eventually } from "../support/eventually.ts";
+import { type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
+import { ObservedCache } from "./runtime-faults/observed-cache.ts";
+
+/** The API server believes a token that it has checked for ten seconds. */
+const untilForgotten = { withinMs: 30_000 };
+const soon = { withinMs: 20_000 };
+
+const cluster = sharedCluster();
+let admin: Client;
+let proxy: FaultProxy;
+let namespace: string;
+const dir = mkdtempSync(join(tmpdir(), "coder-k8s-token-"));
+const tokenFile = join(dir, "token");
+
+beforeAll(async () => {
+  admin = await adminClient(cluster);
+  proxy = await startFaultProxy(cluster);
+  namespace = await cluster.createNamespace("token");
+  const subject = { kind: "ServiceAccount", namespace, name: "reader" };
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "reader" };
+  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }];
+  await admin.create(ServiceAccount, { metadata: { namespace, name: "reader" } });
+  await admin.create(Role, { metadata: { namespace, name: "reader" }, rules });
+  await admin.create(RoleBinding, { metadata: { namespace, name: "reader" }, roleRef, subjects: [subject] });
+});
+afterAll(async () => {
+  rmSync(dir, { recursive: true });
+  await proxy?.[Symbol.asyncDispose]();
+});
+
+/** A token that is valid as long as the Secret of its name exists. */
+async function issueToken(name: string): Promise<string> {
+  const { metadata } = await admin.create(Secret, { metadata: { namespace, name } });
+  const boundObjectRef = { apiVersion: "v1", kind: "Secret", name, uid: metadata.uid };
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { boundObjectRef } };
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/reader/token`;
+  const endpoint = { server: cluster.server, caFile: cluster.caFile, token: cluster.admin.token };
+  const { status } = await apiObject<{ status: { token: string } }>(endpoint, { method: "POST", path, body });
+  return status.token;
+}
+
+async function isRefused(token: string): Promise<boolean> {
+  const { server, caFile } = cluster;
+  const path = `/api/v1/namespaces/${namespace}/configmaps`;
+  return (await apiRequest({ server, caFile, token }, { method: "GET", path })).status === 401;
+}
+
+const write = (name: string) =>
+  admin.create(ConfigMap, { metadata: { namespace, name, labels: { load: "yes" } } });
+
+test("a cache goes on with the new token of its file when the old one is no longer accepted", async () => {
+  const old = await issueToken("first");
+  writeFileSync(tokenFile, old, { mode: 0o600 });
+  const user = { "auth-provider": { name: "tokenFile", config: { tokenFile } } };
+  await using observed = await ObservedCache.start(proxy.kubeconfig(user), namespace);
+  await write("before");
+  await eventually(() => expect(observed.cache.get(`${namespace}/before`)).toBeDefined(), soon);
+
+  writeFileSync(tokenFile, `${await issueToken("second")}\n`, { mode: 0o600 });
+  await admin.delete(Secret, { namespace, name: "first" });
+  await eventually(async () => expect(await isRefused(old)).toBe(true), untilForgotten);
+  proxy.disconnect();
+  await write("after");
+  await eventually(() => expect(observed.cache.get(`${namespace}/after`)).toBeDefined(), soon);
+  const statuses = proxy.requests.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 401)).toHaveLength(1);
+  expect(statuses.at(-1)).toBe(200);
+  expect(statuses.length).toBeLessThan(30);
+  observed.expectOrder();
+});
