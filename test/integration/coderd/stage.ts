@@ -29,6 +29,8 @@ export interface Coderd {
 export interface CoderdOptions extends Omit<DeploymentOptions, "now"> {
   /** Which tables the database has; those of 2.26 when absent. */
   readonly schema?: Schema;
+  /** A database that there is already, instead of a new one. */
+  readonly database?: Database;
 }
 
 type Parts = ConstructorParameters<typeof Stage>[0] &
@@ -71,7 +73,7 @@ export class CoderdStage extends Stage {
 
   /** Puts a coderd behind the Service that the control plane of this name has or will have. */
   async coderd(name: string, { schema = "2.26", ...options }: CoderdOptions = {}): Promise<Coderd> {
-    const database = await this.postgres.createDatabase(schema);
+    const database = options.database ?? (await this.postgres.createDatabase(schema));
     this.secrets.add(database.url, this.postgres.password);
     const accounts = new PostgresAccounts(database.url);
     const deployment = this.server.add(

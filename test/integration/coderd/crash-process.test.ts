@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { fakeLicense } from "../../support/coderd/licenses.ts";
+import { eventually } from "../../support/eventually.ts";
+import { acceptedAs } from "../../support/operator-access.ts";
+import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
+import { type CoderdStage, openCoderdStage } from "./stage.ts";
+
+let stage: CoderdStage;
+beforeAll(async () => {
+  stage = await openCoderdStage(sharedCluster(), "killed");
+  await stage.operator.stop();
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
+
+const UPLOAD = "POST /api/v2/licenses";
+const PATIENCE = { withinMs: 30_000 };
+
+function start(): Promise<OperatorProcess> {
+  return startOperatorProcess(stage.cluster, [
+    `--namespaces=${stage.namespace}`,
+    `--coderd-access=${stage.server.url}`,
+    "--no-leader-elect",
+    "--log-level=debug",
+  ]);
+}
+
+async function expectNoLeak(operator: OperatorProcess): Promise<void> {
+  expect(stage.secrets.foundIn(JSON.stringify(operator.log))).toEqual([]);
+  expect(stage.secrets.foundIn(await operator.metrics())).toEqual([]);
+}
+
+test("the real process, killed while coderd holds back its answer to the licence, leaves one of each behind", async () => {
+  const coderd = await stage.coderd("coder");
+  const { database, deployment } = coderd;
+  deployment.faults.inject({ fault: { kind: "stall" }, on: UPLOAD, afterEffect: true, times: 1 });
+  await stage.putSecret("license", { license: fakeLicense() });
+
+  await using first = await start();
+  await stage.serve("coder", coderd, { licenseSecretRef: { name: "license" } });
+  await eventually(() => expect(deployment.licenses).toHaveLength(1), PATIENCE);
+  const token = await stage.token("coder-operator-token");
+  stage.secrets.add(token);
+  await expectNoLeak(first);
+  await first.stop("SIGKILL");
+  expect((await stage.controlPlane("coder")).status?.licenseLastAppliedHash).toBeUndefined();
+
+  await using second = await start();
+  await stage.untilStatus("coder", { licenseTier: "premium", operatorAccessReady: true });
+  await stage.untilCondition("coder", "LicenseApplied", { status: "True", reason: "Applied" });
+  await expectNoLeak(second);
+  expect(await stage.token("coder-operator-token")).toBe(token);
+  expect(await acceptedAs(database, token, stage.clock)).toBe("coder-k8s-operator (owner)");
+  expect(await database.query("SELECT id FROM api_keys")).toHaveLength(1);
+  expect(deployment.licenses).toHaveLength(1);
+});
