@@ -84,6 +84,9 @@ describe("files on disk", () => {
 
   it("in this repository are up to date", () => {
     const repository = join(import.meta.dirname, "../..");
-    expect(differences(generatedFiles(), presentFiles(repository))).toEqual([]);
+    const present = new Map(presentFiles(repository));
+    // Rendering this one takes helm: the integration test of the chart does it.
+    expect(present.delete("config/install.yaml")).toBe(true);
+    expect(differences(generatedFiles(), present)).toEqual([]);
   });
 });

@@ -1,13 +1,14 @@
 /**
- * Writes everything that is generated from the schemas and the declared permissions: CRDs, roles and
- * reference pages. With `--check` it writes nothing and fails when a file is not what it should be.
+ * Writes everything that is generated from the schemas, the declared permissions and the chart: CRDs, roles,
+ * reference pages and the plain manifests. With `--check` it writes nothing and fails when a file is not what it should be.
  */
 import { fileURLToPath } from "node:url";
 import { differences, presentFiles, writeFiles } from "./compare.ts";
+import { withInstallManifest } from "./install.ts";
 import { generatedFiles } from "./outputs.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-const wanted = generatedFiles();
+const wanted = await withInstallManifest(root, generatedFiles());
 const changes = differences(wanted, presentFiles(root));
 
 if (!process.argv.includes("--check")) {

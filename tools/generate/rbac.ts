@@ -1,7 +1,7 @@
 import type { PolicyRule, Verb } from "../../src/runtime/rbac.ts";
 
-const operatorName = "coder-k8s";
-const operatorNamespace = "coder-system";
+export const operatorName = "coder-k8s";
+export const operatorNamespace = "coder-system";
 const rbacVersion = "rbac.authorization.k8s.io/v1";
 
 /** A rule as Kubernetes writes it. */
@@ -106,14 +106,27 @@ export const serviceAccount: readonly object[] = [
 
 /** For an operator that looks after chosen namespaces: the same, without what only a ClusterRole can hold. */
 export function namespacedRole(permissions: readonly PolicyRule[]): readonly object[] {
-  const namespaced = permissions.filter(({ clusterScoped }) => !clusterScoped);
   return [
     {
       apiVersion: rbacVersion,
       kind: "Role",
       metadata: { name: operatorName },
-      rules: mergedRules(namespaced),
+      rules: mergedRules(permissions.filter(isNamespaced)),
     },
     binding("RoleBinding", "Role"),
   ];
+}
+
+function isNamespaced({ clusterScoped }: PolicyRule): boolean {
+  return !clusterScoped;
+}
+
+/** The rules of the chart's roles, by what the role is for. */
+export function chartRules(permissions: readonly PolicyRule[]): Record<string, RoleRule[]> {
+  const forLeases = permissions.filter(({ resources }) => resources.includes("leases.coordination.k8s.io"));
+  return {
+    cluster: mergedRules(permissions),
+    namespaced: mergedRules(permissions.filter(isNamespaced)),
+    leaderElection: mergedRules(forLeases),
+  };
 }

@@ -1,0 +1,50 @@
+{{- define "coder-k8s.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- /*
+The release's name alone when it says what it is: release coder-k8s has Deployment coder-k8s.
+Cut to leave room for the longest suffix, -leader-election, in 63 characters.
+*/}}
+{{- define "coder-k8s.fullname" -}}
+{{- $name := include "coder-k8s.name" . }}
+{{- $made := contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) }}
+{{- default $made .Values.fullnameOverride | replace "." "-" | trunc 47 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "coder-k8s.serviceAccountName" -}}
+{{- default (include "coder-k8s.fullname" .) .Values.serviceAccount.name }}
+{{- end }}
+
+{{- /* What never changes in the life of a release: selectors can't. */}}
+{{- define "coder-k8s.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "coder-k8s.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- /* Ours win over those of the values: selectors, monitors and helm itself rely on them. */}}
+{{- define "coder-k8s.labels" -}}
+{{- $own := include "coder-k8s.selectorLabels" . | fromYaml }}
+{{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion }}
+{{- $_ := set $own "app.kubernetes.io/managed-by" .Release.Service }}
+{{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") }}
+{{- toYaml (merge $own .Values.commonLabels) }}
+{{- end }}
+
+{{- define "coder-k8s.image" -}}
+{{- $version := printf ":%s" (default .Chart.AppVersion .Values.image.tag) }}
+{{- .Values.image.repository }}{{ .Values.image.digest | empty | ternary $version (printf "@%s" .Values.image.digest) }}
+{{- end }}
+
+{{- /* Combinations that the schema can't refuse. */}}
+{{- define "coder-k8s.checkValues" -}}
+{{- if and (has "--no-leader-elect" .Values.extraArgs) (gt (int .Values.replicas) 1) }}
+{{- fail "replicas: with --no-leader-elect in extraArgs there must be at most 1, or several would write at once" }}
+{{- end }}
+{{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
+{{- fail "metrics.serviceMonitor.enabled: there is nothing to scrape while metrics.enabled is false" }}
+{{- end }}
+{{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
+{{- fail "serviceAccount.name: say which account to use when serviceAccount.create is false" }}
+{{- end }}
+{{- end }}
