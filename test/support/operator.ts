@@ -19,6 +19,10 @@ export interface OperatorOptions {
   readonly namespaces?: readonly string[];
   /** How coderd is reached, as `--coderd-access`: straight to the URL of its Service when absent. */
   readonly coderdRoute?: Route;
+  /** What speaks to coderd, instead of clients that take this route. */
+  readonly coderd?: CoderClients;
+  /** Which controllers run: all of them when absent. */
+  readonly controllers?: typeof controllers;
   /** How coderd's databases are reached: with `pg` when absent. */
   readonly database?: OperatorAccess;
   /** The time by which it waits and judges. Requests keep to real time, so that a jump ends none of them. */
@@ -40,10 +44,12 @@ export interface LogLine {
  */
 export async function startOperator(
   cluster: ClusterAccess,
-  { namespaces = [], coderdRoute, clock = systemClock, database, observer }: OperatorOptions = {},
+  options: OperatorOptions = {},
 ): Promise<RunningOperator> {
   const transport = new FaultyTransport(await transportAs(cluster.operator));
-  const coderd = new CoderClients({ clock: systemClock, ...(coderdRoute ? { route: coderdRoute } : {}) });
+  const { namespaces = [], coderdRoute: route, clock = systemClock, database, observer } = options;
+  const coderd = options.coderd ?? new CoderClients({ clock: systemClock, ...(route ? { route } : {}) });
+  const chosen = options.controllers ?? controllers;
   const lines: string[] = [];
   const manager = new Manager({
     client: new HttpClient({
@@ -57,7 +63,7 @@ export async function startOperator(
     log: createLogger({ level: "debug", destination: { write: (line) => lines.push(line) } }),
     fieldManager: FIELD_MANAGER,
     instance: `${FIELD_MANAGER}-under-test`,
-    controllers: controllers({
+    controllers: chosen({
       coderd,
       database: database ?? operatorAccess({ clock }),
       random: Math.random,

@@ -22,6 +22,7 @@ const parts: readonly string[] = Object.values(conditionTypes).filter(
 export const quietReasons: ReadonlySet<string> = new Set([
   "NoReplicaReady",
   "ScaledToZero",
+  "DeploymentReady",
   "Pending",
   "OperatorAccessNotReady",
 ]);

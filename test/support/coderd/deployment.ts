@@ -73,6 +73,8 @@ export class CoderdDeployment {
   readonly faults = new Faults();
   readonly calls: RecordedCall[] = [];
   keys: ProvisionerKey[] = [];
+  /** The plaintext of every key that there ever was: what must not show anywhere. */
+  readonly everyKey: string[] = [];
   daemons: Daemon[] = [];
   licenses: StoredLicense[] = [];
   proxies: SimulatedProxy[] = [];
@@ -134,6 +136,7 @@ export class CoderdDeployment {
       plaintext: randomBytes(32).toString("base64url"),
     };
     this.keys.push(key);
+    this.everyKey.push(key.plaintext);
     return key;
   }
 

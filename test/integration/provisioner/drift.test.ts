@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import type { ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openStage, PATIENCE, type ProvisionerStage } from "./stage.ts";
+
+const TWO_MINUTES = 2 * 60_000;
+
+let stage: ProvisionerStage;
+let coderd: CoderdDeployment;
+beforeAll(async () => {
+  stage = await openStage(sharedCluster(), "drift");
+  coderd = await stage.controlPlane("coder", { organizations: ["team"] });
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const keysOf = (name: string, at = coderd) => at.keys.filter((key) => key.name.startsWith(name));
+
+/** Waits for another key in status; the pods of the old one still run. */
+function untilRotated(name: string, before: ProvisionerStatus): Promise<ProvisionerStatus> {
+  return eventually(async () => {
+    const { status } = await stage.get(CoderProvisioner, name);
+    expect(status?.provisionerKeyID).toBeDefined();
+    expect(status?.provisionerKeyID).not.toBe(before.provisionerKeyID);
+    return status ?? {};
+  }, PATIENCE);
+}
+
+/** What every rotation keeps to: two keys while pods are replaced, one after. */
+async function expectRotation(name: string, before: ProvisionerStatus): Promise<ProvisionerStatus> {
+  const during = await untilRotated(name, before);
+  expect(coderd.keys.map(({ id }) => id)).toContain(before.provisionerKeyID);
+  expect(during.retiredKeys).toMatchObject([{ id: before.provisionerKeyID }]);
+  await stage.untilCondition(name, "ProvisionerKeyReady", { status: "True", reason: "Rotating" });
+  await stage.rollOut(name);
+  const after = await stage.untilSettled(name);
+  expect(after.retiredKeys).toBeUndefined();
+  expect(coderd.keys.map(({ id }) => id)).not.toContain(before.provisionerKeyID);
+  return after;
+}
+
+describe("drift rotates the key: the new one beside the old, which is deleted when the new pods are ready", () => {
+  test("tags", async () => {
+    const before = await stage.serve("tags", { tags: { a: "1" } });
+    await stage.change("tags", { tags: { a: "2", b: "3" } });
+    const after = await expectRotation("tags", before);
+    expect(keysOf("tags")).toMatchObject([{ tags: { a: "2", b: "3" } }]);
+    expect(after.provisionerKeyName).toMatch(/^tags-[0-9a-f]{8}$/);
+    expect((await stage.events("tags")).map(({ reason }) => reason).sort()).toEqual([
+      "KeyCreated",
+      "KeyRotated",
+      "OldKeyDeleted",
+    ]);
+  });
+
+  test("organization", async () => {
+    const before = await stage.serve("moved");
+    await stage.change("moved", { organizationName: "team" });
+    await expectRotation("moved", before);
+    expect(keysOf("moved")).toMatchObject([{ name: "moved", organization: coderd.organizations[1]?.id }]);
+  });
+
+  test("another name of the same organization is no drift", async () => {
+    const before = await stage.serve("alias");
+    await stage.change("alias", { organizationName: "coder" });
+    const after = await eventually(async () => {
+      const status = await stage.untilSettled("alias");
+      expect(status.organizationName).toBe("coder");
+      return status;
+    }, PATIENCE);
+    expect(after.provisionerKeyID).toBe(before.provisionerKeyID);
+  });
+
+  test("key name", async () => {
+    const before = await stage.serve("named");
+    await stage.change("named", { key: { name: "Chosen" } });
+    const after = await expectRotation("named", before);
+    expect(after.provisionerKeyName).toBe("chosen");
+  });
+
+  test("control plane: the old key is deleted at the old coderd", async () => {
+    const other = await stage.controlPlane("other");
+    const before = await stage.serve("wanderer");
+    await stage.change("wanderer", { controlPlaneRef: { name: "other" } });
+    await untilRotated("wanderer", before);
+    expect(keysOf("wanderer")).toHaveLength(1);
+    expect(keysOf("wanderer", other)).toHaveLength(1);
+    await stage.rollOut("wanderer");
+    const after = await stage.untilSettled("wanderer");
+    expect(keysOf("wanderer")).toEqual([]);
+    expect(after.controlPlaneURL).toBe(stage.urlOf("other"));
+    const { spec } = await stage.template("wanderer");
+    expect(spec?.containers[0]?.env?.[0]?.value).toBe(stage.urlOf("other"));
+  });
+
+  test("URL of the control plane: the old key is deleted at the new address of the same coderd", async () => {
+    const lonely = await stage.controlPlane("movable");
+    const before = await stage.serve("follower", { controlPlaneRef: { name: "movable" } });
+    const url = `http://movable.${stage.namespace}.svc.cluster.local:8080`;
+    await stage.publish("movable", { url });
+    await untilRotated("follower", before);
+    expect(keysOf("follower", lonely)).toHaveLength(2);
+    await stage.rollOut("follower");
+    const after = await stage.untilSettled("follower");
+    expect(after.controlPlaneURL).toBe(url);
+    expect(keysOf("follower", lonely)).toMatchObject([{ id: after.provisionerKeyID }]);
+  });
+
+  test("drift in the middle of a rotation, and back again, ends with one key", async () => {
+    const before = await stage.serve("restless", { tags: { a: "1" } });
+    await stage.change("restless", { tags: { a: "2" } });
+    const second = await untilRotated("restless", before);
+    await stage.change("restless", { tags: { a: "1" } });
+    await untilRotated("restless", second);
+    await stage.rollOut("restless");
+    const after = await stage.untilSettled("restless");
+    expect(keysOf("restless")).toMatchObject([{ id: after.provisionerKeyID, tags: { a: "1" } }]);
+  });
+});
+
+describe("a name that the user fixed", () => {
+  test("is reused, and an event says that daemons reconnect", async () => {
+    const before = await stage.serve("pinned", { key: { name: "pinned" }, tags: { a: "1" } });
+    await stage.change("pinned", { tags: { a: "2" } });
+    await untilRotated("pinned", before);
+    await stage.rollOut("pinned");
+    await stage.untilSettled("pinned");
+    expect(keysOf("pinned")).toMatchObject([{ name: "pinned", tags: { a: "2" } }]);
+    const replaced = (await stage.events("pinned")).find(({ reason }) => reason === "KeyReplaced");
+    expect(replaced?.message).toContain("daemons reconnect");
+  });
+
+  test("of a key that somebody else made is refused, and that key lives on", async () => {
+    const organization = coderd.organizations[0]?.id ?? "";
+    const foreign = coderd.createKey(organization, "foreign", {});
+    await stage.create("squatter", { key: { name: "foreign" } });
+    const { message } = await stage.untilCondition("squatter", "ProvisionerKeyReady", {
+      status: "False",
+      reason: "KeyNameTaken",
+    });
+    expect(message).toContain("spec.key.name");
+    expect(coderd.keys).toContainEqual(foreign);
+  });
+});
+
+describe("a key that is changed behind our back is found within two minutes", () => {
+  test("deleted", async () => {
+    const before = await stage.serve("vanished");
+    coderd.deleteKey(keysOf("vanished")[0] ?? expect.fail("no key"));
+    await stage.timePasses(TWO_MINUTES);
+    await untilRotated("vanished", before);
+    await stage.rollOut("vanished");
+    const after = await stage.untilSettled("vanished");
+    expect(keysOf("vanished")).toMatchObject([{ id: after.provisionerKeyID }]);
+  });
+
+  test("with other tags", async () => {
+    const before = await stage.serve("retagged", { tags: { a: "1" } });
+    coderd.keys = coderd.keys.map((key) =>
+      key.id === before.provisionerKeyID ? { ...key, tags: { a: "other" } } : key,
+    );
+    await stage.timePasses(TWO_MINUTES);
+    const after = await expectRotation("retagged", before);
+    expect(keysOf("retagged")).toMatchObject([{ id: after.provisionerKeyID, tags: { a: "1" } }]);
+  });
+
+  test("and looking costs one request", async () => {
+    await stage.serve("calm");
+    await stage.untilIdle();
+    const before = coderd.calls.length;
+    await stage.timePasses(TWO_MINUTES);
+    const organization = coderd.organizations[0]?.id;
+    await eventually(() => {
+      const calls = coderd.calls.slice(before).filter(({ request }) => !request.includes("entitlements"));
+      expect(calls.length).toBeGreaterThan(0);
+      for (const { request } of calls)
+        expect(request).toMatch(/^GET \/api\/v2\/organizations\/[^/]+\/provisionerkeys$/);
+      return organization;
+    }, PATIENCE);
+  });
+});
+
+test("what status does not say is filled in, each field by itself, without a rotation", async () => {
+  const before = await stage.serve("forgetful");
+  const fields = [
+    "organizationName",
+    "organizationID",
+    "provisionerKeyName",
+    "provisionerKeyID",
+    "tagsHash",
+    "controlPlaneRefName",
+    "controlPlaneURL",
+    "secretRef",
+    "credentialsSecretRef",
+  ] as const;
+  for (const field of fields) {
+    await stage.person.patchStatus(CoderProvisioner, stage.ref("forgetful"), { status: { [field]: null } });
+    await stage.touch("forgetful", field);
+    await eventually(async () => {
+      const { status } = await stage.get(CoderProvisioner, "forgetful");
+      expect(status?.[field], field).toEqual(before[field]);
+    }, PATIENCE);
+  }
+  expect(keysOf("forgetful")).toMatchObject([{ id: before.provisionerKeyID }]);
+  expect(coderd.everyKey.filter((plaintext) => plaintext === keysOf("forgetful")[0]?.plaintext)).toHaveLength(
+    1,
+  );
+});
+
+test("a status that was lost as a whole is found again", async () => {
+  const before = await stage.serve("restored", { tags: { a: "1" } });
+  await stage.change("restored", { tags: { a: "2" } });
+  await untilRotated("restored", before);
+  await stage.rollOut("restored");
+  const rotated = await stage.untilSettled("restored");
+  await stage.operator.stop();
+  const { status } = await stage.get(CoderProvisioner, "restored");
+  const nothing = Object.fromEntries(Object.keys(status ?? {}).map((field) => [field, null]));
+  await stage.person.patchStatus(CoderProvisioner, stage.ref("restored"), { status: nothing });
+  await stage.startOperator();
+  await eventually(async () => {
+    const after = await stage.untilSettled("restored");
+    expect(after.provisionerKeyID).toBe(rotated.provisionerKeyID);
+  }, PATIENCE);
+  expect(keysOf("restored")).toHaveLength(1);
+});

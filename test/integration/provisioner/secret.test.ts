@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import { ConfigMap, Secret } from "../../../src/runtime/kinds.ts";
+import { controllerReference } from "../../../src/runtime/owner.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openStage, PATIENCE, type ProvisionerStage } from "./stage.ts";
+
+let stage: ProvisionerStage;
+let coderd: CoderdDeployment;
+beforeAll(async () => {
+  stage = await openStage(sharedCluster(), "secret");
+  coderd = await stage.controlPlane();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const keysOf = (name: string) => coderd.keys.filter((key) => key.name.startsWith(name));
+
+async function podsRead(name: string): Promise<{ name?: string; key?: string }> {
+  const { spec } = await stage.template(name);
+  const variable = spec?.containers[0]?.env?.find((env) => env.name === "CODER_PROVISIONER_DAEMON_KEY");
+  return variable?.valueFrom?.secretKeyRef ?? {};
+}
+
+describe("when only the place of the key changes, its value is copied and no key call is made", () => {
+  test("the Secret's name: the old one stays until no pod reads it", async () => {
+    await stage.serve("renamed");
+    const value = await stage.keyIn("renamed-provisioner-key");
+    const calls = coderd.calls.length;
+
+    await stage.change("renamed", { key: { secretName: "elsewhere" } });
+    await eventually(
+      async () => expect(await podsRead("renamed")).toMatchObject({ name: "elsewhere" }),
+      PATIENCE,
+    );
+    expect(await stage.keyIn("elsewhere")).toBe(value);
+    expect(await stage.keyIn("renamed-provisioner-key")).toBe(value);
+
+    await stage.rollOut("renamed");
+    await eventually(
+      async () => expect(await stage.exists(Secret, "renamed-provisioner-key")).toBe(false),
+      PATIENCE,
+    );
+    expect((await stage.untilSettled("renamed")).secretRef).toEqual({ name: "elsewhere", key: "key" });
+    expect(coderd.calls.slice(calls)).toEqual([]);
+    expect((await stage.events("renamed")).map(({ reason }) => reason)).toContain("SecretCopied");
+  });
+
+  test("the data key: the old one stays until no pod reads it", async () => {
+    await stage.serve("rekeyed");
+    const value = await stage.keyIn("rekeyed-provisioner-key");
+    const calls = coderd.calls.length;
+
+    await stage.change("rekeyed", { key: { secretKey: "daemon" } });
+    await eventually(
+      async () => expect(await podsRead("rekeyed")).toMatchObject({ key: "daemon" }),
+      PATIENCE,
+    );
+    expect(await stage.keyIn("rekeyed-provisioner-key", "daemon")).toBe(value);
+    expect(await stage.keyIn("rekeyed-provisioner-key", "key")).toBe(value);
+
+    await stage.rollOut("rekeyed");
+    await eventually(
+      async () => expect(await stage.keyIn("rekeyed-provisioner-key", "key")).toBeUndefined(),
+      PATIENCE,
+    );
+    expect(await stage.keyIn("rekeyed-provisioner-key", "daemon")).toBe(value);
+    expect(coderd.calls.slice(calls)).toEqual([]);
+  });
+});
+
+describe("a Secret that is of no use gets a new key", () => {
+  const spoil = {
+    deleted: (name: string) => stage.person.delete(Secret, stage.ref(name)),
+    emptied: (name: string) => stage.person.mergePatch(Secret, stage.ref(name), { data: { key: "" } }),
+    "without the data key": (name: string) =>
+      stage.person.mergePatch(Secret, stage.ref(name), { data: { key: null } }),
+  };
+  test.each(Object.entries(spoil))("%s", async (what, spoilIt) => {
+    const name = what.replaceAll(" ", "-");
+    const before = await stage.serve(name);
+    await spoilIt(`${name}-provisioner-key`);
+    await eventually(async () => {
+      const { status } = await stage.get(CoderProvisioner, name);
+      expect(status?.provisionerKeyID).toBeDefined();
+      expect(status?.provisionerKeyID).not.toBe(before.provisionerKeyID);
+    }, PATIENCE);
+    await stage.rollOut(name);
+    const after = await stage.untilSettled(name);
+    expect(keysOf(name)).toMatchObject([{ id: after.provisionerKeyID }]);
+    expect(await stage.keyIn(`${name}-provisioner-key`)).toBe(keysOf(name)[0]?.plaintext);
+  });
+});
+
+test("a Secret that lost its labels gets them back, and its key stays", async () => {
+  const before = await stage.serve("stripped");
+  const labels = { "app.kubernetes.io/managed-by": null };
+  await stage.person.mergePatch(Secret, stage.ref("stripped-provisioner-key"), { metadata: { labels } });
+  await eventually(async () => {
+    const { metadata } = await stage.get(Secret, "stripped-provisioner-key");
+    expect(metadata.labels).toMatchObject({ "app.kubernetes.io/managed-by": "coder-k8s" });
+  }, PATIENCE);
+  expect((await stage.untilSettled("stripped")).provisionerKeyID).toBe(before.provisionerKeyID);
+});
+
+test("a Secret of somebody else is never touched, and no key is made that would have no place", async () => {
+  const owner = await stage.person.create(ConfigMap, { metadata: stage.ref("somebody") });
+  const metadata = {
+    ...stage.ref("taken-provisioner-key"),
+    ownerReferences: [controllerReference(owner, ConfigMap)],
+  };
+  await stage.person.create(Secret, { metadata, data: {} });
+  await stage.create("taken");
+  const { message } = await stage.untilCondition("taken", "ProvisionerKeySecretReady", {
+    reason: "Conflict",
+  });
+  expect(message).toContain('ConfigMap "somebody"');
+  await stage.untilIdle();
+  expect(keysOf("taken")).toEqual([]);
+  expect(coderd.count(/^POST .*provisionerkeys$/)).toBe(coderd.everyKey.length);
+  expect((await stage.get(Secret, "taken-provisioner-key")).data).toBeUndefined();
+  expect((await stage.events("taken")).map(({ reason }) => reason)).toContain("Conflict");
+});
+
+test("keys of others in the Secret stay", async () => {
+  await stage.serve("shared");
+  const extra = { data: { note: Buffer.from("mine").toString("base64") } };
+  await stage.person.mergePatch(Secret, stage.ref("shared-provisioner-key"), extra);
+  await stage.change("shared", { replicas: 2 });
+  await stage.rollOut("shared");
+  await stage.untilSettled("shared");
+  await stage.touch("shared", "look again");
+  await stage.untilIdle();
+  expect(await stage.keyIn("shared-provisioner-key", "note")).toBe("mine");
+});
