@@ -23,8 +23,9 @@ const servingConditions: readonly string[] = [
   conditionTypes.exposure,
 ];
 
-/** Reasons that belong to a normal start: no news for anybody. */
+/** Reasons that belong to a normal start, or that the user chose: no news for anybody. */
 export const quietReasons: ReadonlySet<string> = new Set([
+  "Disabled",
   "NoReplicaReady",
   "ScaledToZero",
   "DeploymentReady",

@@ -5,30 +5,57 @@ import type { KubeObject } from "../../runtime/object.ts";
 export interface Transition {
   readonly before: readonly Condition[] | undefined;
   readonly after: readonly Condition[] | undefined;
+  /** Reasons that belong to a normal start: waiting for them is no news. */
+  readonly quiet: ReadonlySet<string>;
 }
 
+type Happening = Parameters<EventRecorder["event"]>[1];
+
 /**
- * Tells the transitions of conditions as events: one Warning when something breaks or breaks differently,
- * one Normal when it works again. Waiting at the start of a life is no news, so reasons in `quiet` are not told.
+ * Tells the transitions of conditions as events: one Normal when the first children are made, one Warning when
+ * something breaks or breaks differently, one Normal when it works again. What the summary of the others says
+ * is told once: when all works, and when it stops to because of something that nobody else tells.
  */
-export function announceTransitions(
-  events: EventRecorder,
-  object: KubeObject,
-  { before, after, quiet }: Transition & { readonly quiet: ReadonlySet<string> },
-): void {
-  for (const condition of after ?? []) {
-    const earlier = before?.find(({ type }) => type === condition.type);
+export function announceTransitions(events: EventRecorder, object: KubeObject, transition: Transition): void {
+  const { before = [], after = [] } = transition;
+  if (before.length === 0) for (const creation of created(after)) events.event(object, creation);
+  for (const condition of after) {
+    const earlier = before.find(({ type }) => type === condition.type);
     if (earlier?.status === condition.status && earlier.reason === condition.reason) continue;
-    const { status, reason, message } = condition;
-    if (quiet.has(reason) || isSummary(condition, after ?? [])) continue;
-    if (status === "False") events.event(object, { type: "Warning", reason, message });
-    else if (status === "True" && earlier?.status === "False" && !quiet.has(earlier.reason)) {
-      events.event(object, { type: "Normal", reason, message });
-    }
+    const news = condition.status === "False" ? trouble : recovery;
+    const happening = news(condition, earlier, transition);
+    if (happening) events.event(object, happening);
   }
 }
 
-/** A summary that turns False repeats what another condition says, and names that one as its reason. */
-function isSummary({ status, reason }: Condition, all: readonly Condition[]): boolean {
-  return status === "False" && all.some(({ type }) => type === reason);
+function created(conditions: readonly Condition[]): Happening[] {
+  const made = conditions.filter(({ status, reason }) => status === "True" && reason === "Applied");
+  const message = made.map((condition) => condition.message).join("; ");
+  return message ? [{ type: "Normal", reason: "Created", message }] : [];
+}
+
+function trouble(
+  condition: Condition,
+  earlier: Condition | undefined,
+  { after, quiet }: Transition,
+): Happening | undefined {
+  const part = namedPart(condition, after);
+  const isNews = part ? earlier?.status === "True" && quiet.has(part.reason) : !quiet.has(condition.reason);
+  const { reason, message } = part ?? condition;
+  return isNews ? { type: "Warning", reason, message } : undefined;
+}
+
+function recovery(
+  { status, reason, message }: Condition,
+  earlier: Condition | undefined,
+  { before, quiet }: Transition,
+): Happening | undefined {
+  if (status !== "True" || earlier?.status !== "False") return undefined;
+  const isNews = namedPart(earlier, before) !== undefined || !quiet.has(earlier.reason);
+  return isNews ? { type: "Normal", reason, message } : undefined;
+}
+
+/** A summary that is False repeats another condition and names its type as the reason. */
+function namedPart({ reason }: Condition, all: readonly Condition[] | undefined): Condition | undefined {
+  return all?.find(({ type }) => type === reason);
 }
