@@ -87,7 +87,7 @@ describe("a proxy that is registered by URL and session token", () => {
     await stage.untilStatus("calm", { observedGeneration: 2 });
     expect(coderd.deployment.count()).toBe(before);
     const { resourceVersion } = (await stage.get(CoderWorkspaceProxy, "calm")).metadata;
-    stage.clock.jump(60_000);
+    await stage.pass(60_000);
     await eventually(() => expect(coderd.deployment.count()).toBe(before + 2), { withinMs: 10_000 });
     expect((await stage.get(CoderWorkspaceProxy, "calm")).metadata.resourceVersion).toBe(resourceVersion);
   });
@@ -129,13 +129,13 @@ describe("health", () => {
     await stage.untilCondition("health", "Ready", { status: "False", reason: "Healthy" });
     const [proxy] = coderd.deployment.proxies;
     Object.assign(proxy ?? {}, { status: "ok" });
-    stage.clock.jump(60_000);
+    await stage.pass(60_000);
     await stage.untilStatus("health", { health: "ok", phase: "Ready" });
     await stage.untilCondition("health", "Ready", { status: "True", reason: "Serving" });
 
     const errors = ["read tcp 10.0.0.1:51234->10.0.0.2:443: connection reset"];
     Object.assign(proxy ?? {}, { status: "unreachable", errors });
-    stage.clock.jump(60_000);
+    await stage.pass(60_000);
     const { message } = await stage.untilCondition("health", "Healthy", { reason: "Unreachable" });
     expect(message).toContain("read tcp 10.0.0.1->10.0.0.2:443: connection reset");
     expect(await stage.untilEvent("health", "Unreachable")).toBe(message);

@@ -9,6 +9,7 @@ import { isNotFound } from "../../../src/runtime/client/error.ts";
 import { findCondition } from "../../../src/runtime/conditions.ts";
 import { CoreEvent, Deployment, Secret } from "../../../src/runtime/kinds.ts";
 import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
+import { Activity } from "../../support/activity.ts";
 import { adminClient } from "../../support/admin-client.ts";
 import type { ClusterAccess } from "../../support/cluster/access.ts";
 import { StaticAccounts } from "../../support/coderd/accounts.ts";
@@ -48,10 +49,12 @@ export class ProxyStage implements AsyncDisposable {
   readonly clock: SkewedClock;
   readonly secrets = new Secrets();
   readonly #past: RunningOperator[] = [];
+  #activity: Activity;
   operator: RunningOperator;
 
   /** Use `openProxyStage`. */
-  constructor(parts: Parts) {
+  constructor(parts: Parts, activity: Activity) {
+    this.#activity = activity;
     this.cluster = parts.cluster;
     this.namespace = parts.namespace;
     this.person = parts.person;
@@ -199,11 +202,18 @@ export class ProxyStage implements AsyncDisposable {
     }, PATIENCE);
   }
 
+  /** Lets time pass for the operator. A run under way would count its pause from the time before, so none may be. */
+  async pass(ms: number): Promise<void> {
+    await eventually(() => expect(this.#activity.idle).toBe(true), PATIENCE);
+    this.clock.jump(ms);
+  }
+
   /** Ends the operator and starts it anew: it has forgotten everything. */
   async restart(): Promise<void> {
     this.#past.push(this.operator);
     await this.operator.stop();
-    this.operator = await launch(this);
+    this.#activity = new Activity();
+    this.operator = await launch(this, this.#activity);
   }
 
   ref(name: string): { namespace: string; name: string } {
@@ -230,12 +240,14 @@ export async function openProxyStage(cluster: ClusterAccess, prefix: string): Pr
     startCoderdServer(),
   ]);
   const parts = { cluster, namespace, person, server, clock: new SkewedClock() };
-  return new ProxyStage({ ...parts, operator: await launch(parts) });
+  const activity = new Activity();
+  return new ProxyStage({ ...parts, operator: await launch(parts, activity) }, activity);
 }
 
-function launch(parts: Omit<Parts, "operator">): Promise<RunningOperator> {
+function launch(parts: Omit<Parts, "operator">, observer: Activity): Promise<RunningOperator> {
   const { cluster, namespace, server, clock } = parts;
-  return startOperator(cluster, { namespaces: [namespace], coderdRoute: fixedAddress(server.url), clock });
+  const coderdRoute = fixedAddress(server.url);
+  return startOperator(cluster, { namespaces: [namespace], coderdRoute, clock, observer });
 }
 
 /** The part of a spec that registers a proxy at a coderd by URL. */

@@ -61,7 +61,7 @@ test("a token that somebody regenerated at coderd is replaced within a minute", 
   const { coderd, secret, token } = await registered("replaced");
   const [proxy] = coderd.deployment.proxies;
   if (proxy) proxy.token = token.replace(/.{8}$/, "01234567");
-  stage.clock.jump(60_000);
+  await stage.pass(60_000);
   await eventually(async () => expect(await stage.token(secret)).not.toBe(token), { withinMs: 10_000 });
   await stage.untilTokenWorks(coderd, secret);
 });
@@ -70,7 +70,7 @@ test("a proxy that somebody deleted at coderd is registered again within a minut
   const { coderd, secret } = await registered("gone");
   const before = (await stage.status("gone")).proxyID;
   coderd.deployment.proxies = [];
-  stage.clock.jump(60_000);
+  await stage.pass(60_000);
   await stage.untilTokenWorks(coderd, secret);
   const { proxyID } = await eventually(
     async () => {
@@ -103,7 +103,7 @@ describe("a name that is taken at coderd", () => {
 
     coderd.deployment.proxies = coderd.deployment.proxies.filter(({ name }) => name !== "taken");
     await stage.change("first", { bootstrap: { proxyName: "another" } });
-    stage.clock.jump(30_000);
+    await stage.pass(30_000);
     await stage.untilRegistered("second");
     await stage.untilStatus("first", { proxyName: "another" });
   });

@@ -1,6 +1,7 @@
 import { ApiError, isForbidden } from "../../../runtime/client/error.ts";
 import { explain } from "../../shared/explain.ts";
 import type { Environment, Snapshot } from "../observe.ts";
+import { registrationOf } from "../spec.ts";
 import { findCoderd } from "./coderd.ts";
 import { readCredentials } from "./credentials.ts";
 
@@ -29,6 +30,8 @@ async function remove(
   snapshot: Snapshot,
   environment: Environment,
 ): Promise<string | undefined> {
+  if (!registrationOf(snapshot.proxy))
+    return "the proxy was given a token, which may be that of this very record";
   const coderd = await findCoderd(snapshot, environment.context);
   const access = await readCredentials(snapshot, environment, coderd.value);
   const session = access.value?.kind === "session" ? access.value : environment.memory.session;

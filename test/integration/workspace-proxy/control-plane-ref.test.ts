@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import { Deployment } from "../../../src/runtime/kinds.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openProxyStage, type ProxyStage } from "./stage.ts";
+
+let stage: ProxyStage;
+beforeAll(async () => {
+  stage = await openProxyStage(sharedCluster(), "by-reference");
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
+
+const by = (name: string) => ({ controlPlaneRef: { name } });
+
+test("a proxy that names a control plane is registered with its operator token and runs its image", async () => {
+  const coderd = await stage.controlPlane("coder", { image: "ghcr.io/coder/coder:v2.26.0" });
+  await stage.create("sydney", { ...by("coder"), registration: { displayName: "Sydney" } });
+  await stage.untilTokenWorks(coderd, "sydney-proxy-token");
+  expect(await stage.untilRegistered("sydney")).toMatchObject({ coderURL: coderd.url });
+  expect(coderd.deployment.proxies).toMatchObject([{ name: "sydney", displayName: "Sydney" }]);
+  const { image, env } = await stage.container("sydney");
+  expect(image).toBe("ghcr.io/coder/coder:v2.26.0");
+  const service = `http://coder.${stage.namespace}.svc.cluster.local`;
+  expect(env?.[0]).toEqual({ name: "CODER_PRIMARY_ACCESS_URL", value: service });
+});
+
+test("the proxy sends browsers to the access URL that coderd has, and follows it and the image", async () => {
+  const spec = { extraEnv: [{ name: "CODER_ACCESS_URL", value: "https://coder.example.com" }] };
+  await stage.controlPlane("public", spec);
+  await stage.create("tokyo", by("public"));
+  const primary = async () => (await stage.container("tokyo")).env?.[0]?.value;
+  expect(await primary()).toBe("https://coder.example.com");
+  await stage.person.mergePatch(CoderControlPlane, stage.ref("public"), {
+    spec: {
+      image: "example.com/coder:next",
+      extraEnv: [{ name: "CODER_ACCESS_URL", value: "https://next.example.com" }],
+    },
+  });
+  await eventually(
+    async () => {
+      expect(await primary()).toBe("https://next.example.com");
+      expect((await stage.container("tokyo")).image).toBe("example.com/coder:next");
+    },
+    { withinMs: 10_000 },
+  );
+  await stage.change("tokyo", {
+    primaryAccessURL: "https://mine.example.com",
+    image: "example.com/coder:mine",
+  });
+  await eventually(
+    async () => {
+      expect(await primary()).toBe("https://mine.example.com");
+      expect((await stage.container("tokyo")).image).toBe("example.com/coder:mine");
+    },
+    { withinMs: 10_000 },
+  );
+});
+
+test("a control plane that comes later is waited for, and asked as soon as it is ready", async () => {
+  await stage.create("early", by("later"));
+  const { message } = await stage.untilCondition("early", "CoderdFound", {
+    status: "False",
+    reason: "NotFound",
+  });
+  expect(message).toContain('CoderControlPlane "later" does not exist');
+  const coderd = await stage.coderd("later", {}, `later.${stage.namespace}.svc.cluster.local`);
+  await stage.person.create(CoderControlPlane, {
+    apiVersion: CoderControlPlane.apiVersion,
+    kind: CoderControlPlane.kind,
+    metadata: stage.ref("later"),
+    spec: { operatorAccess: { tokenSecretRef: { name: coderd.credentials } } },
+  });
+  await stage.untilCondition("early", "CredentialsReady", { status: "False", reason: "Pending" });
+  expect(coderd.deployment.count()).toBe(0);
+  await stage.markReady("later");
+  await stage.untilRegistered("early");
+});
+
+test("a control plane without operator access is named with its own reason", async () => {
+  await stage.controlPlane("closed", { operatorAccess: { disabled: true } });
+  await stage.create("outside", by("closed"));
+  const { message } = await stage.untilCondition("outside", "CredentialsReady", {
+    status: "False",
+    reason: "OperatorAccessNotReady",
+  });
+  expect(message).toContain("turned off by spec.operatorAccess.disabled");
+});
+
+test("a licence that arrives is noticed by the control plane's status, long before the next try", async () => {
+  const coderd = await stage.controlPlane("unlicensed");
+  const { licenses } = coderd.deployment;
+  coderd.deployment.licenses = [];
+  await stage.create("waiting", by("unlicensed"));
+  await stage.untilCondition("waiting", "Registered", { status: "False", reason: "NotEntitled" });
+  coderd.deployment.licenses = licenses;
+  await stage.person.patchStatus(CoderControlPlane, stage.ref("unlicensed"), {
+    status: { licenseLastAppliedHash: "another" },
+  });
+  await stage.untilRegistered("waiting");
+});
+
+test("what runs stays as it is when the control plane is deleted", async () => {
+  await stage.controlPlane("leaving", { image: "example.com/coder:kept" });
+  await stage.create("left", by("leaving"));
+  await stage.untilRegistered("left");
+  await stage.markReady("wsproxy-left");
+  await stage.untilStatus("left", { phase: "Ready" });
+  const before = await stage.get(Deployment, "wsproxy-left");
+  await stage.delete(CoderControlPlane, "leaving");
+  await stage.untilCondition("left", "CoderdFound", { status: "False", reason: "NotFound" });
+  expect((await stage.get(Deployment, "wsproxy-left")).metadata.generation).toBe(before.metadata.generation);
+  expect(await stage.status("left")).toMatchObject({ phase: "Ready", readyReplicas: 1 });
+});

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
+import { isNotFound } from "../../../src/runtime/client/error.ts";
+import { Deployment, Secret } from "../../../src/runtime/kinds.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { eventually } from "../../support/eventually.ts";
+import { bootstrap, openProxyStage, type ProxyStage } from "./stage.ts";
+
+let stage: ProxyStage;
+beforeAll(async () => {
+  stage = await openProxyStage(sharedCluster(), "given");
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
+
+const primaryAccessURL = "https://coder.example.com";
+const given = (name: string, key?: string) => ({
+  primaryAccessURL,
+  proxySessionTokenSecretRef: { name, ...(key ? { key } : {}) },
+});
+const checksum = async (name: string) => (await stage.container(name)).annotations?.["checksum/proxy-token"];
+
+test("a proxy with a given token runs with it, and coderd is never asked", async () => {
+  await stage.putSecret("mine", "a-token-of-a-person", "value");
+  await stage.create("manual", given("mine", "value"));
+  const { env, image } = await stage.container("manual");
+  expect(image).toBe("ghcr.io/coder/coder:latest");
+  expect(env?.slice(0, 2)).toEqual([
+    { name: "CODER_PRIMARY_ACCESS_URL", value: primaryAccessURL },
+    { name: "CODER_PROXY_SESSION_TOKEN", valueFrom: { secretKeyRef: { name: "mine", key: "value" } } },
+  ]);
+  await stage.markReady("wsproxy-manual");
+  await stage.untilCondition("manual", "Ready", { status: "True", reason: "Serving" });
+  expect(await stage.status("manual")).toMatchObject({
+    registered: false,
+    proxyTokenSecretRef: { name: "mine", key: "value" },
+    phase: "Ready",
+  });
+  const { metadata } = await stage.get(CoderWorkspaceProxy, "manual");
+  expect(metadata.finalizers ?? []).toEqual([]);
+});
+
+test("another token rolls the pods within a second or two", async () => {
+  await stage.putSecret("rolled", "the-first-token");
+  await stage.create("rolled", given("rolled"));
+  const before = await checksum("rolled");
+  await stage.putSecret("rolled", "the-second-token");
+  await eventually(async () => expect(await checksum("rolled")).not.toBe(before), { withinMs: 5_000 });
+});
+
+test("a missing Secret is named; nothing runs without it, and what runs is left alone", async () => {
+  await stage.create("missing", given("nowhere"));
+  const { message } = await stage.untilCondition("missing", "CredentialsReady", { reason: "SecretMissing" });
+  expect(message).toContain('Secret "nowhere"');
+  await stage.untilCondition("missing", "DeploymentReady", { status: "False", reason: "Pending" });
+  await expect(stage.get(Deployment, "wsproxy-missing")).rejects.toSatisfy(isNotFound);
+  await stage.putSecret("nowhere", "found-after-all");
+  await stage.markReady("wsproxy-missing");
+  await stage.untilCondition("missing", "Ready", { status: "True" });
+
+  await stage.delete(Secret, "nowhere");
+  await stage.untilCondition("missing", "CredentialsReady", { status: "False", reason: "SecretMissing" });
+  expect(await stage.status("missing")).toMatchObject({ phase: "Ready", readyReplicas: 1 });
+});
+
+test("a registered proxy that is given a token lets go of its registration, and says what is left", async () => {
+  const coderd = await stage.coderd("switched");
+  await stage.create("switched", bootstrap(coderd));
+  const token = await stage.untilTokenWorks(coderd, "switched-proxy-token");
+  await stage.untilRegistered("switched");
+  await stage.putSecret("taken-over", token);
+  await stage.change("switched", { bootstrap: null, ...given("taken-over") });
+  await stage.untilCondition("switched", "Registered", { status: "Unknown", reason: "NotManaged" });
+  await stage.untilGone(Secret, "switched-proxy-token");
+  const { metadata, status } = await stage.get(CoderWorkspaceProxy, "switched");
+  expect(metadata.finalizers ?? []).toEqual([]);
+  expect(status).toMatchObject({ registered: false, proxyTokenSecretRef: { name: "taken-over" } });
+  expect(status?.proxyID).toBeUndefined();
+  expect(coderd.deployment.proxies).toMatchObject([{ token }]);
+  expect(await stage.untilEvent("switched", "NotDeregistered")).toContain(
+    `stays registered at ${coderd.url}`,
+  );
+});
