@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { createSecureServer as createHttp2Server } from "node:http2";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createCertificateAuthority } from "../../../test/support/certificates.ts";
@@ -39,10 +40,12 @@ class TestCredentials implements Credentials {
 }
 
 async function listen(server: Server): Promise<string> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => sockets.add(socket));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {
-    server.closeAllConnections();
+    for (const socket of sockets) socket.destroy();
     server.close();
   });
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -186,6 +189,23 @@ test("any number of watches leaves the connections for requests free", async () 
   await expect(client.list(ConfigMap)).resolves.toMatchObject({ items: [] });
   abort.abort();
   expect((await ended).every(({ status }) => status === "rejected")).toBe(true);
+});
+
+test("a watch that is given up takes its connection along, so that the next one does not use a dead one", async () => {
+  const authority = createCertificateAuthority();
+  const server = createHttp2Server({ ...authority.issue(["127.0.0.1"]), allowHTTP1: true });
+  server.on("request", (_, response) => void response.write("{"));
+  let connections = 0;
+  server.on("secureConnection", () => connections++);
+  const transport = open(new TestCredentials(`https://${await listen(server)}`, { ca: authority.cert }));
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    const abort = new AbortController();
+    const request = { method: "GET", path: "/", headers: {}, streaming: true, signal: abort.signal } as const;
+    const { body } = await transport.send(request);
+    expect(connections).toBe(attempt);
+    abort.abort();
+    await expect(readText(body)).rejects.toThrow();
+  }
 });
 
 test.each([

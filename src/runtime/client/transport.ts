@@ -130,6 +130,8 @@ function newAgent(tls: TlsOptions, connections?: number): Agent {
   return new Agent({
     ...(connections ? { connections } : {}),
     pipelining: 1,
+    // HTTP/2 would open many watches more cheaply, but an abort ends only a stream there: undici would send
+    // the next request into the same dead connection, again and again.
     allowH2: false,
     connect: {
       ...tls,
