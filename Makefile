@@ -51,8 +51,8 @@ bench: ## measure the operator (comes with its issue)
 	@echo "make bench comes with its issue"
 
 .PHONY: demo
-demo: ## run the operator on a local cluster (comes with its issue)
-	@echo "make demo comes with its issue"
+demo: $(INSTALLED) kube ## run everything on this machine to play with (ONCE=1: end when it is ready)
+	@$(BIN)/node demo/main.ts $(if $(ONCE),--once)
 
 .PHONY: clean
 clean: ## remove dependencies and build results (the Kubernetes binaries stay in the per-user cache)

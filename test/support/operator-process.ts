@@ -19,7 +19,7 @@ export async function startOperatorProcess(
   flags: readonly string[],
 ): Promise<OperatorProcess> {
   const dir = await mkdtemp(join(tmpdir(), "coder-k8s-operator-"));
-  return onFreePort((probes) =>
+  const starting = onFreePort((probes) =>
     onFreePort(async (metrics) => {
       const ports = { probes, metrics };
       const operator = new OperatorProcess(spawn(cluster, { dir, ports, flags }), { dir, ports });
@@ -27,6 +27,10 @@ export async function startOperatorProcess(
       return operator;
     }),
   );
+  return starting.catch(async (error) => {
+    await rm(dir, { recursive: true, force: true });
+    throw error;
+  });
 }
 
 interface Place {

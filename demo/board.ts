@@ -1,0 +1,39 @@
+import { Cache } from "../src/runtime/cache/cache.ts";
+import type { Client } from "../src/runtime/client/client.ts";
+import { systemClock } from "../src/runtime/clock.ts";
+import { createLogger } from "../src/runtime/logging.ts";
+import type { Stored } from "../src/runtime/object.ts";
+import { NAMESPACE } from "./manifests.ts";
+import { CAST, type CoderObject, type Row, rowOf } from "./rows.ts";
+
+/** Follows our objects in the cluster, so that the table is always what the API server has. */
+export class Board implements AsyncDisposable {
+  readonly #caches: readonly Cache<CoderObject>[];
+  readonly #stop = new AbortController();
+  readonly #watching: Promise<unknown>;
+
+  constructor(client: Client) {
+    const log = createLogger({ level: "error" });
+    const shared = { client, clock: systemClock, random: Math.random, log, namespaces: [NAMESPACE] };
+    this.#caches = CAST.map(({ kind }) => new Cache(kind, shared));
+    this.#watching = Promise.all(this.#caches.map((cache) => cache.run(this.#stop.signal)));
+  }
+
+  /** The objects of the demo, there or not, and any that somebody has added. */
+  rows(): Row[] {
+    return CAST.flatMap(({ kind, name }, index) => {
+      const objects: Stored<CoderObject>[] = [...(this.#caches[index]?.all() ?? [])];
+      const expected = objects.find(({ metadata }) => metadata.name === name);
+      const added = objects.filter((object) => object !== expected);
+      return [
+        rowOf(kind, name, expected),
+        ...added.map((object) => rowOf(kind, object.metadata.name, object)),
+      ];
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#watching;
+  }
+}

@@ -1,0 +1,114 @@
+import { systemClock } from "../src/runtime/clock.ts";
+import type { CoderdDeployment } from "../test/support/coderd/deployment.ts";
+import { Board } from "./board.ts";
+import { guide } from "./guide.ts";
+import type { Replica } from "./operators.ts";
+import { Show, seconds } from "./show.ts";
+import type { Screen } from "./view/screen.ts";
+import { type Line, span } from "./view/text.ts";
+import { startWorld, type World, type WorldOptions } from "./world.ts";
+
+export interface DemoOptions extends WorldOptions {
+  /** End as soon as everything is ready, or with an error when that takes longer than `withinMs`. */
+  readonly once: boolean;
+  readonly withinMs: number;
+}
+
+/** What the demo has of its surroundings. */
+export interface Surroundings {
+  readonly screen: Screen;
+  /** Aborted when somebody wants the demo to end. */
+  readonly signal: AbortSignal;
+  /** Whether there is a kubectl on the PATH. */
+  readonly hasKubectl: boolean;
+}
+
+const TICK_MS = 200;
+
+/** Starts everything, shows it until it is ready or is told to end, and takes everything down again. */
+export async function runDemo(options: DemoOptions, surroundings: Surroundings): Promise<void> {
+  const { screen, signal } = surroundings;
+  const show = new Show(screen, systemClock);
+  await using owned = new AsyncDisposableStack();
+  owned.adopt(
+    setInterval(() => show.draw(), TICK_MS),
+    clearInterval,
+  );
+  const world = await startWorld(options, owned, show);
+  const stage = { world, board: owned.use(new Board(world.client)), show, signal };
+  if (signal.aborted) return;
+  await world.cluster.apply(world.manifests);
+  show.tell("applied demo/manifests");
+  await follow(stage, (late) => late.length === 0, options.once ? options.withinMs : Infinity);
+  if (signal.aborted) return;
+  show.tell(`everything is ready after ${seconds(show.elapsedMs)}`);
+  if (options.once) return show.print(await listing(world));
+  show.print(guide(guideFacts(world, surroundings)));
+  await follow(stage, () => false, Infinity);
+}
+
+interface Stage {
+  readonly world: World;
+  readonly board: Board;
+  readonly show: Show;
+  readonly signal: AbortSignal;
+}
+
+/** Shows what happens until `enough` of what is not ready yet, until the time is over, or until told to end. */
+async function follow(
+  { world, board, show, signal }: Stage,
+  enough: (late: readonly string[]) => boolean,
+  withinMs: number,
+): Promise<void> {
+  const deadline = systemClock.monotonic() + withinMs;
+  while (!signal.aborted) {
+    const rows = board.rows();
+    show.rows(rows);
+    show.running("operator", describeReplicas(world.operators.replicas));
+    if (world.simulator) show.running("coderd", describeCoderd(world.simulator));
+    const late = rows.flatMap(({ title, blocked }) =>
+      blocked === undefined ? [] : [`${title}: ${blocked}`],
+    );
+    if (enough(late)) return;
+    if (systemClock.monotonic() >= deadline) throw notReady(late, withinMs);
+    await systemClock.sleep(TICK_MS, signal).catch(() => undefined);
+  }
+}
+
+function notReady(late: readonly string[], withinMs: number): Error {
+  return new Error(`not ready within ${seconds(withinMs)}:\n${late.map((line) => `  ${line}`).join("\n")}`);
+}
+
+function describeReplicas(replicas: readonly Replica[]): string {
+  return replicas
+    .map(({ number, pid, leads }) => `replica ${number} (pid ${pid}) ${leads ? "leads" : "stands by"}`)
+    .join(" · ");
+}
+
+/** What coderd itself has to show for the work of the operator. */
+function describeCoderd({ licenses, keys, daemons, proxies }: CoderdDeployment): string {
+  return [
+    "simulated",
+    `licences ${licenses.length}`,
+    `keys ${keys.map(({ name }) => name).join(", ") || "none"}`,
+    `daemons ${daemons.length}`,
+    `proxies ${proxies.map(({ name, status }) => `${name} (${status})`).join(", ") || "none"}`,
+  ].join(" · ");
+}
+
+/** What a person would look at first. */
+async function listing({ cluster }: World): Promise<Line[]> {
+  const { stdout } = await cluster.kubectl(["get", "coder"]);
+  return [[], [span("$ kubectl get coder")], ...stdout.split("\n").map((line) => [span(line)])];
+}
+
+function guideFacts(world: World, { hasKubectl }: Surroundings): Parameters<typeof guide>[0] {
+  const { cluster, operators, otherLicense } = world;
+  const leader = operators.replicas.find(({ leads }) => leads);
+  return {
+    kubeconfig: cluster.admin.kubeconfig,
+    leaderPid: leader?.pid ?? 0,
+    ...(hasKubectl ? {} : { kubectl: cluster.connection.kubectlBinary }),
+    ...(otherLicense ? { otherLicense } : {}),
+  };
+}

@@ -1,0 +1,71 @@
+/** `make demo`: the whole operator on this machine, with nothing to install and nothing left behind. */
+import { accessSync, constants } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { parseArgs } from "node:util";
+import { messageOf } from "../src/runtime/errors.ts";
+import { type DemoOptions, runDemo } from "./demo.ts";
+import { LiveScreen, PlainScreen } from "./view/screen.ts";
+
+const HELP = `usage: node demo/main.ts [--once] [--within <seconds>]
+
+  --once               end with 0 when everything is ready, with 1 and the reason when it is not in time
+  --within <seconds>   how long that may take from the moment the manifests are applied (60)
+
+  CODER_BINARY         a coder binary to run in the pods; they are simulated otherwise
+  CODER_LICENSE_FILE   the licence to upload; a real coderd takes none but real ones
+`;
+
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    // Who asks twice does not want to wait. What is left then ends by itself a second later.
+    if (stop.signal.aborted) process.exit(1);
+    stop.abort();
+  });
+}
+
+async function optionsOf(args: readonly string[]): Promise<DemoOptions | undefined> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      once: { type: "boolean", default: false },
+      within: { type: "string", default: "60" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const withinSeconds = Number(values.within);
+  if (!(withinSeconds > 0)) throw new Error("--within needs a number of seconds");
+  const { CODER_BINARY: coderBinary, CODER_LICENSE_FILE: licenseFile } = process.env;
+  return {
+    once: values.once,
+    withinMs: withinSeconds * 1_000,
+    ...(coderBinary ? { coderBinary } : {}),
+    ...(licenseFile ? { license: (await readFile(licenseFile, "utf8")).trim() } : {}),
+  };
+}
+
+function isOnPath(program: string): boolean {
+  return (process.env.PATH ?? "").split(delimiter).some((dir) => {
+    try {
+      accessSync(join(dir, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+try {
+  const options = await optionsOf(process.argv.slice(2));
+  const live = process.stdout.isTTY && !process.env.CI;
+  const screen = live
+    ? new LiveScreen(process.stdout)
+    : new PlainScreen((text) => process.stdout.write(text));
+  if (options) await runDemo(options, { screen, signal: stop.signal, hasKubectl: isOnPath("kubectl") });
+  else process.stdout.write(HELP);
+} catch (error) {
+  process.stderr.write(`demo: ${messageOf(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,88 @@
+import { systemClock } from "../src/runtime/clock.ts";
+import { messageOf } from "../src/runtime/errors.ts";
+import type { OperatorProcess } from "../test/support/operator-process.ts";
+
+/** How long a replica that ended stays away, so that one sees the other take over. */
+const RESTART_MS = 3_000;
+
+export interface Replica {
+  readonly number: number;
+  readonly pid: number;
+  readonly leads: boolean;
+}
+
+/**
+ * Several processes of the operator, of which one leads. One that ends is started again, as a Deployment
+ * would do.
+ */
+export class Operators implements AsyncDisposable {
+  readonly #processes: (OperatorProcess | undefined)[];
+  readonly #start: () => Promise<OperatorProcess>;
+  readonly #tell: (line: string) => void;
+  readonly #stop = new AbortController();
+  readonly #supervising: Promise<void>[];
+
+  private constructor(
+    processes: readonly OperatorProcess[],
+    { start, tell }: { start: () => Promise<OperatorProcess>; tell: (line: string) => void },
+  ) {
+    this.#processes = [...processes];
+    this.#start = start;
+    this.#tell = tell;
+    this.#supervising = processes.map((_, index) => this.#supervise(index));
+  }
+
+  /** Returns once all of them say that they are ready. */
+  static async start(
+    count: number,
+    start: () => Promise<OperatorProcess>,
+    tell: (line: string) => void,
+  ): Promise<Operators> {
+    const starting = await Promise.allSettled(Array.from({ length: count }, start));
+    const processes = starting.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    const failed = starting.find((result) => result.status === "rejected");
+    if (!failed) return new Operators(processes, { start, tell });
+    await Promise.all(processes.map((operator) => operator[Symbol.asyncDispose]()));
+    throw failed.reason;
+  }
+
+  /** Those that run. */
+  get replicas(): Replica[] {
+    return this.#processes.flatMap((operator, index) =>
+      operator?.program.running
+        ? [{ number: index + 1, pid: operator.program.pid, leads: operator.isLeader }]
+        : [],
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#processes.map((operator) => operator?.[Symbol.asyncDispose]()));
+    await Promise.all(this.#supervising);
+  }
+
+  async #supervise(index: number): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const operator = this.#processes[index];
+      await operator?.program.ended;
+      if (signal.aborted) return;
+      if (operator) this.#tell(`operator replica ${index + 1} (pid ${operator.program.pid}) ended`);
+      await operator?.[Symbol.asyncDispose]();
+      this.#processes[index] = undefined;
+      await systemClock.sleep(RESTART_MS, signal).catch(() => undefined);
+      if (!signal.aborted) await this.#restart(index);
+    }
+  }
+
+  async #restart(index: number): Promise<void> {
+    try {
+      const operator = await this.#start();
+      this.#processes[index] = operator;
+      if (this.#stop.signal.aborted) return operator[Symbol.asyncDispose]();
+      this.#tell(`operator replica ${index + 1} (pid ${operator.program.pid}) is back`);
+    } catch (error) {
+      this.#tell(`operator replica ${index + 1} does not start: ${messageOf(error)}`);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../src/api/v1alpha1/kinds.ts";
+import { type Condition, findCondition } from "../src/runtime/conditions.ts";
+import type { Kind, Stored } from "../src/runtime/object.ts";
+
+export type CoderObject = CoderControlPlane | CoderProvisioner | CoderWorkspaceProxy;
+
+/** The objects that the manifests make: until they exist, the table says so. */
+export const CAST: readonly { readonly kind: Kind<CoderObject>; readonly name: string }[] = [
+  { kind: CoderControlPlane, name: "coder" },
+  { kind: CoderProvisioner, name: "linux" },
+  { kind: CoderWorkspaceProxy, name: "sydney" },
+];
+
+export const TITLE_WIDTH = 28;
+
+/** One object as the table shows it. */
+export interface Row {
+  /** `CoderControlPlane/coder` */
+  readonly title: string;
+  /** What else there is to say in a few words, such as the licence. */
+  readonly facts: readonly string[];
+  readonly conditions: readonly Condition[];
+  /** Why it is not ready; absent when it is. */
+  readonly blocked?: string;
+}
+
+export function rowOf(kind: Kind<CoderObject>, name: string, object: Stored<CoderObject> | undefined): Row {
+  const conditions = object?.status?.conditions ?? [];
+  const blocked = object ? blocking(conditions, object.metadata.generation) : "does not exist";
+  return {
+    title: `${kind.kind}/${name}`,
+    facts: object ? factsOf(object) : [],
+    conditions,
+    ...(blocked === undefined ? {} : { blocked }),
+  };
+}
+
+/** Ready as a person would have it: the summary says so about the present spec, and no part says otherwise. */
+function blocking(conditions: readonly Condition[], generation: number | undefined): string | undefined {
+  const failing = conditions.find(({ status, type }) => status === "False" && type !== "Ready");
+  if (failing) return `${failing.type} is False (${failing.reason}): ${failing.message}`;
+  const ready = findCondition(conditions, "Ready");
+  if (!ready) return "Ready is not reported: the operator has not looked at it yet";
+  if (ready.status !== "True") return `Ready is ${ready.status} (${ready.reason}): ${ready.message}`;
+  if (ready.observedGeneration !== generation) return "Ready is about an older spec";
+  return undefined;
+}
+
+function factsOf(object: Stored<CoderObject>): string[] {
+  const status: CoderControlPlane["status"] & CoderProvisioner["status"] & CoderWorkspaceProxy["status"] =
+    object.status ?? {};
+  const { phase, readyReplicas, licenseTier, provisionerKeyName, health } = status;
+  return [
+    ...(phase ? [phase] : []),
+    ...(readyReplicas ? [`${readyReplicas} ready`] : []),
+    ...(licenseTier ? [`licence ${licenseTier}`] : []),
+    ...(provisionerKeyName ? [`key ${provisionerKeyName}`] : []),
+    ...(health ? [`health ${health}`] : []),
+  ];
+}
+
+/** What changed between two looks at an object, in one line for those who read a log; absent when nothing did. */
+export function changeBetween(previous: Row | undefined, next: Row): string | undefined {
+  const known = new Map(previous?.conditions.map(({ type, status, reason }) => [type, status + reason]));
+  const changes = [
+    ...next.facts.filter((fact) => !previous?.facts.includes(fact)),
+    ...next.conditions
+      .filter(({ type, status, reason }) => status !== "Unknown" && known.get(type) !== status + reason)
+      .map(
+        ({ type, status, reason }) => `${markOf(status)} ${type}${status === "True" ? "" : ` (${reason})`}`,
+      ),
+  ];
+  return changes.length > 0 ? `${next.title.padEnd(TITLE_WIDTH)}${changes.join("  ")}` : undefined;
+}
+
+export function markOf(status: string): string {
+  return { True: "✓", False: "✗" }[status] ?? "–";
+}

@@ -1,0 +1,49 @@
+import { styleText } from "node:util";
+
+type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan";
+
+/** Text of one look. Lines are lists of these, so that they can be cut to a width before colour is added. */
+export interface Span {
+  readonly text: string;
+  readonly style?: Style;
+}
+
+export type Line = readonly Span[];
+
+/** Where lines go to: how wide it is, and whether it shows colours. */
+export interface Medium {
+  readonly width: number;
+  readonly colour: boolean;
+}
+
+export function span(text: string, style?: Style): Span {
+  return style ? { text, style } : { text };
+}
+
+/** A line as it is written, cut to the width: a longer one would break the count of lines on the screen. */
+export function render(line: Line, { width, colour }: Medium): string {
+  let left = width;
+  return line
+    .map(({ text, style }) => {
+      const shown =
+        text.length > left ? `${text.slice(0, Math.max(0, left - 1))}${left > 0 ? "…" : ""}` : text;
+      left -= shown.length;
+      return style && colour ? styleText(style, shown, { validateStream: false }) : shown;
+    })
+    .join("");
+}
+
+/** Spans in as few lines as the width allows, each after an indent. */
+export function wrap(spans: readonly Span[], { width, indent }: { width: number; indent: string }): Line[] {
+  const lines: Span[][] = [];
+  let used = width;
+  for (const next of spans) {
+    if (used + next.text.length + 2 > width) {
+      lines.push([span(indent)]);
+      used = indent.length;
+    }
+    lines.at(-1)?.push(next, span("  "));
+    used += next.text.length + 2;
+  }
+  return lines;
+}

@@ -1,0 +1,137 @@
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Client } from "../src/runtime/client/client.ts";
+import { adminClient } from "../test/support/admin-client.ts";
+import { type LocalCluster, startCluster } from "../test/support/cluster/cluster.ts";
+import { PostgresAccounts } from "../test/support/coderd/accounts.ts";
+import type { CoderdDeployment } from "../test/support/coderd/deployment.ts";
+import { fakeLicense } from "../test/support/coderd/licenses.ts";
+import { startCoderdServer } from "../test/support/coderd/server.ts";
+import { startOperatorProcess } from "../test/support/operator-process.ts";
+import { coderProcess } from "../test/support/pod-runner/coder-process.ts";
+import type { Launch } from "../test/support/pod-runner/launch.ts";
+import { LocalServices } from "../test/support/pod-runner/local-services.ts";
+import { PodRunner } from "../test/support/pod-runner/pod-runner.ts";
+import { simulatedCoder } from "../test/support/pod-runner/simulated-coder.ts";
+import { type Postgres, startPostgres } from "../test/support/postgres.ts";
+import { licenseManifest, manifests, NAMESPACE } from "./manifests.ts";
+import { Operators } from "./operators.ts";
+
+const CODERD_HOST = `coder.${NAMESPACE}.svc.cluster.local`;
+const REPLICAS = 2;
+
+export interface WorldOptions {
+  /** A real `coder` to run in the pods; they are played at a simulator when absent. */
+  readonly coderBinary?: string;
+  /** The licence to start with; one that the simulator takes when absent. */
+  readonly license?: string;
+}
+
+/** Told what is going on while the world is made. */
+export interface Progress {
+  starting(part: PartName, detail: string): void;
+  running(part: PartName, detail: string): void;
+  /** What happens to a part later. */
+  tell(line: string): void;
+}
+
+export const PART_NAMES = ["Kubernetes", "Postgres", "coderd", "operator"] as const;
+export type PartName = (typeof PART_NAMES)[number];
+
+/** Everything that the demo runs. */
+export interface World {
+  readonly cluster: LocalCluster;
+  readonly client: Client;
+  readonly operators: Operators;
+  /** Absent when a real coderd runs. */
+  readonly simulator: CoderdDeployment | undefined;
+  /** All that there is to apply. */
+  readonly manifests: string;
+  /** A file with another licence to apply; only where licences are simulated. */
+  readonly otherLicense: string | undefined;
+}
+
+/** The coderd of the demo, and how its pods and the operator get to it. */
+interface Coderd {
+  readonly simulator: CoderdDeployment | undefined;
+  readonly launch: Launch;
+  readonly url: string;
+}
+
+/** Starts all parts and leaves them in `owned`, also when one of them fails. */
+export async function startWorld(
+  options: WorldOptions,
+  owned: AsyncDisposableStack,
+  progress: Progress,
+): Promise<World> {
+  const [cluster, postgres] = await startGround(owned, progress);
+  const database = await postgres.createDatabase(options.coderBinary ? "empty" : "2.26");
+  const client = await adminClient(cluster, "coder-k8s-demo");
+  const coderd = options.coderBinary
+    ? await realCoderd(options.coderBinary, client, owned)
+    : await simulatedCoderd(database.url, owned);
+  progress.running("coderd", options.coderBinary ?? `simulated at ${coderd.url}`);
+  owned.use(new PodRunner({ client, launch: coderd.launch }));
+  const operators = await startOperators(cluster, coderd.url, { owned, progress });
+  await cluster.kubectl(["config", "set-context", "--current", `--namespace=${NAMESPACE}`]);
+  const license = options.license ?? fakeLicense({ featureSet: "enterprise" });
+  return {
+    cluster,
+    client,
+    operators,
+    simulator: coderd.simulator,
+    manifests: await manifests({ databaseUrl: database.url, license }),
+    otherLicense: coderd.simulator && (await writeOtherLicense(cluster)),
+  };
+}
+
+/** What everything else stands on. Both are waited for, so that a failure of one does not lose the other. */
+async function startGround(
+  owned: AsyncDisposableStack,
+  progress: Progress,
+): Promise<[LocalCluster, Postgres]> {
+  progress.starting("Kubernetes", "etcd, API server and controllers");
+  progress.starting("Postgres", "the database of coderd");
+  const cluster = startCluster({ controllerManager: true, operatorInstalled: true }).then((started) => {
+    progress.running("Kubernetes", `API server at ${started.server}`);
+    return owned.use(started);
+  });
+  const postgres = startPostgres().then((started) => {
+    progress.running("Postgres", `127.0.0.1:${started.port}`);
+    return owned.adopt(started, (running) => running.stop());
+  });
+  await Promise.allSettled([cluster, postgres]);
+  return Promise.all([cluster, postgres]);
+}
+
+async function simulatedCoderd(databaseUrl: string, owned: AsyncDisposableStack): Promise<Coderd> {
+  const server = owned.adopt(await startCoderdServer(), (running) => running.close());
+  const simulator = server.add({ accounts: new PostgresAccounts(databaseUrl) }, { host: CODERD_HOST });
+  return { simulator, launch: simulatedCoder(simulator), url: server.url };
+}
+
+async function realCoderd(binary: string, client: Client, owned: AsyncDisposableStack): Promise<Coderd> {
+  const services = owned.use(new LocalServices(client));
+  const url = await services.translate(`http://${CODERD_HOST}`);
+  return { simulator: undefined, launch: coderProcess({ binary, services }), url };
+}
+
+async function startOperators(
+  cluster: LocalCluster,
+  coderdUrl: string,
+  { owned, progress }: { owned: AsyncDisposableStack; progress: Progress },
+): Promise<Operators> {
+  progress.starting("operator", `${REPLICAS} replicas from sources`);
+  const flags = ["--leader-election-namespace=coder-system", `--coderd-access=${coderdUrl}`];
+  const start = () => startOperatorProcess(cluster, flags);
+  const operators = owned.use(await Operators.start(REPLICAS, start, progress.tell));
+  progress.running("operator", `${REPLICAS} replicas`);
+  return operators;
+}
+
+/** Beside the kubeconfig, in the folder that goes when the cluster goes. */
+async function writeOtherLicense(cluster: LocalCluster): Promise<string> {
+  const file = join(dirname(cluster.admin.kubeconfig), "premium-license.yaml");
+  await writeFile(file, licenseManifest(fakeLicense()), { mode: 0o600 });
+  return file;
+}
