@@ -87,17 +87,34 @@ contract("references", (api) => {
     expect(await read("late")).toBeUndefined();
   });
 
-  test("stop watching a namespace with the last reference into it", async () => {
+  test("stop watching an object with the last reference to it", async () => {
     const { references, notified } = start();
-    references.set("x", [ref("a")]);
+    references.set("x", [ref("a"), ref("b")]);
     references.set("y", [ref("b")]);
-    await eventually(() => expect(api().transport.openWatches).toBe(1), soon);
+    await eventually(() => expect(api().transport.openWatches).toBe(2), soon);
     references.set("x", []);
-    expect(api().transport.openWatches).toBe(1);
+    await eventually(() => expect(api().transport.openWatches).toBe(1), soon);
     references.set("y", []);
     await eventually(() => expect(api().transport.openWatches).toBe(0), soon);
     await write("a", "1");
     expect(notified).toEqual([]);
+  });
+
+  test("watch the namespace once for more references than there may be watches", async () => {
+    await write("s0", "1");
+    const { references, notified, read } = start();
+    references.set(
+      "x",
+      Array.from({ length: 40 }, (_, number) => ref(`s${number}`)),
+    );
+    await eventually(() => expect(api().transport.openWatches).toBe(1), soon);
+    expect(await read("s0")).toBe(base64("1"));
+    expect(await read("s39")).toBeUndefined();
+    await write("s0", "2");
+    await write("s39", "1");
+    await eventually(async () => expect(await read("s0")).toBe(base64("2")), soon);
+    await eventually(async () => expect(await read("s39")).toBe(base64("1")), soon);
+    expect(new Set(notified)).toEqual(new Set(["x"]));
   });
 
   test("never keep an answer that was overtaken, however writes and reads fall together", async () => {

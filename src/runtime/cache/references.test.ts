@@ -15,6 +15,7 @@ import { Secret } from "../kinds.ts";
 import { References } from "./references.ts";
 
 const ref = (name: string, namespace = "n") => ({ namespace, name });
+const fieldSelector = (path: string) => new URL(path, "http://api").searchParams.get("fieldSelector");
 const isFetch = ({ path }: TransportRequest) => !path.includes("watch=true") && !path.includes("limit=");
 
 function setUp() {
@@ -127,15 +128,16 @@ describe("what nobody refers to", () => {
     expect(fetches()).toEqual(["a"]);
     const watches = transport.requests.filter((request) => !isFetch(request));
     expect(watches.map(({ path }) => path.split("?")[0])).toEqual(["/api/v1/namespaces/n/secrets"]);
+    expect(watches.map(({ path }) => fieldSelector(path))).toEqual(["metadata.name=a"]);
     expect(watches.every(({ headers }) => headers.accept?.includes("PartialObjectMetadata"))).toBe(true);
   });
 
-  test("is not watched: the last reference into a namespace takes its watch along", async () => {
+  test("is not watched: the last reference to an object takes its watch along", async () => {
     const { references, api, news } = setUp();
-    references.set("x", [ref("a"), ref("a", "other")]);
+    references.set("x", [ref("a"), ref("a", "other"), ref("b")]);
     references.set("y", [ref("b")]);
     await news();
-    expect(api.openWatches).toBe(2);
+    expect(api.openWatches).toBe(3);
     references.set("x", []);
     await news();
     expect(api.openWatches).toBe(1);
@@ -158,6 +160,62 @@ describe("what nobody refers to", () => {
     expect(await read("a")).toBe("2");
     expect(fetches()).toEqual(["a", "a"]);
     expect(await news()).toEqual([]);
+  });
+});
+
+describe("more references than there may be watches", () => {
+  const many = Array.from({ length: 40 }, (_, number) => ref(`s${number}`));
+
+  test("into one namespace are told by one watch of it", async () => {
+    const { references, api, write, read, news } = setUp();
+    references.set("x", many);
+    await news();
+    expect(api.openWatches).toBe(1);
+    for (const name of ["s0", "s39"]) {
+      expect(await read(name)).toBeUndefined();
+      await write(name, "1");
+      expect(await news()).toEqual(["x"]);
+      expect(await read(name)).toBe("1");
+    }
+    await write("unrelated", "1");
+    expect(await news()).toEqual([]);
+  });
+
+  test("leave the watches in other namespaces as they are", async () => {
+    const { references, api, news } = setUp();
+    references.set("x", [ref("a", "other"), ref("b", "other")]);
+    references.set("y", many);
+    references.set("z", [ref("c", "other")]);
+    await news();
+    expect(api.openWatches).toBe(4);
+  });
+
+  test("lose no change while the watch of the namespace takes over", async () => {
+    const { references, transport, write, remove, read, news } = setUp();
+    await write("s0", "1");
+    await write("s1", "1");
+    references.set("x", many.slice(0, 10));
+    await news();
+    expect([await read("s0"), await read("s1")]).toEqual(["1", "1"]);
+    transport.fault = offline;
+    references.set("y", many.slice(10));
+    await news();
+    await write("s0", "2");
+    await remove("s1");
+    transport.fault = undefined;
+    expect(await news(1_000)).toEqual(["x", "x"]);
+    expect([await read("s0"), await read("s1")]).toEqual(["2", undefined]);
+  });
+
+  test("end the watch of the namespace with the last of them", async () => {
+    const { references, api, news } = setUp();
+    references.set("x", many);
+    references.set("x", many.slice(0, 1));
+    await news();
+    expect(api.openWatches).toBe(1);
+    references.set("x", []);
+    await news();
+    expect(api.openWatches).toBe(0);
   });
 });
 

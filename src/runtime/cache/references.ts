@@ -1,38 +1,26 @@
 import { isNotFound } from "../client/error.ts";
-import {
-  type Kind,
-  type KubeObject,
-  keyOf,
-  keyOfObject,
-  type ObjectKey,
-  type ObjectRef,
-  refOfKey,
-  type Stored,
-} from "../object.ts";
-import { type WatcherEvent, watcher } from "../watch/watcher.ts";
+import { type Kind, type KubeObject, keyOf, type ObjectKey, type ObjectRef, type Stored } from "../object.ts";
 import type { CacheEnvironment } from "./cache.ts";
-
-/** What is known of one referenced object. */
-interface Entry<T extends KubeObject> {
-  readonly ref: ObjectRef;
-  readonly holders: Set<ObjectKey>;
-  /** The object as last fetched; `undefined` when it did not exist. Absent while it must be fetched anew. */
-  content?: { readonly object: Stored<T> | undefined };
-  /** How often the watch told of it: an answer that was overtaken by such news is not used. */
-  tellings: number;
-}
+import { type Reference, ReferenceWatch } from "./reference-watch.ts";
 
 /**
- * Objects that other objects refer to by name, such as Secrets. Only the namespaces that hold a referenced
- * object are watched, by metadata alone; only referenced objects are fetched and kept. What nobody refers
- * to costs no memory, however much of it the cluster has.
+ * So many referenced objects are watched one by one, a connection each. The namespace of one that comes on
+ * top is watched as a whole, because connections cost memory too.
+ */
+const SINGLE_WATCHES = 32;
+
+/**
+ * Objects that other objects refer to by name, such as Secrets. Watches carry metadata alone; only
+ * referenced objects are fetched and kept. What nobody refers to costs no memory, however much of it the
+ * cluster has.
  */
 export class References<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly #environment: CacheEnvironment;
   readonly #onChange: (holder: ObjectKey) => void;
   readonly #keysByHolder = new Map<ObjectKey, Set<ObjectKey>>();
-  readonly #namespaces = new Map<string, ReferencedNamespace<T>>();
+  readonly #references = new Map<ObjectKey, Reference<T>>();
+  readonly #watches = new Map<Scope, ReferenceWatch<T>>();
   #stopped = false;
 
   /** `onChange` hears the key of every holder of an object that was made, changed or deleted. */
@@ -46,7 +34,7 @@ export class References<T extends KubeObject> {
   set(holder: ObjectKey, refs: readonly ObjectRef[]): void {
     const before = this.#keysByHolder.get(holder) ?? new Set();
     const after = new Set(refs.map(keyOf));
-    for (const ref of refs) if (!before.has(keyOf(ref))) this.#namespaceOf(ref).add(holder, ref);
+    for (const ref of refs) if (!before.has(keyOf(ref))) this.#add(holder, ref);
     for (const key of before) if (!after.has(key)) this.#remove(holder, key);
     if (after.size > 0) this.#keysByHolder.set(holder, after);
     else this.#keysByHolder.delete(holder);
@@ -57,22 +45,22 @@ export class References<T extends KubeObject> {
    * version is not known. Throws `ApiError` when that fails.
    */
   async get(ref: ObjectRef): Promise<Stored<T> | undefined> {
-    const entry = this.#namespaces.get(ref.namespace ?? "")?.entries.get(keyOf(ref));
-    if (entry?.content) return entry.content.object;
-    if (!entry) return this.#fetch(ref);
+    const reference = this.#references.get(keyOf(ref));
+    if (reference?.content) return reference.content.object;
+    if (!reference) return this.#fetch(ref);
     let object: Stored<T> | undefined;
     let tellings: number;
     do {
-      tellings = entry.tellings;
+      tellings = reference.tellings;
       object = await this.#fetch(ref);
-    } while (entry.tellings !== tellings);
-    entry.content = { object };
+    } while (reference.tellings !== tellings);
+    reference.content = { object };
     return object;
   }
 
   stop(): void {
     this.#stopped = true;
-    for (const namespace of this.#namespaces.values()) namespace.stop();
+    for (const scope of this.#watches.keys()) this.#endWatch(scope);
   }
 
   async #fetch(ref: ObjectRef): Promise<Stored<T> | undefined> {
@@ -84,134 +72,74 @@ export class References<T extends KubeObject> {
     }
   }
 
-  #namespaceOf(ref: ObjectRef): ReferencedNamespace<T> {
-    const name = ref.namespace ?? "";
-    let namespace = this.#namespaces.get(name);
-    if (!namespace) {
-      namespace = new ReferencedNamespace<T>(this.#onChange);
-      this.#namespaces.set(name, namespace);
-      if (!this.#stopped) void this.#follow(name, namespace);
-    }
-    return namespace;
+  #add(holder: ObjectKey, ref: ObjectRef): void {
+    const key = keyOf(ref);
+    const reference = this.#references.get(key) ?? { holders: new Set(), tellings: 0 };
+    reference.holders.add(holder);
+    this.#references.set(key, reference);
+    this.#cover(ref);
   }
 
   #remove(holder: ObjectKey, key: ObjectKey): void {
-    const name = refOfKey(key).namespace ?? "";
-    const namespace = this.#namespaces.get(name);
-    namespace?.remove(holder, key);
-    if (!namespace || namespace.entries.size > 0) return;
-    namespace.stop();
-    this.#namespaces.delete(name);
-  }
-
-  async #follow(name: string, namespace: ReferencedNamespace<T>): Promise<void> {
-    const { client, clock, random, timing, log, onWatchRetry } = this.#environment;
-    const events = watcher<T>({
-      client,
-      kind: this.kind,
-      selection: { namespace: name || undefined, metadataOnly: true },
-      clock,
-      random,
-      signal: namespace.signal,
-      ...(timing ? { timing } : {}),
-      onRetry: (error, waitMs) => {
-        onWatchRetry?.(this.kind.plural, error.reason);
-        log.warn("watch of referenced objects interrupted, will resume", {
-          kind: this.kind.plural,
-          namespace: name,
-          reason: error.reason,
-          waitMs,
-        });
-      },
-    });
-    for await (const event of events) namespace.handle(event);
-  }
-}
-
-/** The referenced objects of one namespace and what its watch tells of them. */
-class ReferencedNamespace<T extends KubeObject> {
-  readonly entries = new Map<ObjectKey, Entry<T>>();
-  readonly #onChange: (holder: ObjectKey) => void;
-  readonly #abort = new AbortController();
-  #listed = new Map<ObjectKey, number>();
-
-  constructor(onChange: (holder: ObjectKey) => void) {
-    this.#onChange = onChange;
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  stop(): void {
-    this.#abort.abort();
-  }
-
-  add(holder: ObjectKey, ref: ObjectRef): void {
-    const key = keyOf(ref);
-    const entry = this.entries.get(key) ?? { ref, holders: new Set(), tellings: 0 };
-    entry.holders.add(holder);
-    this.entries.set(key, entry);
-  }
-
-  remove(holder: ObjectKey, key: ObjectKey): void {
-    const entry = this.entries.get(key);
-    entry?.holders.delete(holder);
-    if (entry?.holders.size === 0) this.entries.delete(key);
-  }
-
-  handle(event: WatcherEvent<T>): void {
-    switch (event.type) {
-      case "init":
-        this.#listed = new Map();
-        break;
-      case "initApply": {
-        const key = keyOfObject(event.object);
-        if (this.entries.has(key)) this.#listed.set(key, Number(event.object.metadata.resourceVersion));
-        break;
-      }
-      case "initDelete":
-        this.#listed.delete(keyOfObject(event.object));
-        break;
-      case "initDone":
-        for (const [key, entry] of this.entries) {
-          this.#listedAs(entry, this.#listed.get(key), Number(event.resourceVersion));
-        }
-        this.#listed = new Map();
-        break;
-      case "apply":
-      case "delete": {
-        const entry = this.entries.get(keyOfObject(event.object));
-        const version = Number(event.object.metadata.resourceVersion);
-        if (entry) this.#told(entry, { version, exists: event.type === "apply" });
-        break;
-      }
-      case "progress":
-        break;
+    const reference = this.#references.get(key);
+    reference?.holders.delete(holder);
+    if (reference?.holders.size === 0) this.#references.delete(key);
+    for (const scope of this.#watches.keys()) {
+      if (isWithin(scope, key) && this.#within(scope).length === 0) this.#endWatch(scope);
     }
   }
 
-  /** Nobody acted yet on what was never fetched, so a list tells holders only what their content is not. */
-  #listedAs(entry: Entry<T>, version: number | undefined, listVersion: number): void {
-    if (entry.content) this.#told(entry, { version: version ?? listVersion, exists: version !== undefined });
-    else entry.tellings++;
+  /** Sees to it that some watch tells of the object. */
+  #cover(ref: ObjectRef): void {
+    const [single, whole] = [keyOf(ref), namespaceScope(ref)];
+    if (this.#stopped || this.#watches.has(single) || this.#watches.has(whole)) return;
+    const singles = [...this.#watches.keys()].filter((scope) => !isWhole(scope));
+    if (singles.length < SINGLE_WATCHES) {
+      this.#watch(single, { ...ref, fieldSelector: `metadata.name=${ref.name}` });
+      return;
+    }
+    // It lists the whole namespace anew, so it finds what happened since the others ended.
+    for (const scope of singles) if (isWithin(whole, scope)) this.#endWatch(scope);
+    this.#watch(whole, ref);
   }
 
-  /** Drops content that is older than the news and tells holders. */
-  #told(entry: Entry<T>, news: News): void {
-    entry.tellings++;
-    if (entry.content && isCurrent(entry.content.object, news)) return;
-    delete entry.content;
-    for (const holder of entry.holders) this.#onChange(holder);
+  #watch(
+    scope: Scope,
+    { namespace, fieldSelector }: { namespace?: string | undefined; fieldSelector?: string },
+  ): void {
+    const watch = new ReferenceWatch<T>({
+      kind: this.kind,
+      selection: { namespace, fieldSelector, metadataOnly: true },
+      environment: this.#environment,
+      onChange: this.#onChange,
+      find: (key) => (isWithin(scope, key) ? this.#references.get(key) : undefined),
+      all: () => this.#within(scope),
+    });
+    this.#watches.set(scope, watch);
+    void watch.run();
+  }
+
+  #endWatch(scope: Scope): void {
+    this.#watches.get(scope)?.stop();
+    this.#watches.delete(scope);
+  }
+
+  #within(scope: Scope): [ObjectKey, Reference<T>][] {
+    return [...this.#references].filter(([key]) => isWithin(scope, key));
   }
 }
 
-/** That an object exists in a version, or that it no longer does since that version. */
-interface News {
-  readonly version: number;
-  readonly exists: boolean;
+/** What a watch covers: the key of one object, or `namespace/`; empty for all of a kind without namespaces. */
+type Scope = string;
+
+function namespaceScope({ namespace }: ObjectRef): Scope {
+  return namespace ? `${namespace}/` : "";
 }
 
-function isCurrent(object: Stored<KubeObject> | undefined, { version, exists }: News): boolean {
-  return object ? Number(object.metadata.resourceVersion) >= version : !exists;
+function isWhole(scope: Scope): boolean {
+  return scope === "" || scope.endsWith("/");
+}
+
+function isWithin(scope: Scope, key: ObjectKey): boolean {
+  return isWhole(scope) ? key.startsWith(scope) : key === scope;
 }
