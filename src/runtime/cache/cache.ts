@@ -171,7 +171,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
 }
 
 /** `managedFields` is often the largest part of an object, and no reconcile reads it. */
-export function withoutManagedFields<T extends KubeObject>(object: Stored<T>): Stored<T> {
+function withoutManagedFields<T extends KubeObject>(object: Stored<T>): Stored<T> {
   if (!object.metadata.managedFields) return object;
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata } as Stored<T>;

@@ -10,7 +10,7 @@ interface RawEvent<T extends KubeObject> {
 }
 
 /** Splits a byte stream into lines. A last line without its newline was cut off and is not given out. */
-export async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of chunks) {

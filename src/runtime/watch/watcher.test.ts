@@ -1,85 +1,27 @@
-import { describe, expect, onTestFinished, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock.ts";
-import { FakeApi } from "../../../test/support/fake-api/fake-api.ts";
+import { describe, expect, test } from "vitest";
+import type { VirtualClock } from "../../../test/support/clock.ts";
 import {
   answers,
   cutAfter,
   drips,
   endsAtOnce,
   type Fault,
-  FaultyTransport,
-  neverAnswers,
   offline,
   refusesStreamingLists,
   silent,
   times,
   when,
 } from "../../../test/support/faulty-transport.ts";
+import { configMap, type Following, following } from "../../../test/support/following.ts";
 import { stubClient } from "../../../test/support/stub-client.ts";
-import type { Client, WatchEvent } from "../client/client.ts";
-import type { ApiError } from "../client/error.ts";
-import { HttpClient } from "../client/http-client.ts";
+import type { WatchEvent } from "../client/client.ts";
 import { ConfigMap } from "../kinds.ts";
-import type { Stored } from "../object.ts";
-import { type WatcherEvent, type WatcherOptions, watcher } from "./watcher.ts";
 
 type FaultCase = [string, (clock: VirtualClock) => Fault];
 
 const MINUTE = 60_000;
 
-interface Following {
-  readonly clock: VirtualClock;
-  readonly api: FakeApi;
-  readonly transport: FaultyTransport;
-  readonly other: Client;
-  readonly seen: string[];
-  readonly retries: { readonly error: ApiError; readonly waitMs: number }[];
-  readonly abort: AbortController;
-  /** Resolves when the watcher has ended. */
-  readonly ended: Promise<void>;
-}
-
-/** A watcher of ConfigMaps in virtual time, and what it has told so far. */
-function following(fault?: Fault, options: Partial<WatcherOptions<ConfigMap>> = {}): Following {
-  const clock = new VirtualClock();
-  const api = new FakeApi(clock);
-  const transport = new FaultyTransport(api);
-  transport.fault = fault;
-  const abort = new AbortController();
-  onTestFinished(() => abort.abort());
-  const client = new HttpClient({ transport, clock, fieldManager: "test", userAgent: "test" });
-  const seen: string[] = [];
-  const retries: Following["retries"] = [];
-  const events = watcher<ConfigMap>({
-    client,
-    kind: ConfigMap,
-    clock,
-    random: () => 0.5,
-    signal: abort.signal,
-    onRetry: (error, waitMs) => retries.push({ error, waitMs }),
-    ...options,
-  });
-  const ended = record(events, seen);
-  return { clock, api, transport, other: api.client(), seen, retries, abort, ended };
-}
-
-async function record(events: AsyncIterable<WatcherEvent<ConfigMap>>, seen: string[]): Promise<void> {
-  for await (const event of events) {
-    if (event.type !== "progress")
-      seen.push("object" in event ? `${event.type} ${brief(event.object)}` : event.type);
-  }
-}
-
-function brief({ metadata, data }: Stored<ConfigMap>): string {
-  return [metadata.name, ...Object.values(data ?? {})].join("=");
-}
-
-function configMap(name: string, value?: string): ConfigMap {
-  return { metadata: { namespace: "default", name }, ...(value ? { data: { value } } : {}) };
-}
-
 const streams = ({ path }: { path: string }) => path.includes("sendInitialEvents");
-const watches = ({ path }: { path: string }) => path.includes("watch=true");
 const paths = ({ transport }: Following) => transport.requests.map(({ path }) => path);
 
 describe("the first list", () => {
@@ -261,62 +203,6 @@ describe("time", () => {
     expect(it.transport.requests).toHaveLength(2);
   });
 });
-
-describe.each([
-  ["nobody listens", () => offline],
-  ["no answer ever comes", () => neverAnswers],
-  ["bodies stay silent", () => silent],
-  ["bodies drip", (clock) => drips(clock, 1_000)],
-  ["bodies end at once", () => endsAtOnce],
-  ["bodies are cut", () => cutAfter(20)],
-  ["proxies answer with HTML", () => answers(200)],
-  ["the credentials are refused", () => answers(401)],
-  ["the role is missing", () => answers(403)],
-  ["the kind is missing", () => answers(404)],
-  ["the history is always gone", () => answers(410)],
-  ["requests are invalid", () => answers(422)],
-  ["requests are throttled", () => answers(429, { "retry-after": "1" })],
-  ["the server has an error", () => answers(500)],
-  ["the server is overloaded", () => answers(503)],
-  ["watches fail with an error event", () => when(watches, answers(200, {}, `${errorEvent(500)}\n`))],
-  ["watches fail with an unknown version", () => when(watches, answers(200, {}, `${errorEvent(410)}\n`))],
-] satisfies FaultCase[])("while %s", (_, faultOf) => {
-  test("a watcher that is listing asks calmly, goes on asking, and recovers", async () => {
-    const it = following();
-    it.transport.fault = faultOf(it.clock);
-    await it.clock.advance(10 * MINUTE);
-    expectCalm(it.transport.requests.length);
-    await it.other.create(ConfigMap, configMap("late"));
-    it.transport.fault = undefined;
-    await it.clock.advance(2 * MINUTE);
-    expect(it.seen.slice(it.seen.lastIndexOf("init"))).toEqual(["init", "initApply late", "initDone"]);
-  });
-
-  test("a watcher that has listed asks calmly, goes on asking, and misses nothing", async () => {
-    const it = following();
-    await it.clock.advance(0);
-    it.transport.fault = faultOf(it.clock);
-    it.transport.cutWatches();
-    it.transport.requests.length = 0;
-    await it.clock.advance(10 * MINUTE);
-    expectCalm(it.transport.requests.length);
-    await it.other.create(ConfigMap, configMap("late"));
-    it.transport.fault = undefined;
-    await it.clock.advance(2 * MINUTE);
-    expect(it.seen.filter((event) => event.endsWith("late"))).toHaveLength(1);
-  });
-});
-
-function errorEvent(code: number): string {
-  const reason = code === 410 ? "Expired" : "InternalError";
-  return JSON.stringify({ type: "ERROR", object: { kind: "Status", code, reason, message: reason } });
-}
-
-/** Over ten minutes: a request every few seconds at most, and never silence. */
-function expectCalm(requests: number): void {
-  expect(requests).toBeLessThan(130);
-  expect(requests).toBeGreaterThan(4);
-}
 
 test("an aborted watcher ends at once and leaves no request and no timer behind", async () => {
   const it = following();
