@@ -7,7 +7,7 @@ import {
   Service,
   ServiceAccount,
 } from "../../../src/runtime/kinds.ts";
-import type { Kind, KubeObject, ObjectRef, Stored } from "../../../src/runtime/object.ts";
+import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
 
 export const childKinds: readonly Kind[] = [ServiceAccount, Role, RoleBinding, Deployment, Service, Ingress];
 
@@ -24,27 +24,27 @@ const accidental: ReadonlySet<string> = new Set([
   "uid",
 ]);
 
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const HASH = /-[0-9a-f]{8}\b/g;
+
+/** An object with a name and a namespace. */
+interface NamedObject {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** What of an object is decided by the operator, with the names of its control plane replaced. */
-export function essence(object: Stored<KubeObject>, controlPlane: Required<ObjectRef>): unknown {
+export function essence(object: Stored<KubeObject>, controlPlane: NamedObject): unknown {
   const text = JSON.stringify(object, (key, value) => (accidental.has(key) ? undefined : value));
-  const { uid } = object.metadata.ownerReferences?.[0] ?? object.metadata;
-  const names: [string | undefined, string][] = [
-    [uid, "<uid>"],
-    [controlPlane.namespace, "<namespace>"],
-    [controlPlane.name, "<name>"],
-  ];
-  const neutral = names.reduce(
-    (result, [name, place]) => (name ? result.replaceAll(name, place) : result),
-    text,
-  );
-  return JSON.parse(neutral.replaceAll(/-[0-9a-f]{8}\b/g, "-<hash>"));
+  const neutral = text
+    .replaceAll(UUID, "<uid>")
+    .replaceAll(controlPlane.namespace, "<namespace>")
+    .replaceAll(controlPlane.name, "<name>");
+  return JSON.parse(neutral.replaceAll(HASH, "-<hash>"));
 }
 
 /** The essence of every child of a control plane, in a fixed order. */
-export async function essenceOfChildren(
-  client: Client,
-  controlPlane: Required<ObjectRef>,
-): Promise<unknown[]> {
+export async function essenceOfChildren(client: Client, controlPlane: NamedObject): Promise<unknown[]> {
   const labelSelector = `app.kubernetes.io/instance=${controlPlane.name}`;
   const { namespace } = controlPlane;
   const lists = await Promise.all(childKinds.map((kind) => client.list(kind, { namespace, labelSelector })));

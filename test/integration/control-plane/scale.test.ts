@@ -85,6 +85,11 @@ describe(`${COUNT} control planes created at once`, () => {
     });
   });
 
+  test("took nothing that the ClusterRole does not allow", async () => {
+    const refused = (await requests()).filter(({ code }) => code === 403);
+    expect(refused.map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
+  });
+
   test("then cause no write at all for a minute", { timeout: QUIET_MS + 60_000 }, async () => {
     await untilEventsAreWritten();
     const { length } = await requests();

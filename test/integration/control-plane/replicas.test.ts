@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import type { Client } from "../../../src/runtime/client/client.ts";
+import { Deployment, Lease } from "../../../src/runtime/kinds.ts";
+import { adminClient } from "../../support/admin-client.ts";
+import { aControlPlane } from "../../support/builders.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
+
+const PATIENCE = { withinMs: 20_000 };
+const LEASE = "coder-k8s-controller.coder.com";
+const LEASE_SECONDS = 15;
+
+const cluster = sharedCluster();
+let person: Client;
+let namespace: string;
+let leader: OperatorProcess;
+let standby: OperatorProcess;
+beforeAll(async () => {
+  [person, namespace] = await Promise.all([adminClient(cluster), cluster.createNamespace("replicas")]);
+  leader = await start();
+  await eventually(() => expect(leader.isLeader).toBe(true), PATIENCE);
+  standby = await start();
+});
+afterAll(async () => {
+  await leader?.[Symbol.asyncDispose]();
+  await standby?.[Symbol.asyncDispose]();
+});
+
+function start(): Promise<OperatorProcess> {
+  return startOperatorProcess(cluster, [
+    `--namespaces=${namespace}`,
+    `--leader-election-namespace=${namespace}`,
+  ]);
+}
+
+async function holder(): Promise<string | undefined> {
+  return (await person.get(Lease, { namespace, name: LEASE })).spec?.holderIdentity;
+}
+
+function served(name: string): Promise<unknown> {
+  return eventually(() => person.get(Deployment, { namespace, name }), PATIENCE);
+}
+
+// One story in order: the standby of one test is the leader of the next.
+describe("two replicas", () => {
+  test("have one leader, and the standby is as ready as the leader", async () => {
+    expect([leader.isLeader, standby.isLeader]).toEqual([true, false]);
+    expect([await leader.isReady(), await standby.isReady()]).toEqual([true, true]);
+    const { spec } = await person.get(Lease, { namespace, name: LEASE });
+    expect(spec?.holderIdentity).toMatch(/^coder-k8s-/);
+    expect(spec?.leaseDurationSeconds).toBe(LEASE_SECONDS);
+    await person.create(CoderControlPlane, aControlPlane({ namespace, name: "one" }));
+    await served("one");
+  });
+
+  test("tell by their metrics who leads and works", async () => {
+    const worked = /^reconcile_total\{controller="control-plane",result="success"\} [1-9]/m;
+    await eventually(async () => expect(await leader.metrics()).toMatch(worked), PATIENCE);
+    expect(await leader.metrics()).toMatch(/^leader 1$/m);
+    const waiting = await standby.metrics();
+    expect(waiting).not.toMatch(worked);
+    expect(waiting).toMatch(/^leader 0$/m);
+  });
+
+  test("hand over within a retry when the leader is asked to stop", async () => {
+    await leader.stop("SIGTERM");
+    expect(await holder()).toBeFalsy();
+    expect(leader.log.at(-1)?.msg).toBe("operator stopped");
+    const stoppedAt = performance.now();
+    await eventually(() => expect(standby.isLeader).toBe(true), PATIENCE);
+    expect(performance.now() - stoppedAt).toBeLessThan(5_000);
+    await person.create(CoderControlPlane, aControlPlane({ namespace, name: "two" }));
+    await served("two");
+  });
+
+  test("hand over after the lease has run out when the leader is killed, and not before", async () => {
+    [leader, standby] = [standby, await start()];
+    await leader.stop("SIGKILL");
+    const killedAt = performance.now();
+    await person.create(CoderControlPlane, aControlPlane({ namespace, name: "three" }));
+    await eventually(() => expect(standby.isLeader).toBe(true), { withinMs: 30_000 });
+    // It was renewed last up to a retry before its end.
+    expect(performance.now() - killedAt).toBeGreaterThan((LEASE_SECONDS - 4) * 1_000);
+    await served("three");
+  });
+
+  test("whose leader loses the lease to somebody else has that leader end its process", async () => {
+    const metadata = {
+      resourceVersion: (await person.get(Lease, { namespace, name: LEASE })).metadata.resourceVersion,
+    };
+    const spec = { holderIdentity: "somebody-else", renewTime: "2100-01-01T00:00:00.000000Z" };
+    await person.mergePatch(Lease, { namespace, name: LEASE }, { metadata, spec });
+    await eventually(() => expect(standby.program.running).toBe(false), PATIENCE);
+    expect(standby.program.logTail()).toContain("the lease was taken by somebody-else");
+  });
+});
