@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { type FakeLicense, fakeLicense } from "../../support/coderd/licenses.ts";
+import { type CoderdStage, openCoderdStage } from "./stage.ts";
+
+let stage: CoderdStage;
+beforeAll(async () => {
+  stage = await openCoderdStage(sharedCluster(), "entitled");
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
+
+const TYPE = "EntitlementsKnown";
+const QUESTION = "GET /api/v2/entitlements";
+const DAY_MS = 24 * 60 * 60_000;
+
+describe("the licence tier", () => {
+  const daemons = "externalProvisionerDaemonsEntitlement";
+  test.each<{
+    tier: "none" | "trial" | "enterprise" | "premium";
+    license?: FakeLicense;
+    provisioners: string;
+  }>([
+    { tier: "none", provisioners: "not_entitled" },
+    { tier: "trial", license: { trial: true }, provisioners: "entitled" },
+    { tier: "enterprise", license: { featureSet: "enterprise" }, provisioners: "entitled" },
+    { tier: "premium", license: { featureSet: "premium" }, provisioners: "entitled" },
+  ])(
+    "$tier is published without licenseSecretRef, with the version",
+    async ({ tier, license, provisioners }) => {
+      const coderd = await stage.coderd(tier, { version: "v2.31.4" });
+      if (license) coderd.deployment.addLicense(fakeLicense({ ...license, now: stage.clock.now() }));
+      await stage.serve(tier, coderd);
+      const expected = { licenseTier: tier, [daemons]: provisioners, version: "v2.31.4" };
+      const { entitlementsLastChecked = "" } = await stage.untilStatus(tier, expected);
+      expect(Math.abs(Date.parse(entitlementsLastChecked) - stage.clock.now())).toBeLessThan(60_000);
+      const { message } = await stage.untilCondition(tier, TYPE, { status: "True", reason: "Known" });
+      expect(message).toContain(tier);
+    },
+  );
+
+  test("follows a licence through its grace period to its end, every two minutes", async () => {
+    const coderd = await stage.coderd("lapsing");
+    const license = fakeLicense({ expiresInMs: DAY_MS, graceMs: DAY_MS, now: stage.clock.now() });
+    coderd.deployment.addLicense(license);
+    await stage.serve("lapsing", coderd);
+    await stage.untilStatus("lapsing", { licenseTier: "premium", [daemons]: "entitled" });
+    await stage.timePasses(DAY_MS + 120_000);
+    await stage.untilStatus("lapsing", { licenseTier: "premium", [daemons]: "grace_period" });
+    await stage.timePasses(DAY_MS + 120_000);
+    await stage.untilStatus("lapsing", { licenseTier: "none", [daemons]: "not_entitled" });
+    coderd.deployment.addLicense(fakeLicense({ now: stage.clock.now() }));
+    await stage.timePasses(119_000);
+    await stage.timePasses(1_000);
+    await stage.untilStatus("lapsing", { licenseTier: "premium" });
+  });
+});
+
+describe("the condition", () => {
+  test("is Pending until a pod serves and operator access is there", async () => {
+    const { database } = await stage.coderd("early");
+    await stage.create("early", { operatorAccess: {} });
+    await stage.untilCondition("early", TYPE, { status: "False", reason: "Pending" });
+    await stage.untilServing("early");
+    await stage.untilStatus("early", { phase: "Ready" });
+    await stage.untilCondition("early", TYPE, { status: "False", reason: "Pending" });
+    await stage.change("early", { extraEnv: [{ name: "CODER_PG_CONNECTION_URL", value: database.url }] });
+    await stage.untilCondition("early", TYPE, { status: "True", reason: "Known" });
+  });
+
+  test("is EntitlementsQueryFailed while coderd gives no sense; what was known stays known", async () => {
+    const coderd = await stage.coderd("senseless");
+    coderd.deployment.addLicense(fakeLicense({ now: stage.clock.now() }));
+    await stage.serve("senseless", coderd);
+    await stage.untilStatus("senseless", { licenseTier: "premium" });
+    coderd.deployment.faults.inject({ fault: { kind: "truncatedJson" }, on: QUESTION });
+    await stage.timePasses(120_000);
+    const failed = { status: "False", reason: "EntitlementsQueryFailed" } as const;
+    const { message } = await stage.untilCondition("senseless", TYPE, failed);
+    expect(message).toContain("truncated or malformed JSON");
+    await stage.untilStatus("senseless", { licenseTier: "premium" });
+    const asked = coderd.deployment.count(QUESTION);
+    await stage.touch("senseless", "no sooner");
+    expect(coderd.deployment.count(QUESTION)).toBe(asked);
+    coderd.deployment.faults.clear();
+    await stage.timePasses(30_000);
+    await stage.untilCondition("senseless", TYPE, { status: "True", reason: "Known" });
+  });
+
+  test("is EntitlementsQueryFailed and the tier unknown when coderd refuses to tell", async () => {
+    const coderd = await stage.coderd("refusing");
+    const end = coderd.deployment.faults.inject({ fault: { kind: "answer", status: 403 }, on: QUESTION });
+    await stage.serve("refusing", coderd);
+    await stage.untilCondition("refusing", TYPE, { status: "False", reason: "EntitlementsQueryFailed" });
+    await stage.untilStatus("refusing", {
+      licenseTier: "unknown",
+      externalProvisionerDaemonsEntitlement: "unknown",
+    });
+    end();
+    await stage.timePasses(30_000);
+    await stage.untilStatus("refusing", { licenseTier: "none" });
+  });
+});
+
+test("five quiet minutes show two refreshes, and no other write, event or question but those for the licence", async () => {
+  const coderd = await stage.coderd("quiet");
+  await stage.putSecret("quiet-license", { license: fakeLicense({ now: stage.clock.now() }) });
+  await stage.serve("quiet", coderd, { licenseSecretRef: { name: "quiet-license" } });
+  await stage.untilStatus("quiet", { licenseTier: "premium" });
+  await stage.untilCondition("quiet", "LicenseApplied", { status: "True" });
+  await stage.timePasses(0);
+  const writes = async () => (await stage.writes()).filter(({ name }) => name?.startsWith("quiet"));
+  const writtenBefore = (await writes()).length;
+  const callsBefore = coderd.deployment.calls.length;
+  const connectionsBefore = stage.databases.connections;
+  const eventsBefore = await stage.events("quiet");
+  const checks = new Set<string | undefined>();
+  for (let step = 0; step < 20; step++) {
+    await stage.timePasses(15_000);
+    await stage.timePasses(0);
+    checks.add((await stage.controlPlane("quiet")).status?.entitlementsLastChecked);
+  }
+  await stage.timePasses(0);
+
+  const written = (await writes()).slice(writtenBefore);
+  expect(written.map(({ resource, subresource }) => `${resource}/${subresource}`)).toEqual([
+    "codercontrolplanes/status",
+    "codercontrolplanes/status",
+  ]);
+  const calls = coderd.deployment.calls.slice(callsBefore).map(({ request }) => request);
+  const refresh = [QUESTION, "GET /api/v2/buildinfo"];
+  expect(calls.toSorted()).toEqual(
+    [...refresh, ...refresh, ...Array(2).fill("GET /api/v2/licenses")].toSorted(),
+  );
+  expect(checks.size).toBe(3);
+  expect(stage.databases.connections).toBe(connectionsBefore);
+  expect(await stage.events("quiet")).toEqual(eventsBefore);
+});

@@ -1,0 +1,194 @@
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import type { Fault } from "../../support/coderd/faults.ts";
+import { fakeLicense } from "../../support/coderd/licenses.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type Coderd, type CoderdOptions, type CoderdStage, openCoderdStage } from "./stage.ts";
+
+let stage: CoderdStage;
+beforeAll(async () => {
+  stage = await openCoderdStage(sharedCluster(), "license");
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
+
+const PATIENCE = { withinMs: 20_000 };
+const TYPE = "LicenseApplied";
+const UPLOAD = "POST /api/v2/licenses";
+const LIST = "GET /api/v2/licenses";
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const newLicense = () => fakeLicense({ now: stage.clock.now() });
+const putLicense = (name: string, license: string) => stage.putSecret(`${name}-license`, { license });
+const untilApplied = (name: string) =>
+  stage.untilCondition(name, TYPE, { status: "True", reason: "Applied" });
+
+/** A coderd and its control plane for one test, with a Secret for the licence that may not exist yet. */
+async function serve(
+  name: string,
+  options: CoderdOptions = {},
+  spec: ControlPlaneSpec = {},
+): Promise<Coderd> {
+  const coderd = await stage.coderd(name, options);
+  onTestFinished(async () => void (await stage.person.delete(CoderControlPlane, stage.ref(name))));
+  await stage.serve(name, coderd, { licenseSecretRef: { name: `${name}-license` }, ...spec });
+  return coderd;
+}
+
+describe("the condition", () => {
+  test("goes from NotConfigured over SecretMissing and Pending to Applied", async () => {
+    const { database, deployment } = await stage.coderd("life");
+    await stage.create("life", { operatorAccess: { disabled: true } });
+    await stage.untilCondition("life", TYPE, { status: "Unknown", reason: "NotConfigured" });
+    const licenseSecretRef = { name: "life-license", key: "jwt" };
+    await stage.change("life", { licenseSecretRef });
+    const { message } = await stage.untilCondition("life", TYPE, {
+      status: "False",
+      reason: "SecretMissing",
+    });
+    expect(message).toContain('Secret "life-license" does not exist or has nothing under key "jwt"');
+    await stage.putSecret("life-license", { jwt: " \n" });
+    await stage.putSecret("life-license", { license: newLicense() });
+    const jwt = newLicense();
+    await stage.putSecret("life-license", { jwt: `  ${jwt}\n` });
+    await stage.untilCondition("life", TYPE, { status: "False", reason: "Pending" });
+    await stage.untilServing("life");
+    await stage.change("life", {
+      operatorAccess: { disabled: false },
+      extraEnv: [{ name: "CODER_PG_CONNECTION_URL", value: database.url }],
+    });
+    await untilApplied("life");
+    await stage.untilStatus("life", { licenseTier: "premium", licenseLastAppliedHash: sha256(jwt) });
+    expect(deployment.licenses.map((license) => license.jwt)).toEqual([jwt]);
+    expect((await stage.events("life")).map(({ reason }) => reason)).toContain("LicenseApplied");
+    await stage.change("life", { licenseSecretRef: null });
+    await stage.untilCondition("life", TYPE, { status: "Unknown", reason: "NotConfigured" });
+  });
+
+  const internal: Fault = { kind: "answer", status: 500, body: { message: "Internal error." } };
+  const refused: Fault = { kind: "answer", status: 403, body: { message: "Forbidden." } };
+  test.each<[reason: string, says: string, fault: Fault]>([
+    ["Forbidden", "Forbidden.", refused],
+    ["Error", "Internal error.", internal],
+    ["Error", "HTML instead of JSON", { kind: "html" }],
+    ["Error", "connection was cut", { kind: "cut" }],
+    ["Error", "too many requests", { kind: "rateLimited", retryAfter: "20" }],
+  ])("is %s with what coderd said (%s), and is mended by the next try", async (reason, says, fault) => {
+    const name = `${reason}-${fault.kind}`.toLowerCase();
+    const { deployment } = await serve(name);
+    deployment.faults.inject({ fault, on: UPLOAD, times: 1 });
+    await putLicense(name, newLicense());
+    const { message } = await stage.untilCondition(name, TYPE, { status: "False", reason });
+    expect(message).toContain(says);
+    const uploads = deployment.count(UPLOAD);
+    await stage.touch(name, "no sooner");
+    expect(deployment.count(UPLOAD)).toBe(uploads);
+    await stage.timePasses(30_000);
+    await untilApplied(name);
+  });
+
+  test("is Error for what is no licence, until the Secret has one", async () => {
+    await serve("garbage");
+    await putLicense("garbage", "eyJhbGciOiJub25lIn0.not-a-licence-at-all.x");
+    const { message } = await stage.untilCondition("garbage", TYPE, { status: "False", reason: "Error" });
+    expect(message).toContain("Invalid license");
+    await putLicense("garbage", newLicense());
+    await untilApplied("garbage");
+  });
+
+  test("is NotSupported by an open-source coderd, which is asked every ten minutes and no more", async () => {
+    const { deployment } = await serve("open", { openSource: true });
+    await putLicense("open", newLicense());
+    await stage.untilCondition("open", TYPE, { status: "False", reason: "NotSupported" });
+    expect(deployment.count(UPLOAD)).toBe(1);
+    for (let minute = 1; minute < 10; minute++) {
+      await stage.touch("open", String(minute));
+      await stage.timePasses(59_000);
+    }
+    expect(deployment.count(UPLOAD)).toBe(1);
+    await stage.timePasses(69_000);
+    await eventually(() => expect(deployment.count(UPLOAD)).toBe(2), PATIENCE);
+  });
+});
+
+test("a rotated licence is with coderd within a second", async () => {
+  const { deployment } = await serve("rotated");
+  await putLicense("rotated", newLicense());
+  await untilApplied("rotated");
+  const durations: number[] = [];
+  for (let rotation = 0; rotation < 5; rotation++) {
+    const jwt = newLicense();
+    const startedAt = performance.now();
+    await putLicense("rotated", jwt);
+    await eventually(() => expect(deployment.licenses.at(-1)?.jwt).toBe(jwt), PATIENCE);
+    durations.push(performance.now() - startedAt);
+    await stage.untilStatus("rotated", { licenseLastAppliedHash: sha256(jwt) });
+  }
+  const [, , median] = durations.sort((a, b) => a - b);
+  expect(median).toBeLessThan(1_000);
+});
+
+test("from A to B and back to A: coderd has both, and the record says A", async () => {
+  const { deployment } = await serve("back");
+  const [a, b] = [newLicense(), newLicense()];
+  for (const jwt of [a, b, a]) {
+    await putLicense("back", jwt);
+    await stage.untilStatus("back", { licenseLastAppliedHash: sha256(jwt) });
+    await untilApplied("back");
+  }
+  expect(deployment.licenses.map(({ jwt }) => jwt)).toEqual([a, b]);
+});
+
+test("a coderd that was set up anew gets the licence again within two minutes", async () => {
+  const { deployment } = await serve("reset");
+  await putLicense("reset", newLicense());
+  await stage.untilStatus("reset", { licenseTier: "premium" });
+  deployment.licenses = [];
+  await stage.timePasses(120_000);
+  await eventually(() => expect(deployment.licenses).toHaveLength(1), PATIENCE);
+  await stage.untilStatus("reset", { licenseTier: "premium" });
+});
+
+test("a coderd that does not list its licences for a while keeps the condition it has", async () => {
+  const { deployment } = await serve("unlisted");
+  await putLicense("unlisted", newLicense());
+  await untilApplied("unlisted");
+  deployment.faults.inject({ fault: { kind: "html", status: 502 }, on: LIST, times: 1 });
+  await stage.timePasses(120_000);
+  await eventually(() => expect(deployment.count(LIST)).toBe(1), PATIENCE);
+  await stage.touch("unlisted", "no sooner");
+  await untilApplied("unlisted");
+  expect(deployment.count(LIST)).toBe(1);
+  await stage.timePasses(30_000);
+  await eventually(() => expect(deployment.count(LIST)).toBe(2), PATIENCE);
+  expect((await stage.events("unlisted")).filter(({ type }) => type === "Warning")).toEqual([]);
+});
+
+describe("a refused token", () => {
+  test("is replaced as soon as licences tell, not only at its next check", async () => {
+    const { database } = await serve("renewed");
+    await putLicense("renewed", newLicense());
+    await untilApplied("renewed");
+    await database.query("DELETE FROM api_keys");
+    await stage.timePasses(120_000);
+    await eventually(
+      async () => expect(await database.query("SELECT 1 FROM api_keys")).toHaveLength(1),
+      PATIENCE,
+    );
+    await untilApplied("renewed");
+  });
+
+  test("that is refused only where licences are does not make a loop", async () => {
+    const { deployment } = await serve("picky");
+    await stage.untilReady("picky");
+    const { connections } = stage.databases;
+    deployment.faults.inject({ fault: { kind: "answer", status: 401 }, on: UPLOAD });
+    await putLicense("picky", newLicense());
+    await stage.untilCondition("picky", TYPE, { status: "False", reason: "Forbidden" });
+    await sleep(3_000);
+    expect(deployment.count(UPLOAD)).toBeLessThanOrEqual(2);
+    expect(stage.databases.connections).toBe(connections);
+  });
+});

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
+import { fixedAddress } from "../../../src/coder/http/route.ts";
+import { createCertificateAuthority } from "../../support/certificates.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { StaticAccounts } from "../../support/coderd/accounts.ts";
+import { fakeLicense } from "../../support/coderd/licenses.ts";
+import { type CoderdServer, startCoderdServer } from "../../support/coderd/server.ts";
+import { type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
+
+const TOKEN = "overtlstok-0123456789abcdefghijkl";
+const [authority, stranger] = [
+  createCertificateAuthority("Coder CA"),
+  createCertificateAuthority("Stranger"),
+];
+const names = ["chained", "trusting", "mistrusting", "own-token"];
+const hostOf = (name: string) => `${name}.${stage.namespace}.svc.cluster.local`;
+
+let stage: CoderdStage;
+let server: CoderdServer;
+beforeAll(async () => {
+  stage = await openCoderdStage(sharedCluster(), "tls");
+  await stage.operator.stop();
+  server = await startCoderdServer({ tls: authority.issue(names.map(hostOf)) });
+  stage.operator = await stage.startOperator({ coderdRoute: fixedAddress(server.url) });
+  await stage.putSecret("token", { token: TOKEN });
+});
+afterAll(async () => {
+  await stage?.[Symbol.asyncDispose]();
+  await server?.close();
+});
+
+/** Serves TLS with a Secret of its own, whose certificates the operator may or may not be able to check. */
+async function serve(name: string, certificates: Record<string, string>, spec: ControlPlaneSpec = {}) {
+  const accounts = new StaticAccounts();
+  accounts.add(TOKEN, { owner: true });
+  const deployment = server.add({ accounts }, { host: hostOf(name) });
+  await stage.putSecret(`${name}-tls`, certificates);
+  await stage.create(name, {
+    operatorAccess: { tokenSecretRef: { name: "token" } },
+    tls: { secretNames: [`${name}-tls`] },
+    ...spec,
+  });
+  await stage.untilServing(name);
+  return deployment;
+}
+
+describe("a control plane that serves TLS is trusted by", () => {
+  test("the CA in the Secret of its certificate", async () => {
+    await serve("chained", { "tls.crt": "anything", "ca.crt": authority.cert });
+    await stage.untilReady("chained");
+    await stage.untilStatus("chained", { licenseTier: "none", url: `https://${hostOf("chained")}:443` });
+  });
+
+  test("a CA in spec.certs", async () => {
+    await stage.putSecret("our-ca", { "root.pem": authority.cert });
+    const certs = { secrets: [{ name: "our-ca", key: "root.pem" }] };
+    await serve("trusting", { "tls.crt": stranger.cert }, { certs });
+    await stage.untilReady("trusting");
+    await stage.untilStatus("trusting", { licenseTier: "none" });
+  });
+});
+
+test("with a wrong CA the condition says so, and a right one in the Secret is used at once", async () => {
+  await serve("mistrusting", { "tls.crt": stranger.cert });
+  const { message } = await stage.untilCondition("mistrusting", "OperatorAccessReady", {
+    status: "False",
+    reason: "CoderdUnreachable",
+  });
+  expect(message).toMatch(/TLS failed: .*CA/);
+  await stage.putSecret("mistrusting-tls", { "tls.crt": stranger.cert, "ca.crt": authority.cert });
+  await stage.untilReady("mistrusting");
+  await stage.untilStatus("mistrusting", { licenseTier: "none" });
+});
+
+test("a token made in the database is ready all the same; licence and entitlements tell of the wrong CA", async () => {
+  const database = await stage.postgres.createDatabase("2.26");
+  await stage.putSecret("license", { license: fakeLicense() });
+  await serve(
+    "own-token",
+    { "tls.crt": stranger.cert },
+    { operatorAccess: {}, extraEnv: [urlVariable(database.url)], licenseSecretRef: { name: "license" } },
+  );
+  await stage.untilReady("own-token");
+  const said = { status: "False", message: expect.stringMatching(/TLS failed: .*CA/) } as const;
+  await stage.untilCondition("own-token", "LicenseApplied", { reason: "Error", ...said });
+  await stage.untilCondition("own-token", "EntitlementsKnown", {
+    reason: "EntitlementsQueryFailed",
+    ...said,
+  });
+});
