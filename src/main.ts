@@ -1,8 +1,14 @@
+import { setFlagsFromString } from "node:v8";
 import { runController } from "./cli/controller.ts";
 import { commandLine } from "./cli/options.ts";
 import { messageOf } from "./runtime/errors.ts";
 import { redactText } from "./runtime/redact.ts";
 import { version } from "./version.ts";
+
+// The HTTP parser of undici is WebAssembly. Optimising that code takes 14 MB which never come back, and saves
+// microseconds. V8 reads these flags when the parser is compiled, which is at the first request.
+setFlagsFromString("--no-wasm-tier-up");
+setFlagsFromString("--no-wasm-dynamic-tiering");
 
 const stop = new AbortController();
 for (const signal of ["SIGTERM", "SIGINT"] as const) {

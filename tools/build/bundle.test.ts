@@ -1,0 +1,40 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { version } from "../../src/version.ts";
+import { type Bundle, bundle } from "./bundle.ts";
+
+let dir: string;
+let file: string;
+let result: Bundle;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "coder-k8s-bundle-test-"));
+  file = join(dir, "coder-k8s.mjs");
+  result = await bundle(file);
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+test("the bundle runs by itself, away from the sources and their dependencies", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [file, "--version"], { cwd: dir });
+  expect(stdout.trim()).toBe(version);
+});
+
+test.each([
+  "@kubernetes/client-node/dist/gen/",
+  "@opentelemetry/",
+  "thread-stream/",
+  "typebox/",
+  "undici/lib/mock/",
+  "undici/lib/web/websocket/",
+])("the bundle carries nothing of %s", (unwanted) => {
+  expect(result.inputs.filter((input) => input.includes(unwanted))).toEqual([]);
+});
+
+test("the bundle is small, and its text takes one byte a character in memory", async () => {
+  expect(result.bytes).toBeLessThan(2 * 1024 * 1024);
+  const text = await readFile(file, "utf8");
+  expect(text.match(/[\u0100-\uffff]/g)).toBeNull();
+});

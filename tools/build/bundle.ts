@@ -1,0 +1,40 @@
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { slim } from "./slim.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** What went into a bundle. */
+export interface Bundle {
+  readonly bytes: number;
+  /** Every source file that is part of it, relative to the repository. */
+  readonly inputs: readonly string[];
+}
+
+/** Bundles the operator and its dependencies into one file that Node runs as it is. */
+export async function bundle(outfile: string): Promise<Bundle> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ["src/main.ts"],
+    outfile,
+    bundle: true,
+    platform: "node",
+    target: "node24",
+    format: "esm",
+    // CommonJS dependencies call `require`, which an ES module does not have by itself.
+    banner: {
+      js: 'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);',
+    },
+    // Optional native driver that pg looks for and does without.
+    external: ["pg-native"],
+    // Node keeps the source text in memory. Names stay, and short lines, so that a stack trace still tells.
+    minifyWhitespace: true,
+    lineLimit: 160,
+    keepNames: true,
+    plugins: [slim],
+    metafile: true,
+    logLevel: "warning",
+  });
+  const [output] = Object.values(metafile.outputs);
+  return { bytes: output?.bytes ?? 0, inputs: Object.keys(output?.inputs ?? {}) };
+}
