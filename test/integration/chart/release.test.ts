@@ -1,0 +1,189 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import type { Client } from "../../../src/runtime/client/client.ts";
+import { Deployment } from "../../../src/runtime/kinds.ts";
+import { adminClient } from "../../support/admin-client.ts";
+import { aControlPlane } from "../../support/builders.ts";
+import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
+import { eventually } from "../../support/eventually.ts";
+import { chartDir, type Helm, helmFor, succeeded } from "../../support/helm.ts";
+import { startOperatorProcess } from "../../support/operator-process.ts";
+
+const PATIENCE = { withinMs: 30_000 };
+const SECRET_LIMIT_BYTES = 1024 * 1024;
+const release = { name: "coder-k8s", namespace: "coder-system" };
+const crd = "codercontrolplanes.coder.com";
+const installManifest = fileURLToPath(new URL("../../../config/install.yaml", import.meta.url));
+
+let cluster: LocalCluster;
+let helm: Helm;
+let person: Client;
+beforeAll(async () => {
+  cluster = await startCluster({ audit: true });
+  [helm, person] = await Promise.all([helmFor(cluster), adminClient(cluster)]);
+});
+afterAll(async () => {
+  await helm?.[Symbol.asyncDispose]();
+  await cluster?.stop();
+});
+
+async function kubectl(...args: readonly string[]): Promise<string> {
+  return succeeded(await cluster.kubectl(args)).stdout;
+}
+
+const existing = (kinds: string) =>
+  kubectl("get", kinds, "-A", "-o", "name", "-l", "app.kubernetes.io/instance=coder-k8s");
+
+/** Properties of a control plane's spec that the API server knows. */
+async function knownFields(): Promise<string[]> {
+  const { spec } = JSON.parse(await kubectl("get", "crd", crd, "-o", "json"));
+  return Object.keys(spec.versions[0].schema.openAPIV3Schema.properties.spec.properties);
+}
+
+/** The chart as an earlier version might have been: without one field, and with a role that allows less. */
+async function earlierChart(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "coder-k8s-chart-"));
+  await cp(chartDir, dir, { recursive: true });
+  const edit = async (file: string, change: (content: ReturnType<typeof parse>) => void) => {
+    const content = parse(await readFile(join(dir, file), "utf8"));
+    change(content);
+    await writeFile(join(dir, file), stringify(content));
+  };
+  await edit("Chart.yaml", (chart) => Object.assign(chart, { version: "0.0.1", appVersion: "0.0.1" }));
+  await edit("files/rbac.yaml", ({ cluster: rules }) => rules.pop());
+  await edit(`files/crds/coder.com_codercontrolplanes.yaml`, ({ spec }) => {
+    delete spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.expose;
+  });
+  return dir;
+}
+
+/** Runs the operator as the release's service account with the release's flags, until `work` has ended. */
+async function withOperator(values: object, work: () => Promise<void>): Promise<void> {
+  const started = new Date();
+  const { stdout } = await helm.release("template", {
+    ...release,
+    values: { ...values, crds: { enabled: false } },
+  });
+  const flags = stdout.match(/--(namespaces|concurrency)=\S+/g) ?? [];
+  await using _ = await startOperatorProcess(cluster, [
+    ...flags,
+    `--leader-election-namespace=${release.namespace}`,
+  ]);
+  await work();
+  const requests = await cluster.auditRequests();
+  const refused = requests.filter(
+    ({ at, user, code }) => at > started && user === cluster.operator.user && code === 403,
+  );
+  expect(refused.map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
+}
+
+/** Makes a control plane and waits until it has a Deployment. */
+async function becomesPods(namespace: string, spec: ControlPlaneSpec = {}): Promise<void> {
+  await person.create(CoderControlPlane, aControlPlane({ namespace, spec }));
+  await eventually(() => person.get(Deployment, { namespace, name: "coder" }), PATIENCE);
+}
+
+// Each step is a whole story of helm, API server and operator.
+describe("a release", { timeout: 120_000 }, () => {
+  let namespace: string;
+  beforeAll(async () => {
+    namespace = await cluster.createNamespace("customer");
+  });
+
+  test("is installed with its CRDs, and tells what to do next", async () => {
+    const chart = await earlierChart();
+    const installed = await helm.release("install", { ...release, chart }, "--create-namespace");
+    await rm(chart, { recursive: true });
+    expect(succeeded(installed).stdout).toContain("kubectl get coder --all-namespaces");
+    await kubectl("wait", "--for=condition=Established", "--timeout=30s", `crd/${crd}`);
+    expect(await knownFields()).not.toContain("expose");
+    await person.create(CoderControlPlane, aControlPlane({ namespace, name: "early" }));
+  });
+
+  test("is upgraded together with its CRDs and its role, and keeps what users have made", async () => {
+    succeeded(await helm.release("upgrade", release));
+    expect(await knownFields()).toContain("expose");
+    const role = JSON.parse(await kubectl("get", "clusterrole", release.name, "-o", "json"));
+    expect(role.rules).toEqual(parse(await readFile(join(chartDir, "files/rbac.yaml"), "utf8")).cluster);
+    await person.get(CoderControlPlane, { namespace, name: "early" });
+  });
+
+  test("fits in the Secret in which helm keeps it, with room to grow", async () => {
+    const secrets = JSON.parse(
+      await kubectl("get", "secret", "-n", release.namespace, "-l", "owner=helm", "-o", "json"),
+    );
+    const sizes = secrets.items.map(
+      ({ data }: { data: { release: string } }) => Buffer.from(data.release, "base64").length,
+    );
+    expect(sizes).toHaveLength(2);
+    expect(Math.max(...sizes)).toBeLessThan(SECRET_LIMIT_BYTES / 2);
+  });
+
+  test("allows all that the operator does", async () => {
+    await withOperator({}, async () => {
+      await becomesPods(namespace, { expose: { ingress: { host: "coder.example.com" } } });
+      await eventually(() => person.get(Deployment, { namespace, name: "early" }), PATIENCE);
+    });
+    expect(await kubectl("get", "lease", "-n", release.namespace, "-o", "name")).toContain(
+      "coder-k8s-controller",
+    );
+  });
+
+  test("moves from the whole cluster to chosen namespaces, and allows all that the operator does there", async () => {
+    const watchNamespaces = [await cluster.createNamespace("team"), await cluster.createNamespace("team")];
+    succeeded(await helm.release("upgrade", { ...release, values: { watchNamespaces } }));
+    expect(await existing("clusterroles,clusterrolebindings")).toBe("");
+    await withOperator({ watchNamespaces }, async () => {
+      await Promise.all(watchNamespaces.map((team) => becomesPods(team)));
+    });
+  });
+
+  test("is uninstalled without a trace but the CRDs and what users have made", async () => {
+    succeeded(await helm.run(["uninstall", release.name, "--namespace", release.namespace]));
+    const left = await existing("deployments,services,serviceaccounts,pdb,roles,rolebindings,crds");
+    expect(left.trim().split("\n")).toEqual([
+      "customresourcedefinition.apiextensions.k8s.io/codercontrolplanes.coder.com",
+      "customresourcedefinition.apiextensions.k8s.io/coderprovisioners.coder.com",
+      "customresourcedefinition.apiextensions.k8s.io/coderworkspaceproxies.coder.com",
+    ]);
+    await person.get(CoderControlPlane, { namespace, name: "early" });
+  });
+
+  test("is installed again over the CRDs that it left", async () => {
+    succeeded(await helm.release("install", release));
+    await person.get(CoderControlPlane, { namespace, name: "early" });
+  });
+
+  test("takes the CRDs and what users have made along only when asked to", async () => {
+    succeeded(await helm.release("upgrade", { ...release, values: { crds: { keep: false } } }));
+    succeeded(await helm.run(["uninstall", release.name, "--namespace", release.namespace]));
+    await eventually(
+      async () => expect(await kubectl("get", "crds", "-o", "name")).not.toContain(crd),
+      PATIENCE,
+    );
+  });
+});
+
+describe("plain manifests", { timeout: 120_000 }, () => {
+  test("install all that the operator needs", async () => {
+    await kubectl("apply", "--server-side", "-f", installManifest);
+    await kubectl("wait", "--for=condition=Established", "--timeout=30s", `crd/${crd}`);
+    const namespace = await cluster.createNamespace("plain");
+    await withOperator({}, () => becomesPods(namespace));
+  });
+
+  test("can be handed over to helm", async () => {
+    const values = { replicas: 3 };
+    succeeded(await helm.release("install", release, "--take-ownership", "--force-conflicts"));
+    // kubectl stays an owner of every field until helm has changed it once.
+    succeeded(await helm.release("upgrade", { ...release, values }, "--force-conflicts"));
+    const { spec } = await person.get(Deployment, release);
+    expect(spec?.replicas).toBe(3);
+  });
+});

@@ -1,0 +1,221 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import manifest from "../../../package.json" with { type: "json" };
+import { type ControllerOptions, commandLine } from "../../../src/cli/options.ts";
+import { differences, presentFiles } from "../../../tools/generate/compare.ts";
+import { withInstallManifest } from "../../../tools/generate/install.ts";
+import { generatedFiles } from "../../../tools/generate/outputs.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { chartDir, type Helm, helmFor, type Manifest, only, succeeded } from "../../support/helm.ts";
+import { combinations } from "./combinations.ts";
+import { serviceMonitorCrd } from "./service-monitor.ts";
+
+const cluster = sharedCluster();
+const repository = new URL("../../../", import.meta.url);
+const release = { name: "coder-k8s", namespace: "coder-system" };
+
+let helm: Helm;
+beforeAll(async () => {
+  helm = await helmFor(cluster);
+  await cluster.apply(serviceMonitorCrd);
+  const crd = `crd/${serviceMonitorCrd.metadata.name}`;
+  succeeded(await cluster.kubectl(["wait", "--for=condition=Established", "--timeout=30s", crd]));
+});
+afterAll(() => helm?.[Symbol.asyncDispose]());
+
+interface Container {
+  readonly args: readonly string[];
+  readonly image: string;
+  readonly env: readonly { readonly name: string }[];
+}
+
+/** The Deployment's pod template, and the operator's container in it. */
+function podOf(manifests: readonly Manifest[]) {
+  const { template } = only(manifests, "Deployment").spec as {
+    template: { metadata: object; spec: { containers: [Container] } & Record<string, unknown> };
+  };
+  return { template, container: template.spec.containers[0] };
+}
+
+/** What `coder-k8s` makes of the arguments; it ends the process over one that it does not know. */
+async function parsed(args: readonly string[]): Promise<ControllerOptions> {
+  return new Promise((resolve, reject) => {
+    const runController = async (options: ControllerOptions) => resolve(options);
+    commandLine({ version: "test", runController }).parseAsync(args, { from: "user" }).catch(reject);
+  });
+}
+
+function read(path: string): string {
+  return readFileSync(new URL(path, repository), "utf8");
+}
+
+describe("the chart", () => {
+  test("passes helm's own check without a warning", async () => {
+    const { code, stdout, stderr } = await helm.run(["lint", chartDir, "--strict"]);
+    expect(code, `${stdout}${stderr}`).toBe(0);
+    expect(stdout).not.toMatch(/\[(WARNING|ERROR)\]/);
+  });
+
+  test("has the version of the operator that it installs", () => {
+    const { version, appVersion } = parse(read("charts/coder-k8s/Chart.yaml"));
+    expect({ version, appVersion }).toEqual({ version: manifest.version, appVersion: manifest.version });
+  });
+
+  test("is what the plain manifests are made of", async () => {
+    const root = repository.pathname.replace(/\/$/, "");
+    const wanted = await withInstallManifest(root, generatedFiles());
+    expect(differences(wanted, presentFiles(root))).toEqual([]);
+  });
+
+  test("describes in its schema every value there is, and no other", () => {
+    const {
+      global: _,
+      enabled: __,
+      ...properties
+    } = JSON.parse(read("charts/coder-k8s/values.schema.json")).properties;
+    expect(pathsOfSchema(properties).sort()).toEqual(
+      pathsOf(parse(read("charts/coder-k8s/values.yaml"))).sort(),
+    );
+  });
+});
+
+/** Values that are maps for users to fill have no paths below them. */
+function pathsOf(values: object, schema = JSON.parse(read("charts/coder-k8s/values.schema.json"))): string[] {
+  return Object.entries(values).flatMap(([name, value]) => {
+    const described = schema.properties?.[name];
+    return described?.properties ? pathsOf(value, described).map((path) => `${name}.${path}`) : [name];
+  });
+}
+
+function pathsOfSchema(properties: Record<string, { description?: string; properties?: object }>): string[] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    expect(schema.description, name).toMatch(/\.$/);
+    const inner = schema.properties as typeof properties | undefined;
+    return inner ? pathsOfSchema(inner).map((path) => `${name}.${path}`) : [name];
+  });
+}
+
+describe("with its defaults", () => {
+  let manifests: Manifest[];
+  beforeAll(async () => {
+    manifests = await helm.manifests(release);
+  });
+
+  test("grants exactly the generated ClusterRole", () => {
+    const { rules } = parse(read("config/rbac/clusterrole.yaml"));
+    expect(only(manifests, "ClusterRole").rules).toEqual(rules);
+  });
+
+  test.for(["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"])(
+    "has the generated CRD of %s, which outlives the release",
+    (plural) => {
+      const { metadata, spec } = only(manifests, "CustomResourceDefinition", `${plural}.coder.com`);
+      expect(spec).toEqual(parse(read(`config/crd/coder.com_${plural}.yaml`)).spec);
+      expect(metadata.annotations).toEqual({ "helm.sh/resource-policy": "keep" });
+    },
+  );
+
+  test("runs pods that a namespace with the restricted security standard admits", async () => {
+    const namespace = await cluster.createNamespace("restricted");
+    const label = "pod-security.kubernetes.io/enforce=restricted";
+    succeeded(await cluster.kubectl(["label", "namespace", namespace, label]));
+    const { template } = podOf(manifests);
+    const create = (spec: object) => {
+      const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "operator", namespace }, spec };
+      return cluster.kubectl(["create", "--dry-run=server", "-f", "-"], JSON.stringify(pod));
+    };
+    succeeded(await create(template.spec));
+    expect((await create({ ...template.spec, securityContext: {} })).stderr).toContain(
+      "violates PodSecurity",
+    );
+  });
+
+  test("runs the released image with flags that the operator knows", async () => {
+    const { container } = podOf(manifests);
+    expect(container.image).toBe(`ghcr.io/coder/coder-k8s:${manifest.version}`);
+    expect(container.env.map(({ name }) => name)).toEqual(["POD_NAMESPACE"]);
+    expect(await parsed(container.args)).toEqual(await parsed(["controller"]));
+  });
+});
+
+describe("namespaces to watch", () => {
+  const watchNamespaces = ["team-a", "team-b"];
+  let manifests: Manifest[];
+  beforeAll(async () => {
+    manifests = await helm.manifests({ ...release, values: { watchNamespaces } });
+  });
+
+  test("become the operator's", async () => {
+    expect(await parsed(podOf(manifests).container.args)).toMatchObject({ namespaces: watchNamespaces });
+  });
+
+  test("have the generated Role each, and nothing is granted beyond them but the Lease", () => {
+    const [{ rules }] = parseAllDocuments(read("config/rbac/namespaced/role.yaml")).map((part) =>
+      part.toJS(),
+    );
+    const lease = [
+      { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "patch"] },
+    ];
+    const roles = manifests.filter(({ kind }) => /Role$/.test(kind));
+    expect(roles.map((role) => [role.metadata.namespace, role.kind, role.rules])).toEqual([
+      ["coder-system", "Role", lease],
+      ["team-a", "Role", rules],
+      ["team-b", "Role", rules],
+    ]);
+  });
+});
+
+describe("the API server accepts", () => {
+  const accepts = async (values: object) => {
+    const manifests = await helm.manifests({ name: "any", namespace: "default", values });
+    const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests });
+    const dryRun = ["apply", "--server-side", "--dry-run=server", "--force-conflicts", "--validate=strict"];
+    succeeded(await cluster.kubectl([...dryRun, "--field-manager=chart", "-f", "-"], list));
+    return manifests;
+  };
+
+  test.for([{ crds: { keep: true } }, { crds: { keep: false }, commonLabels: { team: "platform" } }])(
+    "the CRDs with %j",
+    async (values) => void (await accepts(values)),
+  );
+
+  test.for(combinations())("$name", async ({ values }) => {
+    const manifests = await accepts({ ...values, crds: { enabled: false } });
+    await parsed(podOf(manifests).container.args);
+  });
+});
+
+describe("refuses by name", () => {
+  test.for<[object, string]>([
+    [{ replica: 3 }, "additional properties 'replica' not allowed"],
+    [{ crds: { enabeld: true } }, "at '/crds': additional properties 'enabeld' not allowed"],
+    [{ replicas: "two" }, "at '/replicas': got string, want integer"],
+    [{ replicas: -1 }, "at '/replicas': minimum"],
+    [{ concurrency: 0 }, "at '/concurrency': minimum"],
+    [{ logLevel: "trace" }, "at '/logLevel': value must be one of 'debug', 'info', 'warn', 'error'"],
+    [{ watchNamespaces: ["Team_A"] }, "at '/watchNamespaces/0'"],
+    [{ watchNamespaces: ["a", "a"] }, "at '/watchNamespaces'"],
+    [{ image: { digest: "latest" } }, "at '/image/digest'"],
+    [{ image: { pullSecrets: ["registry"] } }, "at '/image/pullSecrets/0': got string, want object"],
+    [{ podDisruptionBudget: { maxUnavailable: "some" } }, "at '/podDisruptionBudget/maxUnavailable'"],
+    [{ metrics: { serviceMonitor: { interval: "often" } } }, "at '/metrics/serviceMonitor/interval'"],
+    [{ extraArgs: ["debug"] }, "at '/extraArgs/0'"],
+    [{ podLabels: { tier: 1 } }, "at '/podLabels/tier': got number, want string"],
+    [{ extraArgs: ["--no-leader-elect"] }, "replicas: with --no-leader-elect in extraArgs"],
+    [{ serviceAccount: { create: false } }, "serviceAccount.name: say which account"],
+    [
+      { metrics: { enabled: false, serviceMonitor: { enabled: true } } },
+      "metrics.serviceMonitor.enabled: there is nothing to scrape",
+    ],
+  ])("%j", async ([values, message]) => {
+    const { code, stderr } = await helm.release("template", { ...release, values });
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(message);
+  });
+
+  test("no value that a parent chart hands down", async () => {
+    const values = { global: { storageClass: "fast" }, enabled: true };
+    succeeded(await helm.release("template", { ...release, values }));
+  });
+});
