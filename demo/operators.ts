@@ -67,9 +67,9 @@ export class Operators implements AsyncDisposable {
       const operator = this.#processes[index];
       await operator?.program.ended;
       if (signal.aborted) return;
-      if (operator) this.#tell(`operator replica ${index + 1} (pid ${operator.program.pid}) ended`);
       await operator?.[Symbol.asyncDispose]();
       this.#processes[index] = undefined;
+      if (operator) this.#tell(`operator replica ${index + 1} (pid ${operator.program.pid}) ended`);
       await systemClock.sleep(RESTART_MS, signal).catch(() => undefined);
       if (!signal.aborted) await this.#restart(index);
     }

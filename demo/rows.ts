@@ -61,16 +61,21 @@ function factsOf(object: Stored<CoderObject>): string[] {
 
 /** What changed between two looks at an object, in one line for those who read a log; absent when nothing did. */
 export function changeBetween(previous: Row | undefined, next: Row): string | undefined {
-  const known = new Map(previous?.conditions.map(({ type, status, reason }) => [type, status + reason]));
   const changes = [
     ...next.facts.filter((fact) => !previous?.facts.includes(fact)),
-    ...next.conditions
-      .filter(({ type, status, reason }) => status !== "Unknown" && known.get(type) !== status + reason)
-      .map(
-        ({ type, status, reason }) => `${markOf(status)} ${type}${status === "True" ? "" : ` (${reason})`}`,
-      ),
+    ...next.conditions.flatMap((condition) => {
+      const before = previous?.conditions.find(({ type }) => type === condition.type);
+      return conditionChange(before, condition);
+    }),
   ];
   return changes.length > 0 ? `${next.title.padEnd(TITLE_WIDTH)}${changes.join("  ")}` : undefined;
+}
+
+/** The reason of a condition that has just become true goes without saying. */
+function conditionChange(before: Condition | undefined, { type, status, reason }: Condition): string[] {
+  if (status === "Unknown" || (before?.status === status && before.reason === reason)) return [];
+  const explained = status === "False" || before?.status === status;
+  return [`${markOf(status)} ${type}${explained ? ` (${reason})` : ""}`];
 }
 
 export function markOf(status: string): string {

@@ -124,7 +124,7 @@ async function startOperators(
   progress.starting("operator", `${REPLICAS} replicas from sources`);
   const flags = ["--leader-election-namespace=coder-system", `--coderd-access=${coderdUrl}`];
   const start = () => startOperatorProcess(cluster, flags);
-  const operators = owned.use(await Operators.start(REPLICAS, start, progress.tell));
+  const operators = owned.use(await Operators.start(REPLICAS, start, (line) => progress.tell(line)));
   progress.running("operator", `${REPLICAS} replicas`);
   return operators;
 }

@@ -1,0 +1,119 @@
+import { execFile, spawn } from "node:child_process";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { sharedCluster } from "../support/cluster/shared.ts";
+import { fakeLicense } from "../support/coderd/licenses.ts";
+import { eventually } from "../support/eventually.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** A fresh start takes ten seconds or so on an idle machine; this one has other tests to run. */
+const BOUND_MS = 150_000;
+const STARTED = { withinMs: 100_000 };
+
+/** The demo in a process of its own, with a folder of its own for all that it puts on disk. */
+class Demo {
+  output = "";
+  readonly ended: Promise<number | NodeJS.Signals>;
+  readonly #kill: (signal: NodeJS.Signals) => void;
+
+  constructor(command: readonly string[], env: NodeJS.ProcessEnv) {
+    const [program = "", ...args] = command;
+    const child = spawn(program, args, {
+      cwd: ROOT,
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        this.output += text;
+      });
+    }
+    this.#kill = (signal) => child.kill(signal);
+    this.ended = new Promise((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code, signal) => resolve(code ?? signal ?? -1));
+    });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#kill(signal);
+  }
+
+  untilPrinted(text: string): Promise<void> {
+    return eventually(() => expect(this.output).toContain(text), STARTED);
+  }
+}
+
+describe("the demo", () => {
+  let scratch: string;
+  beforeEach(async () => {
+    scratch = await mkdtemp(join(tmpdir(), "coder-k8s-demo-test-"));
+  });
+  afterEach(() => rm(scratch, { recursive: true, force: true }));
+
+  const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+    new Demo([process.execPath, "demo/main.ts", ...args], { TMPDIR: scratch, ...env });
+
+  /** Every process of a demo has a path below its folder among its arguments. */
+  async function leftovers(): Promise<string[]> {
+    const { stdout } = await promisify(execFile)("ps", ["-axww", "-o", "args="], { maxBuffer: 1 << 26 });
+    const processes = stdout.split("\n").filter((line) => line.includes(scratch));
+    return [...processes, ...(await readdir(scratch))];
+  }
+
+  test("ends with 0 when all three kinds are ready, and leaves nothing behind", {
+    timeout: BOUND_MS,
+  }, async () => {
+    const demo = new Demo(["make", "--silent", "demo", "ONCE=1"], { TMPDIR: scratch });
+    expect(await demo.ended, demo.output).toBe(0);
+    const listed = demo.output.match(/^\S+\.coder\.com\/\S+ +Ready/gm)?.map((line) => line.split(" ")[0]);
+    expect(listed).toEqual([
+      "codercontrolplane.coder.com/coder",
+      "coderprovisioner.coder.com/linux",
+      "coderworkspaceproxy.coder.com/sydney",
+    ]);
+    expect(demo.output).toContain("daemons 2 · proxies sydney (ok)");
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("says which object is not ready, and why", { timeout: BOUND_MS }, async () => {
+    const licenseFile = join(scratch, "expired.jwt");
+    await writeFile(licenseFile, fakeLicense({ expiresInMs: -DAY_MS }));
+    const demo = start(["--once", "--within", "10"], { CODER_LICENSE_FILE: licenseFile });
+    expect(await demo.ended, demo.output).toBe(1);
+    expect(demo.output).toMatch(
+      /not ready within 10.0s:\n.*CoderProvisioner\/linux: ExternalProvisionersEntitled is False \(NotEntitled\): /,
+    );
+    await rm(licenseFile);
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("that is told to end while it starts leaves nothing behind", { timeout: BOUND_MS }, async () => {
+    const demo = start([]);
+    await demo.untilPrinted("Kubernetes");
+    demo.signal("SIGTERM");
+    expect(await demo.ended, demo.output).toBe(0);
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("tells how to play, goes on, and leaves nothing behind even when it is killed", {
+    timeout: BOUND_MS,
+  }, async () => {
+    const demo = start([]);
+    await demo.untilPrinted("Ctrl-C ends everything");
+    const idea = (pattern: RegExp) => pattern.exec(demo.output)?.[1] ?? "";
+    const kubeconfig = idea(/export KUBECONFIG=(.*)/);
+    const rotate = idea(/kubectl (apply -f .*premium.*)/);
+    const { kubectlBinary } = sharedCluster().connection;
+    await promisify(execFile)(kubectlBinary, rotate.split(" "), { env: { KUBECONFIG: kubeconfig } });
+    await demo.untilPrinted("licence premium");
+    demo.signal("SIGKILL");
+    await demo.ended;
+    await eventually(async () => expect(await leftovers()).toEqual([]), { withinMs: 20_000 });
+  });
+});
