@@ -11,19 +11,35 @@ export function coderdRoute(access: string, credentials: Credentials): Route {
 
 /**
  * Through the API server, which can reach Services where this process can't: from outside the cluster. The
- * user of the kubeconfig needs `get` and `create` on `services/proxy`.
+ * user of the kubeconfig needs `get`, `create`, `patch` and `delete` on `services/proxy`.
  */
-function serviceProxy({ origin, pathPrefix, tls, headers }: Credentials): Route {
-  const dispatcher = new Agent({ connect: { ...tls } });
+function serviceProxy(credentials: Credentials): Route {
+  let connections = openConnections(credentials);
   return async (coderd) => {
-    const [name, namespace] = coderd.hostname.split(".");
-    const scheme = coderd.protocol.slice(0, -1);
-    const port = coderd.port || (scheme === "https" ? "443" : "80");
+    const headers = await credentials.headers();
+    if (connections.tls !== credentials.tls) {
+      // Certificates were rotated. What is under way on the old connections may end there.
+      void connections.dispatcher.close();
+      connections = openConnections(credentials);
+    }
+    const { origin, pathPrefix } = credentials;
     return {
       origin,
-      pathPrefix: `${pathPrefix}/api/v1/namespaces/${namespace}/services/${scheme}:${name}:${port}/proxy`,
-      headers: await headers(),
-      dispatcher,
+      pathPrefix: `${pathPrefix}${proxyPath(coderd)}`,
+      headers,
+      dispatcher: connections.dispatcher,
     };
   };
+}
+
+function openConnections({ tls }: Credentials): { tls: Credentials["tls"]; dispatcher: Agent } {
+  return { tls, dispatcher: new Agent({ connect: { ...tls } }) };
+}
+
+/** The address of a Service by the URL that it has in the cluster: `http://name.namespace.svc.…:port`. */
+function proxyPath({ hostname, port, protocol }: URL): string {
+  const [name, namespace] = hostname.split(".");
+  const scheme = protocol.slice(0, -1);
+  const number = port || (scheme === "https" ? "443" : "80");
+  return `/api/v1/namespaces/${namespace}/services/${scheme}:${name}:${number}/proxy`;
 }

@@ -75,7 +75,10 @@ function controllerFlags(): Option[] {
 
 function flag(flags: string, description: string): Option {
   const option = new Option(flags, description);
-  return option.env(`CODER_K8S_${option.name().replace(/^no-/, "NO_").replaceAll("-", "_").toUpperCase()}`);
+  const variable = `CODER_K8S_${option.name().replaceAll("-", "_").toUpperCase()}`;
+  // The library takes any value for a yes, "false" too.
+  const declined = !option.required && /^(0|false|no|off)?$/i.test(process.env[variable] ?? "yes");
+  return declined ? option : option.env(variable);
 }
 
 function nameList(text: string): string[] {

@@ -56,7 +56,7 @@ export async function variableValue(
       if (origin.kind === "literal") return expand(origin.text, (other) => resolve(other, [...seen, name]));
       const value = await valueAt(origin, namespace, context);
       if (value !== undefined) return { kind: "value", value };
-      if (isExplicit(name, environment)) missing = { kind: "missing", source: origin };
+      if (isRequired(name, environment)) missing = { kind: "missing", source: origin };
     }
     return missing;
   };
@@ -88,8 +88,12 @@ function originsOf(variable: string, { extraEnv, envFrom }: PodEnvironment): Ori
   return explicit.valueFrom ? [] : [{ kind: "literal", text: explicit.value ?? "" }];
 }
 
-function isExplicit(variable: string, { extraEnv }: PodEnvironment): boolean {
-  return extraEnv.some(({ name }) => name === variable);
+/** Whether a container can't start without the key that the variable names. */
+function isRequired(variable: string, { extraEnv }: PodEnvironment): boolean {
+  const { secretKeyRef, configMapKeyRef } =
+    extraEnv.findLast(({ name }) => name === variable)?.valueFrom ?? {};
+  const ref = secretKeyRef ?? configMapKeyRef;
+  return ref !== undefined && !ref.optional;
 }
 
 function referencesIn(text: string): string[] {

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import type { Credentials } from "../runtime/client/credentials.ts";
+import { coderdRoute } from "./coderd-route.ts";
+
+const coderd = new URL("http://coder.dev.svc.cluster.local:80");
+
+/** Credentials that change with every question, and whose certificates `rotate`. */
+function credentials(pathPrefix = ""): Credentials & { rotate(): void } {
+  let questions = 0;
+  let tls = { ca: "first" };
+  return {
+    origin: "https://api.example:6443",
+    pathPrefix,
+    get tls() {
+      return tls;
+    },
+    headers: async () => ({ authorization: `Bearer ${++questions}` }),
+    refresh: async () => {},
+    rotate: () => {
+      tls = { ca: "second" };
+    },
+  };
+}
+
+test("direct goes to the URL itself", async () => {
+  const url = new URL("https://coder.dev.svc.cluster.local:443/below/");
+  expect(await coderdRoute("direct", credentials())(url)).toEqual({
+    origin: "https://coder.dev.svc.cluster.local",
+    pathPrefix: "/below",
+    headers: {},
+  });
+});
+
+test("a fixed address stands for every coderd, and the Host header tells them apart", async () => {
+  const route = coderdRoute("http://127.0.0.1:3000/coder/", credentials());
+  expect(await route(coderd)).toEqual({
+    origin: "http://127.0.0.1:3000",
+    pathPrefix: "/coder",
+    headers: { host: "coder.dev.svc.cluster.local" },
+  });
+});
+
+describe("the service proxy", () => {
+  test.each([
+    ["http://coder.dev.svc.cluster.local:80", "/api/v1/namespaces/dev/services/http:coder:80/proxy"],
+    ["http://coder.dev.svc.cluster.local:7080", "/api/v1/namespaces/dev/services/http:coder:7080/proxy"],
+    ["https://coder.dev.svc.cluster.local:443", "/api/v1/namespaces/dev/services/https:coder:443/proxy"],
+  ])("reaches %s below the API server", async (url, path) => {
+    const { origin, pathPrefix } = await coderdRoute("service-proxy", credentials())(new URL(url));
+    expect([origin, pathPrefix]).toEqual(["https://api.example:6443", path]);
+  });
+
+  test("keeps the path under which the API server is served", async () => {
+    const { pathPrefix } = await coderdRoute("service-proxy", credentials("/k8s/clusters/c-1"))(coderd);
+    expect(pathPrefix).toBe("/k8s/clusters/c-1/api/v1/namespaces/dev/services/http:coder:80/proxy");
+  });
+
+  test("asks for credentials anew for every request", async () => {
+    const route = coderdRoute("service-proxy", credentials());
+    expect((await route(coderd)).headers).toEqual({ authorization: "Bearer 1" });
+    expect((await route(coderd)).headers).toEqual({ authorization: "Bearer 2" });
+  });
+
+  test("shares its connections between all coderds until the certificates are rotated", async () => {
+    const changing = credentials();
+    const route = coderdRoute("service-proxy", changing);
+    const [first, second] = [await route(coderd), await route(new URL("http://other.dev.svc:80"))];
+    expect(first.dispatcher).toBeDefined();
+    expect(second.dispatcher).toBe(first.dispatcher);
+    changing.rotate();
+    expect((await route(coderd)).dispatcher).not.toBe(first.dispatcher);
+  });
+});

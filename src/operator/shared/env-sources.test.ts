@@ -1,0 +1,170 @@
+import { describe, expect, test } from "vitest";
+import type { RunContext } from "../../runtime/controller/controller.ts";
+import type { Kind, KubeObject, ObjectRef } from "../../runtime/object.ts";
+import { definedVariables, type PodEnvironment, variableRefs, variableValue } from "./env-sources.ts";
+
+const namespace = "dev";
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+/** What there is in the namespace: Secrets and ConfigMaps by name. */
+interface Content {
+  readonly secrets?: Record<string, Record<string, string>>;
+  readonly configMaps?: Record<string, Record<string, string>>;
+}
+
+function run({ secrets = {}, configMaps = {} }: Content) {
+  const read = (kind: Kind, { name }: ObjectRef): KubeObject | undefined => {
+    const data = (kind.kind === "Secret" ? secrets : configMaps)[name];
+    if (!data) return undefined;
+    const encoded = Object.entries(data).map(([key, text]) => [key, base64(text)]);
+    return { data: kind.kind === "Secret" ? Object.fromEntries(encoded) : data } as KubeObject;
+  };
+  const referenced = (kind: Kind) => ({ get: async (ref: ObjectRef) => read(kind, ref) });
+  return { namespace, context: { referenced } as unknown as RunContext };
+}
+
+const environment = (parts: Partial<PodEnvironment>): PodEnvironment => ({
+  extraEnv: [],
+  envFrom: [],
+  ...parts,
+});
+const resolved = (parts: Partial<PodEnvironment>, content: Content = {}) =>
+  variableValue("URL", environment(parts), run(content));
+const literal = (value: string, name = "URL") => ({ name, value });
+const fromSecret = (name: string, key: string, more = {}) => ({
+  name: "URL",
+  valueFrom: { secretKeyRef: { name, key, ...more } },
+});
+
+describe("the value of a variable", () => {
+  test.each<[string, Partial<PodEnvironment>, Content, string]>([
+    ["is what the manifest says", { extraEnv: [literal("plain")] }, {}, "plain"],
+    ["is empty when the manifest says nothing", { extraEnv: [{ name: "URL" }] }, {}, ""],
+    [
+      "comes from a key of a Secret",
+      { extraEnv: [fromSecret("db", "url")] },
+      { secrets: { db: { url: "secret" } } },
+      "secret",
+    ],
+    [
+      "comes from a key of a ConfigMap",
+      { extraEnv: [{ name: "URL", valueFrom: { configMapKeyRef: { name: "db", key: "url" } } }] },
+      { configMaps: { db: { url: "configured" } } },
+      "configured",
+    ],
+    ["is that of the last definition", { extraEnv: [literal("first"), literal("last")] }, {}, "last"],
+    [
+      "comes from env rather than from envFrom",
+      { extraEnv: [literal("env")], envFrom: [{ secretRef: { name: "db" } }] },
+      { secrets: { db: { URL: "envFrom" } } },
+      "env",
+    ],
+    [
+      "comes from the last source of envFrom that has it",
+      {
+        envFrom: [
+          { secretRef: { name: "a" } },
+          { configMapRef: { name: "b" } },
+          { secretRef: { name: "c" } },
+        ],
+      },
+      { secrets: { a: { URL: "a" }, c: { OTHER: "c" } }, configMaps: { b: { URL: "b" } } },
+      "b",
+    ],
+    [
+      "comes from a key that a prefix completes",
+      { envFrom: [{ prefix: "U", secretRef: { name: "db" } }] },
+      { secrets: { db: { RL: "prefixed" } } },
+      "prefixed",
+    ],
+  ])("%s", async (_, parts, content, value) => {
+    expect(await resolved(parts, content)).toEqual({ kind: "value", value });
+  });
+
+  test.each<[string, Partial<PodEnvironment>, Content]>([
+    ["nobody defines it", {}, {}],
+    [
+      "envFrom names an object without it",
+      { envFrom: [{ secretRef: { name: "db" } }] },
+      { secrets: { db: {} } },
+    ],
+    ["an optional key is not there", { extraEnv: [fromSecret("db", "url", { optional: true })] }, {}],
+    [
+      "it comes from the pod itself, which only the kubelet knows",
+      { extraEnv: [{ name: "URL", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }] },
+      {},
+    ],
+  ])("is undefined when %s", async (_, parts, content) => {
+    expect(await resolved(parts, content)).toEqual({ kind: "undefined" });
+  });
+
+  test("is missing, with the source that lacks it, when the pod can't start without it", async () => {
+    const source = { kind: "Secret", name: "db", key: "url" };
+    expect(await resolved({ extraEnv: [fromSecret("db", "url")] })).toEqual({ kind: "missing", source });
+    const without = { secrets: { db: { uri: "x" } } };
+    expect(await resolved({ extraEnv: [fromSecret("db", "url")] }, without)).toEqual({
+      kind: "missing",
+      source,
+    });
+  });
+});
+
+describe("references in a value", () => {
+  const password = { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "db", key: "password" } } };
+  const content = { secrets: { db: { password: "p$(USER)$$" } } };
+
+  test("stand for other variables, whose own values are not looked into unless they are written", async () => {
+    const user = literal("$(NAME)-admin", "USER");
+    const extraEnv = [literal("ada", "NAME"), user, password, literal("$(USER):$(PASSWORD)@db")];
+    expect(await resolved({ extraEnv }, content)).toEqual({
+      kind: "value",
+      value: "ada-admin:p$(USER)$$@db",
+    });
+  });
+
+  test.each([
+    ["an unknown variable stays as it is", "$(NOBODY)", "$(NOBODY)"],
+    ["a doubled dollar is one, and no reference", "$$(PASSWORD) $$5", "$(PASSWORD) $5"],
+    ["a lone dollar stays", "a$b $ $(", "a$b $ $("],
+    ["a variable that refers to itself stays", "x$(URL)", "x$(URL)"],
+  ])("%s", async (_, text, value) => {
+    expect(await resolved({ extraEnv: [password, literal(text)] }, content)).toEqual({
+      kind: "value",
+      value,
+    });
+  });
+
+  test("to something missing are missing too", async () => {
+    const found = await resolved({ extraEnv: [password, literal("$(PASSWORD)@db")] });
+    expect(found).toEqual({ kind: "missing", source: { kind: "Secret", name: "db", key: "password" } });
+  });
+
+  test("in a circle end", async () => {
+    const extraEnv = [literal("$(OTHER)"), literal("$(URL)", "OTHER")];
+    expect(await resolved({ extraEnv })).toEqual({ kind: "value", value: "$(URL)" });
+  });
+});
+
+test("the objects to watch are all that may take part in a value, through references too, each once", () => {
+  const parts = environment({
+    extraEnv: [
+      { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "passwords", key: "db" } } },
+      { name: "HOST", valueFrom: { configMapKeyRef: { name: "hosts", key: "db" } } },
+      literal("$(PASSWORD)@$(HOST)/$(NAME)$(PASSWORD)"),
+      { name: "UNRELATED", valueFrom: { secretKeyRef: { name: "unrelated", key: "x" } } },
+    ],
+    envFrom: [{ secretRef: { name: "more" } }, { prefix: "OTHER_", secretRef: { name: "others" } }],
+  });
+  const refs = (kind: "Secret" | "ConfigMap") =>
+    variableRefs(kind, ["URL"], { environment: parts, namespace });
+  expect(refs("Secret")).toEqual([
+    { namespace, name: "passwords" },
+    { namespace, name: "more" },
+  ]);
+  expect(refs("ConfigMap")).toEqual([{ namespace, name: "hosts" }]);
+});
+
+test("the defined ones of some variables are those with a value", async () => {
+  const parts = environment({ extraEnv: [literal("x"), fromSecret("db", "url"), literal("", "EMPTY")] });
+  expect(await definedVariables(["URL", "EMPTY", "ABSENT"], parts, run({}))).toEqual(new Set(["EMPTY"]));
+});
