@@ -5,13 +5,13 @@ import { type Controller, controller, type RunContext } from "../../runtime/cont
 import { finalizer } from "../../runtime/controller/finalizer.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "../../runtime/kinds.ts";
-import { keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.ts";
+import type { ObjectKey } from "../../runtime/object.ts";
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
 import { Memories } from "../shared/memories.ts";
 import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
-import { CONTROL_PLANE_INDEX, findControlPlane, namedControlPlane } from "../shared/session.ts";
+import { CONTROL_PLANE_INDEX, findControlPlane, namedControlPlane, thoseNaming } from "../shared/session.ts";
 import { releaseKeys } from "./cleanup.ts";
 import type { Memory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
@@ -32,7 +32,7 @@ export function provisionerController(ports: CoderPorts): Controller {
   return controller("provisioner")
     .for(CoderProvisioner, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
     .owns([Secret, ServiceAccount, Role, RoleBinding, Deployment], managedByUs)
-    .watches(CoderControlPlane, provisionersOf)
+    .watches(CoderControlPlane, thoseNaming(CoderProvisioner))
     .refersTo(Secret, referencedSecrets)
     .reconcile((key, context) => reconcile(key, { context, ports, memories }));
 }
@@ -85,9 +85,4 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   const { object } = outcome.state;
   return finish(steps, { kind: CoderProvisioner, object, now: snapshot.now, quiet: quietReasons }, context);
-}
-
-/** The provisioners of a control plane. */
-function provisionersOf(controlPlane: Stored<CoderControlPlane>, caches: RunContext["caches"]): ObjectKey[] {
-  return caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
 }

@@ -6,7 +6,15 @@ import { findCondition } from "../../runtime/conditions.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
 import type { StepResult } from "../../runtime/controller/steps.ts";
 import { Secret } from "../../runtime/kinds.ts";
-import { type KubeObject, keyOf, type ObjectRef, type Stored } from "../../runtime/object.ts";
+import {
+  type Kind,
+  type KubeObject,
+  keyOf,
+  keyOfObject,
+  type ObjectKey,
+  type ObjectRef,
+  type Stored,
+} from "../../runtime/object.ts";
 import { type ControlPlane, withDefaults } from "../control-plane/spec.ts";
 import type { Parent } from "./names.ts";
 import { type SecretKey, secretKey, trimmed } from "./normalise.ts";
@@ -47,6 +55,12 @@ interface NamesControlPlane extends KubeObject {
 export function namedControlPlane({ metadata, spec }: Stored<NamesControlPlane>): string[] {
   const name = trimmed(spec?.controlPlaneRef?.name);
   return name ? [keyOf({ namespace: metadata.namespace, name })] : [];
+}
+
+/** For `watches`: the objects of a kind, indexed so, that name a control plane. */
+export function thoseNaming<T extends KubeObject>(kind: Kind<T>) {
+  return (controlPlane: Stored<CoderControlPlane>, caches: Caches): ObjectKey[] =>
+    caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
 }
 
 /** Finds the control plane `name`; needs no request. */

@@ -1,18 +1,18 @@
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxyStatus } from "../../api/v1alpha1/workspace-proxy.ts";
 import { type Action, awaitChange } from "../../runtime/controller/action.ts";
-import { type Controller, controller, type RunContext } from "../../runtime/controller/controller.ts";
+import { type Controller, controller } from "../../runtime/controller/controller.ts";
 import { finalizer } from "../../runtime/controller/finalizer.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import { ConfigMap, Deployment, Ingress, Secret, Service } from "../../runtime/kinds.ts";
-import { keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.ts";
+import type { ObjectKey } from "../../runtime/object.ts";
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
 import { HTTPRoute } from "../shared/gateway.ts";
 import { Memories } from "../shared/memories.ts";
 import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
-import { CONTROL_PLANE_INDEX, namedControlPlane } from "../shared/session.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane, thoseNaming } from "../shared/session.ts";
 import { ensureExposure } from "../shared/steps/exposure.ts";
 import { ensureService } from "../shared/steps/service.ts";
 import type { Memory } from "./memory.ts";
@@ -36,7 +36,7 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
     .for(CoderWorkspaceProxy, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
     .owns([Deployment, Service, Ingress, Secret], managedByUs)
     .owns([HTTPRoute], { ...managedByUs, optional: true })
-    .watches(CoderControlPlane, proxiesOf)
+    .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
     .reconcile((key, context) => reconcile(key, { context, ports, memories }));
@@ -80,10 +80,4 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
   await steps.run(conditionTypes.health, () => reportHealth(snapshot, standing?.seen));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   return finish(steps, { kind: CoderWorkspaceProxy, object, now, quiet: quietReasons }, context);
-}
-
-/** The proxies that name a control plane. */
-function proxiesOf(controlPlane: Stored<CoderControlPlane>, caches: RunContext["caches"]): ObjectKey[] {
-  const proxies = caches.of(CoderWorkspaceProxy);
-  return proxies.byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
 }

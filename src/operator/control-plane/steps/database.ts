@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import type { DatabaseTarget } from "../../../coder/operator-access/access.ts";
 import type { DatabaseFailure } from "../../../coder/operator-access/failure.ts";
 import { failed, type Result as Outcome, succeeded } from "../../../coder/result.ts";
 import { variableValue } from "../../shared/env-sources.ts";
+import { fingerprint } from "../../shared/fingerprint.ts";
 import { type CoderdContext, databaseTarget } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
 import { databaseVariable } from "../references.ts";
@@ -58,7 +58,7 @@ export async function atDatabase<T>(
   const { context, memory } = environment;
   const connection = await connectionUrl(snapshot, environment);
   if (!connection.ok) return connection;
-  const attempt = hashOf([connection.value, String(snapshot.object.metadata.generation), ...inputs]);
+  const attempt = fingerprint([connection.value, String(snapshot.object.metadata.generation), ...inputs]);
   const { databaseFailure } = memory;
   const age = snapshot.now - (databaseFailure?.at ?? 0);
   if (databaseFailure?.attempt === attempt && age < RETRY_MS)
@@ -83,8 +83,4 @@ async function connectionUrl(
   }
   const message = `${databaseVariable} is not set in spec.extraEnv or spec.envFrom; set it, or give a token with spec.operatorAccess.tokenSecretRef`;
   return failed({ reason: NO_CONNECTION_URL, message, retryMs: RETRY_MS });
-}
-
-function hashOf(parts: readonly string[]): string {
-  return createHash("sha256").update(parts.join("\0")).digest("hex");
 }

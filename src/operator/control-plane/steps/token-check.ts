@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { fingerprint } from "../../shared/fingerprint.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { coderdClient } from "../coderd.ts";
 import { RETRY_MS, type Run } from "./database.ts";
@@ -18,7 +18,7 @@ export type TokenCheck = { readonly nextCheckMs: number } & (
 export async function checkToken(token: string, run: Run): Promise<TokenCheck> {
   const { snapshot, environment, serving } = run;
   const { memory } = environment;
-  const hash = hashOf(token);
+  const hash = fingerprint([token]);
   const age = memory.token?.hash === hash ? snapshot.now - memory.token.checkedAt : CHECK_EVERY_MS;
   if (age < CHECK_EVERY_MS) return { verdict: "good", nextCheckMs: CHECK_EVERY_MS - age };
   if (!serving) return unclear("coderd has no ready pod yet, so the token could not be tried");
@@ -42,7 +42,7 @@ export function wasGood(token: string, { name }: SecretKey, { snapshot, environm
   const { status } = snapshot.object;
   if (!status?.operatorAccessReady || status.operatorTokenSecretRef?.name !== name) return false;
   const known = environment.memory.token;
-  return known === undefined || known.hash === hashOf(token);
+  return known === undefined || known.hash === fingerprint([token]);
 }
 
 function unclear(message: string): TokenCheck {
@@ -52,8 +52,4 @@ function unclear(message: string): TokenCheck {
 function lacksRole(user: { readonly username: string; readonly roles: readonly string[] }) {
   if (user.roles.includes(OWNER_ROLE)) return undefined;
   return `user "${user.username}" does not have the role ${OWNER_ROLE}`;
-}
-
-function hashOf(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
 }

@@ -1,5 +1,8 @@
+import { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
+import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
+import type { Changes } from "../../../runtime/controller/steps.ts";
+import { checkpoint } from "../../shared/checkpoint.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
-import { checkpoint } from "./checkpoint.ts";
 import {
   appliedKey,
   type CompleteKey,
@@ -60,9 +63,10 @@ export async function copySecret(from: SecretKey, state: KeyState, run: KeyRun):
 export async function write(
   state: KeyState,
   { environment }: KeyRun,
-  changes: Parameters<typeof checkpoint>[1],
+  changes: (current: Partial<ProvisionerStatus>) => Changes<ProvisionerStatus>,
 ): Promise<Progress> {
-  const object = await checkpoint(state.object, changes, environment.context);
+  const { context } = environment;
+  const object = await checkpoint({ kind: CoderProvisioner, object: state.object }, changes, context);
   return object ? { next: { ...state, object } } : { stop: { why: "overtaken" } };
 }
 

@@ -1,5 +1,8 @@
+import type { CoderFailure } from "../../../coder/failure.ts";
+import type { Result as Outcome } from "../../../coder/result.ts";
 import { ApiError, isForbidden } from "../../../runtime/client/error.ts";
 import { explain } from "../../shared/explain.ts";
+import { patiently } from "../../shared/patiently.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
 import { findCoderd } from "./coderd.ts";
@@ -38,8 +41,15 @@ async function remove(
   if (!session) return (coderd.value ? access : coderd).condition?.message;
   if (session.coderd.url !== snapshot.object.status?.coderURL)
     return `the operator now has credentials for ${session.coderd.url}`;
-  const deleted = await session.client.deleteWorkspaceProxy(idOrName);
-  return deleted.ok || deleted.failure.kind === "notFound" ? undefined : deleted.failure.message;
+  const { context, ports } = environment;
+  const deletion = () => session.client.deleteWorkspaceProxy(idOrName);
+  const waiting = { clock: context.clock, random: ports.random };
+  const failure = failureOf(await patiently(deletion, failureOf, waiting));
+  return failure?.kind === "notFound" ? undefined : failure?.message;
+}
+
+function failureOf(deleted: Outcome<void, CoderFailure>): CoderFailure | undefined {
+  return deleted.ok ? undefined : deleted.failure;
 }
 
 /** Without the API server the finalizer can't be removed either, so waiting for it costs nothing. */

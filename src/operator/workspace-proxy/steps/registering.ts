@@ -2,10 +2,9 @@ import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { RegisteredProxy, WorkspaceProxy } from "../../../coder/model.ts";
-import { writeStatus } from "../../../runtime/controller/status.ts";
 import type { Changes } from "../../../runtime/controller/steps.ts";
 import { Secret } from "../../../runtime/kinds.ts";
-import type { Stored } from "../../../runtime/object.ts";
+import { checkpoint } from "../../shared/checkpoint.ts";
 import { blocked } from "../../shared/steps/result.ts";
 import type { RegistrationPlan } from "../registration-plan.ts";
 import { tokenSecret } from "../resources/token-secret.ts";
@@ -41,8 +40,7 @@ async function register(attempt: Attempt): Promise<Result<Standing>> {
   tellOfPredecessor(attempt);
   await reserveSecret(attempt);
   const claim = { ...nowhere, proxyName, coderURL: coderd.url };
-  const noted = await checkpoint(claim, attempt);
-  if (noted.status?.proxyName !== proxyName) return blocked("Pending", "the spec has changed meanwhile");
+  if (!(await note(claim, attempt))) return blocked("Pending", "the spec has changed meanwhile");
   const made = await client.createWorkspaceProxy({ ...registration, name: proxyName });
   if (!made.ok) return notRegistered(made.failure, attempt);
   tell(attempt, "Registered", `registered the proxy "${proxyName}" at ${coderd.url}`);
@@ -51,7 +49,7 @@ async function register(attempt: Attempt): Promise<Result<Standing>> {
 
 /** Unless it is unclear what became of the request, the claim to the name is given up with it. */
 async function notRegistered(failure: CoderFailure, attempt: Attempt): Promise<Result<Standing>> {
-  if (failure.kind !== "transient") await checkpoint(nowhere, attempt);
+  if (failure.kind !== "transient") await note(nowhere, attempt);
   return failure.kind === "duplicate" ? nameTaken(attempt) : failed(failure, attempt);
 }
 
@@ -92,20 +90,14 @@ async function reserveSecret({ environment, registration, snapshot }: Attempt): 
 
 async function store({ proxy, token }: RegisteredProxy, attempt: Attempt): Promise<Result<Standing>> {
   const result = await settle(token, proxy, attempt);
-  await checkpoint(result.status ?? {}, attempt);
+  await note(result.status ?? {}, attempt);
   return result;
 }
 
 /** Writes fields of the status at once, and not only when the run is over. */
-function checkpoint(
-  changes: Changes<WorkspaceProxyStatus>,
-  { environment, snapshot }: Attempt,
-): Promise<Stored<CoderWorkspaceProxy>> {
-  return writeStatus<CoderWorkspaceProxy, WorkspaceProxyStatus>(environment.context.client, {
-    kind: CoderWorkspaceProxy,
-    object: snapshot.object,
-    update: (current) => ({ ...current, ...changes }) as Partial<WorkspaceProxyStatus>,
-  });
+function note(changes: Changes<WorkspaceProxyStatus>, { environment, snapshot }: Attempt) {
+  const written = { kind: CoderWorkspaceProxy, object: snapshot.object };
+  return checkpoint<CoderWorkspaceProxy, WorkspaceProxyStatus>(written, () => changes, environment.context);
 }
 
 /** What the spec leaves open stays as it is. */

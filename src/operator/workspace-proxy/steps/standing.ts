@@ -19,6 +19,8 @@ import type { Result } from "./result.ts";
 
 /** How often coderd is asked whether the proxy is still there, its token good, and how it fares. */
 const LOOK_EVERY_MS = 60_000;
+/** The same while it does not fare well: pods that start report within seconds, and whoever repairs one waits. */
+const LOOK_AGAIN_MS = 5_000;
 
 /** The proxy's token and, if coderd could be asked, how coderd sees the proxy. */
 export interface Standing {
@@ -51,7 +53,7 @@ export async function recall(attempt: Attempt): Promise<Result<Standing> | undef
   const inputs = inputsOf(attempt, keptToken);
   const refusal = setback?.recall(inputs, now);
   if (refusal) return { ...refusal, ...unchanged(snapshot) };
-  const nextLookMs = seen?.inputs === inputs ? seen.at + LOOK_EVERY_MS - now : 0;
+  const nextLookMs = seen?.inputs === inputs ? seen.at + lookAfterMs(seen.record) - now : 0;
   if (!seen || !keptToken || nextLookMs <= 0) return undefined;
   return { ...(await keep(keptToken, seen.record, attempt)), requeueAfterMs: nextLookMs };
 }
@@ -66,7 +68,11 @@ export async function settle(
   memory.seen = { inputs: inputsOf(attempt, token), at: attempt.snapshot.now, record };
   memory.session = attempt.session;
   memory.setback?.succeeded();
-  return { ...(await keep(token, record, attempt)), requeueAfterMs: LOOK_EVERY_MS };
+  return { ...(await keep(token, record, attempt)), requeueAfterMs: lookAfterMs(record) };
+}
+
+function lookAfterMs({ status }: WorkspaceProxy): number {
+  return status === "ok" ? LOOK_EVERY_MS : LOOK_AGAIN_MS;
 }
 
 /** coderd did not do what was asked. The token that we have, if any, still serves. */
