@@ -8,21 +8,23 @@ import { onFreePort, untilReady } from "./cluster/start.ts";
 import { Supervised } from "./cluster/supervised.ts";
 import type { LogLine } from "./operator.ts";
 
-const ENTRY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const SOURCES = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /**
  * Starts the operator as users do, `coder-k8s controller` in a process of its own, under its own identity.
- * `flags` come after those that every test needs. Returns once it says that it is ready.
+ * `flags` come after those that every test needs; `entry` is what Node runs. Returns once it says that it is
+ * ready.
  */
 export async function startOperatorProcess(
   cluster: ClusterAccess,
   flags: readonly string[],
+  entry = SOURCES,
 ): Promise<OperatorProcess> {
   const dir = await mkdtemp(join(tmpdir(), "coder-k8s-operator-"));
   const starting = onFreePort((probes) =>
     onFreePort(async (metrics) => {
       const ports = { probes, metrics };
-      const operator = new OperatorProcess(spawn(cluster, { dir, ports, flags }), { dir, ports });
+      const operator = new OperatorProcess(spawn(cluster, { dir, ports, entry, flags }), { dir, ports });
       await untilReady(operator.program, () => operator.isReady());
       return operator;
     }),
@@ -40,12 +42,12 @@ interface Place {
 
 function spawn(
   cluster: ClusterAccess,
-  { dir, ports, flags }: Place & { flags: readonly string[] },
+  { dir, ports, entry, flags }: Place & { entry: string; flags: readonly string[] },
 ): Supervised {
   return new Supervised({
     command: process.execPath,
     args: [
-      ENTRY,
+      entry,
       "controller",
       `--kubeconfig=${cluster.operator.kubeconfig}`,
       `--health-probe-bind-address=127.0.0.1:${ports.probes}`,

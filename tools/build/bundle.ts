@@ -4,6 +4,9 @@ import { slim } from "./slim.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
+/** Where `make build` puts the bundle and the image takes it from, relative to the repository. */
+export const releaseFile = "dist/coder-k8s.mjs";
+
 /** What went into a bundle. */
 export interface Bundle {
   readonly bytes: number;

@@ -69,6 +69,11 @@ export class Supervised {
     return this.#running;
   }
 
+  /** With what it ended by itself; nothing while it runs and when a signal ended it. */
+  get exitCode(): number | undefined {
+    return this.#child.exitCode ?? undefined;
+  }
+
   signal(signal: NodeJS.Signals): void {
     if (this.#running) process.kill(this.pid, signal);
   }
