@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import { Deployment, Secret, Service } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
+import type { SimulatedProxy } from "../../support/coderd/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
-import { bootstrap, openProxyStage, type ProxyStage } from "./stage.ts";
+import { bootstrap, type Coderd, openProxyStage, type ProxyStage } from "./stage.ts";
 
 let stage: ProxyStage;
 beforeAll(async () => {
@@ -12,6 +13,11 @@ beforeAll(async () => {
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
 const changes = /^(POST|PATCH|DELETE) /;
+
+/** Plays the health checks of a coderd that has one proxy. */
+function fares({ deployment }: Coderd, status: SimulatedProxy["status"], errors: string[] = []): void {
+  for (const proxy of deployment.proxies) Object.assign(proxy, { status, errors });
+}
 
 describe("a proxy that is registered by URL and session token", () => {
   test("has a record at coderd, its token in a Secret, pods, a Service and a full status", async () => {
@@ -81,7 +87,8 @@ describe("a proxy that is registered by URL and session token", () => {
     await stage.create("calm", bootstrap(coderd));
     await stage.untilRegistered("calm");
     await stage.markReady("wsproxy-calm");
-    await stage.untilStatus("calm", { phase: "Ready", readyReplicas: 1 });
+    Object.assign(coderd.deployment.proxies[0] ?? {}, { status: "ok" });
+    await stage.untilStatus("calm", { phase: "Ready", readyReplicas: 1, health: "ok" });
     const before = coderd.deployment.count();
     await stage.change("calm", { replicas: 2 });
     await stage.untilStatus("calm", { observedGeneration: 2 });
@@ -127,18 +134,32 @@ describe("health", () => {
     await stage.untilRegistered("health");
     await stage.markReady("wsproxy-health");
     await stage.untilCondition("health", "Ready", { status: "False", reason: "Healthy" });
-    const [proxy] = coderd.deployment.proxies;
-    Object.assign(proxy ?? {}, { status: "ok" });
-    await stage.pass(60_000);
+    fares(coderd, "ok");
+    await stage.pass(5_000);
     await stage.untilStatus("health", { health: "ok", phase: "Ready" });
     await stage.untilCondition("health", "Ready", { status: "True", reason: "Serving" });
 
     const errors = ["read tcp 10.0.0.1:51234->10.0.0.2:443: connection reset"];
-    Object.assign(proxy ?? {}, { status: "unreachable", errors });
+    fares(coderd, "unreachable", errors);
     await stage.pass(60_000);
     const { message } = await stage.untilCondition("health", "Healthy", { reason: "Unreachable" });
     expect(message).toContain("read tcp 10.0.0.1->10.0.0.2:443: connection reset");
     expect(await stage.untilEvent("health", "Unreachable")).toBe(message);
+  });
+
+  test("is looked at soon after it changed, and less and less often while it does not", async () => {
+    const coderd = await stage.coderd("sick");
+    await stage.create("sick", bootstrap(coderd));
+    await stage.untilRegistered("sick");
+    const looks = () => coderd.deployment.count("GET /api/v2/workspaceproxies");
+    let before = looks();
+    for (const ms of [5_000, 5_000, 10_000, 20_000, 40_000, 60_000]) {
+      await stage.pass(ms - 2_000);
+      expect(looks()).toBe(before);
+      await stage.pass(2_000);
+      await eventually(() => expect(looks()).toBe(before + 1), { withinMs: 10_000 });
+      before++;
+    }
   });
 
   test("shows in kubectl get", async () => {

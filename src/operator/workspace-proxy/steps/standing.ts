@@ -6,6 +6,7 @@ import { Secret } from "../../../runtime/kinds.ts";
 import { fingerprint } from "../../shared/fingerprint.ts";
 import { Patience } from "../../shared/patience.ts";
 import { blocked } from "../../shared/steps/result.ts";
+import type { Memory } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { tokenSecret } from "../resources/token-secret.ts";
 import type { Registration } from "../spec.ts";
@@ -19,7 +20,7 @@ import type { Result } from "./result.ts";
 
 /** How often coderd is asked whether the proxy is still there, its token good, and how it fares. */
 const LOOK_EVERY_MS = 60_000;
-/** The same while it does not fare well: pods that start report within seconds, and whoever repairs one waits. */
+/** How soon after it began to fare badly: pods that start report within seconds. Later looks are further apart. */
 const LOOK_AGAIN_MS = 5_000;
 
 /** The proxy's token and, if coderd could be asked, how coderd sees the proxy. */
@@ -53,7 +54,7 @@ export async function recall(attempt: Attempt): Promise<Result<Standing> | undef
   const inputs = inputsOf(attempt, keptToken);
   const refusal = setback?.recall(inputs, now);
   if (refusal) return { ...refusal, ...unchanged(snapshot) };
-  const nextLookMs = seen?.inputs === inputs ? seen.at + lookAfterMs(seen.record) - now : 0;
+  const nextLookMs = seen?.inputs === inputs ? seen.at + lookAfterMs(seen) - now : 0;
   if (!seen || !keptToken || nextLookMs <= 0) return undefined;
   return { ...(await keep(keptToken, seen.record, attempt)), requeueAfterMs: nextLookMs };
 }
@@ -65,14 +66,18 @@ export async function settle(
   attempt: Attempt,
 ): Promise<Result<Standing>> {
   const { memory } = attempt.environment;
-  memory.seen = { inputs: inputsOf(attempt, token), at: attempt.snapshot.now, record };
+  const { now } = attempt.snapshot;
+  const since = memory.seen?.record.status === record.status ? memory.seen.since : now;
+  const seen = { inputs: inputsOf(attempt, token), at: now, since, record };
+  memory.seen = seen;
   memory.session = attempt.session;
   memory.setback?.succeeded();
-  return { ...(await keep(token, record, attempt)), requeueAfterMs: lookAfterMs(record) };
+  return { ...(await keep(token, record, attempt)), requeueAfterMs: lookAfterMs(seen) };
 }
 
-function lookAfterMs({ status }: WorkspaceProxy): number {
-  return status === "ok" ? LOOK_EVERY_MS : LOOK_AGAIN_MS;
+function lookAfterMs({ at, since, record }: Memory["seen"]): number {
+  if (record.status === "ok") return LOOK_EVERY_MS;
+  return Math.min(LOOK_EVERY_MS, Math.max(LOOK_AGAIN_MS, at - since));
 }
 
 /** coderd did not do what was asked. The token that we have, if any, still serves. */
