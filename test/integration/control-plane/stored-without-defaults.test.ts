@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
@@ -27,7 +27,7 @@ let cluster: LocalCluster;
 let stage: Stage;
 beforeAll(async () => {
   cluster = await startCluster({ audit: true });
-  await Promise.all([cluster.installRBAC(), cluster.apply(definitionWithoutDefaults())]);
+  await Promise.all([cluster.installRBAC(), cluster.apply(definitionsWithoutDefaults())]);
   await cluster.kubectl(["wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"]);
   stage = await openStage(cluster, "old");
   for (const [name, spec] of Object.entries(specs)) {
@@ -39,11 +39,12 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** The CRD as it may have been when objects were stored that nobody has written since. */
-function definitionWithoutDefaults(): string {
-  const file = new URL("../../../config/crd/coder.com_codercontrolplanes.yaml", import.meta.url);
-  const crd = parse(readFileSync(file, "utf8"));
-  return JSON.stringify(crd, (key, value) => (key === "default" ? undefined : value));
+/** The CRDs as they may have been when objects were stored that nobody has written since. */
+function definitionsWithoutDefaults(): string {
+  const folder = new URL("../../../config/crd/", import.meta.url);
+  const items = readdirSync(folder).map((file) => parse(readFileSync(new URL(file, folder), "utf8")));
+  const list = { apiVersion: "v1", kind: "List", items };
+  return JSON.stringify(list, (key, value) => (key === "default" ? undefined : value));
 }
 
 const children = (name: string) => essenceOfChildren(stage.person, stage.ref(name));
