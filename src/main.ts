@@ -28,3 +28,5 @@ try {
   process.stderr.write(`coder-k8s: ${redactText(messageOf(error))}\n`);
   process.exitCode = 1;
 }
+// Work that was cut off at the end of its grace must not keep the process alive.
+process.exit();

@@ -124,19 +124,22 @@ export class Manager {
     }
   }
 
-  /** Runs the workers until the signal or the loss of leadership, which is thrown. */
+  /**
+   * Runs the workers until the signal, and then lets what has begun finish. The loss of leadership is thrown
+   * at once: another process leads, so nobody must wait for what this one still does.
+   */
   async #work(signal: AbortSignal): Promise<void> {
     const stopWork = new AbortController();
     const working = Promise.all(this.#runners.map((runner) => runner.run(stopWork.signal)));
     const lost = this.#leader?.lost.then((error) => {
+      stopWork.abort();
       throw error;
     });
-    try {
-      await Promise.race([untilAborted(signal, working), ...(lost ? [lost] : [])]);
-    } finally {
+    const finished = untilAborted(signal, working).then(() => {
       stopWork.abort();
-      await this.#withinGrace(working, this.#options.shutdownGraceMs);
-    }
+      return this.#withinGrace(working, this.#options.shutdownGraceMs);
+    });
+    await Promise.race([finished, ...(lost ? [lost] : [])]);
   }
 
   #makeRunners(environment: CacheEnvironment, client: Client): ControllerRunner[] {

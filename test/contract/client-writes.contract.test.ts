@@ -64,6 +64,17 @@ contract("a client that writes", (api) => {
       expect(await failure(swap("1", "3"))).toMatchObject({ reason: "Invalid", code: 422 });
       expect((await api().client.get(ConfigMap, refOf(created))).data).toEqual({ a: "2" });
     });
+
+    test("a JSON patch that names an old version is a Conflict", async () => {
+      const { metadata } = await api().client.create(ConfigMap, configMap("json-old", { a: "1" }));
+      const write = (value: string) =>
+        api().client.jsonPatch(ConfigMap, refOf({ metadata }), [
+          { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion },
+          { op: "replace", path: "/data/a", value },
+        ]);
+      expect((await write("2")).data).toEqual({ a: "2" });
+      expect(await failure(write("3"))).toMatchObject({ reason: "Conflict", code: 409 });
+    });
   });
 
   describe("server-side apply", () => {

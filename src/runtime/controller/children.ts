@@ -69,6 +69,11 @@ export class Children {
     this.#client = options.client;
     this.#caches = options.caches;
     this.#fieldManager = options.fieldManager;
+    for (const cache of options.caches.all()) {
+      cache.onChange(({ type, object }) => {
+        if (type === "deleted") this.#applied.delete(idOf(cache.kind, object));
+      });
+    }
   }
 
   /** Makes the child equal to `desired` in every field that it names, with `owner` as its controller. */
@@ -81,7 +86,7 @@ export class Children {
 
   /** The same for an object that can't carry an owner reference. Whether it is ours is the caller's to know. */
   async applyUnowned<T extends KubeObject>(kind: Kind<T>, desired: T): Promise<Stored<T>> {
-    const id = `${resourceName(kind)}/${keyOfObject(desired)}`;
+    const id = idOf(kind, desired);
     const sent = hash("sha1", JSON.stringify(desired));
     const present = this.#caches.of(kind).get(keyOfObject(desired));
     if (present && this.#isUpToDate(id, { desired, sent, present })) return present;
@@ -111,7 +116,6 @@ export class Children {
 
   /** Deletes exactly this incarnation of an object, unless its deletion is already under way. */
   async remove<T extends KubeObject>(kind: Kind<T>, present: Stored<T>): Promise<void> {
-    this.#applied.delete(`${resourceName(kind)}/${keyOfObject(present)}`);
     if (present.metadata.deletionTimestamp) return;
     await this.#client.delete(kind, refOf(present), { uid: present.metadata.uid });
   }
@@ -164,6 +168,10 @@ export class Children {
   }
 }
 
+function idOf(kind: Kind, object: KubeObject): string {
+  return `${resourceName(kind)}/${keyOfObject(object)}`;
+}
+
 function ownedBy<T extends KubeObject>(desired: T, owner: Owner): T {
   const ownerReferences = [controllerReference(owner.object, owner.kind)];
   return { ...desired, metadata: { ...desired.metadata, ownerReferences } };
@@ -177,10 +185,12 @@ function refuseForeign(kind: Kind, present: Stored<KubeObject>, owner: Owner): v
 
 /**
  * A hash of all that an apply of `desired` could change: the content, and of labels and annotations those
- * that we set. Status and what other managers add to the metadata do not count.
+ * that we set. Status and what other managers add to the metadata do not count, nor does the type, which
+ * the items of a list leave out.
  */
 function fingerprint(object: Stored<KubeObject>, desired: KubeObject): string {
-  const { metadata, status: _, ...content } = object as Stored<KubeObject> & { status?: unknown };
+  const { metadata, ...fields } = object;
+  const { apiVersion: _, kind: __, status: ___, ...content } = fields as KubeObject & { status?: unknown };
   const { labels, annotations } = desired.metadata ?? {};
   return hash(
     "sha1",

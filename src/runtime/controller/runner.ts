@@ -3,10 +3,19 @@ import type { CacheEnvironment } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import { References } from "../cache/references.ts";
 import type { Change } from "../cache/store.ts";
-import { type Kind, type KubeObject, keyOfObject, type ObjectKey, resourceName } from "../object.ts";
+import type { Logger } from "../log.ts";
+import {
+  type Kind,
+  type KubeObject,
+  keyOfObject,
+  type ObjectKey,
+  resourceName,
+  type Stored,
+} from "../object.ts";
 import { type QueueObserver, WorkQueue } from "../queue/work-queue.ts";
 import { type Outcome, runWorkers } from "../queue/workers.ts";
-import type { Controller, RunContext } from "./controller.ts";
+import type { Action } from "./action.ts";
+import type { Controller, RunContext, Source } from "./controller.ts";
 
 export interface RunnerEnvironment extends CacheEnvironment {
   readonly caches: Caches;
@@ -26,6 +35,8 @@ export class ControllerRunner {
   readonly #environment: RunnerEnvironment;
   readonly #queue: WorkQueue;
   readonly #references = new Map<string, References<KubeObject>>();
+  /** The log of each run under way: a key never runs twice at once. */
+  readonly #logs = new Map<ObjectKey, Logger>();
 
   constructor(controller: Controller, environment: RunnerEnvironment) {
     this.#controller = controller;
@@ -35,7 +46,7 @@ export class ControllerRunner {
     this.#followReferences();
     for (const source of controller.sources) {
       const { caches } = environment;
-      caches.of(source.kind).onChange((change) => this.#enqueue(source.keysOf(change, caches), change));
+      caches.of(source.kind).onChange((change) => this.#enqueue(source, change));
     }
   }
 
@@ -46,10 +57,7 @@ export class ControllerRunner {
       clock,
       concurrency,
       signal,
-      work: (key) => {
-        this.#declareReferences(key);
-        return this.#controller.reconcile(key, this.#contextOf(key));
-      },
+      work: (key) => this.#reconcile(key),
       onOutcome: (key, outcome) => this.#report(key, outcome),
     });
   }
@@ -59,9 +67,30 @@ export class ControllerRunner {
     for (const references of this.#references.values()) references.stop();
   }
 
-  #enqueue(keys: readonly ObjectKey[], change: Change<KubeObject>): void {
+  #reconcile(key: ObjectKey): Promise<Action> {
+    const context = this.#contextOf(key);
+    this.#logs.set(key, context.log);
+    this.#declareReferences(key);
+    return this.#controller.reconcile(key, context);
+  }
+
+  #enqueue(source: Source, change: Change<KubeObject>): void {
     const priority = change.fromList ? "resync" : "fresh";
-    for (const key of keys) this.#queue.add(key, { priority });
+    this.#tolerate(change.object, () => {
+      // An object before and after mostly names the same key; added twice, it would run twice.
+      const keys = new Set(source.keysOf(change, this.#environment.caches));
+      for (const key of keys) this.#queue.add(key, { priority });
+    });
+  }
+
+  /** An object that the controller's own functions stumble over must not end the watch of all others. */
+  #tolerate(object: Stored<KubeObject>, handle: () => void): void {
+    try {
+      handle();
+    } catch (error) {
+      const fields = { controller: this.#controller.name, object: keyOfObject(object) };
+      this.#environment.log.error("change could not be understood", { ...fields, error });
+    }
   }
 
   #followReferences(): void {
@@ -71,7 +100,9 @@ export class ControllerRunner {
     }
     if (this.#references.size === 0) return;
     const objects = this.#environment.caches.of(this.#controller.kind);
-    objects.onChange(({ object }) => this.#declareReferences(keyOfObject(object)));
+    objects.onChange(({ object }) =>
+      this.#tolerate(object, () => this.#declareReferences(keyOfObject(object))),
+    );
   }
 
   /** Follows what the object refers to now; nothing once it is gone. */
@@ -102,17 +133,13 @@ export class ControllerRunner {
 
   #report(key: ObjectKey, outcome: Outcome & { readonly durationMs: number }): void {
     this.#environment.onOutcome?.(outcome);
-    const fields = { controller: this.#controller.name, object: key };
+    const log = this.#logs.get(key);
+    this.#logs.delete(key);
     if (outcome.result === "error") {
       const { error, retryInMs, failures } = outcome;
-      this.#environment.log.error("run failed, will be tried again", {
-        ...fields,
-        error,
-        retryInMs,
-        failures,
-      });
+      log?.error("run failed, will be tried again", { error, retryInMs, failures });
     } else if (outcome.result === "terminal") {
-      this.#environment.log.error("run failed, waits for a change", { ...fields, error: outcome.error });
+      log?.error("run failed, waits for a change", { error: outcome.error });
     }
   }
 }

@@ -74,7 +74,7 @@ export class Registry {
     const present = this.#storage.get(resourceName(kind), keyOf(ref));
     if (!present && patch.type !== "apply") throw notFound(resourceName(kind), ref.name);
     const before = present ?? this.#newObject(write);
-    if (patch.type !== "json") checkVersion(kind, before, patch.body);
+    if (patch.type === "apply") checkVersion(kind, before, patch.body);
     if (!present && !DNS_NAME.test(ref.name))
       throw invalid(`${kind.kind} "${ref.name}"`, "metadata.name: Invalid value");
     const wanted = this.#patched(write, before, patch);
@@ -109,6 +109,7 @@ export class Registry {
     const writer = this.#writer(write);
     if (patch.type === "apply") return this.#scoped(write, before, applied(before, patch.body, writer));
     const changed = patch.type === "json" ? jsonPatch(before, patch.body) : mergePatch(before, patch.body);
+    checkVersion(write.kind, before, changed as JsonObject);
     return updated(before, this.#scoped(write, before, changed as JsonObject), writer);
   }
 

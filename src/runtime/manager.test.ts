@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest";
+import { offline, when } from "../../test/support/faulty-transport.ts";
+import { Parent, prepareManager, runManager } from "../../test/support/manager-under-test.ts";
+import type { TransportRequest } from "./client/transport.ts";
+import { awaitChange } from "./controller/action.ts";
+import { controller } from "./controller/controller.ts";
+import { NotLeaderError } from "./errors.ts";
+import { ConfigMap, Lease } from "./kinds.ts";
+import type { ManagerObserver, ManagerOptions } from "./manager.ts";
+
+const lease = { namespace: "n", name: "lease" };
+const leaderElection = { lease, identity: "us" };
+const parent = { metadata: { namespace: "n", name: "x" } };
+const isOfLease = ({ path }: TransportRequest) => path.includes("/leases/");
+
+/** A controller whose runs take as long as the test wants. */
+function slowController(ms: number) {
+  const told: string[] = [];
+  const slow = controller("parent")
+    .for(Parent)
+    .owns([ConfigMap])
+    .reconcile(async (_key, { clock, client }) => {
+      told.push("run begins");
+      await clock.sleep(ms);
+      const outcome = await client
+        .mergePatch(Parent, parent.metadata, { metadata: { labels: { run: "over" } } })
+        .then(
+          () => "has written",
+          (error: Error) => `failed with ${error.name}`,
+        );
+      told.push(`run ${outcome}`);
+      return awaitChange;
+    });
+  return { slow, told };
+}
+
+/** An observer that tells who leads, for the order of things. */
+function observing(told: string[]): Pick<ManagerOptions, "observer"> {
+  const observer: ManagerObserver = {
+    queue: () => ({ depthFrom() {}, added() {}, retried() {}, started() {}, finished() {} }),
+    reconciled: () => told.push("run counted"),
+    watchRestarted: () => {},
+    cacheSize: () => {},
+    leading: (isLeader) => told.push(isLeader ? "leads" : "leads no more"),
+  };
+  return { observer };
+}
+
+describe("the start", () => {
+  test("waits for all caches before leadership is sought, and for that before the first run", async () => {
+    const { slow, told } = slowController(0);
+    const world = prepareManager([slow], { leaderElection, ...observing(told) });
+    await world.person.create(Parent, parent);
+    world.transport.fault = when(({ path }) => path.includes("/configmaps"), offline);
+    world.start();
+    await world.clock.advance(60_000);
+    expect(world.manager.unsynced()).toEqual(["configmaps"]);
+    expect(world.transport.requests.filter(isOfLease)).toEqual([]);
+
+    world.transport.fault = when(isOfLease, offline);
+    await world.clock.advance(60_000);
+    expect(world.manager.unsynced()).toEqual([]);
+    expect(world.transport.requests.filter(isOfLease).length).toBeGreaterThan(0);
+    expect(told).toEqual([]);
+
+    world.transport.fault = undefined;
+    await world.clock.advance(10_000);
+    expect(told).toEqual(["leads", "run begins", "run has written", "run counted"]);
+  });
+
+  test("of a standby ends before leadership: its caches follow, and it writes nothing", async () => {
+    const { slow, told } = slowController(0);
+    const world = prepareManager([slow], { leaderElection });
+    const spec = { holderIdentity: "another", leaseDurationSeconds: 3_600 };
+    await world.person.create(Lease, { metadata: lease, spec });
+    world.start();
+    await world.person.create(Parent, parent);
+    await world.clock.advance(60_000);
+    expect(world.manager.unsynced()).toEqual([]);
+    expect(told).toEqual([]);
+    expect(world.requests().filter((request) => !request.startsWith("get "))).toEqual([]);
+    await world.person.mergePatch(Lease, lease, { spec: { holderIdentity: null } });
+    await world.clock.advance(2_000);
+    expect(told).toEqual(["run begins", "run has written"]);
+  });
+
+  test("can be given up while caches are missing or another process leads", async () => {
+    const { slow } = slowController(0);
+    const unsynced = prepareManager([slow]);
+    unsynced.transport.fault = offline;
+    unsynced.start();
+    await unsynced.clock.advance(1_000);
+    expect(await unsynced.stop()).toBeUndefined();
+
+    const standby = prepareManager([slow], { leaderElection });
+    const spec = { holderIdentity: "another", leaseDurationSeconds: 3_600 };
+    await standby.person.create(Lease, { metadata: lease, spec });
+    standby.start();
+    await standby.clock.advance(1_000);
+    expect(await standby.stop()).toBeUndefined();
+    expect((await standby.person.get(Lease, lease)).spec).toEqual(spec);
+  });
+});
+
+describe("the stop", () => {
+  test("lets a run that has begun finish, as leader, and starts no other", async () => {
+    const { slow, told } = slowController(4_000);
+    const world = await runManager([slow], { leaderElection, concurrency: 1, ...observing(told) });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    await world.person.create(Parent, { metadata: { namespace: "n", name: "y" } });
+    expect(await world.stop()).toBeUndefined();
+    expect(told).toEqual(["leads", "run begins", "run has written", "run counted", "leads no more"]);
+  });
+
+  test("goes in reverse: runs, then the Lease, then the watches", async () => {
+    const { slow, told } = slowController(4_000);
+    const world = await runManager([slow], { leaderElection });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    world.transport.fault = async (request, pass) => {
+      const released = isOfLease(request) && request.body?.includes('"holderIdentity":null');
+      if (released) told.push(`released with ${world.api.openWatches} watches open`);
+      return pass();
+    };
+    await world.stop();
+    expect(told).toEqual(["run begins", "run has written", "released with 2 watches open"]);
+    expect(world.api.openWatches).toBe(0);
+    expect((await world.person.get(Lease, lease)).spec?.holderIdentity).toBeUndefined();
+  });
+
+  test("cuts off a run that takes longer than the grace, which can write nothing more", async () => {
+    const { slow, told } = slowController(30_000);
+    const world = await runManager([slow], { leaderElection, shutdownGraceMs: 5_000 });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    let endedAfterMs = 0;
+    const stoppedAt = world.clock.now();
+    const stopping = world.stop();
+    void world.running().then(() => {
+      endedAfterMs = world.clock.now() - stoppedAt;
+    });
+    expect(await stopping).toBeUndefined();
+    expect(endedAfterMs).toBe(5_000);
+    expect(told).toEqual(["run begins", "run failed with NotLeaderError"]);
+  });
+});
+
+describe("the loss of leadership", () => {
+  test("ends the manager with an error at once, and the runs under way write nothing more", async () => {
+    const { slow, told } = slowController(10_000);
+    const world = await runManager([slow], { leaderElection, ...observing(told) });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    const { spec } = await world.person.get(Lease, lease);
+    await world.person.mergePatch(Lease, lease, { spec: { ...spec, holderIdentity: "another" } });
+    await world.clock.advance(2_000);
+    expect(await world.running()).toBeInstanceOf(NotLeaderError);
+    expect(told).toEqual(["leads", "run begins", "leads no more"]);
+    await world.clock.advance(10_000);
+    expect(told.at(-2)).toBe("run failed with NotLeaderError");
+    expect((await world.person.get(Lease, lease)).spec?.holderIdentity).toBe("another");
+  });
+
+  test("is noticed too while the manager waits for the last runs", async () => {
+    const { slow } = slowController(30_000);
+    const world = await runManager([slow], { leaderElection, shutdownGraceMs: 25_000 });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    world.transport.fault = when(isOfLease, offline);
+    expect(await world.stop()).toBeInstanceOf(NotLeaderError);
+  });
+});
