@@ -123,14 +123,17 @@ test("an API server that can't be asked for the credentials delays the deletion,
   await stage.untilRegistered("delayed");
   const readsSecret = ({ method, path }: { method: string; path: string }) =>
     method === "GET" && path.endsWith(`/secrets/${coderd.credentials}`);
-  stage.operator.transport.fault = when(readsSecret, offline);
-  await stage.person.mergePatch(Secret, stage.ref(coderd.credentials), {
-    metadata: { labels: { seen: "yes" } },
-  });
   const { requests } = stage.operator.transport;
+  const readsAfter = (count: number) =>
+    eventually(() => expect(requests.slice(count).some(readsSecret)).toBe(true), { withinMs: 10_000 });
+  stage.operator.transport.fault = when(readsSecret, offline);
+  const label = { metadata: { labels: { changed: "yes" } } };
   const before = requests.length;
+  await stage.person.mergePatch(Secret, stage.ref(coderd.credentials), label);
+  await readsAfter(before);
+  const beforeDeletion = requests.length;
   await stage.delete(CoderWorkspaceProxy, "delayed");
-  await eventually(() => expect(requests.slice(before).some(readsSecret)).toBe(true), { withinMs: 10_000 });
+  await readsAfter(beforeDeletion);
   expect((await stage.get(CoderWorkspaceProxy, "delayed")).metadata.deletionTimestamp).toBeDefined();
   stage.operator.transport.fault = undefined;
   await stage.untilGone(CoderWorkspaceProxy, "delayed");

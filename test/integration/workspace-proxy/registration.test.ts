@@ -110,6 +110,19 @@ describe("a proxy that is registered by URL and session token", () => {
     expect(await stage.untilEvent("renamed", "ProxyUpdated")).toContain('"au"');
   });
 
+  test("is registered at another coderd when the spec names one, and says what it leaves behind", async () => {
+    const [first, second] = [await stage.coderd("first"), await stage.coderd("second")];
+    await stage.create("emigrant", bootstrap(first));
+    const before = await stage.untilTokenWorks(first, "emigrant-proxy-token");
+    await stage.untilRegistered("emigrant");
+    await stage.change("emigrant", bootstrap(second));
+    await stage.untilTokenWorks(second, "emigrant-proxy-token");
+    await stage.untilStatus("emigrant", { coderURL: second.url, registered: true });
+    expect(first.deployment.proxies).toMatchObject([{ token: before }]);
+    expect(await stage.untilEvent("emigrant", "LeftBehind")).toContain(first.url);
+    expect((await stage.container("emigrant")).env?.[0]?.value).toBe(second.url);
+  });
+
   test("moves its token to a Secret of another name", async () => {
     const coderd = await stage.coderd("moved");
     await stage.create("moved", bootstrap(coderd));

@@ -122,6 +122,20 @@ describe("a name that is taken at coderd", () => {
   });
 });
 
+test("a Secret that somebody made by hand with the token that counts is taken over as it is", async () => {
+  const { coderd, secret, token } = await registered("handmade");
+  await stage.operator.stop();
+  await stage.delete(Secret, secret);
+  await stage.putSecret(secret, token);
+  await stage.restart();
+  await eventually(
+    async () => expect((await stage.get(Secret, secret)).metadata.ownerReferences).toHaveLength(1),
+    { withinMs: 10_000 },
+  );
+  expect(await stage.token(secret)).toBe(token);
+  expect(coderd.deployment.count(regenerations)).toBe(0);
+});
+
 test("an object that is restored from a backup without its status takes up its registration again", async () => {
   const { coderd, secret, token } = await registered("restored");
   await stage.operator.stop();

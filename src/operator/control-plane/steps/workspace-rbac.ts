@@ -86,7 +86,7 @@ async function applyUnlessForeign<T extends KubeObject>(
   { snapshot, context }: { snapshot: Snapshot; context: RunContext },
 ): Promise<void> {
   const { caches, children, client } = context;
-  const present = caches.of(kind).get(keyOfObject(desired)) ?? (await findAnew(client, kind, desired));
+  const present = caches.of(kind).get(keyOfObject(desired)) ?? (await find(client, kind, refOf(desired)));
   if (present && !isOurs(present, snapshot)) {
     throw new OwnedByAnotherError(
       kind,
@@ -101,19 +101,6 @@ async function applyUnlessForeign<T extends KubeObject>(
 function isOurs(present: Stored<KubeObject>, { controlPlane: { identity } }: Snapshot): boolean {
   if (present.metadata.annotations?.[ownerUIDAnnotation] === identity.uid) return true;
   return grantOwnerOfLabels(present).includes(grantOwner(identity));
-}
-
-async function findAnew<T extends KubeObject>(
-  client: RunContext["client"],
-  kind: Kind<T>,
-  desired: T,
-): Promise<Stored<T> | undefined> {
-  try {
-    return await client.get(kind, refOf(desired));
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
 
 function isNamespaceGone(error: unknown): boolean {

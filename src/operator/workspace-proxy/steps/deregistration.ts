@@ -1,50 +1,72 @@
+import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { Result as Outcome } from "../../../coder/result.ts";
 import { ApiError, isForbidden } from "../../../runtime/client/error.ts";
+import { refOf } from "../../../runtime/object.ts";
 import { explain } from "../../shared/explain.ts";
+import { find } from "../../shared/find.ts";
 import { patiently } from "../../shared/patiently.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
 import { findCoderd } from "./coderd.ts";
 import { readCredentials } from "./credentials.ts";
 
+/** A proxy at coderd, as the status remembers it. */
+interface RecordedProxy {
+  /** Absent when the registration was interrupted before it could be noted. */
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly coderURL: string | undefined;
+}
+
 /**
  * Takes the proxy that we registered off coderd's list. Best effort: what stands in the way is told, and holds
  * nothing up.
  */
 export async function deregister(snapshot: Snapshot, environment: Environment): Promise<void> {
-  const { proxyID, proxyName = proxyID, coderURL } = snapshot.object.status ?? {};
-  if (!proxyName) return;
+  const proxy = await recordedProxy(snapshot, environment);
+  if (!proxy) return;
   const { events, log } = environment.context;
-  const obstacle = await remove(proxyID ?? proxyName, snapshot, environment).catch(unlessRetryHelps);
+  const { name, coderURL } = proxy;
+  const obstacle = await remove(proxy, snapshot, environment).catch(unlessRetryHelps);
   if (obstacle === undefined) {
-    const message = `removed the proxy "${proxyName}" from coderd at ${coderURL}`;
+    const message = `removed the proxy "${name}" from coderd at ${coderURL}`;
     events.event(snapshot.object, { type: "Normal", reason: "Deregistered", message });
     return;
   }
-  const message = `the proxy "${proxyName}" stays registered at ${coderURL}; delete it there: ${obstacle}`;
-  log.warn("proxy could not be deregistered", { proxy: proxyName, coderd: coderURL, because: obstacle });
+  const message = `the proxy "${name}" stays registered at ${coderURL}; delete it there: ${obstacle}`;
+  log.warn("proxy could not be deregistered", { proxy: name, coderd: coderURL, because: obstacle });
   events.event(snapshot.object, { type: "Warning", reason: "NotDeregistered", message });
+}
+
+/** Past the cache, which may not know yet of a registration that was made a moment ago. */
+async function recordedProxy(
+  { object }: Snapshot,
+  { context }: Environment,
+): Promise<RecordedProxy | undefined> {
+  const latest = await find(context.client, CoderWorkspaceProxy, refOf(object));
+  const { status } = latest?.metadata.uid === object.metadata.uid ? latest : object;
+  const { proxyID: id, proxyName: name, coderURL } = status ?? {};
+  return name ? { id, name, coderURL } : undefined;
 }
 
 /** Removes the proxy, or says why it could not. */
 async function remove(
-  idOrName: string,
+  { id, name, coderURL }: RecordedProxy,
   snapshot: Snapshot,
   environment: Environment,
 ): Promise<string | undefined> {
   if (!registrationOf(snapshot.proxy))
     return "the proxy was given a token, which may be that of this very record";
-  const coderd = await findCoderd(snapshot, environment.context);
+  const { context, memory, ports } = environment;
+  const coderd = await findCoderd(snapshot, context);
   const access = await readCredentials(snapshot, environment, coderd.value);
-  const session = access.value?.kind === "session" ? access.value : environment.memory.session;
+  const session = access.value?.kind === "session" ? access.value : memory.session;
   if (!session) return (coderd.value ? access : coderd).condition?.message;
-  if (session.coderd.url !== snapshot.object.status?.coderURL)
-    return `the operator now has credentials for ${session.coderd.url}`;
-  const { context, ports } = environment;
-  const deletion = () => session.client.deleteWorkspaceProxy(idOrName);
-  const waiting = { clock: context.clock, random: ports.random };
-  const failure = failureOf(await patiently(deletion, failureOf, waiting));
+  if (session.coderd.url !== coderURL) return `the operator now has credentials for ${session.coderd.url}`;
+  const deletion = () => session.client.deleteWorkspaceProxy(id ?? name);
+  const pace = { clock: context.clock, random: ports.random };
+  const failure = failureOf(await patiently(deletion, failureOf, pace));
   return failure?.kind === "notFound" ? undefined : failure?.message;
 }
 

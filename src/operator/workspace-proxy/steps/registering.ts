@@ -73,7 +73,7 @@ async function update({ record, token }: Plan<"update">, attempt: Attempt): Prom
 }
 
 async function refuse({ own }: Plan<"refuse">, attempt: Attempt): Promise<Result<Standing>> {
-  return own ? nameTaken(attempt) : { ...nameTaken(attempt), status: nowhere };
+  return own ? nameTaken(attempt) : { ...nameTaken(attempt), status: { registered: false } };
 }
 
 function nameTaken(attempt: Attempt): Result<Standing> {

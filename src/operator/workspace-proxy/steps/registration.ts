@@ -1,7 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
+import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { type Result as Outcome, succeeded } from "../../../coder/result.ts";
 import { CONTROLLER_INDEX } from "../../../runtime/controller/children.ts";
 import { Secret } from "../../../runtime/kinds.ts";
+import { find } from "../../shared/find.ts";
+import { readSecretValue } from "../../shared/secret.ts";
 import { blocked } from "../../shared/steps/result.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { planRegistration, type RegistrationFacts } from "../registration-plan.ts";
@@ -31,7 +35,33 @@ export async function ensureRegistration(
 async function converge(attempt: Attempt): Promise<Result<Standing>> {
   const facts = await look(attempt);
   if (!facts.ok) return failed(facts.failure, attempt);
-  return carryOut(planRegistration(facts.value), attempt);
+  const plan = planRegistration(facts.value);
+  if (plan.do !== "register" && plan.do !== "regenerate") return carryOut(plan, attempt);
+  const snapshot = await refresh(attempt);
+  if (!snapshot) return blocked("Pending", "the spec has changed meanwhile");
+  const isAsSeen = isDeepStrictEqual(snapshot, attempt.snapshot);
+  return isAsSeen ? carryOut(plan, attempt) : converge({ ...attempt, snapshot });
+}
+
+/**
+ * The snapshot with the status and the token as they are past the caches. Those may lag behind what another
+ * process did, or behind a write whose answer was lost, and a new token ends the one before. `undefined` when the
+ * object is not what the run is about any more.
+ */
+async function refresh({ environment, registration, snapshot }: Attempt): Promise<Snapshot | undefined> {
+  const { client } = environment.context;
+  const { namespace, name } = snapshot.proxy.identity;
+  const object = await find(client, CoderWorkspaceProxy, { namespace, name });
+  const { uid, generation } = snapshot.object.metadata;
+  if (object?.metadata.uid !== uid || object.metadata.generation !== generation) return undefined;
+  const { token } = registration;
+  const stored = readSecretValue(await find(client, Secret, { namespace, name: token.name }), token.key);
+  const { status } = object;
+  return {
+    ...snapshot,
+    object: status ? { ...snapshot.object, status } : snapshot.object,
+    keptToken: stored?.trim() || snapshot.keptToken,
+  };
 }
 
 async function look(attempt: Attempt): Promise<Outcome<RegistrationFacts, CoderFailure>> {

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { stored } from "../../../../test/support/stored.ts";
+import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import type { WorkspaceProxySpec } from "../../../api/v1alpha1/workspace-proxy.ts";
+import type { RunContext } from "../../../runtime/controller/controller.ts";
+import { withDefaults } from "../spec.ts";
+import { findCoderd } from "./coderd.ts";
+
+/** Without a reference nothing of the cluster is needed. */
+const find = (spec: WorkspaceProxySpec) => {
+  const object = stored<CoderWorkspaceProxy>({ spec });
+  const owner = { kind: CoderWorkspaceProxy, object };
+  const snapshot = { now: 0, object, owner, proxy: withDefaults(object), keptToken: undefined };
+  return findCoderd({ ...snapshot, deployment: undefined }, {} as RunContext);
+};
+
+const url = "https://coder.example.com";
+const image = "ghcr.io/coder/coder:latest";
+
+test.each<[string, WorkspaceProxySpec]>([
+  ["bootstrap", { bootstrap: { coderURL: url, credentialsSecretRef: { name: "owner" } } }],
+  ["a given token", { primaryAccessURL: url, proxySessionTokenSecretRef: { name: "mine" } }],
+])("the coderd of %s is where the spec says", async (_case, spec) => {
+  expect((await find(spec)).value).toEqual({ url, accessURL: url, image });
+});
+
+test.each<[string, WorkspaceProxySpec]>([
+  ["no credentials", { primaryAccessURL: url }],
+  ["a given token without a URL", { proxySessionTokenSecretRef: { name: "mine" } }],
+])(
+  "an object from before admission asked for all of it, with %s, is told what to give",
+  async (_case, spec) => {
+    const { condition, value } = await find(spec);
+    expect(value).toBeUndefined();
+    expect(condition).toMatchObject({ status: "False", reason: "NotConfigured" });
+    expect(condition?.message).toContain("spec.controlPlaneRef");
+  },
+);

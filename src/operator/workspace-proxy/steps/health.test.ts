@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { stored } from "../../../../test/support/stored.ts";
+import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import type { WorkspaceProxySpec } from "../../../api/v1alpha1/workspace-proxy.ts";
+import type { Snapshot } from "../observe.ts";
+import { withDefaults } from "../spec.ts";
+import { reportHealth } from "./health.ts";
+
+function snapshotOf(spec: WorkspaceProxySpec): Snapshot {
+  const object = stored<CoderWorkspaceProxy>({ spec });
+  const owner = { kind: CoderWorkspaceProxy, object };
+  const proxy = withDefaults(object);
+  return { now: 0, object, owner, proxy, keptToken: undefined, deployment: undefined };
+}
+
+const registered = snapshotOf({ controlPlaneRef: { name: "coder" } });
+const seen = (status: string, errors: string[] = []) => ({
+  id: "8e0e",
+  name: "sydney",
+  displayName: "",
+  icon: "",
+  status,
+  errors,
+});
+
+test.each([
+  ["ok", "True", "Reachable"],
+  ["unregistered", "False", "NotReported"],
+  ["unreachable", "False", "Unreachable"],
+  ["unhealthy", "False", "Unhealthy"],
+  ["unknown", "Unknown", "NotChecked"],
+])("a proxy that coderd calls %s", async (health, status, reason) => {
+  expect(await reportHealth(registered, seen(health))).toMatchObject({
+    status: { health },
+    condition: { status, reason },
+  });
+});
+
+test("what coderd complains of is told, without secrets and without what differs each time", async () => {
+  const errors = [
+    "read tcp 10.0.0.1:51234->10.0.0.2:443: reset",
+    "token abcdefghij-abcdefghijabcdefghij12 refused",
+  ];
+  const { condition } = await reportHealth(registered, seen("unhealthy", errors));
+  expect(condition?.message).toContain("read tcp 10.0.0.1->10.0.0.2:443: reset; token *** refused");
+});
+
+test.each([
+  ["coderd could not be asked", registered, "NotSeen"],
+  ["the token was given", snapshotOf({ proxySessionTokenSecretRef: { name: "mine" } }), "NotManaged"],
+])("nothing is known when %s, and what was known is withdrawn", async (_case, snapshot, reason) => {
+  const result = await reportHealth(snapshot, undefined);
+  expect(result.condition).toMatchObject({ status: "Unknown", reason });
+  expect(result.status).toHaveProperty("health", undefined);
+});
