@@ -1,0 +1,53 @@
+import type { Changes, KindName } from "./objects.ts";
+
+/** An object's conditions, and what each tool has to make of them. */
+export interface Case {
+  readonly kind: KindName;
+  readonly changes: Changes;
+  readonly argo: "Healthy" | "Progressing" | "Degraded" | "Suspended";
+  readonly flux: "Current" | "InProgress" | "Failed";
+  /** The condition whose message people have to see. */
+  readonly told: string;
+}
+
+function caseOf(kind: KindName, changes: Changes, expected: Omit<Case, "kind" | "changes">): Case {
+  return { kind, changes, ...expected };
+}
+
+const well = { argo: "Healthy", flux: "Current", told: "Ready" } as const;
+const waits = (told: string) => ({ argo: "Progressing", flux: "InProgress", told }) as const;
+const broken = (told: string) => ({ argo: "Degraded", flux: "Failed", told }) as const;
+const resting = { argo: "Suspended", flux: "Current", told: "DeploymentReady" } as const;
+
+export const cases: readonly Case[] = [
+  caseOf("controlPlane", {}, well),
+  caseOf("controlPlane", { LicenseApplied: ["Unknown", "NotConfigured"] }, well),
+  caseOf("controlPlane", { OperatorAccessReady: ["False", "Disabled"] }, well),
+  caseOf("controlPlane", { DeploymentReady: ["False", "NoReplicaReady"] }, waits("DeploymentReady")),
+  caseOf("controlPlane", { DeploymentReady: ["False", "ScaledToZero"] }, resting),
+  caseOf("controlPlane", { WorkspaceRBACReady: ["False", "GrantRefused"] }, broken("WorkspaceRBACReady")),
+  caseOf("controlPlane", { ExposureReady: ["False", "GatewayAPIMissing"] }, broken("ExposureReady")),
+  caseOf("controlPlane", { LicenseApplied: ["False", "Pending"] }, waits("LicenseApplied")),
+  caseOf("controlPlane", { LicenseApplied: ["False", "Forbidden"] }, broken("LicenseApplied")),
+  caseOf(
+    "controlPlane",
+    { LicenseApplied: ["False", "Pending"], DeploymentReady: ["False", "NoReplicaReady"] },
+    waits("DeploymentReady"),
+  ),
+  caseOf("provisioner", { BootstrapSecretReady: ["Unknown", "NotUsed"] }, well),
+  caseOf("provisioner", { ControlPlaneReady: ["False", "Pending"] }, waits("ControlPlaneReady")),
+  caseOf("provisioner", { ControlPlaneReady: ["False", "NotFound"] }, broken("ControlPlaneReady")),
+  caseOf(
+    "provisioner",
+    { OperatorAccessReady: ["False", "OperatorAccessNotReady"] },
+    waits("OperatorAccessReady"),
+  ),
+  caseOf(
+    "provisioner",
+    { ExternalProvisionersEntitled: ["False", "NotEntitled"] },
+    broken("ExternalProvisionersEntitled"),
+  ),
+  caseOf("workspaceProxy", { Healthy: ["Unknown", "NotManaged"] }, well),
+  caseOf("workspaceProxy", { Healthy: ["False", "NotReported"] }, waits("Healthy")),
+  caseOf("workspaceProxy", { Healthy: ["False", "Unreachable"] }, broken("Healthy")),
+];
