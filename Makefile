@@ -47,8 +47,8 @@ build: $(INSTALLED) ## bundle the operator into dist/coder-k8s.mjs
 	@$(BIN)/node tools/build/main.ts
 
 .PHONY: bench
-bench: ## measure the operator (comes with its issue)
-	@echo "make bench comes with its issue"
+bench: setup build ## measure the operator and publish the figures in docs/performance.md
+	@$(BIN)/node bench/main.ts --publish $(BENCH_FLAGS)
 
 .PHONY: demo
 demo: $(INSTALLED) kube ## run everything on this machine to play with (ONCE=1: end when it is ready)

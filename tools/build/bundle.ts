@@ -14,11 +14,11 @@ export interface Bundle {
   readonly inputs: readonly string[];
 }
 
-/** Bundles the operator and its dependencies into one file that Node runs as it is. */
-export async function bundle(outfile: string): Promise<Bundle> {
+/** Bundles a program, the operator by default, and its dependencies into one file that Node runs as it is. */
+export async function bundle(outfile: string, entry = "src/main.ts"): Promise<Bundle> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ["src/main.ts"],
+    entryPoints: [entry],
     outfile,
     bundle: true,
     platform: "node",

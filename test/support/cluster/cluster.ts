@@ -27,6 +27,8 @@ export interface ClusterOptions {
   readonly audit?: boolean;
   /** Further API server flags, for instance `--watch-cache=false`. */
   readonly apiServerFlags?: readonly string[];
+  /** Further etcd flags, for instance `--quota-backend-bytes` for much data. */
+  readonly etcdFlags?: readonly string[];
 }
 
 /**
@@ -39,7 +41,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
   const dir = await mkdtemp(join(tmpdir(), "coder-k8s-cluster-"));
   resources.defer(() => rm(dir, { recursive: true, force: true }));
   const identities = prepare(dir);
-  const etcd = await startEtcd(binaries.etcd, dir);
+  const etcd = await startEtcd(binaries.etcd, dir, options.etcdFlags);
   resources.defer(() => etcd.process.stop("SIGKILL"));
   const apiServer = await startApiServer({ binaries, dir, etcd, identities, options });
   resources.defer(() => apiServer.stop("SIGKILL"));

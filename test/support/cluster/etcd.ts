@@ -9,12 +9,16 @@ export interface Etcd {
 }
 
 /** Starts etcd on a free port. It never syncs to disk: its data matters to one test run only. */
-export async function startEtcd(binary: string, dir: string): Promise<Etcd> {
+export async function startEtcd(
+  binary: string,
+  dir: string,
+  extraFlags: readonly string[] = [],
+): Promise<Etcd> {
   return onFreePort(async (port) => {
     const url = `http://127.0.0.1:${port}`;
     const etcd = new Supervised({
       command: binary,
-      args: etcdFlags(url, dir),
+      args: [...etcdFlags(url, dir), ...extraFlags],
       logFile: join(dir, "etcd.log"),
       scratch: dir,
     });

@@ -1,0 +1,41 @@
+/** Fills a cache and tells, a line of JSON each, when it is synced and how many updates it has seen. */
+import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
+import { Cache } from "../src/runtime/cache/cache.ts";
+import { loadCredentials } from "../src/runtime/client/credentials.ts";
+import { HttpClient } from "../src/runtime/client/http-client.ts";
+import { httpTransport } from "../src/runtime/client/transport.ts";
+import { systemClock } from "../src/runtime/clock.ts";
+import { createLogger } from "../src/runtime/logging.ts";
+
+const TELL_MS = 10;
+
+const [, , kubeconfig] = process.argv;
+const client = new HttpClient({
+  transport: httpTransport(await loadCredentials({ kubeconfig })),
+  clock: systemClock,
+  fieldManager: "bench",
+  userAgent: "bench",
+});
+const cache = new Cache(CoderControlPlane, {
+  client,
+  clock: systemClock,
+  random: Math.random,
+  log: createLogger({ level: "error", destination: process.stderr }),
+  namespaces: [],
+});
+let updates = 0;
+cache.onChange(({ type }) => {
+  if (type === "updated") updates++;
+});
+
+const startedAt = performance.now();
+void cache.run(new AbortController().signal);
+await cache.whenSynced();
+console.log(JSON.stringify({ synced: cache.size, syncMs: performance.now() - startedAt }));
+
+let told = 0;
+setInterval(() => {
+  if (updates === told) return;
+  told = updates;
+  console.log(JSON.stringify({ updates }));
+}, TELL_MS);

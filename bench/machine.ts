@@ -1,0 +1,26 @@
+import { cpus, release, totalmem, type } from "node:os";
+import { fileURLToPath } from "node:url";
+import { readGoModule } from "../tools/binaries/go-module.ts";
+
+/** What the figures depend on. */
+export interface Machine {
+  readonly processor: string;
+  readonly cores: number;
+  readonly memoryGB: number;
+  readonly system: string;
+  readonly node: string;
+  readonly kubernetes: string;
+}
+
+export function thisMachine(): Machine {
+  const [first, ...others] = cpus();
+  const pinned = readGoModule(fileURLToPath(new URL("../tools/kube/", import.meta.url)));
+  return {
+    processor: first?.model.trim() || process.arch,
+    cores: others.length + 1,
+    memoryGB: Math.round(totalmem() / 1024 ** 3),
+    system: `${type()} ${release()}`,
+    node: process.version,
+    kubernetes: pinned.versionOf("k8s.io/kubernetes"),
+  };
+}

@@ -1,0 +1,35 @@
+import { fileURLToPath } from "node:url";
+import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
+import type { Client } from "../src/runtime/client/client.ts";
+import { aControlPlane } from "../test/support/builders.ts";
+import type { ClusterAccess } from "../test/support/cluster/access.ts";
+import { type OperatorProcess, startOperatorProcess } from "../test/support/operator-process.ts";
+
+const BUNDLE = fileURLToPath(new URL("../dist/coder-k8s.mjs", import.meta.url));
+
+/** Starts what a release runs, as the leader of a Lease in the given namespace; resolves once it is ready. */
+export function startBundle(cluster: ClusterAccess, leaseNamespace: string): Promise<OperatorProcess> {
+  const flags = [`--leader-election-namespace=${leaseNamespace}`];
+  return startOperatorProcess(cluster, flags, BUNDLE);
+}
+
+/** Waits until the operator has reported on the control plane's present spec. */
+export async function untilReported(person: Client, ref: { namespace: string; name: string }): Promise<void> {
+  for (;;) {
+    const { metadata, status } = await person.get(CoderControlPlane, ref);
+    if (status?.observedGeneration === metadata.generation) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** A control plane that refers to one Secret, whose content the operator needs. */
+export function referringControlPlane(namespace: string): CoderControlPlane {
+  return aControlPlane({ namespace, spec: { licenseSecretRef: { name: "license" } } });
+}
+
+/** The value of a counter or gauge, summed over the label sets that contain the given text. */
+export function metric(exposition: string, name: string, labels = ""): number {
+  const lines = exposition.split("\n").filter((line) => new RegExp(`^${name}[{ ]`).test(line));
+  const chosen = lines.filter((line) => line.includes(labels));
+  return chosen.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}

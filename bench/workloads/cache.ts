@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { on } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
+import { adminClient } from "../../test/support/admin-client.ts";
+import { aControlPlane } from "../../test/support/builders.ts";
+import { startCluster } from "../../test/support/cluster/cluster.ts";
+import { bundle } from "../../tools/build/bundle.ts";
+import { settledResident } from "../resident.ts";
+import { concurrently, timed, type Workload } from "../workload.ts";
+
+const READER = fileURLToPath(new URL("../../dist/bench-cache-reader.mjs", import.meta.url));
+/** As the operator sets them: see `src/main.ts`. */
+const FLAGS = ["--no-wasm-tier-up", "--no-wasm-dynamic-tiering"];
+const WRITERS = 16;
+
+/** A cache of many objects: how it is filled, what it holds, how it keeps up. */
+export const manyObjects: Workload = {
+  name: "cache",
+  title: "A cache of many objects",
+  async run({ objects }, tell) {
+    await bundle(READER, "bench/cache-reader.ts");
+    await using cluster = await startCluster({ operatorInstalled: true });
+    const person = await adminClient(cluster);
+    const namespace = await cluster.createNamespace("many");
+    const name = (index: number) => `coder-${index}`;
+    tell(`creating ${objects} control planes`);
+    await concurrently(objects, WRITERS, (index) =>
+      person.create(CoderControlPlane, aControlPlane({ namespace, name: name(index) })),
+    );
+    await using reader = new Reader(cluster.admin.kubeconfig);
+    const { synced, syncMs } = await reader.next();
+    if (synced !== objects) throw new Error(`the cache holds ${synced} of ${objects} objects`);
+    const memory = await settledResident(reader.pid);
+    const update = (round: number) =>
+      concurrently(objects, WRITERS, (index) =>
+        person.mergePatch(CoderControlPlane, { namespace, name: name(index) }, { spec: { replicas: round } }),
+      );
+    tell("changing each, while the cache watches");
+    const liveMs = await timed(() => Promise.all([update(2), reader.until(objects)]));
+    tell("changing each, while the cache is stopped");
+    reader.signal("SIGSTOP");
+    await update(3);
+    reader.signal("SIGCONT");
+    const catchUpMs = await timed(() => reader.until(2 * objects));
+    return [
+      { what: `first sync of ${objects} objects`, value: (syncMs ?? Number.NaN) / 1_000, unit: "s" },
+      { what: "resident memory with them", value: memory, unit: "MB" },
+      { what: "changes seen while they are written", value: objects / (liveMs / 1_000), unit: "/s" },
+      { what: "changes seen when catching up", value: objects / (catchUpMs / 1_000), unit: "/s" },
+    ];
+  },
+};
+
+interface Report {
+  readonly synced?: number;
+  readonly syncMs?: number;
+  readonly updates?: number;
+}
+
+/** A process with nothing but a cache in it, which tells how far it is. */
+class Reader implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #reports: AsyncIterator<unknown>;
+
+  constructor(kubeconfig: string) {
+    const args = [...FLAGS, READER, kubeconfig];
+    this.#child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+    if (!this.#child.stdout) throw new Error("the reader has no output");
+    this.#reports = on(createInterface(this.#child.stdout), "line");
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async next(): Promise<Report> {
+    const { value } = await this.#reports.next();
+    return JSON.parse(String((value as string[])[0])) as Report;
+  }
+
+  /** Waits until it has seen so many updates since its start. */
+  async until(updates: number): Promise<void> {
+    while (((await this.next()).updates ?? 0) < updates);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+  }
+}

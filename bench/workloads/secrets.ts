@@ -1,0 +1,74 @@
+import { randomBytes } from "node:crypto";
+import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
+import type { Client } from "../../src/runtime/client/client.ts";
+import { Secret } from "../../src/runtime/kinds.ts";
+import { adminClient } from "../../test/support/admin-client.ts";
+import { type LocalCluster, startCluster } from "../../test/support/cluster/cluster.ts";
+import { referringControlPlane, startBundle, untilReported } from "../operator.ts";
+import { settledResident } from "../resident.ts";
+import { concurrently, median, type Workload } from "../workload.ts";
+
+const SECRET_BYTES = 20 * 1024;
+const WRITERS = 16;
+/** The Secrets alone are larger than half of what etcd takes by default. */
+const ETCD_QUOTA = 8 * 1024 ** 3;
+
+interface Place {
+  readonly cluster: LocalCluster;
+  readonly person: Client;
+  readonly runs: number;
+}
+
+/** What Secrets that no object of ours names cost an operator, in the namespace of one that it does, or elsewhere. */
+export const unrelatedSecrets: Workload = {
+  name: "secrets",
+  title: "Unrelated Secrets of 20 KB",
+  async run({ secrets, runs }, tell) {
+    await using cluster = await startCluster({
+      operatorInstalled: true,
+      etcdFlags: [`--quota-backend-bytes=${ETCD_QUOTA}`],
+    });
+    const person = await adminClient(cluster);
+    const place = { cluster, person, runs };
+    const [crowded, empty] = [
+      await cluster.createNamespace("crowded"),
+      await cluster.createNamespace("empty"),
+    ];
+    for (const namespace of [crowded, empty]) await createLicense(person, namespace);
+    const without = await residentBeside(place, crowded);
+    tell(`creating ${secrets} Secrets`);
+    await concurrently(secrets, WRITERS, (index) => createUnrelated(person, crowded, index));
+    tell("measuring with them");
+    const elsewhere = await residentBeside(place, empty);
+    const beside = await residentBeside(place, crowded);
+    const added = (value: number) => Math.max(0, value - without);
+    return [
+      { what: "resident memory with no other Secret", value: without, unit: "MB" },
+      { what: `added by ${secrets} in another namespace`, value: added(elsewhere), unit: "MB", limit: 5 },
+      { what: `added by ${secrets} in the same namespace`, value: added(beside), unit: "MB", limit: 5 },
+    ];
+  },
+};
+
+/** The memory of an operator with one control plane, in that namespace, that refers to one Secret. */
+async function residentBeside({ cluster, person, runs }: Place, namespace: string): Promise<number> {
+  const { metadata } = await person.create(CoderControlPlane, referringControlPlane(namespace));
+  const samples: number[] = [];
+  for (let run = 1; run <= runs; run++) {
+    await using operator = await startBundle(cluster, namespace);
+    await untilReported(person, { namespace, name: metadata.name });
+    samples.push(await settledResident(operator.program.pid));
+    await operator.stop("SIGTERM");
+  }
+  await person.delete(CoderControlPlane, { namespace, name: metadata.name });
+  return median(samples);
+}
+
+async function createLicense(person: Client, namespace: string): Promise<void> {
+  await person.create(Secret, { metadata: { namespace, name: "license" }, stringData: { license: "none" } });
+}
+
+async function createUnrelated(person: Client, namespace: string, index: number): Promise<void> {
+  const data = { blob: randomBytes(SECRET_BYTES).toString("base64") };
+  await person.create(Secret, { metadata: { namespace, name: `unrelated-${index}` }, data });
+}
