@@ -89,3 +89,36 @@ test("a token made in the database is ready all the same; licence and entitlemen
     ...said,
   });
 });
+
+describe("a database that serves TLS is checked with the certificates of coderd's pod", () => {
+  const files = "/etc/ssl/certs";
+  const certs = { secrets: [{ name: "db-ca", key: "ca.crt" }] };
+  beforeAll(async () => {
+    await stage.postgres.enableTls(authority.issue(["127.0.0.1"]));
+    await stage.putSecret("db-ca", { "ca.crt": authority.cert });
+    await stage.putSecret("wrong-ca", { "ca.crt": stranger.cert });
+  });
+
+  test.each([
+    { name: "by-file", parameters: `sslmode=verify-full&sslrootcert=${files}/db-ca.crt` },
+    { name: "by-list", parameters: "sslmode=verify-full" },
+  ])("$name", async ({ name, parameters }) => {
+    const { url } = await stage.postgres.createDatabase("2.26");
+    await stage.create(name, { operatorAccess: {}, certs, extraEnv: [urlVariable(`${url}?${parameters}`)] });
+    await stage.untilReady(name);
+  });
+
+  test.each([
+    { name: "other-ca", file: "wrong-ca.crt", says: "TLS with the database failed" },
+    { name: "no-file", file: "absent.crt", says: "sslrootcert names is not among coderd's certificates" },
+  ])("$name: DatabaseTLSFailed, until the spec is right", async ({ name, file, says }) => {
+    const { url } = await stage.postgres.createDatabase("2.26");
+    const variable = (root: string) => urlVariable(`${url}?sslmode=verify-ca&sslrootcert=${files}/${root}`);
+    const both = { secrets: [...certs.secrets, { name: "wrong-ca", key: "ca.crt" }] };
+    await stage.create(name, { operatorAccess: {}, certs: both, extraEnv: [variable(file)] });
+    const failed = { status: "False", reason: "DatabaseTLSFailed" } as const;
+    expect((await stage.untilCondition(name, "OperatorAccessReady", failed)).message).toContain(says);
+    await stage.change(name, { extraEnv: [variable("db-ca.crt")] });
+    await stage.untilReady(name);
+  });
+});
