@@ -153,7 +153,6 @@ const workspaceProxyStatus = object("What the workspace proxy is, as the operato
 
 export type WorkspaceProxySpec = Static<typeof workspaceProxySpec>;
 export type WorkspaceProxyStatus = Static<typeof workspaceProxyStatus>;
-export type ProxyBootstrap = Static<typeof bootstrap>;
 export type ProxyRegistration = Static<typeof registration>;
 
 export const workspaceProxyDefinition: ResourceDefinition = {

@@ -80,3 +80,15 @@ test("a registered proxy that is given a token lets go of its registration, and 
     `stays registered at ${coderd.url}`,
   );
 });
+
+test("the Secret that the operator made may be given as the token, and stays", async () => {
+  const coderd = await stage.coderd("kept");
+  await stage.create("kept", bootstrap(coderd));
+  const token = await stage.untilTokenWorks(coderd, "kept-proxy-token");
+  await stage.untilRegistered("kept");
+  await stage.delete(Secret, coderd.credentials);
+  await stage.change("kept", { bootstrap: null, ...given("kept-proxy-token") });
+  await stage.untilCondition("kept", "Registered", { status: "Unknown", reason: "NotManaged" });
+  await stage.untilCondition("kept", "CredentialsReady", { status: "True" });
+  expect(await stage.token("kept-proxy-token")).toBe(token);
+});

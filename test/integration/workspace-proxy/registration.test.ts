@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import { Deployment, Secret, Service } from "../../../src/runtime/kinds.ts";
+import { Deployment, Ingress, Secret, Service } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { SimulatedProxy } from "../../support/coderd/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -63,6 +63,26 @@ describe("a proxy that is registered by URL and session token", () => {
       },
       { name: "CODER_ACCESS_URL", value: `http://wsproxy-argv.${stage.namespace}.svc.cluster.local` },
     ]);
+  });
+
+  test("is exposed as the spec says, and tells coderd so", async () => {
+    const coderd = await stage.coderd("exposed");
+    const ingress = {
+      host: "au.example.com",
+      wildcardHost: "*.au.example.com",
+      tls: { secretName: "au-tls" },
+    };
+    await stage.create("exposed", { ...bootstrap(coderd), expose: { ingress } });
+    const { env } = await stage.container("exposed");
+    expect(env?.slice(2)).toEqual([
+      { name: "CODER_ACCESS_URL", value: "https://au.example.com" },
+      { name: "CODER_WILDCARD_ACCESS_URL", value: "*.au.example.com" },
+    ]);
+    await stage.untilCondition("exposed", "ExposureReady", { status: "True", reason: "Applied" });
+    const { spec } = await stage.get(Ingress, "wsproxy-exposed");
+    expect(spec?.rules?.map(({ host }) => host)).toEqual(["au.example.com", "*.au.example.com"]);
+    await stage.change("exposed", { expose: null });
+    await stage.untilGone(Ingress, "wsproxy-exposed");
   });
 
   test("is registered once: not again by later runs, a restart, or a clean memory", async () => {

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { stored } from "../../../../test/support/stored.ts";
+import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import type { WorkspaceProxySpec } from "../../../api/v1alpha1/workspace-proxy.ts";
+import type { CoderTarget } from "../../../coder/clients.ts";
+import type { Environment } from "../observe.ts";
+import { withDefaults } from "../spec.ts";
+import { readCredentials } from "./credentials.ts";
+
+const url = "https://coder.example.com";
+const spec: WorkspaceProxySpec = {
+  bootstrap: { coderURL: url, credentialsSecretRef: { name: "owner" } },
+  certs: { secrets: [{ name: "company-ca", key: "ca.crt" }] },
+};
+
+/** Reads with Secrets that hold these values, and tells which client was asked for. */
+async function read(secrets: Record<string, Record<string, string>>) {
+  const targets: CoderTarget[] = [];
+  const secret = ({ name }: { name: string }) =>
+    secrets[name] && {
+      data: Object.fromEntries(Object.entries(secrets[name]).map(([key, value]) => [key, btoa(value)])),
+    };
+  const environment = {
+    context: {
+      caches: { of: () => ({ get: () => undefined }) },
+      referenced: () => ({ get: async (ref: { name: string }) => secret(ref) }),
+    },
+    ports: { coderd: { client: (target: CoderTarget) => targets.push(target) } },
+    memory: {},
+  } as unknown as Environment;
+  const object = stored<CoderWorkspaceProxy>({ spec });
+  const snapshot = {
+    now: 0,
+    object,
+    owner: { kind: CoderWorkspaceProxy, object },
+    proxy: withDefaults(object),
+  };
+  const coderd = { url, accessURL: url, image: "" };
+  const result = await readCredentials(
+    { ...snapshot, keptToken: undefined, deployment: undefined },
+    environment,
+    coderd,
+  );
+  return { result, targets };
+}
+
+test("a coderd that is given by URL is asked with the given token, and trusted by the proxy's certificates", async () => {
+  const { result, targets } = await read({
+    owner: { token: " secret \n" },
+    "company-ca": { "ca.crt": "PEM" },
+  });
+  expect(result).toMatchObject({ condition: { status: "True" }, value: { kind: "session" } });
+  expect(targets).toEqual([{ url, token: "secret", ca: "PEM" }]);
+});
+
+test("another token, or other certificates, make earlier answers worthless", async () => {
+  const fingerprint = async (secrets: Record<string, Record<string, string>>) =>
+    ((await read(secrets)).result.value as { fingerprint: string }).fingerprint;
+  const ca = { "company-ca": { "ca.crt": "PEM" } };
+  const first = await fingerprint({ owner: { token: "one" }, ...ca });
+  expect(await fingerprint({ owner: { token: "one" }, ...ca })).toBe(first);
+  expect(await fingerprint({ owner: { token: "two" }, ...ca })).not.toBe(first);
+  expect(await fingerprint({ owner: { token: "one" } })).not.toBe(first);
+});
+
+test("a Secret without a token opens nothing", async () => {
+  const { result, targets } = await read({ owner: { token: " " } });
+  expect(result).toMatchObject({ condition: { status: "False", reason: "SecretMissing" } });
+  expect(result.value).toBeUndefined();
+  expect(targets).toEqual([]);
+});
