@@ -25,7 +25,10 @@ export interface Surroundings {
 
 const TICK_MS = 200;
 
-/** Starts everything, shows it until it is ready or is told to end, and takes everything down again. */
+/**
+ * Starts everything, shows it until it is ready or is told to end, and takes everything down again. Rejects
+ * when told to end before everything had started.
+ */
 export async function runDemo(options: DemoOptions, surroundings: Surroundings): Promise<void> {
   const { screen, signal } = surroundings;
   const show = new Show(screen, systemClock);
@@ -34,9 +37,8 @@ export async function runDemo(options: DemoOptions, surroundings: Surroundings):
     setInterval(() => show.draw(), TICK_MS),
     clearInterval,
   );
-  const world = await startWorld(options, owned, show);
+  const world = await startWorld(options, { owned, progress: show, signal });
   const stage = { world, board: owned.use(new Board(world.client)), show, signal };
-  if (signal.aborted) return;
   await world.cluster.apply(world.manifests);
   show.tell("applied demo/manifests");
   await follow(stage, (late) => late.length === 0, options.once ? options.withinMs : Infinity);

@@ -74,7 +74,7 @@ function ideas({ leaderPid, otherLicense }: GuideFacts): Idea[] {
     {
       title: "Kill the leader",
       command: `kill -9 ${leaderPid}`,
-      effect: "The standby leads when the lease has run out, in 15 s; a plain kill hands it over within 2 s.",
+      effect: "The standby leads once the lease has run out, in 15 s. A plain kill hands it over within 2 s.",
     },
     {
       title: "Ask why",

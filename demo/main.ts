@@ -25,6 +25,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 
+// A closed terminal or pipe: nobody is there to watch.
+process.stdout.on("error", () => stop.abort());
+
 async function optionsOf(args: readonly string[]): Promise<DemoOptions | undefined> {
   const { values } = parseArgs({
     args: [...args],
@@ -66,6 +69,9 @@ try {
   if (options) await runDemo(options, { screen, signal: stop.signal, hasKubectl: isOnPath("kubectl") });
   else process.stdout.write(HELP);
 } catch (error) {
-  process.stderr.write(`demo: ${messageOf(error)}\n`);
-  process.exitCode = 1;
+  // Whoever ended it does not care what else went wrong by that.
+  if (!stop.signal.aborted) {
+    process.stderr.write(`demo: ${messageOf(error)}\n`);
+    process.exitCode = 1;
+  }
 }

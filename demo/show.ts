@@ -53,6 +53,7 @@ export class Show implements Progress {
 
   print(lines: readonly Line[]): void {
     this.#screen.print(lines);
+    this.draw();
   }
 
   draw(): void {

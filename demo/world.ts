@@ -58,21 +58,31 @@ interface Coderd {
   readonly url: string;
 }
 
-/** Starts all parts and leaves them in `owned`, also when one of them fails. */
-export async function startWorld(
-  options: WorldOptions,
-  owned: AsyncDisposableStack,
-  progress: Progress,
-): Promise<World> {
-  const [cluster, postgres] = await startGround(owned, progress);
+/** What is needed to make a world. */
+interface Making {
+  /** Where all that was started is left, also when something else fails. */
+  readonly owned: AsyncDisposableStack;
+  readonly progress: Progress;
+  /** Nothing more is started once it is aborted. */
+  readonly signal: AbortSignal;
+}
+
+/** Starts all parts. */
+export async function startWorld(options: WorldOptions, making: Making): Promise<World> {
+  const { owned, progress, signal } = making;
+  const [cluster, postgres] = await startGround(making);
+  signal.throwIfAborted();
   const database = await postgres.createDatabase(options.coderBinary ? "empty" : "2.26");
+  // coderd's driver insists on TLS unless it is told otherwise.
+  const databaseUrl = `${database.url}?sslmode=disable`;
   const client = await adminClient(cluster, "coder-k8s-demo");
   const coderd = options.coderBinary
     ? await realCoderd(options.coderBinary, client, owned)
-    : await simulatedCoderd(database.url, owned);
+    : await simulatedCoderd(databaseUrl, owned);
   progress.running("coderd", options.coderBinary ?? `simulated at ${coderd.url}`);
   owned.use(new PodRunner({ client, launch: coderd.launch }));
-  const operators = await startOperators(cluster, coderd.url, { owned, progress });
+  const operators = await startOperators(cluster, coderd.url, making);
+  signal.throwIfAborted();
   await cluster.kubectl(["config", "set-context", "--current", `--namespace=${NAMESPACE}`]);
   const license = options.license ?? fakeLicense({ featureSet: "enterprise" });
   return {
@@ -80,16 +90,13 @@ export async function startWorld(
     client,
     operators,
     simulator: coderd.simulator,
-    manifests: await manifests({ databaseUrl: database.url, license }),
+    manifests: await manifests({ databaseUrl, license }),
     otherLicense: coderd.simulator && (await writeOtherLicense(cluster)),
   };
 }
 
 /** What everything else stands on. Both are waited for, so that a failure of one does not lose the other. */
-async function startGround(
-  owned: AsyncDisposableStack,
-  progress: Progress,
-): Promise<[LocalCluster, Postgres]> {
+async function startGround({ owned, progress }: Making): Promise<[LocalCluster, Postgres]> {
   progress.starting("Kubernetes", "etcd, API server and controllers");
   progress.starting("Postgres", "the database of coderd");
   const cluster = startCluster({ controllerManager: true, operatorInstalled: true }).then((started) => {
@@ -119,7 +126,7 @@ async function realCoderd(binary: string, client: Client, owned: AsyncDisposable
 async function startOperators(
   cluster: LocalCluster,
   coderdUrl: string,
-  { owned, progress }: { owned: AsyncDisposableStack; progress: Progress },
+  { owned, progress }: Making,
 ): Promise<Operators> {
   progress.starting("operator", `${REPLICAS} replicas from sources`);
   const flags = ["--leader-election-namespace=coder-system", `--coderd-access=${coderdUrl}`];

@@ -1,12 +1,11 @@
 import type { WriteStream } from "node:tty";
-import type { Line } from "./text.ts";
-import { render } from "./text.ts";
+import { type Line, render } from "./text.ts";
 
 /** Where a demo shows itself. */
 export interface Screen {
   /** A thing that happened, at a time since the start. */
   happened(line: string, atMs: number): void;
-  /** Text that stays. */
+  /** Text that stays, in the place of the picture until that is drawn again. */
   print(lines: readonly Line[]): void;
   /** The present state. */
   draw(picture: (width: number) => readonly Line[]): void;
@@ -40,7 +39,6 @@ export class PlainScreen implements Screen {
 export class LiveScreen implements Screen {
   readonly #terminal: Pick<WriteStream, "columns" | "rows" | "write">;
   #height = 0;
-  #picture: (width: number) => readonly Line[] = () => [];
 
   constructor(terminal: Pick<WriteStream, "columns" | "rows" | "write">) {
     this.#terminal = terminal;
@@ -53,12 +51,10 @@ export class LiveScreen implements Screen {
     const medium = { width: Infinity, colour: true };
     this.#terminal.write(this.#erase() + lines.map((line) => `${render(line, medium)}\n`).join(""));
     this.#height = 0;
-    this.draw(this.#picture);
   }
 
   /** What does not fit is left out at the bottom: a picture that scrolls can't be redrawn. */
   draw(picture: (width: number) => readonly Line[]): void {
-    this.#picture = picture;
     const width = Math.max(NARROWEST, this.#terminal.columns || PLAIN_WIDTH) - 1;
     const lines = picture(width).slice(0, Math.max(1, (this.#terminal.rows || 24) - 1));
     const text = lines.map((line) => `${render(line, { width, colour: true })}\n`).join("");

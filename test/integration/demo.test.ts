@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -53,6 +53,8 @@ describe("the demo", () => {
   let scratch: string;
   beforeEach(async () => {
     scratch = await mkdtemp(join(tmpdir(), "coder-k8s-demo-test-"));
+    // Postgres does not run as root, and has to get at its own folder.
+    await chmod(scratch, 0o755);
   });
   afterEach(() => rm(scratch, { recursive: true, force: true }));
 

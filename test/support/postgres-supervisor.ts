@@ -44,6 +44,7 @@ try {
   await postgres.start();
 } catch (error) {
   process.stderr.write(`${log.join("")}${String(error)}\n`);
+  await rm(directory, { recursive: true, force: true });
   process.exit(1);
 }
 process.stdout.write(`${JSON.stringify({ port })}\n`);
