@@ -38,7 +38,7 @@ export interface WorkspaceAccess {
 }
 
 /** How the operator comes by an API token: it has none, is given one, or makes one and keeps it in a Secret. */
-export type OperatorAccess =
+type OperatorAccess =
   | { readonly kind: "disabled" }
   | { readonly kind: "given"; readonly token: SecretKey }
   | { readonly kind: "generated"; readonly token: SecretKey };
