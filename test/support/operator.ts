@@ -9,7 +9,7 @@ import { Manager, type ManagerObserver } from "../../src/runtime/manager.ts";
 import { transportAs } from "./admin-client.ts";
 import type { ClusterAccess } from "./cluster/access.ts";
 import { eventually } from "./eventually.ts";
-import { FaultyTransport } from "./faulty-transport.ts";
+import { type Fault, FaultyTransport } from "./faulty-transport.ts";
 
 const FIELD_MANAGER = "coder-k8s";
 const SYNC_MS = 30_000;
@@ -19,6 +19,8 @@ export interface OperatorOptions {
   readonly namespaces?: readonly string[];
   /** How coderd is reached, as `--coderd-access`: straight to the URL of its Service when absent. */
   readonly coderdRoute?: Route;
+  /** A fault that its requests to the API server meet from the start. */
+  readonly fault?: Fault;
   /** What speaks to coderd, instead of clients that take this route. */
   readonly coderd?: CoderClients;
   /** Which controllers run: all of them when absent. */
@@ -47,6 +49,7 @@ export async function startOperator(
   options: OperatorOptions = {},
 ): Promise<RunningOperator> {
   const transport = new FaultyTransport(await transportAs(cluster.operator));
+  transport.fault = options.fault;
   const { namespaces = [], coderdRoute: route, clock = systemClock, database, observer } = options;
   const coderd = options.coderd ?? new CoderClients({ clock: systemClock, ...(route ? { route } : {}) });
   const chosen = options.controllers ?? controllers;

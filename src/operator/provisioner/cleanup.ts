@@ -1,25 +1,31 @@
-import { rateLimitDelay } from "../../coder/rate-limit.ts";
+import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import type { CoderFailure } from "../../coder/failure.ts";
 import { messageOf } from "../../runtime/errors.ts";
+import { refOf, type Stored } from "../../runtime/object.ts";
+import { patiently } from "../shared/patiently.ts";
 import { appliedKey, type KeyRecord, recordOf, withRecord } from "./key/record.ts";
+import { find } from "./key/refresh.ts";
 import { type Removal, type RemovalRun, removeKey } from "./key/remove.ts";
 import type { Environment, Snapshot } from "./observe.ts";
-
-/** How often a busy or stumbling coderd is asked before a key is given up, and the longest wait in between. */
-const MOST_TRIES = 3;
-const LONGEST_WAIT_MS = 10_000;
 
 /**
  * Deletes at coderd every key that status says was made for this provisioner. Best effort: what fails is told
  * and left behind, because nothing may keep a provisioner from being deleted.
  */
 export async function releaseKeys(snapshot: Snapshot, environment: Environment): Promise<void> {
-  for (const record of recordedKeys(snapshot)) {
+  for (const record of recordedKeys(await latest(snapshot, environment))) {
     const problem = await release(record, { snapshot, environment, keepID: undefined });
     if (problem) tell(record, problem, { snapshot, environment });
   }
 }
 
-function recordedKeys({ object: { status } }: Snapshot): KeyRecord[] {
+/** The provisioner past the cache, which may not know yet of a key that was made a moment ago. */
+async function latest({ object }: Snapshot, { context }: Environment): Promise<Stored<CoderProvisioner>> {
+  const fresh = await find(context.client, CoderProvisioner, refOf(object)).catch(() => undefined);
+  return fresh?.metadata.uid === object.metadata.uid ? fresh : object;
+}
+
+function recordedKeys({ status }: Stored<CoderProvisioner>): KeyRecord[] {
   const known = withRecord(status?.retiredKeys ?? [], recordOf(appliedKey(status)));
   return withRecord(known, status?.pendingKey);
 }
@@ -27,23 +33,19 @@ function recordedKeys({ object: { status } }: Snapshot): KeyRecord[] {
 /** What stands in the way, if anything does. */
 async function release(record: KeyRecord, run: RemovalRun): Promise<string | undefined> {
   try {
-    const removal = await removePatiently(record, run);
-    return removal.outcome === "failed" ? removal.failure.message : undefined;
+    const { context, ports } = run.environment;
+    const removal = await patiently(() => removeKey(record, run), failureOf, {
+      clock: context.clock,
+      random: ports.random,
+    });
+    return failureOf(removal)?.message;
   } catch (error) {
     return `the operator could not look for a token (${messageOf(error)})`;
   }
 }
 
-async function removePatiently(record: KeyRecord, run: RemovalRun): Promise<Removal> {
-  const { context, ports } = run.environment;
-  for (let attempt = 0; ; attempt++) {
-    const removal = await removeKey(record, run);
-    if (removal.outcome !== "failed" || attempt + 1 >= MOST_TRIES) return removal;
-    if (removal.failure.kind !== "rateLimited") return removal;
-    const waitMs = rateLimitDelay(attempt, removal.failure.retryAfterMs, ports.random);
-    if (waitMs > LONGEST_WAIT_MS) return removal;
-    await context.clock.sleep(waitMs);
-  }
+function failureOf(removal: Removal): CoderFailure | undefined {
+  return removal.outcome === "failed" ? removal.failure : undefined;
 }
 
 function tell(

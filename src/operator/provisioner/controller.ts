@@ -72,17 +72,17 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
   const entitled = await steps.run(conditionTypes.entitled, () =>
     checkEntitlement(session, snapshot, environment),
   );
-  const outcome = (await steps.run(conditionTypes.key, () =>
+  const outcome = await steps.run(conditionTypes.key, () =>
     ensureKey(session && { session, entitled: entitled ?? false }, snapshot, environment),
-  )) ?? { state: snapshot };
+  );
   const key = await steps.run(conditionTypes.keySecret, () =>
     ensureKeySecret(outcome, snapshot, environment),
   );
   if (key) await steps.run(conditionTypes.rbac, () => ensureWorkspaceRbac(snapshot, context));
   await steps.run(conditionTypes.deployment, () =>
-    ensureDeployment({ outcome, key, controlPlane }, snapshot, context),
+    ensureDeployment({ key, controlPlane }, snapshot, context),
   );
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
-  const { object } = outcome.state;
+  const object = outcome?.state.object ?? snapshot.object;
   return finish(steps, { kind: CoderProvisioner, object, now: snapshot.now, quiet: quietReasons }, context);
 }

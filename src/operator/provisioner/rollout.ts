@@ -7,11 +7,13 @@ export interface KeyInUse {
   readonly place: SecretKey;
   readonly value: string;
   readonly checksum: string;
+  /** The coderd that it was made for, if status says. */
+  readonly coderURL: string | undefined;
 }
 
 /** Whether all pods that there are, and as many as there should be, run with this key. */
 export function isRolledOutWith(
-  { place, checksum }: Omit<KeyInUse, "value">,
+  { place, checksum }: Pick<KeyInUse, "place" | "checksum">,
   deployment: Deployment | undefined,
 ): boolean {
   const template = deployment?.spec?.template;

@@ -10,7 +10,7 @@ export function keyInUse(
   { object, secrets }: Pick<KeyState, "object" | "secrets">,
   { provisioner }: Pick<Snapshot, "provisioner">,
 ): KeyInUse | undefined {
-  const place = appliedKey(object.status).secretRef ?? provisioner.key.secret;
+  const { secretRef: place = provisioner.key.secret, controlPlaneURL: coderURL } = appliedKey(object.status);
   const value = valueAt(secrets, place);
-  return value === undefined ? undefined : { place, value, checksum: keyChecksum(value) };
+  return value === undefined ? undefined : { place, value, checksum: keyChecksum(value), coderURL };
 }

@@ -9,6 +9,7 @@ import { abandon, adopt, copySecret, record } from "./bookkeeping.ts";
 import { lookAtCoderd } from "./look.ts";
 import { makeKey } from "./make.ts";
 import { appliedKey } from "./record.ts";
+import { refresh } from "./refresh.ts";
 import { storedKeys } from "./stored.ts";
 
 /** All that a run knows of the key; every action gives back the next state. */
@@ -17,6 +18,8 @@ export interface KeyState {
   readonly object: Stored<CoderProvisioner>;
   readonly secrets: readonly Stored<Secret>[];
   readonly coderd: CoderdView | undefined;
+  /** Whether object and secrets are what the API server says, not the caches, which may lag behind. */
+  readonly isFresh: boolean;
   /** A key was made in this run. One is enough: what coderd says against it is for a person to read. */
   readonly hasMade: boolean;
 }
@@ -45,14 +48,15 @@ export type Stop =
 
 export type Progress = { readonly next: KeyState } | { readonly stop: Stop };
 
-/** The longest way: abandon, copy the Secret, look, make, adopt, look, record, keep. */
+/** The longest way: refresh, abandon, copy the Secret, look, make, adopt, look, record, keep. */
 const MOST_ACTIONS = 12;
 
 /** Plans and acts until there is nothing left to do, or nothing that can be done now. */
 export async function settleKey(start: KeyState, run: KeyRun): Promise<{ state: KeyState; stop: Stop }> {
   let state = start;
   for (let actions = 0; actions < MOST_ACTIONS; actions++) {
-    const progress = await act(planOf(state, run), state, run);
+    const plan = planOf(state, run);
+    const progress = await (isFinal(plan) && !state.isFresh ? refresh(state, run) : act(plan, state, run));
     if ("stop" in progress) return { state, stop: progress.stop };
     state = progress.next;
   }
@@ -69,6 +73,11 @@ function planOf({ object, secrets, coderd }: KeyState, { wanted }: KeyRun): KeyP
     stored: storedKeys(secrets),
     coderd,
   });
+}
+
+/** Whether a plan does what cannot be undone. */
+function isFinal({ do: what }: KeyPlan): boolean {
+  return ["create", "rotate", "replace", "abandon", "copySecret"].includes(what);
 }
 
 async function act(plan: KeyPlan, state: KeyState, run: KeyRun): Promise<Progress> {

@@ -2,16 +2,13 @@ import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Deployment } from "../../../runtime/kinds.ts";
 import type { FoundControlPlane } from "../../shared/session.ts";
 import { reportPods } from "../../shared/steps/pods.ts";
-import { appliedKey } from "../key/record.ts";
 import type { Snapshot } from "../observe.ts";
 import { provisionerDeployment } from "../resources/deployment.ts";
 import type { KeyInUse } from "../rollout.ts";
 import { conditionTypes } from "../status.ts";
-import type { KeyOutcome } from "./key.ts";
 import { type Result, waiting } from "./result.ts";
 
-export interface DaemonInputs {
-  readonly outcome: KeyOutcome;
+interface DaemonInputs {
   readonly key: KeyInUse | undefined;
   readonly controlPlane: FoundControlPlane | undefined;
 }
@@ -21,13 +18,13 @@ export interface DaemonInputs {
  * coderd that it was made for, so a stage that fails before leaves running daemons alone.
  */
 export async function ensureDeployment(
-  { outcome, key, controlPlane }: DaemonInputs,
+  { key, controlPlane }: DaemonInputs,
   snapshot: Snapshot,
   { children }: RunContext,
 ): Promise<Result<true>> {
   const { provisioner, owner, deployment } = snapshot;
   const image = provisioner.image ?? controlPlane?.settings.image;
-  const coderURL = appliedKey(outcome.state.object.status).controlPlaneURL ?? controlPlane?.url;
+  const coderURL = key?.coderURL ?? controlPlane?.url;
   if (!key || !image || !coderURL) {
     if (deployment) return reportPods(deployment, provisioner);
     const status = { readyReplicas: 0, phase: "Pending" as const };

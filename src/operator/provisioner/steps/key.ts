@@ -1,7 +1,5 @@
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { isNotFound } from "../../../runtime/client/error.ts";
-import { Secret } from "../../../runtime/kinds.ts";
-import type { Stored } from "../../../runtime/object.ts";
+import type { StepResult } from "../../../runtime/controller/steps.ts";
 import { fingerprint } from "../../shared/fingerprint.ts";
 import { Patience } from "../../shared/patience.ts";
 import { blocked } from "../../shared/steps/result.ts";
@@ -10,7 +8,6 @@ import { appliedKey } from "../key/record.ts";
 import { type Retirement, retireKeys } from "../key/retire.ts";
 import { type KeyRun, type KeyState, type Stop, settleKey } from "../key/settle.ts";
 import { KeyStoreError } from "../key/store.ts";
-import { secretNamed } from "../key/stored.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { WantedKey } from "../plan.ts";
 import { conditionTypes } from "../status.ts";
@@ -22,6 +19,8 @@ const CHECK_EVERY_MS = 2 * 60_000;
 
 export interface KeyOutcome {
   readonly state: Pick<KeyState, "object" | "secrets">;
+  /** Whether the key is as it should be, so that its Secret may be tidied up. */
+  readonly isSettled: boolean;
   /** Why the Secret could not be written: for the step that has the Secret's condition. */
   readonly storeError?: unknown;
 }
@@ -38,17 +37,13 @@ export async function ensureKey(
   snapshot: Snapshot,
   environment: Environment,
 ): Promise<Result<KeyOutcome>> {
-  const secrets = await findSecrets(snapshot, environment);
-  const start: KeyState = { object: snapshot.object, secrets, coderd: undefined, hasMade: false };
-  if (!access)
-    return {
-      ...waiting(conditionTypes.key, "waits for the stages before it", snapshot),
-      value: { state: start },
-    };
+  const { object, secrets } = snapshot;
+  const start: KeyState = { object, secrets, coderd: undefined, isFresh: false, hasMade: false };
+  if (!access) return unsettled(start, waits(snapshot));
   const { memory } = environment;
   memory.keySetback ??= new Patience();
   const { controlPlane, token } = access.session;
-  const inputs = fingerprint([String(snapshot.object.metadata.generation), controlPlane.url, token]);
+  const inputs = fingerprint([String(object.metadata.generation), controlPlane.url, token]);
   const setback = memory.keySetback.recall(inputs, snapshot.now);
   const run: KeyRun = {
     snapshot,
@@ -59,12 +54,20 @@ export async function ensureKey(
   };
   try {
     const { state, stop } = await settleKey(start, run);
-    if (setback?.condition) return { ...setback, value: { state } };
-    return await conclude(stop, state, { run, inputs });
+    if (setback?.condition) return unsettled(state, setback);
+    return stop.why === "settled" ? await settled(state, run) : unsettled(state, tellStop(stop, run, inputs));
   } catch (error) {
-    if (error instanceof KeyStoreError) return { value: { state: start, storeError: error.cause } };
-    throw error;
+    if (!(error instanceof KeyStoreError)) throw error;
+    return { value: { state: start, isSettled: false, storeError: error.cause } };
   }
+}
+
+function unsettled(state: KeyState, result: StepResult<object, never>): Result<KeyOutcome> {
+  return { ...result, value: { state, isSettled: false } };
+}
+
+function waits(snapshot: Snapshot): StepResult<object, never> {
+  return waiting(conditionTypes.key, "waits for the stages before it", snapshot);
 }
 
 /** What the spec, the control plane and the credentials ask for. */
@@ -83,40 +86,19 @@ function wantedKey(session: Session, { provisioner }: Snapshot, { ports }: Envir
   };
 }
 
-/** The Secrets of this provisioner. One that lost its labels is not among those that are watched: look for it. */
-async function findSecrets(
-  { object, provisioner, secrets }: Snapshot,
-  { context }: Environment,
-): Promise<Stored<Secret>[]> {
-  const { name: keyName, secretRef } = appliedKey(object.status);
-  const { name } = secretRef ?? provisioner.key.secret;
-  if (!keyName || secretNamed(secrets, name)) return [...secrets];
-  try {
-    const { namespace } = provisioner.identity;
-    return [...secrets, await context.client.get(Secret, { namespace, name })];
-  } catch (error) {
-    if (isNotFound(error)) return [...secrets];
-    throw error;
-  }
-}
-
-interface Attempt {
-  readonly run: KeyRun;
-  readonly inputs: string;
-}
-
-async function conclude(stop: Stop, state: KeyState, { run, inputs }: Attempt): Promise<Result<KeyOutcome>> {
-  const { snapshot, environment } = run;
+function tellStop(
+  stop: Exclude<Stop, { why: "settled" }>,
+  { snapshot, environment, wanted }: KeyRun,
+  inputs: string,
+): StepResult<object, never> {
   switch (stop.why) {
-    case "settled":
-      return settled(state, run);
     case "overtaken":
-      return { value: { state } };
+      return {};
     case "noSession":
-      return { ...waiting(conditionTypes.key, "waits for the stages before it", snapshot), value: { state } };
+      return waits(snapshot);
     case "nameTaken": {
-      const message = `a key named "${stop.name}" exists already in organization "${run.wanted.organizationName}" and is not of this provisioner; choose another spec.key.name or delete that key`;
-      return { ...blocked("KeyNameTaken", message, { requeueAfterMs: CHECK_EVERY_MS }), value: { state } };
+      const message = `a key named "${stop.name}" exists already in organization "${wanted.organizationName}" and is not of this provisioner; choose another spec.key.name or delete that key`;
+      return blocked("KeyNameTaken", message, { requeueAfterMs: CHECK_EVERY_MS });
     }
     case "failed": {
       const { failure, needed } = stop;
@@ -124,7 +106,7 @@ async function conclude(stop: Stop, state: KeyState, { run, inputs }: Attempt): 
       const isTold = needed || failure.kind !== "transient";
       const result = isTold ? blocked(reasons[failure.kind], failure.message) : {};
       const attempt = { inputs, now: snapshot.now, random: environment.ports.random, result };
-      return { ...environment.memory.keySetback?.failed(failure, attempt), value: { state } };
+      return environment.memory.keySetback?.failed(failure, attempt) ?? result;
     }
   }
 }
@@ -144,7 +126,7 @@ async function settled(settledState: KeyState, run: KeyRun): Promise<Result<KeyO
   return {
     condition: { status: "True", reason, message: key + more },
     requeueAfterMs: Math.min(CHECK_EVERY_MS - age, waitMs),
-    value: { state },
+    value: { state, isSettled: true },
   };
 }
 

@@ -1,0 +1,45 @@
+import { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
+import { isNotFound } from "../../../runtime/client/error.ts";
+import type { RunContext } from "../../../runtime/controller/controller.ts";
+import { Secret } from "../../../runtime/kinds.ts";
+import { type Kind, type KubeObject, type ObjectRef, refOf, type Stored } from "../../../runtime/object.ts";
+import { appliedKey } from "./record.ts";
+import type { KeyRun, KeyState, Progress } from "./settle.ts";
+
+/**
+ * Reads the provisioner and its Secrets past the caches. Those may lag behind, even behind a write of our own
+ * whose answer was lost, and what cannot be undone must not be decided on the past.
+ */
+export async function refresh(state: KeyState, { snapshot, environment, wanted }: KeyRun): Promise<Progress> {
+  const { client } = environment.context;
+  const object = await find(client, CoderProvisioner, refOf(state.object));
+  if (!object || isOvertaken(state.object, object)) return { stop: { why: "overtaken" } };
+  const { namespace } = snapshot.provisioner.identity;
+  const recorded = appliedKey(object.status).secretRef?.name;
+  const cached = state.secrets.map(({ metadata }) => metadata.name);
+  const names = new Set([wanted.secretRef.name, ...(recorded ? [recorded] : []), ...cached]);
+  const secrets = await Promise.all([...names].map((name) => find(client, Secret, { namespace, name })));
+  const present = secrets.filter((secret) => secret !== undefined);
+  return { next: { ...state, object, secrets: present, isFresh: true } };
+}
+
+/** The object as the API server has it now; `undefined` when it has none. */
+export async function find<T extends KubeObject>(
+  client: RunContext["client"],
+  kind: Kind<T>,
+  ref: ObjectRef,
+): Promise<Stored<T> | undefined> {
+  try {
+    return await client.get(kind, ref);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+function isOvertaken(observed: Stored<CoderProvisioner>, { metadata }: Stored<CoderProvisioner>): boolean {
+  const { uid, generation } = observed.metadata;
+  return (
+    metadata.uid !== uid || metadata.generation !== generation || metadata.deletionTimestamp !== undefined
+  );
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
+import { fixedAddress } from "../../../src/coder/http/route.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { Secret } from "../../../src/runtime/kinds.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
+import { eventually } from "../../support/eventually.ts";
+import { Mortal, type MortalOptions } from "../../support/mortal.ts";
+import type { RunningOperator } from "../../support/operator.ts";
+import { Pods } from "./pods.ts";
+import { openStage, PATIENCE, type ProvisionerStage } from "./stage.ts";
+
+interface Story {
+  readonly title: string;
+  readonly first: Partial<ProvisionerSpec>;
+  /** What is changed in the faulty operator's time; its creation when absent. */
+  readonly change?: object;
+  /** Whether daemons can be served at every moment: not where the name of a key must be reused. */
+  readonly served: boolean;
+}
+
+const NAME = "pool";
+
+const stories: readonly Story[] = [
+  { title: "a first key", first: {}, served: true },
+  { title: "other tags", first: {}, change: { tags: { a: "2" } }, served: true },
+  { title: "another control plane", first: {}, change: { controlPlaneRef: { name: "other" } }, served: true },
+  {
+    title: "another organization, Secret and data key",
+    first: {},
+    change: { organizationName: "team", key: { secretName: "moved", secretKey: "other" } },
+    served: true,
+  },
+  {
+    title: "other tags under a fixed name",
+    first: { key: { name: NAME } },
+    change: { tags: { a: "2" } },
+    served: false,
+  },
+];
+
+/** A stage for one story that goes wrong once: all of its own, so that several can be played at a time. */
+class Play implements AsyncDisposable {
+  readonly stage: ProvisionerStage;
+  readonly #coderds: readonly CoderdDeployment[];
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(stage: ProvisionerStage, coderds: readonly CoderdDeployment[]) {
+    this.stage = stage;
+    this.#coderds = coderds;
+    // Ten times as fast as real time, so that nobody has to wait for the next attempt.
+    this.#timer = setInterval(() => stage.clock.jump(900), 100);
+  }
+
+  get keys(): CoderdDeployment["keys"] {
+    return this.#coderds.flatMap(({ keys }) => keys);
+  }
+
+  pods(): Pods {
+    return new Pods(this.stage, NAME, this.#coderds);
+  }
+
+  start(mortal: Mortal): Promise<RunningOperator> {
+    const coderd = mortal.clients({ clock: systemClock, route: fixedAddress(this.stage.server.url) });
+    return this.stage.startOperator({ coderd, fault: mortal.fault });
+  }
+
+  /** What every story must end with: one key, one Secret that holds it, and a status that knows it. */
+  async expectOneOfEach(): Promise<void> {
+    await eventually(async () => {
+      const status = await this.stage.untilSettled(NAME);
+      expect(status).not.toHaveProperty("pendingKey");
+      expect(status).not.toHaveProperty("retiredKeys");
+      expect(this.keys).toMatchObject([{ id: status.provisionerKeyID, name: status.provisionerKeyName }]);
+      const { name: secret = "", key = "" } = status.secretRef ?? {};
+      const labelSelector = `app.kubernetes.io/instance=${NAME}`;
+      const { namespace } = this.stage;
+      const { items } = await this.stage.person.list(Secret, { namespace, labelSelector });
+      expect(items.map(({ metadata }) => metadata.name)).toEqual([secret]);
+      expect(Object.keys(items[0]?.data ?? {})).toEqual([key]);
+      expect(await this.stage.keyIn(secret, key)).toBe(this.keys[0]?.plaintext);
+    }, PATIENCE);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await this.stage[Symbol.asyncDispose]();
+  }
+}
+
+async function openPlay(): Promise<Play> {
+  const stage = await openStage(sharedCluster(), "crash", { operator: false });
+  const coderd = await stage.controlPlane("coder", { organizations: ["team"] });
+  return new Play(stage, [coderd, await stage.controlPlane("other")]);
+}
+
+/** Plays a story with an operator that fails at one of its effects; returns which, if there were so many. */
+async function play(story: Story, failure: MortalOptions): Promise<string | undefined> {
+  await using theatre = await openPlay();
+  await using pods = theatre.pods();
+  const { stage } = theatre;
+  const complaints: string[] = [];
+  const onEffect = async (effect: string) => {
+    if (story.served) complaints.push(...(await pods.complaints(effect)));
+  };
+  if (story.change) {
+    await using _healthy = await stage.startOperator();
+    await stage.create(NAME, story.first);
+    await theatre.expectOneOfEach();
+  }
+  const mortal = new Mortal({ ...failure, onEffect });
+  await suffer(story, mortal, theatre);
+  const failed = mortal.effects[(failure.diesAfter ?? failure.missesAnswer ?? 0) - 1];
+
+  await using _heir = await theatre.start(new Mortal({ onEffect }));
+  await theatre.expectOneOfEach();
+  expect(complaints, `failed at ${failed}`).toEqual([]);
+  await stage.person.delete(CoderProvisioner, stage.ref(NAME));
+  await stage.untilGone(NAME);
+  expect(theatre.keys, `failed at ${failed}`).toEqual([]);
+  return failed;
+}
+
+/** The part of the story in which the operator fails. */
+async function suffer(story: Story, mortal: Mortal, theatre: Play): Promise<void> {
+  await using _mortal = await theatre.start(mortal);
+  if (story.change) await theatre.stage.change(NAME, story.change);
+  else await theatre.stage.create(NAME, story.first);
+  await Promise.race([mortal.died, theatre.expectOneOfEach()]);
+}
+
+/** How many plays go on at a time. Most of their time they wait. */
+const AT_ONCE = 3;
+
+/** Plays the story with a failure at the first effect, then at the second, and so on until there is none. */
+async function playAll(story: Story, failureAt: (number: number) => MortalOptions): Promise<void> {
+  const failed: string[] = [];
+  for (let first = 1; failed.length === first - 1; first += AT_ONCE) {
+    const numbers = Array.from({ length: AT_ONCE }, (_, index) => first + index);
+    const effects = await Promise.all(numbers.map((number) => play(story, failureAt(number))));
+    failed.push(...effects.filter((effect) => effect !== undefined));
+  }
+  expect(failed.filter((effect) => effect === "createProvisionerKey")).not.toEqual([]);
+  expect(failed.filter((effect) => effect.endsWith("/status")).length).toBeGreaterThan(2);
+}
+
+describe("a key and its Secret survive, and no other key is left, when the operator", () => {
+  test.for(stories)("is killed after any effect: $title", { timeout: 300_000 }, (story) =>
+    playAll(story, (diesAfter) => ({ diesAfter })),
+  );
+
+  test.for(stories)("misses the answer to any effect: $title", { timeout: 300_000 }, (story) =>
+    playAll(story, (missesAnswer) => ({ missesAnswer })),
+  );
+});

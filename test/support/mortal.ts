@@ -1,0 +1,87 @@
+import type { CoderClient } from "../../src/coder/client.ts";
+import { CoderClients, type CoderClientsOptions, type CoderTarget } from "../../src/coder/clients.ts";
+import { failed } from "../../src/coder/result.ts";
+import type { Fault } from "./faulty-transport.ts";
+
+export interface MortalOptions {
+  /** Dies as soon as this many effects have happened, before it hears of the last; never when absent. */
+  readonly diesAfter?: number | undefined;
+  /** Lives on, but never hears of this effect, counted from 1. */
+  readonly missesAnswer?: number | undefined;
+  /** Told of every effect, before the operator is. */
+  readonly onEffect?: (effect: string) => Promise<void>;
+}
+
+const EFFECTS = /^(create|delete|add|regenerate)/;
+
+/** What a client says of an answer that never came. */
+const noAnswer = failed({ kind: "transient", message: "the connection was cut" });
+
+/**
+ * Stands between an operator and all that it changes, in the cluster and at coderd, and counts the changes.
+ * After one of them the operator is dead, or misses the answer: the change is made, but the operator never
+ * learns of it. Events are no effects.
+ */
+export class Mortal {
+  readonly effects: string[] = [];
+  readonly died: Promise<void>;
+  readonly #options: MortalOptions;
+  #die: () => void = () => {};
+  #dead = false;
+
+  constructor(options: MortalOptions = {}) {
+    this.#options = options;
+    this.died = new Promise((resolve) => {
+      this.#die = resolve;
+    });
+  }
+
+  /** For the transport to the API server. */
+  readonly fault: Fault = async (request, pass) => {
+    this.#live();
+    const { method, path } = request;
+    if (method === "GET" || path.includes("/events")) return pass();
+    const response = await pass();
+    if (await this.#isHeard(`${method} ${path.split("?")[0]}`)) return response;
+    throw new Error("the answer was lost");
+  };
+
+  /** For everything that the operator says to coderd. */
+  clients(options: CoderClientsOptions): CoderClients {
+    const wrap = (client: CoderClient) => this.#wrap(client);
+    return new (class extends CoderClients {
+      override client(target: CoderTarget): CoderClient {
+        return wrap(super.client(target));
+      }
+    })(options);
+  }
+
+  #wrap(client: CoderClient): CoderClient {
+    const wrapped = Object.entries(client).map(([name, method]) => [
+      name,
+      async (...args: unknown[]) => {
+        this.#live();
+        const result = await (method as (...args: unknown[]) => Promise<unknown>)(...args);
+        return !EFFECTS.test(name) || (await this.#isHeard(name)) ? result : noAnswer;
+      },
+    ]);
+    return Object.fromEntries(wrapped) as CoderClient;
+  }
+
+  /** Counts an effect; throws for the one after which the process is dead. */
+  async #isHeard(effect: string): Promise<boolean> {
+    const number = this.effects.push(effect);
+    const { diesAfter, missesAnswer, onEffect } = this.#options;
+    if (number === diesAfter) {
+      this.#dead = true;
+      this.#die();
+    }
+    await onEffect?.(effect);
+    this.#live();
+    return number !== missesAnswer;
+  }
+
+  #live(): void {
+    if (this.#dead) throw new Error("the process was killed");
+  }
+}
