@@ -7,7 +7,7 @@ const STEADY = { megabytes: 0.5, samples: 20 };
 const PATIENCE_MS = 90_000;
 
 /** The resident memory of a process in megabytes, as the kernel counts it. Linux only. */
-export async function resident(pid: number): Promise<number> {
+async function resident(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(status) ?? [];
   if (!kilobytes) throw new Error(`process ${pid} tells no resident memory`);

@@ -14,7 +14,7 @@ import { resourceName } from "./object.ts";
 import type { QueueObserver } from "./queue/work-queue.ts";
 import type { Outcome } from "./queue/workers.ts";
 
-export interface LeaderElection {
+interface LeaderElection {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Unique to this process. */
   readonly identity: string;

@@ -26,7 +26,7 @@ export interface ParentStatus {
 
 export const Parent = kind<Parent>("example.com/v1", { kind: "Parent", plural: "parents" });
 
-export interface LogEntry {
+interface LogEntry {
   readonly level: string;
   readonly message: string;
   readonly fields: LogFields;

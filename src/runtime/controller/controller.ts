@@ -48,7 +48,7 @@ export interface Source {
   readonly keysOf: (change: Change<KubeObject>, caches: Caches) => readonly ObjectKey[];
 }
 
-export interface Referral {
+interface Referral {
   readonly kind: Kind;
   readonly refsOf: (object: Stored<KubeObject>, caches: Caches) => readonly ObjectRef[];
 }

@@ -16,6 +16,7 @@ export interface ClusterConnection {
   readonly caFile: string;
   readonly admin: Identity;
   readonly operator: Identity;
+  readonly replica: Identity;
   readonly etcdUrl: string;
   readonly kubectlBinary: string;
   readonly kubectlCacheDir: string;
@@ -55,6 +56,11 @@ export class ClusterAccess {
   /** May do what `config/rbac/clusterrole.yaml` says, once `installRBAC` has run. */
   get operator(): Identity {
     return this.connection.operator;
+  }
+
+  /** Nobody yet: a test that runs two operators gives it a role, and finds it in the audit log. */
+  get replica(): Identity {
+    return this.connection.replica;
   }
 
   /** Runs kubectl as the admin; a `--kubeconfig` among the arguments makes it somebody else. */

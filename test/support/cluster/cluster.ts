@@ -52,6 +52,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
     caFile: apiServerFiles(dir).ca,
     admin: identities.admin,
     operator: identities.operator,
+    replica: identities.replica,
     etcdUrl: etcd.url,
     kubectlBinary: binaries.kubectl,
     kubectlCacheDir: join(dir, "kubectl"),

@@ -16,6 +16,8 @@ export interface Identities {
   readonly admin: Identity;
   /** The service account the operator runs as; it may do what its ClusterRole says, nothing more. */
   readonly operator: Identity;
+  /** For a second replica whose requests an audit log must tell from the first's; it has no role by itself. */
+  readonly replica: Identity;
   readonly controllerManager: Identity;
 }
 
@@ -34,6 +36,7 @@ export function newIdentities(dir: string): Identities {
       "system:serviceaccounts",
       `system:serviceaccounts:${namespace}`,
     ]),
+    replica: identity("replica", "coder-k8s-replica", []),
     controllerManager: identity("controller-manager", "system:kube-controller-manager", []),
   };
 }

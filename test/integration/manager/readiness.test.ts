@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runController } from "../../../src/cli/controller.ts";
+import { commandLine } from "../../../src/cli/options.ts";
+import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
+import { onFreePort } from "../../support/cluster/start.ts";
+import { eventually } from "../../support/eventually.ts";
+
+const METRICS = [
+  "api_requests_total",
+  "cache_objects",
+  "leader",
+  "process_resident_memory_bytes",
+  "reconcile_duration_seconds",
+  "reconcile_total",
+  "watch_restarts_total",
+  "workqueue_adds_total",
+  "workqueue_depth",
+  "workqueue_queue_duration_seconds",
+  "workqueue_retries_total",
+  "workqueue_work_duration_seconds",
+];
+
+let cluster: LocalCluster;
+beforeAll(async () => {
+  cluster = await startCluster({ operatorInstalled: true });
+});
+afterAll(() => cluster?.stop());
+
+test("HTTP is up before the API server is, says which caches are missing, and goes down last", async () => {
+  const [probes, metrics] = [await onFreePort(async (port) => port), await onFreePort(async (port) => port)];
+  const stop = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  const program = commandLine({
+    version: "test",
+    runController: async (options) => {
+      running = runController(options, { version: "test", podNamespace: undefined, signal: stop.signal });
+    },
+  });
+  await cluster.stopApiServer("SIGKILL");
+  await program.parseAsync([
+    "node",
+    "coder-k8s",
+    "controller",
+    `--kubeconfig=${cluster.operator.kubeconfig}`,
+    `--health-probe-bind-address=127.0.0.1:${probes}`,
+    `--metrics-bind-address=127.0.0.1:${metrics}`,
+    "--no-leader-elect",
+    "--log-level=error",
+  ]);
+  const get = (path: string) => fetch(`http://127.0.0.1:${probes}${path}`);
+  const missing = await eventually(
+    async () => {
+      const answer = await get("/readyz");
+      expect(answer.status).toBe(500);
+      return answer.text();
+    },
+    { withinMs: 20_000 },
+  );
+  for (const kind of ["codercontrolplanes.coder.com", "deployments.apps", "secrets"])
+    expect(missing).toContain(kind);
+  expect((await get("/healthz")).status).toBe(200);
+
+  await cluster.startApiServer();
+  await eventually(async () => expect((await get("/readyz")).status).toBe(200), { withinMs: 40_000 });
+  const exposition = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
+  for (const name of METRICS) expect(exposition, name).toMatch(new RegExp(`^# TYPE ${name} `, "m"));
+  expect(exposition).toMatch(
+    /^watch_restarts_total\{kind="codercontrolplanes.coder.com",reason="Unreachable"\} [1-9]/m,
+  );
+
+  stop.abort();
+  await running;
+  await expect(get("/healthz")).rejects.toThrow();
+});
