@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { eventually } from "../../support/eventually.ts";
 import { propagationCases, testedElsewhere } from "./propagation/cases.ts";
@@ -21,20 +22,27 @@ const kubernetesTypes: ReadonlySet<string> = new Set([
   "volumes",
 ]);
 
+/** There are many of them, and the machine may be busy. */
+const PATIENCE = { withinMs: 50_000 };
+
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage(sharedCluster(), "propagation");
   // They exist and are settled first, so that every field is shown to reach a child that is already there.
   await Promise.all(propagationCases.map(({ field }) => stage.create(nameFor(field))));
-  await Promise.all(propagationCases.map(({ field }) => stage.settled(nameFor(field))));
+  await eventually(async () => {
+    const { items } = await stage.person.list(CoderControlPlane, { namespace: stage.namespace });
+    expect(items.filter(({ status }) => status?.observedGeneration === 1)).toHaveLength(items.length);
+  }, PATIENCE);
   await Promise.all(propagationCases.map(({ field, spec }) => stage.change(nameFor(field), spec)));
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
 test.each(propagationCases)("spec.$field reaches its child", async ({ field, kind, shows }) => {
-  await eventually(async () => expect(await stage.child(kind, nameFor(field))).toMatchObject(shows), {
-    withinMs: 20_000,
-  });
+  await eventually(
+    async () => expect(await stage.child(kind, nameFor(field))).toMatchObject(shows),
+    PATIENCE,
+  );
   expect((await stage.settled(nameFor(field))).status?.conditions).not.toContainEqual(
     expect.objectContaining({ reason: "InternalError" }),
   );
