@@ -168,7 +168,7 @@ const controlPlaneSpec = object("What the control plane should be.", {
   tls: optional(tls({ default: {} })),
 });
 
-export type LicenseTier = "none" | "trial" | "enterprise" | "premium" | "unknown";
+type LicenseTier = "none" | "trial" | "enterprise" | "premium" | "unknown";
 
 const controlPlaneStatus = object("What the control plane is, as the operator last saw it.", {
   ...statusFields,
