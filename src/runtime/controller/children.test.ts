@@ -108,12 +108,15 @@ describe("a child", () => {
 
   test("that a list told of, without its type, is not applied again for that", async () => {
     await apply({ a: "1" });
+    await seen();
     world.api.streamsLists = false;
+    world.transport.fault = offline;
+    world.transport.cutWatches();
     await world.person.mergePatch(ConfigMap, ref, { metadata: { labels: { theirs: "1" } } });
     world.api.compact();
-    world.transport.cutWatches();
+    world.transport.fault = undefined;
     await world.clock.advance(30_000);
-    world.requests();
+    expect(world.requests().join()).toContain("get ");
     await apply({ a: "1" });
     expect(world.requests()).toEqual([]);
   });
