@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type FakeLicense, fakeLicense } from "../../support/coderd/licenses.ts";
 import { type CoderdStage, openCoderdStage } from "./stage.ts";
@@ -84,6 +85,30 @@ describe("the condition", () => {
     coderd.deployment.faults.clear();
     await stage.timePasses(30_000);
     await stage.untilCondition("senseless", TYPE, { status: "True", reason: "Known" });
+  });
+
+  test("is EntitlementsQueryFailed when an upload was not followed by an answer, which is asked for soon", async () => {
+    const coderd = await stage.coderd("uploaded");
+    await stage.serve("uploaded", coderd, { licenseSecretRef: { name: "uploaded-license" } });
+    await stage.untilStatus("uploaded", { licenseTier: "none" });
+    coderd.deployment.faults.inject({ fault: { kind: "cut" }, on: QUESTION, times: 1 });
+    await stage.putSecret("uploaded-license", { license: fakeLicense({ now: stage.clock.now() }) });
+    await stage.untilCondition("uploaded", TYPE, { status: "False", reason: "EntitlementsQueryFailed" });
+    await stage.touch("uploaded", "no better by itself");
+    await stage.untilCondition("uploaded", TYPE, { status: "False", reason: "EntitlementsQueryFailed" });
+    await stage.timePasses(30_000);
+    await stage.untilStatus("uploaded", { licenseTier: "premium" });
+  });
+
+  test("does not trust an answer of tomorrow, by a clock that was ahead", async () => {
+    const coderd = await stage.coderd("tomorrow");
+    await stage.serve("tomorrow", coderd);
+    await stage.untilStatus("tomorrow", { licenseTier: "none" });
+    const entitlementsLastChecked = new Date(stage.clock.now() + DAY_MS).toISOString();
+    const status = { entitlementsLastChecked, licenseTier: "premium" };
+    await stage.person.patchStatus(CoderControlPlane, stage.ref("tomorrow"), { status });
+    await stage.touch("tomorrow", "look");
+    await stage.untilStatus("tomorrow", { licenseTier: "none" });
   });
 
   test("is EntitlementsQueryFailed and the tier unknown when coderd refuses to tell", async () => {

@@ -17,17 +17,19 @@ export async function publishEntitlements(
   { token, uploaded }: { token: string | undefined; uploaded: boolean },
 ): Promise<Result> {
   if (!token) return blocked("Pending", "waits for a ready pod of coderd and for operator access");
-  const { status } = snapshot.object;
-  const age = snapshot.now - Date.parse(status?.entitlementsLastChecked ?? "1970-01-01T00:00:00Z");
-  if (!uploaded && age < REFRESH_MS)
-    return { ...known(status?.licenseTier ?? "unknown"), requeueAfterMs: REFRESH_MS - age };
-  const failure = environment.memory.entitlementsFailure;
-  if (!uploaded && failure && snapshot.now < failure.retryAt)
-    return { ...failure.result, requeueAfterMs: failure.retryAt - snapshot.now };
+  const { memory } = environment;
+  const waitMs = memory.entitlementsFailure
+    ? memory.entitlementsFailure.retryAt - snapshot.now
+    : untilRefresh(snapshot);
+  if (!uploaded && waitMs > 0) {
+    const result =
+      memory.entitlementsFailure?.result ?? known(snapshot.object.status?.licenseTier ?? "unknown");
+    return { ...result, requeueAfterMs: waitMs };
+  }
   const client = await coderdClient(snapshot.controlPlane, token, environment);
   const entitlements = await client.entitlements();
   if (!entitlements.ok) return problem(entitlements.failure, snapshot, environment);
-  delete environment.memory.entitlementsFailure;
+  delete memory.entitlementsFailure;
   const build = await client.buildInfo();
   const tier = licenseTier(entitlements.value);
   return {
@@ -40,6 +42,12 @@ export async function publishEntitlements(
     },
     requeueAfterMs: REFRESH_MS,
   };
+}
+
+/** How long the last answer is good for. One from the future, by a clock that was ahead, is good for nothing. */
+function untilRefresh({ object, now }: Snapshot): number {
+  const age = now - Date.parse(object.status?.entitlementsLastChecked ?? "1970-01-01T00:00:00Z");
+  return age >= 0 ? REFRESH_MS - age : 0;
 }
 
 /** Says what went wrong and remembers when to ask again, so that runs in between do not. */
