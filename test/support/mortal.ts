@@ -27,6 +27,7 @@ export class Mortal {
   readonly died: Promise<void>;
   readonly #options: MortalOptions;
   #die: () => void = () => {};
+  #armed = false;
   #dead = false;
 
   constructor(options: MortalOptions = {}) {
@@ -34,6 +35,11 @@ export class Mortal {
     this.died = new Promise((resolve) => {
       this.#die = resolve;
     });
+  }
+
+  /** From now on effects count; before, all goes well. */
+  arm(): void {
+    this.#armed = true;
   }
 
   /** For the transport to the API server. */
@@ -70,6 +76,7 @@ export class Mortal {
 
   /** Counts an effect; throws for the one after which the process is dead. */
   async #isHeard(effect: string): Promise<boolean> {
+    if (!this.#armed) return true;
     const number = this.effects.push(effect);
     const { diesAfter, missesAnswer, onEffect } = this.#options;
     if (number === diesAfter) {

@@ -114,7 +114,9 @@ async function play(story: Story, failure: MortalOptions): Promise<string | unde
   await suffer(story, mortal, theatre);
   const failed = mortal.effects[(failure.diesAfter ?? failure.missesAnswer ?? 0) - 1];
 
-  await using _heir = await theatre.start(new Mortal({ onEffect }));
+  const heir = new Mortal({ onEffect });
+  heir.arm();
+  await using _heir = await theatre.start(heir);
   await theatre.expectOneOfEach();
   expect(complaints, `failed at ${failed}`).toEqual([]);
   await stage.person.delete(CoderProvisioner, stage.ref(NAME));
@@ -126,6 +128,8 @@ async function play(story: Story, failure: MortalOptions): Promise<string | unde
 /** The part of the story in which the operator fails. */
 async function suffer(story: Story, mortal: Mortal, theatre: Play): Promise<void> {
   await using _mortal = await theatre.start(mortal);
+  await theatre.stage.untilIdle();
+  mortal.arm();
   if (story.change) await theatre.stage.change(NAME, story.change);
   else await theatre.stage.create(NAME, story.first);
   await Promise.race([mortal.died, theatre.expectOneOfEach()]);

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import { Deployment } from "../../../src/runtime/kinds.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
+import type { Fault } from "../../support/coderd/faults.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openStage, PATIENCE, type ProvisionerStage } from "./stage.ts";
+
+let stage: ProvisionerStage;
+let coderd: CoderdDeployment;
+beforeAll(async () => {
+  stage = await openStage(sharedCluster(), "access");
+  coderd = await stage.controlPlane();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const conditionsOf = async (name: string) =>
+  (await stage.get(CoderProvisioner, name)).status?.conditions?.map(({ type }) => type);
+
+describe("the control plane", () => {
+  test("that is missing is named, and its coming is noticed at once", async () => {
+    await stage.create("early", { controlPlaneRef: { name: "later" } });
+    const { message } = await stage.untilCondition("early", "ControlPlaneReady", { reason: "NotFound" });
+    expect(message).toContain('"later"');
+    await stage.controlPlane("later");
+    await stage.untilCondition("early", "ProvisionerKeyReady", { status: "True" });
+  });
+
+  test("without a URL is waited for", async () => {
+    await stage.controlPlane("silent", { status: { url: undefined as never } });
+    await stage.create("patient", { controlPlaneRef: { name: "silent" } });
+    await stage.untilCondition("patient", "ControlPlaneReady", { status: "False", reason: "Pending" });
+    await stage.publish("silent", { url: stage.urlOf("silent") });
+    await stage.untilCondition("patient", "ControlPlaneReady", { status: "True" });
+  });
+
+  test("that goes away leaves the daemons alone", async () => {
+    await stage.controlPlane("leaving");
+    await stage.serve("orphan", { controlPlaneRef: { name: "leaving" } });
+    const before = await stage.get(Deployment, "provisioner-orphan");
+    await stage.person.delete(CoderControlPlane, stage.ref("leaving"));
+    await stage.untilCondition("orphan", "ControlPlaneReady", { status: "False", reason: "NotFound" });
+    await stage.untilIdle();
+    const after = await stage.get(Deployment, "provisioner-orphan");
+    expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+    expect((await stage.get(CoderProvisioner, "orphan")).status?.phase).toBe("Ready");
+  });
+
+  test("whose image changes takes its daemons along, unless they have an image of their own", async () => {
+    await stage.controlPlane("upgraded");
+    await stage.serve("follows", { controlPlaneRef: { name: "upgraded" } });
+    await stage.serve("stays", { controlPlaneRef: { name: "upgraded" }, image: "own:1" });
+    const image = async (name: string) => (await stage.template(name)).spec?.containers[0]?.image;
+    await stage.person.mergePatch(CoderControlPlane, stage.ref("upgraded"), { spec: { image: "coder:2" } });
+    await eventually(async () => expect(await image("follows")).toBe("coder:2"), PATIENCE);
+    expect(await image("stays")).toBe("own:1");
+  });
+});
+
+describe("credentials", () => {
+  test("of the control plane that are not ready say why, in the control plane's words", async () => {
+    const why = {
+      type: "OperatorAccessReady",
+      status: "False",
+      reason: "NotMigrated",
+      message: "no tables yet",
+    };
+    await stage.controlPlane("closed", {
+      status: {
+        operatorAccessReady: false,
+        conditions: [{ ...why, lastTransitionTime: "2026-01-01T00:00:00Z" }],
+      },
+    });
+    await stage.create("locked-out", { controlPlaneRef: { name: "closed" } });
+    const { message } = await stage.untilCondition("locked-out", "OperatorAccessReady", { status: "False" });
+    expect(message).toContain("no tables yet");
+    await stage.publish("closed", { operatorAccessReady: true });
+    await stage.untilCondition("locked-out", "ProvisionerKeyReady", { status: "True" });
+  });
+
+  test("of the user's own are used instead, and come with a condition of their own", async () => {
+    await stage.controlPlane("without", { status: { operatorAccessReady: false } });
+    const credentialsSecretRef = { name: "my-session", key: "session" };
+    await stage.create("self-made", {
+      controlPlaneRef: { name: "without" },
+      bootstrap: { credentialsSecretRef },
+    });
+    const { message } = await stage.untilCondition("self-made", "BootstrapSecretReady", {
+      status: "False",
+      reason: "SecretMissing",
+    });
+    expect(message).toContain('"my-session"');
+    await stage.putSecret("my-session", { session: "operator-token-of-the-tests" });
+    await stage.untilCondition("self-made", "ProvisionerKeyReady", { status: "True" });
+    expect(await conditionsOf("self-made")).not.toContain("OperatorAccessReady");
+  });
+
+  test("that are exchanged for others cause no rotation", async () => {
+    await stage.putSecret("spare", { token: "operator-token-of-the-tests" });
+    const before = await stage.serve("switcher");
+    await stage.change("switcher", { bootstrap: { credentialsSecretRef: { name: "spare" } } });
+    await eventually(async () => {
+      const { status } = await stage.get(CoderProvisioner, "switcher");
+      expect(status?.credentialsSecretRef).toEqual({ name: "spare", key: "token" });
+      expect(status?.provisionerKeyID).toBe(before.provisionerKeyID);
+    }, PATIENCE);
+    await stage.untilCondition("switcher", "OperatorAccessReady", { status: "Unknown", reason: "NotUsed" });
+  });
+
+  test("that coderd refuses for keys are told apart from a licence that does not include them", async () => {
+    coderd.faults.inject({ fault: { kind: "answer", status: 401 }, on: /provisionerkeys/, times: 1 });
+    await stage.create("refused");
+    await stage.untilCondition("refused", "ProvisionerKeyReady", { status: "False", reason: "Forbidden" });
+    const unlicensed = await stage.controlPlane("stale", { licensed: false });
+    await stage.publish("stale", { externalProvisionerDaemonsEntitlement: "entitled" });
+    await stage.create("unlicensed", { controlPlaneRef: { name: "stale" } });
+    await stage.untilCondition("unlicensed", "ProvisionerKeyReady", {
+      status: "False",
+      reason: "NotEntitled",
+    });
+    expect(unlicensed.keys).toEqual([]);
+  });
+
+  test("an organization that does not exist is named", async () => {
+    await stage.create("lost", { organizationName: "nowhere" });
+    const { message } = await stage.untilCondition("lost", "ProvisionerKeyReady", {
+      status: "False",
+      reason: "OrganizationNotFound",
+    });
+    expect(message).toContain('"nowhere"');
+  });
+});
+
+describe("a coderd that fails is told in a condition and asked again, calmly", () => {
+  const faults: readonly [string, Fault, string][] = [
+    ["is cut off", { kind: "cut" }, "CoderdUnreachable"],
+    ["answers HTML", { kind: "html" }, "CoderdUnreachable"],
+    ["answers half a JSON", { kind: "truncatedJson" }, "CoderdUnreachable"],
+    ["redirects in circles", { kind: "redirectLoop" }, "CoderdUnreachable"],
+    ["is in trouble", { kind: "answer", status: 503 }, "CoderdUnreachable"],
+    ["limits requests", { kind: "rateLimited", retryAfter: "20" }, "RateLimited"],
+  ];
+  test.each(faults)("%s", async (what, fault, reason) => {
+    const name = what.replaceAll(" ", "-").toLowerCase();
+    const flaky = await stage.controlPlane(name);
+    flaky.faults.inject({ fault });
+    await stage.create(name, { controlPlaneRef: { name } });
+    await stage.untilCondition(name, "ProvisionerKeyReady", { status: "False", reason });
+    await stage.untilIdle();
+    const calls = flaky.calls.length;
+    await stage.touch(name, "look again");
+    await stage.untilIdle();
+    expect(flaky.calls.length).toBe(calls);
+    flaky.faults.clear();
+    await stage.timePasses(31_000);
+    await stage.untilCondition(name, "ProvisionerKeyReady", { status: "True" });
+    const warnings = (await stage.events(name)).filter(({ type }) => type === "Warning");
+    expect(warnings.map((event) => event.reason)).toEqual([reason]);
+  });
+
+  test("a routine look that fails changes nothing", async () => {
+    const quiet = await stage.controlPlane("quiet");
+    await stage.serve("undisturbed", { controlPlaneRef: { name: "quiet" } });
+    const { metadata } = await stage.get(CoderProvisioner, "undisturbed");
+    const end = quiet.faults.inject({ fault: { kind: "cut" }, on: /provisionerkeys/ });
+    const calls = () => quiet.count(/provisionerkeys/);
+    const before = calls();
+    await stage.publish("quiet", {
+      entitlementsLastChecked: new Date(stage.clock.now() + 110_000).toISOString(),
+    });
+    await stage.timePasses(120_000);
+    await eventually(() => expect(calls()).toBeGreaterThan(before), PATIENCE);
+    await stage.untilIdle();
+    expect((await stage.get(CoderProvisioner, "undisturbed")).metadata.resourceVersion).toBe(
+      metadata.resourceVersion,
+    );
+    end();
+  });
+});
