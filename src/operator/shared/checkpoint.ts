@@ -3,6 +3,17 @@ import { mergePatchBetween, type WithStatus, writeStatus } from "../../runtime/c
 import type { Changes } from "../../runtime/controller/steps.ts";
 import type { Kind, Stored } from "../../runtime/object.ts";
 
+/** The API server stored only a part of a status: its definition of the kind does not know all fields. */
+export class SchemaOutdatedError extends Error {
+  override readonly name = "SchemaOutdatedError";
+
+  constructor({ kind }: Kind) {
+    super(
+      `the CustomResourceDefinition of ${kind} is older than the operator and drops what has to be recorded; install the definitions of this release`,
+    );
+  }
+}
+
 /**
  * Writes down, in the middle of a run, what must not be forgotten. `changes` may be called again with a newer
  * status. Resolves with `undefined` when a newer spec or the object's deletion came first, so that nothing was
@@ -17,5 +28,9 @@ export async function checkpoint<T extends WithStatus<S>, S extends object>(
   const written = await writeStatus<T, S>(client, { kind, object, update });
   const status: Partial<S> = written.status ?? {};
   const isWritten = Object.keys(mergePatchBetween(status, update(status))).length === 0;
-  return isWritten ? written : undefined;
+  if (isWritten) return written;
+  const isStored = written.metadata.resourceVersion !== object.metadata.resourceVersion;
+  if (isStored && written.metadata.generation === object.metadata.generation)
+    throw new SchemaOutdatedError(kind);
+  return undefined;
 }

@@ -2,12 +2,14 @@ import { ApiError, isForbidden } from "../../runtime/client/error.ts";
 import { OwnedByAnotherError } from "../../runtime/controller/children.ts";
 import type { Explain } from "../../runtime/controller/steps.ts";
 import { NotLeaderError } from "../../runtime/errors.ts";
+import { SchemaOutdatedError } from "./checkpoint.ts";
 
 /**
  * What an error of the API server, or one we did not foresee, means for the reader of a condition. Unknown
  * errors keep their message out of it: it may hold anything, and the log has it.
  */
 export const explain: Explain = (error) => {
+  if (error instanceof SchemaOutdatedError) return { reason: "SchemaOutdated", message: error.message };
   if (error instanceof OwnedByAnotherError) return { reason: "Conflict", message: error.message };
   if (error instanceof NotLeaderError) {
     return {

@@ -1,8 +1,7 @@
 import { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
-import { isNotFound } from "../../../runtime/client/error.ts";
-import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Secret } from "../../../runtime/kinds.ts";
-import { type Kind, type KubeObject, type ObjectRef, refOf, type Stored } from "../../../runtime/object.ts";
+import { refOf, type Stored } from "../../../runtime/object.ts";
+import { find } from "../../shared/find.ts";
 import { appliedKey } from "./record.ts";
 import type { KeyRun, KeyState, Progress } from "./settle.ts";
 
@@ -21,20 +20,6 @@ export async function refresh(state: KeyState, { snapshot, environment, wanted }
   const secrets = await Promise.all([...names].map((name) => find(client, Secret, { namespace, name })));
   const present = secrets.filter((secret) => secret !== undefined);
   return { next: { ...state, object, secrets: present, isFresh: true } };
-}
-
-/** The object as the API server has it now; `undefined` when it has none. */
-export async function find<T extends KubeObject>(
-  client: RunContext["client"],
-  kind: Kind<T>,
-  ref: ObjectRef,
-): Promise<Stored<T> | undefined> {
-  try {
-    return await client.get(kind, ref);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
 
 function isOvertaken(observed: Stored<CoderProvisioner>, { metadata }: Stored<CoderProvisioner>): boolean {

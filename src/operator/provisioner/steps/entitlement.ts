@@ -13,7 +13,7 @@ import { type Result, waiting } from "./result.ts";
 const FRESH_MS = 2 * 60_000;
 
 /** The control plane refreshes its answer at the moment it turns stale, so give it the time to. */
-const GRACE_MS = 10_000;
+const GRACE_MS = 5_000;
 
 interface Answer {
   readonly value: Entitlement;

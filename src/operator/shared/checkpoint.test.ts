@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { stored } from "../../../test/support/stored.ts";
+import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
+import type { Client } from "../../runtime/client/client.ts";
+import type { Stored } from "../../runtime/object.ts";
+import { checkpoint, SchemaOutdatedError } from "./checkpoint.ts";
+
+const object = stored<CoderProvisioner>({ status: { provisionerKeyName: "old" } });
+
+/** An API server that answers a status write with this status. */
+function answering(status: CoderProvisioner["status"] & object): Pick<Client, "patchStatus"> {
+  const metadata = { ...object.metadata, resourceVersion: "2" };
+  return { patchStatus: async () => ({ ...object, metadata, status }) as never };
+}
+
+const write = (client: Pick<Client, "patchStatus">): Promise<Stored<CoderProvisioner> | undefined> =>
+  checkpoint<CoderProvisioner, ProvisionerStatus>(
+    { kind: CoderProvisioner, object },
+    () => ({ pendingKey: { name: "new", attempt: "1" }, provisionerKeyName: undefined }),
+    { client: client as Client },
+  );
+
+test("what was stored as a whole is written down", async () => {
+  const written = await write(answering({ pendingKey: { name: "new", attempt: "1" } }));
+  expect(written?.status?.pendingKey).toEqual({ name: "new", attempt: "1" });
+});
+
+test("what an older definition of the kind drops is an error that says what to do", async () => {
+  await expect(write(answering({ pendingKey: { name: "new" } }))).rejects.toThrow(SchemaOutdatedError);
+  await expect(write(answering({}))).rejects.toThrow("install the definitions of this release");
+});
