@@ -8,11 +8,12 @@ import { thisMachine } from "./machine.ts";
 import { publish, type Result, resultOf, table } from "./report.ts";
 import type { Scale, Workload } from "./workload.ts";
 import { manyObjects } from "./workloads/cache.ts";
+import { fleets } from "./workloads/fleet.ts";
 import { processLife } from "./workloads/process.ts";
 import { unrelatedSecrets } from "./workloads/secrets.ts";
 import { steadyRuns } from "./workloads/steady.ts";
 
-const WORKLOADS: readonly Workload[] = [processLife, steadyRuns, manyObjects, unrelatedSecrets];
+const WORKLOADS: readonly Workload[] = [processLife, steadyRuns, fleets, manyObjects, unrelatedSecrets];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

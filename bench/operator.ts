@@ -8,9 +8,12 @@ import { type OperatorProcess, startOperatorProcess } from "../test/support/oper
 const BUNDLE = fileURLToPath(new URL("../dist/coder-k8s.mjs", import.meta.url));
 
 /** Starts what a release runs, as the leader of a Lease in the given namespace; resolves once it is ready. */
-export function startBundle(cluster: ClusterAccess, leaseNamespace: string): Promise<OperatorProcess> {
-  const flags = [`--leader-election-namespace=${leaseNamespace}`];
-  return startOperatorProcess(cluster, flags, BUNDLE);
+export function startBundle(
+  cluster: ClusterAccess,
+  leaseNamespace: string,
+  flags: readonly string[] = [],
+): Promise<OperatorProcess> {
+  return startOperatorProcess(cluster, [`--leader-election-namespace=${leaseNamespace}`, ...flags], BUNDLE);
 }
 
 /** Waits until the operator has reported on the control plane's present spec. */
