@@ -24,9 +24,7 @@ interface Fleet {
 }
 
 const FLEETS: readonly Fleet[] = [
-  { size: 50, latencyMs: 0 },
   { size: 50, latencyMs: 100 },
-  { size: 200, latencyMs: 0 },
   { size: 200, latencyMs: 100 },
 ];
 
