@@ -60,7 +60,7 @@ async function readings(cluster: ClusterAccess, operator: OperatorProcess): Prom
     ({ user, verb, resource }) => user === cluster.operator.user && verb !== "watch" && resource !== "leases",
   );
   return {
-    runs: metric(exposition, "reconcile_total"),
+    runs: metric(exposition, "coder_k8s_reconcile_total"),
     requests: asked.length,
     cpu: metric(exposition, "process_cpu_seconds_total"),
   };

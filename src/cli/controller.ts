@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { CoderClients } from "../coder/clients.ts";
 import { operatorAccess } from "../coder/operator-access/access.ts";
 import { controllers } from "../operator/controllers.ts";
+import { OperatorMetrics } from "../operator/metrics/metrics.ts";
 import { loadCredentials } from "../runtime/client/credentials.ts";
 import { HttpClient } from "../runtime/client/http-client.ts";
 import { httpTransport } from "../runtime/client/transport.ts";
@@ -10,7 +11,6 @@ import { type HttpServer, serveMetrics, serveProbes } from "../runtime/http.ts";
 import { candidateIdentity } from "../runtime/leader/lease.ts";
 import { createLogger } from "../runtime/logging.ts";
 import { Manager, type ManagerOptions } from "../runtime/manager.ts";
-import { RuntimeMetrics } from "../runtime/metrics.ts";
 import { coderdRoute } from "./coderd-route.ts";
 import { leaseNamespace } from "./lease-namespace.ts";
 import type { ControllerOptions } from "./options.ts";
@@ -34,12 +34,13 @@ export async function runController(
   environment: ProcessEnvironment,
 ): Promise<void> {
   const log = createLogger({ level: options.logLevel });
-  const metrics = new RuntimeMetrics();
+  const metrics = new OperatorMetrics({ clock: systemClock });
   const credentials = await loadCredentials(options);
   const transport = httpTransport(credentials);
   const coderd = new CoderClients({
     clock: systemClock,
     route: coderdRoute(options.coderdAccess, credentials),
+    observer: metrics.coderd,
   });
   const database = operatorAccess({ clock: systemClock });
   const client = new HttpClient({
@@ -85,7 +86,7 @@ async function identity(
 
 function serve(
   options: ControllerOptions,
-  { manager, metrics }: { manager: Manager; metrics: RuntimeMetrics },
+  { manager, metrics }: { manager: Manager; metrics: OperatorMetrics },
 ): Promise<(HttpServer | undefined)[]> {
   return Promise.all([
     serveProbes({

@@ -5,6 +5,7 @@ import type { Answer } from "./http/answer.ts";
 import { CoderHost, type HttpRequest } from "./http/host.ts";
 import { NoAnswer } from "./http/no-answer.ts";
 import { directRoute, type Route } from "./http/route.ts";
+import { type CoderObserver, overheard } from "./observer.ts";
 
 const IDLE_MS = 60_000;
 
@@ -20,6 +21,7 @@ export interface CoderClientsOptions {
   readonly clock: Clock;
   /** How to reach a coderd from here; straight to its URL unless said otherwise. */
   readonly route?: Route;
+  readonly observer?: CoderObserver;
 }
 
 interface OpenHost {
@@ -36,17 +38,19 @@ interface OpenHost {
 export class CoderClients {
   readonly #clock: Clock;
   readonly #route: Route;
+  readonly #observer: CoderObserver | undefined;
   readonly #hosts = new Map<string, OpenHost>();
 
-  constructor({ clock, route = directRoute }: CoderClientsOptions) {
+  constructor({ clock, route = directRoute, observer }: CoderClientsOptions) {
     this.#clock = clock;
     this.#route = route;
+    this.#observer = observer;
   }
 
   /** A client for `target`. With a URL that is none, every call fails and says so. */
   client({ url: address, token, ca }: CoderTarget): CoderClient {
     const url = httpUrl(address);
-    return coderClient({
+    const client = coderClient({
       where: url?.origin ?? "coderd",
       token: token?.trim(),
       clock: this.#clock,
@@ -55,6 +59,7 @@ export class CoderClients {
         return this.#send(url, ca, request);
       },
     });
+    return this.#observer ? overheard(client, address, this.#observer) : client;
   }
 
   /** The number of coderds that hold connections. */

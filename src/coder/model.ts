@@ -42,6 +42,7 @@ export interface ProvisionerKey {
   readonly name: string;
   readonly organizationId: string;
   readonly tags: Readonly<Record<string, string>>;
+  readonly createdAt: string | undefined;
 }
 
 export const provisionerKey: Decoder<ProvisionerKey> = object((field) => ({
@@ -49,6 +50,7 @@ export const provisionerKey: Decoder<ProvisionerKey> = object((field) => ({
   name: field("name", string),
   organizationId: field("organization", string),
   tags: field("tags", record(string)),
+  createdAt: field("created_at", optional(string)),
 }));
 
 export const createdProvisionerKey: Decoder<string> = object((field) => field("key", string));

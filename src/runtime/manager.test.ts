@@ -40,7 +40,7 @@ function observing(told: string[]): Pick<ManagerOptions, "observer"> {
     queue: () => ({ depthFrom() {}, added() {}, retried() {}, started() {}, finished() {} }),
     reconciled: () => told.push("run counted"),
     watchRestarted: () => {},
-    cacheSize: () => {},
+    cached: () => {},
     leading: (isLeader) => told.push(isLeader ? "leads" : "leads no more"),
   };
   return { observer };

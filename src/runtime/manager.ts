@@ -1,18 +1,18 @@
 import type { CacheEnvironment } from "./cache/cache.ts";
 import type { Caches } from "./cache/caches.ts";
+import type { StoreReader } from "./cache/store.ts";
 import type { Client } from "./client/client.ts";
 import type { Clock, Random } from "./clock.ts";
 import { cachesOf } from "./controller/caches-of.ts";
 import { Children } from "./controller/children.ts";
 import type { Controller } from "./controller/controller.ts";
-import { ControllerRunner } from "./controller/runner.ts";
+import { ControllerRunner, type FinishedRun } from "./controller/runner.ts";
 import { ClusterEventRecorder } from "./events.ts";
 import { fencedClient } from "./leader/fence.ts";
 import { Leader } from "./leader/leader.ts";
 import type { Logger } from "./log.ts";
-import { resourceName } from "./object.ts";
+import { type Kind, type KubeObject, resourceName } from "./object.ts";
 import type { QueueObserver } from "./queue/work-queue.ts";
-import type { Outcome } from "./queue/workers.ts";
 
 interface LeaderElection {
   readonly lease: { readonly namespace: string; readonly name: string };
@@ -23,9 +23,10 @@ interface LeaderElection {
 /** What the manager tells about itself; metrics implement it. */
 export interface ManagerObserver {
   queue(controller: string): QueueObserver;
-  reconciled(controller: string, outcome: Outcome & { readonly durationMs: number }): void;
+  reconciled(controller: string, run: FinishedRun): void;
   watchRestarted(kind: string, reason: string): void;
-  cacheSize(kind: string, read: () => number): void;
+  /** Told once of every cache, at the start. */
+  cached(kind: Kind, objects: StoreReader<KubeObject>): void;
   leading(isLeader: boolean): void;
 }
 
@@ -81,7 +82,7 @@ export class Manager {
     const writer = this.#leader ? fencedClient(client, this.#leader) : client;
     this.#events = new ClusterEventRecorder({ ...options, client: writer, component: options.fieldManager });
     this.#runners = this.#makeRunners(environment, this.#caches.writeThrough(writer));
-    for (const cache of this.#caches.all()) observer?.cacheSize(resourceName(cache.kind), () => cache.size);
+    for (const cache of this.#caches.all()) observer?.cached(cache.kind, cache);
   }
 
   /** The kinds whose caches are not complete yet; none means ready. */
@@ -154,7 +155,7 @@ export class Manager {
           concurrency,
           context: { client, caches, children, events: this.#events, clock },
           ...(observer ? { queueObserver: observer.queue(controller.name) } : {}),
-          onOutcome: (outcome) => observer?.reconciled(controller.name, outcome),
+          onOutcome: (run) => observer?.reconciled(controller.name, run),
           log,
         }),
     );

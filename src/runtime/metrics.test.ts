@@ -1,9 +1,22 @@
 import { describe, expect, it } from "vitest";
+import { Store } from "./cache/store.ts";
+import { Secret } from "./kinds.ts";
 import { RuntimeMetrics } from "./metrics.ts";
 
+const run = { kind: Secret, key: "n/a" };
+
 describe("RuntimeMetrics", () => {
+  it("puts its prefix before every name but the well-known ones", async () => {
+    const names = new RuntimeMetrics({ prefix: "widget_" }).registry
+      .getMetricsAsArray()
+      .map(({ name }) => name);
+    const wellKnown = /^(workqueue|process|nodejs)_/;
+    expect(names.filter((name) => !name.startsWith("widget_") && !wellKnown.test(name))).toEqual([]);
+    expect(names).toContain("widget_leader");
+  });
+
   it("shows what a queue did, its depth as it is at the scrape", async () => {
-    const metrics = new RuntimeMetrics();
+    const metrics = new RuntimeMetrics({ prefix: "widget_" });
     const observer = metrics.queue("widgets");
     let depth = 3;
     observer.depthFrom(() => depth);
@@ -22,39 +35,39 @@ describe("RuntimeMetrics", () => {
   });
 
   it("counts runs by controller and result, and how long they took", async () => {
-    const metrics = new RuntimeMetrics();
-    metrics.reconciled("widgets", { result: "success", durationMs: 5 });
-    metrics.reconciled("widgets", { result: "terminal", error: new Error("x"), durationMs: 495 });
+    const metrics = new RuntimeMetrics({ prefix: "widget_" });
+    metrics.reconciled("widgets", { ...run, result: "success", durationMs: 5 });
+    metrics.reconciled("widgets", { ...run, result: "terminal", error: new Error("x"), durationMs: 495 });
     const text = await metrics.registry.metrics();
-    expect(text).toContain('reconcile_total{controller="widgets",result="success"} 1');
-    expect(text).toContain('reconcile_total{controller="widgets",result="terminal"} 1');
-    expect(text).toContain('reconcile_duration_seconds_sum{controller="widgets"} 0.5');
+    expect(text).toContain('widget_reconcile_total{controller="widgets",result="success"} 1');
+    expect(text).toContain('widget_reconcile_total{controller="widgets",result="terminal"} 1');
+    expect(text).toContain('widget_reconcile_duration_seconds_sum{controller="widgets"} 0.5');
   });
 
   it("counts requests by verb and code, and watch restarts by kind and reason", async () => {
-    const metrics = new RuntimeMetrics();
+    const metrics = new RuntimeMetrics({ prefix: "widget_" });
     metrics.requested({ verb: "get", code: 200 });
     metrics.requested({ verb: "get", code: 0 });
     metrics.watchRestarted("secrets", "Expired");
     const text = await metrics.registry.metrics();
-    expect(text).toContain('api_requests_total{verb="get",code="200"} 1');
-    expect(text).toContain('api_requests_total{verb="get",code="0"} 1');
-    expect(text).toContain('watch_restarts_total{kind="secrets",reason="Expired"} 1');
+    expect(text).toContain('widget_api_requests_total{verb="get",code="200"} 1');
+    expect(text).toContain('widget_api_requests_total{verb="get",code="0"} 1');
+    expect(text).toContain('widget_watch_restarts_total{kind="secrets",reason="Expired"} 1');
   });
 
   it("says 0 for a process that has not led yet", async () => {
-    const metrics = new RuntimeMetrics();
-    expect(await metrics.registry.metrics()).toMatch(/^leader 0$/m);
+    const metrics = new RuntimeMetrics({ prefix: "widget_" });
+    expect(await metrics.registry.metrics()).toMatch(/^widget_leader 0$/m);
     metrics.leading(true);
-    expect(await metrics.registry.metrics()).toMatch(/^leader 1$/m);
+    expect(await metrics.registry.metrics()).toMatch(/^widget_leader 1$/m);
   });
 
   it("reads the size of caches at the scrape", async () => {
-    const metrics = new RuntimeMetrics();
-    const objects = new Set<number>();
-    metrics.cacheSize("secrets", () => objects.size);
-    objects.add(1);
-    expect(await metrics.registry.metrics()).toContain('cache_objects{kind="secrets"} 1');
+    const metrics = new RuntimeMetrics({ prefix: "widget_" });
+    const objects = new Store<Secret>();
+    metrics.cached(Secret, objects);
+    objects.remember({ metadata: { name: "a", uid: "u", resourceVersion: "1" } });
+    expect(await metrics.registry.metrics()).toContain('widget_cache_objects{kind="secrets"} 1');
   });
 
   it.each([
@@ -63,13 +76,16 @@ describe("RuntimeMetrics", () => {
     "process_start_time_seconds",
     "nodejs_heap_size_used_bytes",
   ])("tells %s of the process", async (name) => {
-    const text = await new RuntimeMetrics().registry.metrics();
+    const text = await new RuntimeMetrics({ prefix: "widget_" }).registry.metrics();
     expect(Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1])).toBeGreaterThan(0);
   });
 
   it("keeps the metrics of two processes' worth of runtimes apart", async () => {
-    const [one, other] = [new RuntimeMetrics(), new RuntimeMetrics()];
+    const [one, other] = [
+      new RuntimeMetrics({ prefix: "widget_" }),
+      new RuntimeMetrics({ prefix: "widget_" }),
+    ];
     one.leading(true);
-    expect(await other.registry.metrics()).toMatch(/^leader 0$/m);
+    expect(await other.registry.metrics()).toMatch(/^widget_leader 0$/m);
   });
 });

@@ -1,11 +1,18 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { StoreReader } from "./cache/store.ts";
+import type { FinishedRun } from "./controller/runner.ts";
 import type { ManagerObserver } from "./manager.ts";
+import { type Kind, type KubeObject, resourceName } from "./object.ts";
 import { registerProcessMetrics } from "./process-metrics.ts";
 import type { QueueObserver } from "./queue/work-queue.ts";
-import type { Outcome } from "./queue/workers.ts";
 
 /** From a cache hit to a reconcile that waited for several slow servers. */
 const SECONDS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
+
+interface MetricsOptions {
+  /** Stands before every name but the well-known ones: those of work queues, the process and Node. */
+  readonly prefix: string;
+}
 
 /**
  * The runtime's metrics in Prometheus form. It implements the observers that the other modules declare, so
@@ -15,48 +22,52 @@ const SECONDS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
 export class RuntimeMetrics implements ManagerObserver {
   readonly registry = new Registry();
   readonly #queues = new QueueMetrics(this.registry);
-  readonly #reconciles = counter(this.registry, {
-    name: "reconcile_total",
-    help: "Runs of a controller by how they ended: success, requeue, error or terminal.",
-    labelNames: ["controller", "result"],
-  });
-  readonly #reconcileSeconds = histogram(this.registry, {
-    name: "reconcile_duration_seconds",
-    help: "How long a run of a controller takes.",
-    labelNames: ["controller"],
-  });
-  readonly #watchRestarts = counter(this.registry, {
-    name: "watch_restarts_total",
-    help: "Lists and watches that failed and were begun again, by kind and reason.",
-    labelNames: ["kind", "reason"],
-  });
-  readonly #requests = counter(this.registry, {
-    name: "api_requests_total",
-    help: "Requests to the API server by verb and HTTP status code; 0 is no answer.",
-    labelNames: ["verb", "code"],
-  });
-  readonly #leader = new Gauge({
-    name: "leader",
-    help: "1 while this process leads, else 0.",
-    registers: [this.registry],
-  });
-  readonly #cacheSizes = new Readings(this.registry, {
-    name: "cache_objects",
-    help: "Objects in the cache of a kind.",
-    labelNames: ["kind"],
-  });
+  readonly #reconciles: Counter<"controller" | "result">;
+  readonly #reconcileSeconds: Histogram<"controller">;
+  readonly #watchRestarts: Counter<"kind" | "reason">;
+  readonly #requests: Counter<"verb" | "code">;
+  readonly #cacheSizes: Readings<"kind">;
+  readonly #leader: Gauge;
 
-  constructor() {
-    registerProcessMetrics(this.registry);
+  constructor({ prefix }: MetricsOptions) {
+    const { registry } = this;
+    this.#reconciles = counter(registry, {
+      name: `${prefix}reconcile_total`,
+      help: "Runs of a controller by how they ended: success, requeue, error or terminal.",
+      labelNames: ["controller", "result"],
+    });
+    this.#reconcileSeconds = histogram(registry, {
+      name: `${prefix}reconcile_duration_seconds`,
+      help: "How long a run of a controller takes.",
+      labelNames: ["controller"],
+    });
+    this.#watchRestarts = counter(registry, {
+      name: `${prefix}watch_restarts_total`,
+      help: "Lists and watches that failed and were begun again, by kind and reason.",
+      labelNames: ["kind", "reason"],
+    });
+    this.#requests = counter(registry, {
+      name: `${prefix}api_requests_total`,
+      help: "Requests to the API server by verb and HTTP status code; 0 is no answer.",
+      labelNames: ["verb", "code"],
+    });
+    this.#cacheSizes = new Readings(registry, {
+      name: `${prefix}cache_objects`,
+      help: "Objects in the cache of a kind.",
+      labelNames: ["kind"],
+    });
+    const leader = { name: `${prefix}leader`, help: "1 while this process leads, else 0." };
+    this.#leader = new Gauge({ ...leader, registers: [registry] });
+    registerProcessMetrics(registry);
   }
 
   queue(controller: string): QueueObserver {
     return this.#queues.observer(controller);
   }
 
-  reconciled(controller: string, outcome: Outcome & { readonly durationMs: number }): void {
-    this.#reconciles.inc({ controller, result: outcome.result });
-    this.#reconcileSeconds.observe({ controller }, outcome.durationMs / 1_000);
+  reconciled(controller: string, { result, durationMs }: FinishedRun): void {
+    this.#reconciles.inc({ controller, result });
+    this.#reconcileSeconds.observe({ controller }, durationMs / 1_000);
   }
 
   watchRestarted(kind: string, reason: string): void {
@@ -71,8 +82,8 @@ export class RuntimeMetrics implements ManagerObserver {
     this.#leader.set(isLeader ? 1 : 0);
   }
 
-  cacheSize(kind: string, read: () => number): void {
-    this.#cacheSizes.add(kind, read);
+  cached(kind: Kind, objects: StoreReader<KubeObject>): void {
+    this.#cacheSizes.add(resourceName(kind), () => objects.size);
   }
 }
 

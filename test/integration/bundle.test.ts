@@ -52,7 +52,7 @@ test("what a release runs makes a control plane's children and reports when they
 });
 
 test("it counts its work for Prometheus", async () => {
-  expect(await operator.metrics()).toMatch(/^reconcile_total\{.*\} [1-9]/m);
+  expect(await operator.metrics()).toMatch(/^coder_k8s_reconcile_total\{.*\} [1-9]/m);
 });
 
 test("SIGTERM ends it in order: the Lease is given back and the exit code is 0", async () => {

@@ -65,6 +65,7 @@ export const key = (over: Partial<ProvisionerKey> = {}): ProvisionerKey => ({
   name: "pool",
   organizationId: organizationID,
   tags,
+  createdAt: undefined,
   ...over,
 });
 

@@ -59,12 +59,13 @@ describe("synced", () => {
   });
 
   test("is said of an optional kind that the cluster lacks, which is used within seconds of its installation", async () => {
-    const { clock, api, transport, caches, run } = setUp();
+    const { clock, api, transport, caches, run, retries } = setUp();
     const cache = caches.define(Gateway, { optional: true });
     run();
     await clock.advance(0);
     expect(cache.synced).toBe(true);
     await clock.advance(60 * 60_000);
+    expect(retries).toEqual([]);
     expect(transport.requests.length).toBeLessThan(1_000);
     expect(transport.requests.length).toBeGreaterThan(700);
     api.install(Gateway);

@@ -141,12 +141,12 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   #retrying(namespace: string, error: ApiError, waitMs: number): void {
     const { log, onWatchRetry } = this.#environment;
     const kind = resourceName(this.kind);
-    onWatchRetry?.(kind, error.reason);
     if (this.#options.optional && isNotFound(error)) {
       log.debug("kind is not served by this cluster", { kind });
       this.#markSynced(namespace);
       return;
     }
+    onWatchRetry?.(kind, error.reason);
     log.warn("watch interrupted, will resume", {
       kind,
       namespace,

@@ -17,13 +17,20 @@ import { type Outcome, runWorkers } from "../queue/workers.ts";
 import type { Action } from "./action.ts";
 import type { Controller, RunContext, Source } from "./controller.ts";
 
+/** A run that has ended: whose, how, and how long it took. */
+export type FinishedRun = Outcome & {
+  readonly kind: Kind;
+  readonly key: ObjectKey;
+  readonly durationMs: number;
+};
+
 export interface RunnerEnvironment extends CacheEnvironment {
   readonly caches: Caches;
   /** All of a run's context but what the runner itself provides. */
   readonly context: Omit<RunContext, "log" | "referenced">;
   readonly concurrency: number;
   readonly queueObserver?: QueueObserver;
-  readonly onOutcome?: (outcome: Outcome & { readonly durationMs: number }) => void;
+  readonly onOutcome?: (run: FinishedRun) => void;
 }
 
 /**
@@ -132,7 +139,7 @@ export class ControllerRunner {
   }
 
   #report(key: ObjectKey, outcome: Outcome & { readonly durationMs: number }): void {
-    this.#environment.onOutcome?.(outcome);
+    this.#environment.onOutcome?.({ ...outcome, kind: this.#controller.kind, key });
     const log = this.#logs.get(key);
     this.#logs.delete(key);
     if (outcome.result === "error") {

@@ -156,12 +156,13 @@ export class CoderdStage extends Stage {
 
   override async [Symbol.asyncDispose](): Promise<void> {
     const operators = [...this.#past, this.operator];
+    const metrics = await this.witness.registry.metrics();
     await Promise.all(operators.map((operator) => operator.stop()));
     await this.server.close();
     await this.postgres.stop();
     for (const operator of operators) this.#expectNoLeak(operator);
     for (const error of this.witness.errors) expect(this.secrets.foundIn(textOfError(error))).toEqual([]);
-    expect(this.secrets.foundIn(await this.witness.registry.metrics())).toEqual([]);
+    expect(this.secrets.foundIn(metrics)).toEqual([]);
   }
 
   #noteSecrets({ extraEnv = [] }: ControlPlaneSpec): void {

@@ -56,12 +56,16 @@ describe("two replicas", () => {
   });
 
   test("tell by their metrics who leads and works", async () => {
-    const worked = /^reconcile_total\{controller="control-plane",result="success"\} [1-9]/m;
+    const worked = /^coder_k8s_reconcile_total\{controller="control-plane",result="success"\} [1-9]/m;
     await eventually(async () => expect(await leader.metrics()).toMatch(worked), PATIENCE);
-    expect(await leader.metrics()).toMatch(/^leader 1$/m);
+    expect(await leader.metrics()).toMatch(/^coder_k8s_leader 1$/m);
+    expect(await leader.metrics()).toMatch(
+      /^coder_k8s_object_phase\{kind="CoderControlPlane",.*,name="one",/m,
+    );
     const waiting = await standby.metrics();
     expect(waiting).not.toMatch(worked);
-    expect(waiting).toMatch(/^leader 0$/m);
+    expect(waiting).toMatch(/^coder_k8s_leader 0$/m);
+    expect(waiting).not.toMatch(/^coder_k8s_object_phase\{/m);
   });
 
   test("hand over within a retry when the leader is asked to stop", async () => {

@@ -31,8 +31,8 @@ async function counts() {
   const sum = (name: RegExp) =>
     [...exposition.matchAll(name)].reduce((total, [, value]) => total + Number(value), 0);
   return {
-    runs: sum(/^reconcile_total\{controller="control-plane",.*\} (\d+)$/gm),
-    sent: sum(/^api_requests_total\{verb="(?!watch").*\} (\d+)$/gm),
+    runs: sum(/^coder_k8s_reconcile_total\{controller="control-plane",.*\} (\d+)$/gm),
+    sent: sum(/^coder_k8s_api_requests_total\{verb="(?!watch").*\} (\d+)$/gm),
     received: requests.filter(({ user, verb }) => user === cluster.operator.user && verb !== "watch").length,
   };
 }

@@ -6,13 +6,13 @@ import { onFreePort } from "../../support/cluster/start.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const METRICS = [
-  "api_requests_total",
-  "cache_objects",
-  "leader",
+  "coder_k8s_api_requests_total",
+  "coder_k8s_cache_objects",
+  "coder_k8s_leader",
+  "coder_k8s_reconcile_duration_seconds",
+  "coder_k8s_reconcile_total",
+  "coder_k8s_watch_restarts_total",
   "process_resident_memory_bytes",
-  "reconcile_duration_seconds",
-  "reconcile_total",
-  "watch_restarts_total",
   "workqueue_adds_total",
   "workqueue_depth",
   "workqueue_queue_duration_seconds",
@@ -65,7 +65,7 @@ test("HTTP is up before the API server is, says which caches are missing, and go
   const exposition = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
   for (const name of METRICS) expect(exposition, name).toMatch(new RegExp(`^# TYPE ${name} `, "m"));
   expect(exposition).toMatch(
-    /^watch_restarts_total\{kind="codercontrolplanes.coder.com",reason="Unreachable"\} [1-9]/m,
+    /^coder_k8s_watch_restarts_total\{kind="codercontrolplanes.coder.com",reason="Unreachable"\} [1-9]/m,
   );
 
   stop.abort();

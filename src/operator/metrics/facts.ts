@@ -1,0 +1,61 @@
+import type { Condition } from "../../api/v1alpha1/common.ts";
+import {
+  controlPlaneDefaults,
+  provisionerDefaults,
+  workspaceProxyDefaults,
+} from "../../api/v1alpha1/defaults.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import type { Kind, KubeObject, Stored } from "../../runtime/object.ts";
+
+/** What metrics tell of an object: nothing but what its manifest and its status say. */
+export interface Facts {
+  readonly phase: string;
+  readonly conditions: readonly Condition[];
+  readonly readyReplicas: number;
+  readonly desiredReplicas: number;
+  readonly licenseTier?: string | undefined;
+  /** The coderd whose licence this object looks after. */
+  readonly licensedURL?: string | undefined;
+  readonly provisionerKeyID?: string | undefined;
+}
+
+/** One of our kinds and how to read its objects. */
+export interface MeasuredKind {
+  readonly kind: Kind;
+  readonly facts: (object: Stored<KubeObject>) => Facts;
+}
+
+/** The kinds that metrics tell of. */
+export const measuredKinds: readonly MeasuredKind[] = [
+  measured(CoderControlPlane, ({ spec, status }) => ({
+    ...common(status),
+    desiredReplicas: spec?.replicas ?? controlPlaneDefaults.replicas,
+    licenseTier: status?.licenseTier,
+    licensedURL: spec?.licenseSecretRef && status?.url,
+  })),
+  measured(CoderProvisioner, ({ spec, status }) => ({
+    ...common(status),
+    desiredReplicas: spec?.replicas ?? provisionerDefaults.replicas,
+    provisionerKeyID: status?.provisionerKeyID,
+  })),
+  measured(CoderWorkspaceProxy, ({ spec, status }) => ({
+    ...common(status),
+    desiredReplicas: spec?.replicas ?? workspaceProxyDefaults.replicas,
+  })),
+];
+
+function measured<T extends KubeObject>(kind: Kind<T>, facts: (object: Stored<T>) => Facts): MeasuredKind {
+  return { kind, facts } as unknown as MeasuredKind;
+}
+
+interface CommonStatus {
+  readonly phase?: string;
+  readonly conditions?: readonly Condition[];
+  readonly readyReplicas?: number;
+}
+
+/** An object that no run has reached yet has no status: it is as pending as one whose pods are not ready. */
+function common(status: CommonStatus | undefined): Omit<Facts, "desiredReplicas"> {
+  const { phase = "Pending", conditions = [], readyReplicas = 0 } = status ?? {};
+  return { phase, conditions, readyReplicas };
+}

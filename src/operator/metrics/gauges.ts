@@ -1,0 +1,81 @@
+import type { Facts } from "./facts.ts";
+import type { Hearsay } from "./hearsay.ts";
+
+/** An object at the moment of a scrape, and all that is known of it. */
+export interface Subject {
+  readonly facts: Facts;
+  /** In seconds since the epoch; absent while no run of this process has succeeded. */
+  readonly lastSync: number | undefined;
+  readonly hearsay: Pick<Hearsay, "licenseExpiry" | "keyCreation">;
+}
+
+interface Sample {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** A gauge with samples for each object, labelled with its kind, namespace and name and with `labelNames`. */
+export interface ObjectGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+  readonly read: (subject: Subject) => readonly Sample[];
+}
+
+/**
+ * All that is told of single objects. States are labels of a 1, and a state that is over has no sample; times are
+ * points in time, so that a graph of them is flat and `time() - x` is the age.
+ */
+export const objectGauges: readonly ObjectGauge[] = [
+  {
+    name: "object_phase",
+    help: "1 for the phase that the object is in: Pending or Ready.",
+    labelNames: ["phase"],
+    read: ({ facts: { phase } }) => [{ labels: { phase }, value: 1 }],
+  },
+  {
+    name: "object_condition",
+    help: "1 for the status that each condition of the object has, with its reason.",
+    labelNames: ["condition", "status", "reason"],
+    read: ({ facts }) =>
+      facts.conditions.map(({ type: condition, status, reason }) => ({
+        labels: { condition, status, reason },
+        value: 1,
+      })),
+  },
+  {
+    name: "object_ready_replicas",
+    help: "Pods of the object that are ready.",
+    read: ({ facts }) => [{ value: facts.readyReplicas }],
+  },
+  {
+    name: "object_desired_replicas",
+    help: "Pods that the object should have.",
+    read: ({ facts }) => [{ value: facts.desiredReplicas }],
+  },
+  {
+    name: "object_last_successful_sync_timestamp_seconds",
+    help: "When this process last reconciled the object without an error, in Unix time.",
+    read: ({ lastSync }) => known(lastSync),
+  },
+  {
+    name: "license_tier",
+    help: "1 for the tier of the control plane's licence: none, trial, enterprise, premium or unknown.",
+    labelNames: ["tier"],
+    read: ({ facts: { licenseTier: tier } }) => (tier ? [{ labels: { tier }, value: 1 }] : []),
+  },
+  {
+    name: "license_expiry_timestamp_seconds",
+    help: "When the term of the control plane's licence ends, in Unix time; known where spec.licenseSecretRef is set.",
+    read: ({ facts: { licensedURL }, hearsay }) => known(licensedURL && hearsay.licenseExpiry(licensedURL)),
+  },
+  {
+    name: "provisioner_key_created_timestamp_seconds",
+    help: "When coderd made the key that the provisioner uses, in Unix time.",
+    read: ({ facts: { provisionerKeyID: id }, hearsay }) => known(id && hearsay.keyCreation(id)),
+  },
+];
+
+function known(value: number | "" | undefined): Sample[] {
+  return value ? [{ value }] : [];
+}

@@ -1,0 +1,175 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { VirtualClock } from "../../../test/support/clock.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import { Store } from "../../runtime/cache/store.ts";
+import type { Kind, KubeObject, Stored } from "../../runtime/object.ts";
+import { OperatorMetrics } from "./metrics.ts";
+
+const URL = "http://coder.n.svc.cluster.local:80";
+const condition = {
+  type: "Ready",
+  status: "False",
+  reason: "DeploymentReady",
+  message: "no pod is ready",
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+} as const;
+
+let clock: VirtualClock;
+let metrics: OperatorMetrics;
+let version = 0;
+const stores = new Map<Kind, Store<KubeObject>>();
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  metrics = new OperatorMetrics({ clock });
+  for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy] as Kind[]) {
+    const store = new Store<KubeObject>();
+    stores.set(kind, store);
+    metrics.cached(kind, store);
+  }
+  metrics.leading(true);
+});
+
+function put<T extends KubeObject>(kind: Kind<T>, content: Partial<T> = {}, name = "coder"): void {
+  const resourceVersion = `${++version}`;
+  const uid = stores.get(kind as Kind)?.get(`n/${name}`)?.metadata.uid ?? `made at ${resourceVersion}`;
+  const metadata = { namespace: "n", name, uid, resourceVersion };
+  stores.get(kind as Kind)?.remember({ ...content, metadata } as Stored<T>);
+}
+
+function remove(kind: Kind, name = "coder"): void {
+  const store = stores.get(kind);
+  store?.forget(`n/${name}`, store.get(`n/${name}`)?.metadata.uid ?? "");
+}
+
+function finish(kind: Kind, result: "success" | "error", name = "coder"): void {
+  const run = { kind, key: `n/${name}`, durationMs: 1 };
+  if (result === "success") metrics.reconciled("any", { ...run, result });
+  else metrics.reconciled("any", { ...run, result, error: new Error("x"), retryInMs: 1, failures: 1 });
+}
+
+/** The samples of a metric, without its name. */
+async function samples(name: string): Promise<string[]> {
+  const lines = (await metrics.registry.metrics()).split("\n");
+  return lines.filter((line) => line.startsWith(`${name}{`)).map((line) => line.slice(name.length));
+}
+
+const own = (kind: string, name = "coder") => `kind="${kind}",namespace="n",name="${name}"`;
+
+describe("of an object", () => {
+  it("tell the phase and the conditions as they are at the scrape, and no state that is over", async () => {
+    put(CoderControlPlane, { status: { phase: "Pending", conditions: [condition] } });
+    await samples("coder_k8s_object_phase");
+    put(CoderControlPlane, {
+      status: { phase: "Ready", conditions: [{ ...condition, status: "True", reason: "Serving" }] },
+    });
+    const labels = own("CoderControlPlane");
+    expect(await samples("coder_k8s_object_phase")).toEqual([`{${labels},phase="Ready"} 1`]);
+    expect(await samples("coder_k8s_object_condition")).toEqual([
+      `{${labels},condition="Ready",status="True",reason="Serving"} 1`,
+    ]);
+  });
+
+  it("say nothing once it is deleted", async () => {
+    put(CoderControlPlane, { status: { phase: "Ready" } });
+    finish(CoderControlPlane, "success");
+    expect(await samples("coder_k8s_object_phase")).toHaveLength(1);
+    remove(CoderControlPlane);
+    finish(CoderControlPlane, "success");
+    expect(await metrics.registry.metrics()).not.toContain('name="coder"');
+  });
+
+  it.each([CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy] as Kind<KubeObject>[])(
+    "of kind $kind count a missing status as pending with no ready pod of the default number",
+    async (kind) => {
+      put(kind);
+      const labels = own(kind.kind);
+      expect(await samples("coder_k8s_object_phase")).toEqual([`{${labels},phase="Pending"} 1`]);
+      expect(await samples("coder_k8s_object_ready_replicas")).toEqual([`{${labels}} 0`]);
+      expect(await samples("coder_k8s_object_desired_replicas")).toEqual([`{${labels}} 1`]);
+    },
+  );
+
+  it("count its pods", async () => {
+    put(CoderWorkspaceProxy, { spec: { replicas: 3 }, status: { readyReplicas: 2 } });
+    const labels = own("CoderWorkspaceProxy");
+    expect(await samples("coder_k8s_object_ready_replicas")).toEqual([`{${labels}} 2`]);
+    expect(await samples("coder_k8s_object_desired_replicas")).toEqual([`{${labels}} 3`]);
+  });
+
+  it("tell when it was last reconciled without an error", async () => {
+    const name = "coder_k8s_object_last_successful_sync_timestamp_seconds";
+    put(CoderProvisioner);
+    finish(CoderProvisioner, "error");
+    expect(await samples(name)).toEqual([]);
+    finish(CoderProvisioner, "success");
+    const syncedAt = clock.now() / 1_000;
+    await clock.advance(60_000);
+    finish(CoderProvisioner, "error");
+    expect(await samples(name)).toEqual([`{${own("CoderProvisioner")}} ${syncedAt}`]);
+  });
+
+  it("start anew when it is deleted and made again", async () => {
+    put(CoderProvisioner);
+    finish(CoderProvisioner, "success");
+    remove(CoderProvisioner);
+    finish(CoderProvisioner, "success");
+    put(CoderProvisioner);
+    expect(await samples("coder_k8s_object_phase")).toHaveLength(1);
+    expect(await samples("coder_k8s_object_last_successful_sync_timestamp_seconds")).toEqual([]);
+  });
+});
+
+describe("of a control plane", () => {
+  const expiry = "coder_k8s_license_expiry_timestamp_seconds";
+
+  it("tell the tier of its licence, once it is known", async () => {
+    put(CoderControlPlane);
+    expect(await samples("coder_k8s_license_tier")).toEqual([]);
+    put(CoderControlPlane, { status: { licenseTier: "premium" } });
+    expect(await samples("coder_k8s_license_tier")).toEqual([
+      `{${own("CoderControlPlane")},tier="premium"} 1`,
+    ]);
+  });
+
+  it("tell the end of the licence that the operator looks after, and of no other", async () => {
+    metrics.coderd.licenseAdded(URL, { id: 1, uuid: "u", expires: 1_800_000_000 });
+    put(CoderControlPlane, { status: { url: URL } });
+    expect(await samples(expiry)).toEqual([]);
+    put(CoderControlPlane, { spec: { licenseSecretRef: { name: "license" } }, status: { url: URL } });
+    expect(await samples(expiry)).toEqual([`{${own("CoderControlPlane")}} 1800000000`]);
+  });
+
+  it("leave nothing of a deleted one's licence for another at the same URL", async () => {
+    const content = { spec: { licenseSecretRef: { name: "license" } }, status: { url: URL } };
+    metrics.coderd.licenseAdded(URL, { id: 1, uuid: "u", expires: 1_800_000_000 });
+    put(CoderControlPlane, content);
+    finish(CoderControlPlane, "success");
+    remove(CoderControlPlane);
+    finish(CoderControlPlane, "success");
+    put(CoderControlPlane, content, "other");
+    expect(await samples(expiry)).toEqual([]);
+  });
+});
+
+it("of a provisioner tell when its key was made", async () => {
+  const key = { name: "pool", organizationId: "o", tags: {} };
+  metrics.coderd.provisionerKeysListed([
+    { ...key, id: "used", createdAt: "2026-01-02T03:04:05Z" },
+    { ...key, id: "foreign", createdAt: "2020-01-01T00:00:00Z" },
+    { ...key, id: "odd", createdAt: "yesterday" },
+  ]);
+  put(CoderProvisioner, { status: { provisionerKeyID: "used" } }, "a");
+  put(CoderProvisioner, { status: { provisionerKeyID: "odd" } }, "b");
+  expect(await samples("coder_k8s_provisioner_key_created_timestamp_seconds")).toEqual([
+    `{${own("CoderProvisioner", "a")}} ${Date.UTC(2026, 0, 2, 3, 4, 5) / 1_000}`,
+  ]);
+});
+
+it("of objects are the leader's to tell, so that each is counted once", async () => {
+  put(CoderControlPlane, { status: { phase: "Ready" } });
+  metrics.leading(false);
+  const standby = await metrics.registry.metrics();
+  expect(standby).not.toContain('name="coder"');
+  expect(standby).toContain('coder_k8s_cache_objects{kind="codercontrolplanes.coder.com"} 1');
+});
