@@ -138,11 +138,14 @@ async function afterWrites(name: string, count: number, begin: () => Promise<unk
       if (type !== "BOOKMARK" && --left <= 0) stop.abort();
   };
   const lists = await Promise.all(childKinds.map((kind) => person.list(kind, { labelSelector })));
-  const following = childKinds.map((kind, index) => follow(kind, lists[index]?.resourceVersion ?? ""));
+  // Settled from the start: enough writes may have been seen before `begin` is over.
+  const following = Promise.allSettled(
+    childKinds.map((kind, index) => follow(kind, lists[index]?.resourceVersion ?? "")),
+  );
   await begin();
-  if (count > 0) await Promise.race([Promise.allSettled(following), sleep(5_000)]);
+  if (count > 0) await Promise.race([following, sleep(5_000)]);
   stop.abort();
-  await Promise.allSettled(following);
+  await following;
 }
 
 /** Leads the cluster to where it would be when the dead leader's time had run out. */
