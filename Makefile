@@ -12,18 +12,22 @@ VITEST := $(BIN)/vitest run $(VITEST_FLAGS)
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(INSTALLED) kube helm ## install dependencies, the Kubernetes binaries and helm
 
 .PHONY: test
-test: setup ## run all tests, against a real API server
+test: setup ## run all tests, against a real API server (and a real coderd, once test-e2e has built it)
 	@$(VITEST)
 
 .PHONY: test-unit
 test-unit: $(INSTALLED) ## run the tests that need nothing but Node
 	@$(VITEST) --project unit
+
+.PHONY: test-e2e
+test-e2e: setup coder ## run the operator against the real coderd and its daemons (RECORD=1: renew the recordings)
+	@RECORD=$(RECORD) $(VITEST) --project e2e
 
 .PHONY: lint
 lint: $(INSTALLED) ## check style, import boundaries and unused code
@@ -50,9 +54,18 @@ build: $(INSTALLED) ## bundle the operator into dist/coder-k8s.mjs
 bench: setup build ## measure the operator and publish the figures in docs/performance.md
 	@$(BIN)/node bench/main.ts --publish $(BENCH_FLAGS)
 
+.PHONY: docs
+docs: $(INSTALLED) ## build the site of the documentation (SERVE=1: show it, and changes to it)
+	@$(BIN)/vitepress $(if $(SERVE),dev,build) docs
+
 .PHONY: demo
 demo: $(INSTALLED) kube ## run everything on this machine to play with (ONCE=1: end when it is ready)
 	@$(BIN)/node demo/main.ts $(if $(ONCE),--once)
+
+.PHONY: chaos
+chaos: $(INSTALLED) kube ## break everything under a fleet and see whether it heals (SEED=n MINUTES=m OBJECTS=n)
+	@$(BIN)/node test/chaos/main.ts $(if $(SEED),--seed=$(SEED)) $(if $(MINUTES),--minutes=$(MINUTES)) \
+	  $(if $(OBJECTS),--objects=$(OBJECTS))
 
 .PHONY: clean
 clean: ## remove dependencies and build results (the Kubernetes binaries stay in the per-user cache)
@@ -61,6 +74,10 @@ clean: ## remove dependencies and build results (the Kubernetes binaries stay in
 .PHONY: kube
 kube: $(INSTALLED)
 	@$(BIN)/node tools/kube/main.ts >/dev/null
+
+.PHONY: coder
+coder: $(INSTALLED)
+	@$(BIN)/node tools/coder/main.ts >/dev/null
 
 .PHONY: helm
 helm: $(INSTALLED)

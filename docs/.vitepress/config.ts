@@ -1,0 +1,22 @@
+import { defineConfig } from "vitepress";
+import { repositoryLinks } from "./repository-links.ts";
+import { sidebar } from "./sidebar.ts";
+
+export default defineConfig({
+  title: "coder-k8s",
+  description: "Kubernetes operator for Coder: control planes, external provisioners and workspace proxies",
+  lastUpdated: false,
+  markdown: { config: (markdown) => void markdown.use(repositoryLinks) },
+  themeConfig: {
+    nav: [
+      { text: "Start", link: "/start" },
+      { text: "How to", link: "/how-to/tls" },
+      { text: "Reference", link: "/reference/codercontrolplane" },
+      { text: "Troubleshooting", link: "/reference/conditions" },
+    ],
+    sidebar,
+    outline: [2, 3],
+    search: { provider: "local" },
+    footer: { message: "Apache 2.0" },
+  },
+});

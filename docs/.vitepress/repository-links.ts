@@ -1,0 +1,32 @@
+import { posix } from "node:path";
+import type { MarkdownRenderer } from "vitepress";
+
+/**
+ * Pages link to files of the repository, which the site does not have. There such a link is shown as its text,
+ * with the path as a tooltip.
+ */
+export function repositoryLinks(markdown: MarkdownRenderer): void {
+  markdown.core.ruler.push("repository-links", ({ tokens, env }) => {
+    for (const { children } of tokens) {
+      let outside = false;
+      for (const token of children ?? []) {
+        const path = token.type === "link_open" && outsidePath(token.attrGet("href") ?? "", env.relativePath);
+        if (path) {
+          outside = true;
+          token.attrs = [["title", `${path}, in the repository`]];
+        }
+        if (!outside || !/^link_(open|close)$/.test(token.type)) continue;
+        outside = token.type === "link_open";
+        token.type = "repository_link";
+        token.tag = "span";
+      }
+    }
+  });
+}
+
+/** Where in the repository a link leads, if that is outside the site. */
+function outsidePath(href: string, page: string): string | undefined {
+  if (/^([a-z]+:|\/|#)/.test(href)) return undefined;
+  const path = posix.join("docs", posix.dirname(page), href);
+  return path.startsWith("docs/") ? undefined : path;
+}

@@ -1,0 +1,77 @@
+import type { DefaultTheme } from "vitepress";
+
+/** Every page of the site, in reading order; a test finds pages that are missing here. */
+export const sidebar: DefaultTheme.SidebarItem[] = [
+  {
+    text: "Start",
+    items: [
+      { text: "What it is", link: "/" },
+      { text: "Five-minute start", link: "/start" },
+      { text: "Install", link: "/install" },
+    ],
+  },
+  {
+    text: "Tutorials",
+    items: [
+      { text: "First control plane", link: "/tutorials/first-control-plane" },
+      { text: "Licence", link: "/tutorials/licence" },
+      { text: "Provisioners", link: "/tutorials/provisioners" },
+      { text: "Workspace proxies", link: "/tutorials/workspace-proxies" },
+      { text: "Argo CD", link: "/tutorials/argo-cd" },
+      { text: "From the Go operator", link: "/tutorials/from-the-go-operator" },
+      { text: "From the Helm charts", link: "/tutorials/from-the-helm-charts" },
+    ],
+  },
+  {
+    text: "How to",
+    items: [
+      { text: "Serve TLS", link: "/how-to/tls" },
+      { text: "Expose by Ingress", link: "/how-to/ingress" },
+      { text: "Expose by Gateway", link: "/how-to/gateway" },
+      { text: "Run several pools", link: "/how-to/pools" },
+      { text: "Install without internet", link: "/how-to/air-gapped" },
+      { text: "Keep to chosen namespaces", link: "/how-to/namespaces" },
+      { text: "Change the database password", link: "/how-to/database-password" },
+      { text: "Find out what is wrong", link: "/how-to/diagnose" },
+      { text: "Examples", link: "/how-to/examples" },
+    ],
+  },
+  {
+    text: "How it behaves",
+    items: [
+      { text: "Operator access", link: "/operator-access" },
+      { text: "Licences", link: "/licences" },
+      { text: "Provisioners", link: "/provisioners" },
+      { text: "Workspace proxies", link: "/workspace-proxies" },
+      { text: "Argo CD and Flux health", link: "/gitops" },
+    ],
+  },
+  {
+    text: "Reference",
+    items: [
+      { text: "Conditions and reasons", link: "/reference/conditions" },
+      { text: "CoderControlPlane", link: "/reference/codercontrolplane" },
+      { text: "CoderProvisioner", link: "/reference/coderprovisioner" },
+      { text: "CoderWorkspaceProxy", link: "/reference/coderworkspaceproxy" },
+      { text: "Command line", link: "/reference/flags" },
+      { text: "Metrics", link: "/reference/metrics" },
+      { text: "Permissions", link: "/reference/permissions" },
+    ],
+  },
+  {
+    text: "Operation",
+    items: [
+      { text: "Monitoring", link: "/monitoring" },
+      { text: "Runbooks", link: "/runbooks" },
+      { text: "Security", link: "/security" },
+      { text: "Performance", link: "/performance" },
+    ],
+  },
+  {
+    text: "Inside",
+    items: [
+      { text: "Architecture", link: "/architecture" },
+      { text: "Writing an operator", link: "/runtime" },
+    ],
+  },
+];
