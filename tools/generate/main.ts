@@ -1,6 +1,7 @@
 /**
- * Writes everything that is generated from the schemas, the declared permissions and the chart: CRDs, roles,
- * reference pages and the plain manifests. With `--check` it writes nothing and fails when a file is not what it should be.
+ * Writes everything that is generated from the schemas, the declared permissions, the metrics and the chart:
+ * CRDs, roles, reference pages and the plain manifests. With `--check` it writes nothing and fails when a file
+ * is not what it should be.
  */
 import { fileURLToPath } from "node:url";
 import { differences, presentFiles, writeFiles } from "./compare.ts";

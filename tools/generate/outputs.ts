@@ -1,7 +1,9 @@
 import { stringify } from "yaml";
 import { customResourceDefinition } from "./crd.ts";
+import { flagsPage } from "./flags.ts";
 import { permissions, resources } from "./inputs.ts";
 import { definitionsOf, readSnapshot } from "./kubernetes.ts";
+import { metricsPage } from "./metrics.ts";
 import {
   byResource,
   chartRules,
@@ -38,6 +40,8 @@ export function generatedFiles(): Files {
   files.set("config/rbac/namespaced/role.yaml", yaml(...namespacedRole(permissions)));
   files.set("charts/coder-k8s/files/rbac.yaml", yaml(chartRules(permissions)));
   files.set("docs/reference/permissions.md", markdown(permissionsPage(byResource(permissions))));
+  files.set("docs/reference/metrics.md", markdown(metricsPage()));
+  files.set("docs/reference/flags.md", markdown(flagsPage()));
   return files;
 }
 

@@ -101,11 +101,11 @@ function ruleList(rules: readonly Rule[]): string {
   return rules.map(({ fieldPath, message }) => `- \`${fieldPath?.slice(1)}\`: ${message}.`).join("\n");
 }
 
-function code(text: unknown): string {
+export function code(text: unknown): string {
   return `\`${text}\``;
 }
 
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");

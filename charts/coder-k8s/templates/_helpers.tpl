@@ -44,6 +44,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
 {{- fail "metrics.serviceMonitor.enabled: there is nothing to scrape while metrics.enabled is false" }}
 {{- end }}
+{{- if and .Values.alerts.enabled (not .Values.metrics.serviceMonitor.enabled) }}
+{{- fail "alerts.enabled: the rules look at what the ServiceMonitor collects, so set metrics.serviceMonitor.enabled too" }}
+{{- end }}
 {{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
 {{- fail "serviceAccount.name: say which account to use when serviceAccount.create is false" }}
 {{- end }}

@@ -28,6 +28,17 @@ const pieces: Readonly<Record<string, Readonly<Record<string, object>>>> = {
     monitor: {
       metrics: { serviceMonitor: { enabled: true, labels: { release: "prometheus" }, interval: "1m" } },
     },
+    alerts: {
+      metrics: { serviceMonitor: { enabled: true } },
+      alerts: {
+        enabled: true,
+        labels: { release: "prometheus" },
+        runbookURL: "https://wiki.example.com/coder",
+      },
+    },
+  },
+  dashboard: {
+    dashboard: { dashboard: { enabled: true, annotations: { grafana_folder: "Coder" } } },
   },
   budget: {
     "no budget": { podDisruptionBudget: { enabled: false } },

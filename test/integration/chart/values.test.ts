@@ -9,7 +9,7 @@ import { generatedFiles } from "../../../tools/generate/outputs.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { chartDir, type Helm, helmFor, type Manifest, only, succeeded } from "../../support/helm.ts";
 import { combinations } from "./combinations.ts";
-import { serviceMonitorCrd } from "./service-monitor.ts";
+import { prometheusOperatorCrds } from "./prometheus-operator.ts";
 
 const cluster = sharedCluster();
 const repository = new URL("../../../", import.meta.url);
@@ -18,9 +18,11 @@ const release = { name: "coder-k8s", namespace: "coder-system" };
 let helm: Helm;
 beforeAll(async () => {
   helm = await helmFor(cluster);
-  await cluster.apply(serviceMonitorCrd);
-  const crd = `crd/${serviceMonitorCrd.metadata.name}`;
-  succeeded(await cluster.kubectl(["wait", "--for=condition=Established", "--timeout=30s", crd]));
+  for (const crd of prometheusOperatorCrds) {
+    await cluster.apply(crd);
+    const name = `crd/${crd.metadata.name}`;
+    succeeded(await cluster.kubectl(["wait", "--for=condition=Established", "--timeout=30s", name]));
+  }
 });
 afterAll(() => helm?.[Symbol.asyncDispose]());
 
@@ -208,6 +210,10 @@ describe("refuses by name", () => {
       { metrics: { enabled: false, serviceMonitor: { enabled: true } } },
       "metrics.serviceMonitor.enabled: there is nothing to scrape",
     ],
+    [{ alerts: { enabled: true } }, "alerts.enabled: the rules look at what the ServiceMonitor collects"],
+    [{ alerts: { runbookURL: "docs/runbooks.md" } }, "at '/alerts/runbookURL'"],
+    [{ alerts: { severity: "page" } }, "at '/alerts': additional properties 'severity' not allowed"],
+    [{ dashboard: { labels: { grafana_dashboard: 1 } } }, "at '/dashboard/labels/grafana_dashboard'"],
   ])("%j", async ([values, message]) => {
     const { code, stderr } = await helm.release("template", { ...release, values });
     expect(code).not.toBe(0);

@@ -1,0 +1,45 @@
+import { OperatorMetrics } from "../../src/operator/metrics/metrics.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { code, table } from "./reference.ts";
+
+interface Described {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+}
+
+/** Every metric that the operator registers, told by its registry. */
+function metrics(): Described[] {
+  const { registry } = new OperatorMetrics({ clock: systemClock });
+  // Each has its label names; only the library's types do not say so.
+  const described = registry.getMetricsAsArray() as unknown as Described[];
+  return described.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+const ofObject = ({ labelNames }: Described) => labelNames.includes("kind") && labelNames.includes("name");
+const isOurs = ({ name }: Described) => name.startsWith("coder_k8s_");
+
+/** The reference page of `/metrics`. */
+export function metricsPage(): string {
+  const all = metrics();
+  return [
+    "# Metrics",
+    "What the operator serves at `/metrics`, port 8080. The [dashboard and the alerts](../monitoring.md) of the chart are made of these.",
+    "## Objects",
+    "One time series or more for each CoderControlPlane, CoderProvisioner and CoderWorkspaceProxy, told by the leader alone: sums over replicas count each object once. A deleted object is gone from the next scrape.",
+    metricTable(all.filter(ofObject)),
+    "## The operator",
+    metricTable(all.filter((metric) => isOurs(metric) && !ofObject(metric))),
+    "## Well-known names",
+    "Named as in other programs, so that existing dashboards show them: work queues as in client-go, the process and Node as in the usual client libraries.",
+    metricTable(all.filter((metric) => !isOurs(metric))),
+  ].join("\n\n");
+}
+
+function metricTable(rows: readonly Described[]): string {
+  return table(
+    ["Metric", "Type", "Labels", "Meaning"],
+    rows.map(({ name, type, labelNames, help }) => [code(name), type, labelNames.map(code).join(", "), help]),
+  );
+}
