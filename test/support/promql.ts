@@ -1,13 +1,13 @@
 import { parser } from "@prometheus-io/lezer-promql";
 
 /** One metric that a query reads, and the labels that it is chosen by. */
-export interface Selector {
+interface Selector {
   readonly metric: string;
   readonly labels: readonly string[];
 }
 
 /** A query as Prometheus understands it. */
-export interface Query {
+interface Query {
   readonly selectors: readonly Selector[];
   /** The labels by which it groups and joins. */
   readonly grouping: readonly string[];
