@@ -29,9 +29,9 @@ export interface OperatorAccess {
   /**
    * Makes sure that the operator's system user exists with all its rights and that there is a valid token
    * for the control plane: the `held` one if it is good, else a new one. A new token must be stored, on the
-   * condition that the store still has what `held` was read from, and then be passed to this method again,
-   * which ends its predecessor. Until then both are valid, so that what is stored never becomes invalid;
-   * after a crash at any point the same two steps lead to one valid token. Any number of processes may do
+   * condition that the store still has what `held` was read from, and then, if it has a predecessor, be passed
+   * to this method again, which ends that. Until then both are valid, so that what is stored never becomes
+   * invalid; after a crash at any point the same two steps lead to one valid token. Any number of processes may do
    * this at once.
    */
   ensureToken(

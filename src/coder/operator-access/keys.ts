@@ -10,6 +10,8 @@ export interface OperatorToken {
   readonly expiresAt: number;
   /** Set when this token is new: why there had to be one. */
   readonly issuedBecause?: Reason;
+  /** Whether another token is valid beside a new one, until this one has been stored. */
+  readonly hasPredecessor?: boolean;
 }
 
 /**
@@ -35,9 +37,11 @@ export async function ensureKey(
   }
   const abandoned = keys.filter((key) => key !== plan.stillValid && key.createdAt <= now - HAND_OVER_MS);
   await remove(context, abandoned);
-  const current = keys.find((key) => key.name === owner.tokenName && !abandoned.includes(key));
+  const valid = keys.filter((key) => !abandoned.includes(key));
+  const current = valid.find((key) => key.name === owner.tokenName);
   if (current) await rename(context, current, `${owner.tokenName}-${current.id}`);
-  return { ...(await issue(context, owner)), issuedBecause: plan.because };
+  const issued = await issue(context, owner);
+  return { ...issued, issuedBecause: plan.because, hasPredecessor: valid.length > 0 };
 }
 
 /** Ends every token of a control plane, and returns how many there were. */

@@ -1,9 +1,9 @@
 import type { CoderClient } from "../../coder/client.ts";
 import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
 import { ConfigMap, Secret } from "../../runtime/kinds.ts";
 import { mountedFile } from "../shared/pod-files.ts";
 import type { CoderPorts } from "../shared/ports.ts";
+import type { Environment } from "../shared/reconciler.ts";
 import { readSecretValue } from "../shared/secret.ts";
 import { clusterURL } from "../shared/service.ts";
 import { certificates, openSession, type SecretReader } from "../shared/session.ts";
@@ -12,11 +12,7 @@ import { controlPlaneDeployment } from "./resources/deployment.ts";
 import type { ControlPlane } from "./spec.ts";
 
 /** What the steps that speak to coderd work with, beside the snapshot. */
-export interface CoderdContext {
-  readonly context: RunContext;
-  readonly ports: CoderPorts;
-  readonly memory: Memory;
-}
+export type CoderdContext = Environment<Memory>;
 
 /** A client for the control plane's coderd, at the URL of its Service. */
 export function coderdClient(

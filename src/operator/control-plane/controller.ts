@@ -1,8 +1,7 @@
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import { type Action, awaitChange } from "../../runtime/controller/action.ts";
+import type { Action } from "../../runtime/controller/action.ts";
 import { type Controller, controller, type RunContext } from "../../runtime/controller/controller.ts";
-import { finalizer } from "../../runtime/controller/finalizer.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import {
   ConfigMap,
@@ -18,14 +17,13 @@ import { keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.t
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
 import { HTTPRoute } from "../shared/gateway.ts";
-import { Memories } from "../shared/memories.ts";
 import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
+import { reconciler } from "../shared/reconciler.ts";
 import { ensureExposure } from "../shared/steps/exposure.ts";
 import { ensureService } from "../shared/steps/service.ts";
 import type { CoderdContext } from "./coderd.ts";
 import { GRANT_INDEX, grantOwnerOfControlPlane, grantOwnerOfLabels } from "./grants.ts";
-import type { Memory } from "./memory.ts";
 import { observe, type Snapshot } from "./observe.ts";
 import { referencedConfigMaps, referencedSecrets } from "./references.ts";
 import { workspaceGrants } from "./resources/workspace-rbac.ts";
@@ -38,11 +36,8 @@ import { ensureOperatorAccess } from "./steps/operator-access.ts";
 import { ensureServiceAccount } from "./steps/service-account.ts";
 import { ensureWorkspaceRbac, removeForeignGrants } from "./steps/workspace-rbac.ts";
 
-const rbacFinalizer = "coder.com/workspace-rbac-cleanup";
-
 /** Runs coderd from a CoderControlPlane, and looks after its licence through a token of its own. */
 export function controlPlaneController(ports: CoderPorts): Controller {
-  const memories = new Memories<Memory>();
   const grants = { ...managedByUs, indexes: { [GRANT_INDEX]: grantOwnerOfLabels } };
   return controller("control-plane")
     .for(CoderControlPlane, { indexes: { [GRANT_INDEX]: grantOwnerOfControlPlane } })
@@ -53,30 +48,17 @@ export function controlPlaneController(ports: CoderPorts): Controller {
     .watches(RoleBinding, grantedControlPlanes)
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
-    .reconcile((key, context) => reconcile(key, { context, ports, memories }));
+    .reconcile(reconciler(reconciliation, ports));
 }
 
-interface Environment {
-  readonly context: RunContext;
-  readonly ports: CoderPorts;
-  readonly memories: Memories<Memory>;
-}
-
-async function reconcile(key: ObjectKey, { context, ports, memories }: Environment): Promise<Action> {
-  const object = context.caches.of(CoderControlPlane).get(key);
-  if (!object) {
-    memories.forget(key);
-    return awaitChange;
-  }
-  const memory = memories.of(key, object.metadata.uid);
-  return finalizer(context.client, rbacFinalizer, {
-    kind: CoderControlPlane,
-    object,
-    wanted: grantsOutside(object),
-    apply: (current) => converge(observe(current, context), { context, ports, memory }),
-    cleanup: (current) => removeForeignGrants(observe(current, context), context),
-  });
-}
+const reconciliation = {
+  kind: CoderControlPlane,
+  finalizer: "coder.com/workspace-rbac-cleanup",
+  leavesTraces: grantsOutside,
+  observe,
+  converge,
+  cleanup: (snapshot: Snapshot, { context }: CoderdContext) => removeForeignGrants(snapshot, context),
+};
 
 async function converge(snapshot: Snapshot, environment: CoderdContext): Promise<Action> {
   const { context } = environment;
@@ -101,7 +83,7 @@ async function converge(snapshot: Snapshot, environment: CoderdContext): Promise
   return finish(
     steps,
     { kind: CoderControlPlane, object: snapshot.object, now: snapshot.now, quiet: quietReasons },
-    context,
+    environment,
   );
 }
 

@@ -1,19 +1,16 @@
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
-import { type Action, awaitChange } from "../../runtime/controller/action.ts";
-import { type Controller, controller, type RunContext } from "../../runtime/controller/controller.ts";
-import { finalizer } from "../../runtime/controller/finalizer.ts";
+import type { Action } from "../../runtime/controller/action.ts";
+import { type Controller, controller } from "../../runtime/controller/controller.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "../../runtime/kinds.ts";
-import type { ObjectKey } from "../../runtime/object.ts";
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
-import { Memories } from "../shared/memories.ts";
 import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
+import { reconciler } from "../shared/reconciler.ts";
 import { CONTROL_PLANE_INDEX, findControlPlane, namedControlPlane, thoseNaming } from "../shared/session.ts";
 import { releaseKeys } from "./cleanup.ts";
-import type { Memory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { referencedSecrets } from "./references.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
@@ -24,40 +21,24 @@ import { ensureKey } from "./steps/key.ts";
 import { ensureKeySecret } from "./steps/key-secret.ts";
 import { ensureWorkspaceRbac } from "./steps/workspace-rbac.ts";
 
-const keyFinalizer = "coder.com/provisioner-key-cleanup";
-
 /** Runs provisioner daemons from a CoderProvisioner, with a key that it makes and replaces by itself. */
 export function provisionerController(ports: CoderPorts): Controller {
-  const memories = new Memories<Memory>();
   return controller("provisioner")
     .for(CoderProvisioner, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
     .owns([Secret, ServiceAccount, Role, RoleBinding, Deployment], managedByUs)
     .watches(CoderControlPlane, thoseNaming(CoderProvisioner))
     .refersTo(Secret, referencedSecrets)
-    .reconcile((key, context) => reconcile(key, { context, ports, memories }));
+    .reconcile(reconciler(reconciliation, ports));
 }
 
-interface Shared {
-  readonly context: RunContext;
-  readonly ports: CoderPorts;
-  readonly memories: Memories<Memory>;
-}
-
-async function reconcile(key: ObjectKey, { context, ports, memories }: Shared): Promise<Action> {
-  const object = context.caches.of(CoderProvisioner).get(key);
-  if (!object) {
-    memories.forget(key);
-    return awaitChange;
-  }
-  const environment: Environment = { context, ports, memory: memories.of(key, object.metadata.uid) };
-  return finalizer(context.client, keyFinalizer, {
-    kind: CoderProvisioner,
-    object,
-    wanted: true,
-    apply: (current) => converge(observe(current, context), environment),
-    cleanup: (current) => releaseKeys(observe(current, context), environment),
-  });
-}
+const reconciliation = {
+  kind: CoderProvisioner,
+  finalizer: "coder.com/provisioner-key-cleanup",
+  leavesTraces: () => true,
+  observe,
+  converge,
+  cleanup: releaseKeys,
+};
 
 async function converge(snapshot: Snapshot, environment: Environment): Promise<Action> {
   const { context } = environment;
@@ -84,5 +65,9 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
   );
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   const object = outcome?.state.object ?? snapshot.object;
-  return finish(steps, { kind: CoderProvisioner, object, now: snapshot.now, quiet: quietReasons }, context);
+  return finish(
+    steps,
+    { kind: CoderProvisioner, object, now: snapshot.now, quiet: quietReasons },
+    environment,
+  );
 }

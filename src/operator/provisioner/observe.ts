@@ -3,7 +3,7 @@ import { CONTROLLER_INDEX, type Owner } from "../../runtime/controller/children.
 import type { RunContext } from "../../runtime/controller/controller.ts";
 import { Deployment, Secret } from "../../runtime/kinds.ts";
 import { keyOf, type Stored } from "../../runtime/object.ts";
-import type { CoderPorts } from "../shared/ports.ts";
+import type { Environment as SharedEnvironment } from "../shared/reconciler.ts";
 import type { Memory } from "./memory.ts";
 import { type Provisioner, withDefaults } from "./spec.ts";
 
@@ -18,12 +18,7 @@ export interface Snapshot {
   readonly deployment: Stored<Deployment> | undefined;
 }
 
-/** What the steps work with, beside the snapshot. */
-export interface Environment {
-  readonly context: RunContext;
-  readonly ports: CoderPorts;
-  readonly memory: Partial<Memory>;
-}
+export type Environment = SharedEnvironment<Memory>;
 
 export function observe(object: Stored<CoderProvisioner>, { caches, clock }: RunContext): Snapshot {
   const provisioner = withDefaults(object);

@@ -1,5 +1,10 @@
 import type { RunContext } from "../../runtime/controller/controller.ts";
-import { mergePatchBetween, type WithStatus, writeStatus } from "../../runtime/controller/status.ts";
+import {
+  mergePatchBetween,
+  type StatusWrite,
+  type WithStatus,
+  writeStatus,
+} from "../../runtime/controller/status.ts";
 import type { Changes } from "../../runtime/controller/steps.ts";
 import type { Kind, Stored } from "../../runtime/object.ts";
 
@@ -16,16 +21,16 @@ export class SchemaOutdatedError extends Error {
 
 /**
  * Writes down, in the middle of a run, what must not be forgotten. `changes` may be called again with a newer
- * status. Resolves with `undefined` when a newer spec or the object's deletion came first, so that nothing was
+ * status, unless the write is to be `exact`. Resolves with `undefined` when a newer spec or the object's deletion came first, so that nothing was
  * written: the run must not go on.
  */
 export async function checkpoint<T extends WithStatus<S>, S extends object>(
-  { kind, object }: { readonly kind: Kind<T>; readonly object: Stored<T> },
+  { kind, object, exact = false }: Pick<StatusWrite<T, S>, "kind" | "object" | "exact">,
   changes: (current: Partial<S>) => Changes<S>,
   { client }: Pick<RunContext, "client">,
 ): Promise<Stored<T> | undefined> {
   const update = (current: Partial<S>) => ({ ...current, ...changes(current) }) as Partial<S>;
-  const written = await writeStatus<T, S>(client, { kind, object, update });
+  const written = await writeStatus<T, S>(client, { kind, object, update, exact });
   const status: Partial<S> = written.status ?? {};
   const isWritten = Object.keys(mergePatchBetween(status, update(status))).length === 0;
   if (isWritten) return written;

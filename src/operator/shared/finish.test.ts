@@ -14,10 +14,13 @@ const broken = { status: "False", reason: "Broken", message: "it broke" } as con
 
 let steps: Steps<ControlPlaneStatus>;
 let told: string[];
+let memory: { statusHeldSince?: number };
+let elapsedMs: number;
 let written: { metadata?: object; status: ControlPlaneStatus }[];
 beforeEach(() => {
   steps = new Steps<ControlPlaneStatus>(explain);
   [told, written] = [[], []];
+  [memory, elapsedMs] = [{}, 0];
 });
 
 function controlPlane(status: ControlPlaneStatus = {}): Stored<CoderControlPlane> {
@@ -30,13 +33,65 @@ function end(object = controlPlane(), patchStatus = takeStatus) {
   const client = stubClient({ patchStatus });
   const events = { event: (_: unknown, { reason }: { reason: string }) => void told.push(reason) };
   const context = { client, events } as unknown as RunContext;
-  return finish(steps, { kind: CoderControlPlane, object, now, quiet: new Set(["Pending"]) }, context);
+  const run = { kind: CoderControlPlane, object, now: now + elapsedMs, quiet: new Set(["Pending"]) };
+  return finish(steps, run, { context, memory });
 }
 
 async function takeStatus(...[, , patch]: [unknown, unknown, { status: ControlPlaneStatus }]) {
   written.push(patch);
   return { ...controlPlane(), status: patch.status };
 }
+
+describe("while an object starts", () => {
+  const pending = { status: "False", reason: "Pending", message: "pods start" } as const;
+  const notReady = { status: "False", reason: "A", message: "pods start" } as const;
+  const starts = async (part: typeof pending | typeof broken = pending) => {
+    await steps.run("A", async () => ({ condition: part, requeueAfterMs: 60_000 }));
+    await steps.run("Ready", async () => ({ condition: notReady }));
+  };
+
+  test("a status that says no more than that is held back for half a second", async () => {
+    await starts();
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 500 });
+    elapsedMs = 400;
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 100 });
+    expect(written).toEqual([]);
+    elapsedMs = 500;
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 60_000 });
+    expect(written).toHaveLength(1);
+  });
+
+  test("what is no part of a normal start is told at once", async () => {
+    await starts(broken);
+    await end();
+    expect(written).toHaveLength(1);
+  });
+
+  test("a failed step is told at once", async () => {
+    await starts();
+    await steps.run("B", async () => ({ error: new Error("no") }));
+    await expect(end()).rejects.toThrow("no");
+    expect(written).toHaveLength(1);
+  });
+
+  test("its readiness is told at once", async () => {
+    await steps.run("A", async () => ({ condition: { status: "True", reason: "Applied", message: "" } }));
+    await steps.run("Ready", async () => ({ condition: { status: "True", reason: "Serving", message: "" } }));
+    await end();
+    expect(written).toHaveLength(1);
+  });
+
+  test("an object that was ready is not starting: its trouble is told at once", async () => {
+    const lastTransitionTime = "2025-01-01T00:00:00Z";
+    await starts();
+    await end(
+      controlPlane({
+        conditions: [{ type: "Ready", status: "True", reason: "Serving", message: "", lastTransitionTime }],
+      }),
+    );
+    expect(written).toHaveLength(1);
+  });
+});
 
 describe("the end of a run", () => {
   test("writes what the steps found, with the generation that they looked at, and tells what broke", async () => {

@@ -1,10 +1,12 @@
-import type { Condition } from "../../runtime/conditions.ts";
-import type { Action } from "../../runtime/controller/action.ts";
+import { type Condition, findCondition } from "../../runtime/conditions.ts";
+import { type Action, requeue } from "../../runtime/controller/action.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
 import { type WithStatus, writeStatus } from "../../runtime/controller/status.ts";
 import type { Steps } from "../../runtime/controller/steps.ts";
 import type { Kind, Stored } from "../../runtime/object.ts";
 import { announceTransitions } from "./announce.ts";
+
+const READY = "Ready";
 
 /** What the statuses of our kinds have in common. */
 interface CommonStatus {
@@ -20,8 +22,49 @@ export interface FinishedRun<T extends WithStatus<S>, S extends CommonStatus> {
   readonly quiet: ReadonlySet<string>;
 }
 
-/** Writes the status, also after a failure, tells what changed, and then says how the run ended. */
+/** Remembered of an object whose status is held back. */
+export interface HeldStatusMemory {
+  /** Since when. */
+  statusHeldSince: number;
+}
+
+/** How long a status is held back that says no more than that a start goes on: most say more a moment later. */
+const HOLD_MS = 500;
+
+/**
+ * Writes the status, also after a failure, tells what changed, and then says how the run ended. While an object
+ * starts, a status that only says so waits a moment for a better one: half of all writes would be of that kind.
+ */
 export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
+  steps: Steps<S>,
+  run: FinishedRun<T, S>,
+  { context, memory }: { readonly context: RunContext; readonly memory: Partial<HeldStatusMemory> },
+): Promise<Action> {
+  if (!isStarting(steps, run)) delete memory.statusHeldSince;
+  else {
+    memory.statusHeldSince ??= run.now;
+    const holdMs = memory.statusHeldSince + HOLD_MS - run.now;
+    if (holdMs > 0) return sooner(steps.finish(), holdMs);
+  }
+  return report(steps, run, context);
+}
+
+/** Whether all that an object lacks is what every object lacks for a while after it was made. */
+function isStarting<T extends WithStatus<S>, S extends CommonStatus>(
+  steps: Steps<S>,
+  { object, quiet }: FinishedRun<T, S>,
+): boolean {
+  const wasReady = findCondition(object.status?.conditions, READY)?.status === "True";
+  if (steps.hasFailed || wasReady || steps.conditions.get(READY)?.status !== "False") return false;
+  const parts = [...steps.conditions].filter(([type, { status }]) => type !== READY && status === "False");
+  return parts.every(([, { reason }]) => quiet.has(reason));
+}
+
+function sooner(action: Action, afterMs: number): Action {
+  return requeue(action.kind === "requeue" ? Math.min(action.afterMs, afterMs) : afterMs);
+}
+
+async function report<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
   { kind, object, now, quiet }: FinishedRun<T, S>,
   { client, events }: RunContext,

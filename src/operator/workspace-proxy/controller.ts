@@ -1,21 +1,19 @@
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxyStatus } from "../../api/v1alpha1/workspace-proxy.ts";
-import { type Action, awaitChange } from "../../runtime/controller/action.ts";
+import type { Action } from "../../runtime/controller/action.ts";
 import { type Controller, controller } from "../../runtime/controller/controller.ts";
-import { finalizer } from "../../runtime/controller/finalizer.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import { ConfigMap, Deployment, Ingress, Secret, Service } from "../../runtime/kinds.ts";
-import type { ObjectKey } from "../../runtime/object.ts";
+import type { Stored } from "../../runtime/object.ts";
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
 import { HTTPRoute } from "../shared/gateway.ts";
-import { Memories } from "../shared/memories.ts";
 import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
+import { reconciler } from "../shared/reconciler.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane, thoseNaming } from "../shared/session.ts";
 import { ensureExposure } from "../shared/steps/exposure.ts";
 import { ensureService } from "../shared/steps/service.ts";
-import type { Memory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { referencedConfigMaps, referencedSecrets } from "./references.ts";
 import { registrationOf, withDefaults } from "./spec.ts";
@@ -27,11 +25,8 @@ import { deregister } from "./steps/deregistration.ts";
 import { reportHealth } from "./steps/health.ts";
 import { ensureRegistration } from "./steps/registration.ts";
 
-const cleanupFinalizer = "coder.com/workspace-proxy-cleanup";
-
 /** Runs workspace proxies from CoderWorkspaceProxies, and registers those at coderd that bring no token. */
 export function workspaceProxyController(ports: CoderPorts): Controller {
-  const memories = new Memories<Memory>();
   return controller("workspace-proxy")
     .for(CoderWorkspaceProxy, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
     .owns([Deployment, Service, Ingress, Secret], managedByUs)
@@ -39,27 +34,17 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
     .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
-    .reconcile((key, context) => reconcile(key, { context, ports, memories }));
+    .reconcile(reconciler(reconciliation, ports));
 }
 
-async function reconcile(
-  key: ObjectKey,
-  { context, ports, memories }: Omit<Environment, "memory"> & { readonly memories: Memories<Memory> },
-): Promise<Action> {
-  const object = context.caches.of(CoderWorkspaceProxy).get(key);
-  if (!object) {
-    memories.forget(key);
-    return awaitChange;
-  }
-  const environment = { context, ports, memory: memories.of(key, object.metadata.uid) };
-  return finalizer(context.client, cleanupFinalizer, {
-    kind: CoderWorkspaceProxy,
-    object,
-    wanted: registrationOf(withDefaults(object)) !== undefined,
-    apply: (current) => converge(observe(current, context), environment),
-    cleanup: (current) => deregister(observe(current, context), environment),
-  });
-}
+const reconciliation = {
+  kind: CoderWorkspaceProxy,
+  finalizer: "coder.com/workspace-proxy-cleanup",
+  leavesTraces: (object: Stored<CoderWorkspaceProxy>) => registrationOf(withDefaults(object)) !== undefined,
+  observe,
+  converge,
+  cleanup: deregister,
+};
 
 async function converge(snapshot: Snapshot, environment: Environment): Promise<Action> {
   const { context } = environment;
@@ -79,5 +64,5 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
   await steps.run(conditionTypes.exposure, () => ensureExposure(proxy, owner, context));
   await steps.run(conditionTypes.health, () => reportHealth(snapshot, standing?.seen));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
-  return finish(steps, { kind: CoderWorkspaceProxy, object, now, quiet: quietReasons }, context);
+  return finish(steps, { kind: CoderWorkspaceProxy, object, now, quiet: quietReasons }, environment);
 }

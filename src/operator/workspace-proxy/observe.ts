@@ -4,7 +4,7 @@ import type { RunContext } from "../../runtime/controller/controller.ts";
 import { Deployment } from "../../runtime/kinds.ts";
 import { keyOf, type Stored } from "../../runtime/object.ts";
 import { keptValue } from "../shared/kept-secret.ts";
-import type { CoderPorts } from "../shared/ports.ts";
+import type { Environment as SharedEnvironment } from "../shared/reconciler.ts";
 import type { Memory } from "./memory.ts";
 import { registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
 
@@ -19,12 +19,7 @@ export interface Snapshot {
   readonly deployment: Stored<Deployment> | undefined;
 }
 
-/** What the steps work with, beside the snapshot. */
-export interface Environment {
-  readonly context: RunContext;
-  readonly ports: CoderPorts;
-  readonly memory: Partial<Memory>;
-}
+export type Environment = SharedEnvironment<Memory>;
 
 export function observe(object: Stored<CoderWorkspaceProxy>, { caches, clock }: RunContext): Snapshot {
   const proxy = withDefaults(object);

@@ -66,6 +66,26 @@ describe("a child", () => {
     expect(world.requests()).toEqual([]);
   });
 
+  test("that was created is not applied again", async () => {
+    await children.create(ConfigMap, configMap({ a: "1" }), owner);
+    expect(await stored()).toMatchObject({
+      data: { a: "1" },
+      metadata: { ownerReferences: [{ kind: "Parent", uid: owner.object.metadata.uid, controller: true }] },
+    });
+    await seen();
+    await apply({ a: "1" });
+    expect(world.requests()).toEqual([]);
+    await apply({ a: "2" });
+    expect(await stored()).toMatchObject({ data: { a: "2" } });
+  });
+
+  test("that exists is not created: whoever has the name keeps it", async () => {
+    await world.person.create(ConfigMap, configMap({ theirs: "1" }));
+    const creation = children.create(ConfigMap, configMap({ a: "1" }), owner);
+    await expect(creation).rejects.toMatchObject({ reason: "AlreadyExists" });
+    expect(await stored()).toMatchObject({ data: { theirs: "1" } });
+  });
+
   test("is applied again when something else is desired", async () => {
     await apply({ a: "1", b: "1" });
     await apply({ a: "2" });

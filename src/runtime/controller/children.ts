@@ -87,12 +87,19 @@ export class Children {
   /** The same for an object that can't carry an owner reference. Whether it is ours is the caller's to know. */
   async applyUnowned<T extends KubeObject>(kind: Kind<T>, desired: T): Promise<Stored<T>> {
     const id = idOf(kind, desired);
-    const sent = hash("sha1", JSON.stringify(desired));
+    const sent = hashOf(desired);
     const present = this.#caches.of(kind).get(keyOfObject(desired));
     if (present && this.#isUpToDate(id, { desired, sent, present })) return present;
     const result = await this.#adoptEarlierFields(kind, desired, await this.#client.apply(kind, desired));
-    const { resourceVersion } = result.metadata;
-    this.#applied.set(id, { sent, resourceVersion, result: fingerprint(result, desired) });
+    this.#note(id, { desired, sent, result });
+    return result;
+  }
+
+  /** Makes a child that must not exist yet; rejects with `AlreadyExists` when it does. */
+  async create<T extends KubeObject>(kind: Kind<T>, desired: T, owner: Owner): Promise<Stored<T>> {
+    const child = ownedBy(desired, owner);
+    const result = await this.#client.create(kind, child);
+    this.#note(idOf(kind, child), { desired: child, sent: hashOf(child), result });
     return result;
   }
 
@@ -128,6 +135,14 @@ export class Children {
     if (applied?.sent !== sent) return false;
     if (applied.resourceVersion === present.metadata.resourceVersion) return true;
     return applied.result === fingerprint(present, desired);
+  }
+
+  #note<T extends KubeObject>(
+    id: string,
+    { desired, sent, result }: { desired: T; sent: string; result: Stored<T> },
+  ): void {
+    const { resourceVersion } = result.metadata;
+    this.#applied.set(id, { sent, resourceVersion, result: fingerprint(result, desired) });
   }
 
   async #adoptEarlierFields<T extends KubeObject>(
@@ -170,6 +185,10 @@ export class Children {
 
 function idOf(kind: Kind, object: KubeObject): string {
   return `${resourceName(kind)}/${keyOfObject(object)}`;
+}
+
+function hashOf(desired: KubeObject): string {
+  return hash("sha1", JSON.stringify(desired));
 }
 
 function ownedBy<T extends KubeObject>(desired: T, owner: Owner): T {

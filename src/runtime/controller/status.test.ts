@@ -52,6 +52,14 @@ describe("on a conflict", () => {
     expect(methods()).toEqual(["PATCH", "GET", "PATCH"]);
   });
 
+  test("an exact write fails and leaves what somebody else wrote", async () => {
+    await person.patchStatus(Parent, ref, { status: { seen: "theirs" } });
+    const update = (current: object) => ({ ...current, seen: "ours" });
+    const writing = writeStatus(client, { kind: Parent, object, update, exact: true });
+    await expect(writing).rejects.toMatchObject({ reason: "Conflict" });
+    expect((await stored())?.seen).toBe("theirs");
+  });
+
   test("nothing is sent again when somebody else wrote the same", async () => {
     await person.patchStatus(Parent, ref, { status: { seen: "b" } });
     const written = await write((current) => ({ ...current, seen: "b" }));

@@ -13,6 +13,8 @@ export interface StatusWrite<T extends WithStatus<S>, S extends object> {
   readonly object: Stored<T>;
   /** Puts this run's results into a status. Pure: it may be called again with a newer status. */
   readonly update: (current: Partial<S>) => Partial<S>;
+  /** Rejects with the conflict when `object` is not the newest, instead of making the update on that. */
+  readonly exact?: boolean;
 }
 
 const MAX_TRIES = 5;
@@ -36,7 +38,7 @@ export async function writeStatus<T extends WithStatus<S>, S extends object>(
       return await client.patchStatus(write.kind, refOf(object), { metadata: { resourceVersion }, status });
     } catch (error) {
       if (isNotFound(error)) return object;
-      if (!isConflict(error) || attempt === MAX_TRIES) throw error;
+      if (!isConflict(error) || write.exact || attempt === MAX_TRIES) throw error;
     }
     const fresh = await client.get(write.kind, refOf(object)).catch((error) => {
       if (isNotFound(error)) return undefined;

@@ -51,6 +51,10 @@ export class Steps<S extends { conditions?: Condition[] }> {
     return result.value;
   }
 
+  get hasFailed(): boolean {
+    return this.#errors.length > 0;
+  }
+
   /** The states said so far, by type. */
   get conditions(): ReadonlyMap<string, ConditionState> {
     return this.#conditions;

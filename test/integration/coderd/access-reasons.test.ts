@@ -65,7 +65,6 @@ describe("a wrong connection URL has its own reason, and the right one is used a
     });
     const events = (await stage.events(name)).map((event) => [event.type, event.reason]);
     expect(events).toContainEqual(["Warning", reason]);
-    expect(events).toContainEqual(["Normal", "TokenIssued"]);
     expect(events).toContainEqual(["Normal", "TokenReady"]);
   });
 });

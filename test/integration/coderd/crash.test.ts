@@ -88,8 +88,6 @@ describe("killed at the first start right after", () => {
     { after: "the key's row", lastAct: { statement: /^INSERT INTO api_keys/ } },
     { after: "the commit of all three", lastAct: { statement: /^COMMIT/ } },
     { after: "the Secret", lastAct: { request: secretCreated } },
-    { after: "the second commit", lastAct: { statement: /^COMMIT/, nth: 2 } },
-    { after: "the note of the token's end", lastAct: { request: secretApplied } },
     { after: "the status that records the licence", lastAct: { request: licenseRecorded } },
   ];
 

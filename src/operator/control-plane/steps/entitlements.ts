@@ -27,10 +27,9 @@ export async function publishEntitlements(
     return { ...result, requeueAfterMs: waitMs };
   }
   const client = await coderdClient(snapshot.controlPlane, token, environment);
-  const entitlements = await client.entitlements();
+  const [entitlements, build] = await Promise.all([client.entitlements(), client.buildInfo()]);
   if (!entitlements.ok) return problem(entitlements.failure, snapshot, environment);
   delete memory.entitlementsFailure;
-  const build = await client.buildInfo();
   const tier = licenseTier(entitlements.value);
   return {
     ...known(tier),

@@ -59,23 +59,37 @@ type Obtained = Outcome<{ readonly token: string; readonly nextCheckMs: number }
 
 /**
  * Asks the database about the stored token, stores the one it gives instead if that is no good, and so again
- * until what is stored is what the database confirms, which ends all others. The Secret is read past the cache
- * and written on the condition that nobody else did meanwhile, so that of several operators one wins.
+ * until what is stored is what the database confirms, which ends all others. The Secret is written on the
+ * condition that it still is as it was read, so that of several operators one wins, and read past the cache
+ * once that has turned out to be behind.
  */
 async function obtainToken(ref: SecretKey, target: DatabaseTarget, run: Run): Promise<Obtained> {
-  const { database } = run.environment.ports;
+  const { memory, ports } = run.environment;
   for (let attempt = 1; attempt <= MOST_HAND_OVERS; attempt++) {
-    const present = await readSecretAnew(ref, run);
-    const issued = await database.ensureToken(target, heldToken(ref, present, run)?.token);
+    const present = memory.tokenSecretUnseen ? await readSecretAnew(ref, run) : cachedSecret(ref, run);
+    const issued = await ports.database.ensureToken(target, heldToken(ref, present, run)?.token);
     if (!issued.ok) return failed(databaseProblem(issued.failure));
-    const { token, expiresAt, issuedBecause } = issued.value;
+    const { token, expiresAt, issuedBecause, hasPredecessor } = issued.value;
     if (issuedBecause === undefined) {
       await storeToken(ref, { token, expiresAt }, run);
       return confirm(token, run);
     }
-    if (await handOver(ref, token, { present, run })) announce(ref, issuedBecause, run);
+    const held = { token, expiresAt: hasPredecessor ? undefined : expiresAt };
+    const isStored = await handOver(ref, held, { present, run });
+    if (isStored) announce(ref, issuedBecause, run);
+    if (isStored && !hasPredecessor) return confirm(token, run);
+    if (!isStored) await distrustCache(ref, target, run);
   }
   throw new Error(`Secret "${ref.name}" was changed by somebody else ${MOST_HAND_OVERS} times in a row`);
+}
+
+/** From now on the Secret is read past the cache. A token that can't be kept because the Secret is not ours ends. */
+async function distrustCache(ref: SecretKey, target: DatabaseTarget, run: Run): Promise<void> {
+  run.environment.memory.tokenSecretUnseen = true;
+  await readSecretAnew(ref, run).catch(async (error) => {
+    await run.environment.ports.database.revokeToken(target);
+    throw error;
+  });
 }
 
 /** coderd has the last word: its database may be another one than the operator was told. */
@@ -86,7 +100,9 @@ async function confirm(token: string, run: Run): Promise<Obtained> {
   return failed({ reason: "TokenRejected", message, retryMs: RETRY_MS });
 }
 
+/** The first token is part of a normal start. */
 function announce(ref: SecretKey, because: string, { snapshot, environment }: Run): void {
+  if (!snapshot.object.status?.operatorTokenSecretRef) return;
   const message = `made a token for the operator (${because}) and stored it in Secret "${ref.name}"`;
   environment.context.events.event(snapshot.object, { type: "Normal", reason: "TokenIssued", message });
 }

@@ -2,7 +2,7 @@ import { isAlreadyExists, isConflict, isNotFound } from "../../../runtime/client
 import { CONTROLLER_INDEX, OwnedByAnotherError } from "../../../runtime/controller/children.ts";
 import { Secret } from "../../../runtime/kinds.ts";
 import { keyOf, refOf, type Stored } from "../../../runtime/object.ts";
-import { controllerOf, controllerReference } from "../../../runtime/owner.ts";
+import { controllerOf } from "../../../runtime/owner.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { readSecretValue } from "../../shared/secret.ts";
 import type { Snapshot } from "../observe.ts";
@@ -61,22 +61,21 @@ export async function storeToken(ref: SecretKey, held: HeldToken, run: Run): Pro
 
 /**
  * Stores a new token, unless the Secret is no longer as `present` has it. Without the note of its end it counts
- * as one whose predecessor is yet to be ended, should this process die before that.
+ * as one whose predecessor is yet to be ended, should this process die before that. Returns whether it is stored.
  */
 export async function handOver(
   ref: SecretKey,
-  token: string,
+  held: HeldToken,
   { present, run }: { readonly present: Stored<Secret> | undefined; readonly run: Run },
 ): Promise<boolean> {
-  const { client, children } = run.environment.context;
+  const { children } = run.environment.context;
   const { owner, controlPlane } = run.snapshot;
-  const secret = tokenSecret(controlPlane, ref, { token, expiresAt: undefined });
-  const condition = present
-    ? { resourceVersion: present.metadata.resourceVersion }
-    : { ownerReferences: [controllerReference(owner.object, owner.kind)] };
-  const conditional = { ...secret, metadata: { ...secret.metadata, ...condition } };
+  const secret = tokenSecret(controlPlane, ref, held);
   try {
-    await (present ? children.apply(Secret, conditional, owner) : client.create(Secret, conditional));
+    if (present) {
+      const { resourceVersion } = present.metadata;
+      await children.apply(Secret, { ...secret, metadata: { ...secret.metadata, resourceVersion } }, owner);
+    } else await children.create(Secret, secret, owner);
     return true;
   } catch (error) {
     if (isConflict(error) || isAlreadyExists(error)) return false;

@@ -13,30 +13,30 @@ import {
   withRecord,
 } from "./record.ts";
 import { removeKey } from "./remove.ts";
-import type { KeyRun, KeyState, Progress } from "./settle.ts";
+import { type KeyRun, type KeyState, type Progress, statusOf } from "./settle.ts";
 import { storeKey } from "./store.ts";
 import { markOf, secretNamed, valueAt } from "./stored.ts";
 
 /** Fills in what status does not say of the key in use. */
-export function record(key: CompleteKey, state: KeyState, run: KeyRun): Promise<Progress> {
-  return write(state, run, () => inUse(key));
+export function record(key: CompleteKey, state: KeyState): Progress {
+  return later(state, inUse(key));
 }
 
-/** Makes the pending key the one in use. The one before is deleted when no pod uses it any more. */
-export function adopt(key: CompleteKey, state: KeyState, run: KeyRun): Promise<Progress> {
+/**
+ * Makes the pending key the one in use. The one before is deleted when no pod uses it any more. Until that is
+ * written the pending key and its mark in the Secret say the same.
+ */
+export function adopt(key: CompleteKey, state: KeyState): Progress {
+  const status = statusOf(state);
   const adopted = recordOf(key);
-  return write(state, run, (current) => {
-    const isPending = current.pendingKey !== undefined;
-    const before = isPending ? recordOf(appliedKey(current)) : undefined;
-    const retired = withRecord(current.retiredKeys ?? [], before);
-    const others = retired.filter((old) => adopted && !isSamePlace(old, adopted));
-    return { ...inUse(key), pendingKey: undefined, retiredKeys: unlessNone(others) };
-  });
+  const retired = withRecord(status.retiredKeys ?? [], recordOf(appliedKey(status)));
+  const others = retired.filter((old) => adopted && !isSamePlace(old, adopted));
+  return later(state, { ...inUse(key), pendingKey: undefined, retiredKeys: unlessNone(others) });
 }
 
 /** Deletes a key that nobody can use. When that fails it is left for later: a new key must not wait for it. */
 export async function abandon(pending: KeyRecord, state: KeyState, run: KeyRun): Promise<Progress> {
-  const { id: keepID } = appliedKey(state.object.status);
+  const { id: keepID } = appliedKey(statusOf(state));
   const removal = await removeKey(pending, { ...run, keepID });
   const { attempt: _, ...left } = pending;
   return write({ ...state, coderd: undefined }, run, ({ retiredKeys = [] }) => ({
@@ -60,14 +60,42 @@ export async function copySecret(from: SecretKey, state: KeyState, run: KeyRun):
 }
 
 /** Writes status now, whatever becomes of the run. */
-export async function write(
+export function write(
   state: KeyState,
-  { environment }: KeyRun,
+  run: KeyRun,
   changes: (current: Partial<ProvisionerStatus>) => Changes<ProvisionerStatus>,
 ): Promise<Progress> {
-  const { context } = environment;
-  const object = await checkpoint({ kind: CoderProvisioner, object: state.object }, changes, context);
-  return object ? { next: { ...state, object } } : { stop: { why: "overtaken" } };
+  return writeNow({ state, changes, exact: false }, run);
+}
+
+/** The same, but rejects with a conflict when the state that is known is not the newest. */
+export function writeExactly(
+  state: KeyState,
+  run: KeyRun,
+  changes: Changes<ProvisionerStatus>,
+): Promise<Progress> {
+  return writeNow({ state, changes: () => changes, exact: true }, run);
+}
+
+interface StatusChange {
+  readonly state: KeyState;
+  readonly changes: (current: Partial<ProvisionerStatus>) => Changes<ProvisionerStatus>;
+  readonly exact: boolean;
+}
+
+async function writeNow({ state, changes, exact }: StatusChange, run: KeyRun): Promise<Progress> {
+  const all = (current: Partial<ProvisionerStatus>) => {
+    const known = { ...current, ...state.unwritten } as Partial<ProvisionerStatus>;
+    return { ...state.unwritten, ...changes(known) };
+  };
+  const { context } = run.environment;
+  const object = await checkpoint({ kind: CoderProvisioner, object: state.object, exact }, all, context);
+  return object ? { next: { ...state, object, unwritten: {} } } : { stop: { why: "overtaken" } };
+}
+
+/** Leaves it to the end of the run to write a status that is found out again should the run not get there. */
+function later(state: KeyState, changes: Changes<ProvisionerStatus>): Progress {
+  return { next: { ...state, unwritten: { ...state.unwritten, ...changes } } };
 }
 
 export function unlessNone(records: readonly KeyRecord[]): KeyRecord[] | undefined {

@@ -1,12 +1,14 @@
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
+import { isConflict } from "../../../runtime/client/error.ts";
 import { tagsHash } from "../hashes.ts";
 import type { CoderdView, KeyPlan, Reason } from "../plan.ts";
-import { write } from "./bookkeeping.ts";
+import { write, writeExactly } from "./bookkeeping.ts";
 import { hex } from "./names.ts";
 import type { KeyRecord } from "./record.ts";
+import { refresh } from "./refresh.ts";
 import type { KeyRun, KeyState, Progress } from "./settle.ts";
-import { storeKey } from "./store.ts";
+import { storeFirstKey, storeKey } from "./store.ts";
 import { markOf, secretNamed, valueAt } from "./stored.ts";
 
 type MakePlan = Extract<KeyPlan, { do: "create" | "rotate" | "replace" }>;
@@ -14,7 +16,7 @@ type MakePlan = Extract<KeyPlan, { do: "create" | "rotate" | "replace" }>;
 /**
  * Makes a key and puts it into the Secret:
  *
- * 1. claim the Secret, so that a key never comes to be that has no place;
+ * 1. claim the Secret, so that a key never comes to be that has no place, unless it is the very first key;
  * 2. write down which key is about to be made;
  * 3. delete the old key if the new one must have its name;
  * 4. ask coderd for the key;
@@ -27,15 +29,27 @@ export async function makeKey(plan: MakePlan, state: KeyState, run: KeyRun): Pro
   const { client } = run;
   if (!client || !state.coderd) return { stop: { why: "noSession" } };
   if (state.hasMade) return { stop: failedAgain(plan) };
-  const secrets = await claimSecret(state, run);
+  const secrets = state.isFresh ? await claimSecret(state, run) : state.secrets;
   const pending = intention(plan, state.coderd, run);
-  const noted = await write({ ...state, secrets, hasMade: true }, run, () => ({ pendingKey: pending }));
-  if ("stop" in noted) return noted;
+  const noted = await note(pending, { ...state, secrets }, run);
+  if ("stop" in noted || !noted.next.hasMade) return noted;
   if (plan.do === "replace") {
     const removed = await client.deleteProvisionerKey(state.coderd.organizationID, plan.name);
     if (!removed.ok && removed.failure.kind !== "notFound") return giveUp(removed.failure, noted.next, run);
   }
   return create({ plan, pending, client }, noted.next, run);
+}
+
+/** Writes down what is about to be made. What the cache only thought to be so is looked at anew instead. */
+async function note(pendingKey: KeyRecord, state: KeyState, run: KeyRun): Promise<Progress> {
+  const next = { ...state, hasMade: true };
+  if (state.isFresh) return write(next, run, () => ({ pendingKey }));
+  try {
+    return await writeExactly(next, run, { pendingKey });
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    return refresh(state, run);
+  }
 }
 
 interface Creation {
@@ -49,7 +63,7 @@ async function create({ plan, pending, client }: Creation, state: KeyState, run:
   const created = await client.createProvisionerKey(pending.organizationID ?? "", { name: plan.name, tags });
   if (!created.ok) return giveUp(created.failure, state, run);
   const content = { keyName: plan.name, attempt: pending.attempt, value: created.value };
-  const secrets = await storeKey(content, state.secrets, run);
+  const secrets = await (state.isFresh ? storeKey : storeFirstKey)(content, state.secrets, run);
   run.environment.context.events.event(run.snapshot.object, announcement(plan, run));
   return { next: { ...state, secrets, coderd: undefined } };
 }

@@ -19,7 +19,7 @@ export async function refresh(state: KeyState, { snapshot, environment, wanted }
   const names = new Set([wanted.secretRef.name, ...(recorded ? [recorded] : []), ...cached]);
   const secrets = await Promise.all([...names].map((name) => find(client, Secret, { namespace, name })));
   const present = secrets.filter((secret) => secret !== undefined);
-  return { next: { ...state, object, secrets: present, isFresh: true } };
+  return { next: { ...state, object, unwritten: {}, secrets: present, isFresh: true } };
 }
 
 function isOvertaken(observed: Stored<CoderProvisioner>, { metadata }: Stored<CoderProvisioner>): boolean {

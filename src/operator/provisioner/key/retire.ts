@@ -6,7 +6,7 @@ import { unlessNone, write } from "./bookkeeping.ts";
 import { keyInUse } from "./in-use.ts";
 import { appliedKey, isSamePlace, type KeyRecord } from "./record.ts";
 import { removeKey } from "./remove.ts";
-import type { KeyRun, KeyState } from "./settle.ts";
+import { type KeyRun, type KeyState, statusOf } from "./settle.ts";
 
 /** What has become of keys that were replaced. */
 export type Retirement =
@@ -25,7 +25,7 @@ interface Progress {
 /** Deletes the keys that were replaced, once every pod runs with the key in use. */
 export async function retireKeys(state: KeyState, run: KeyRun): Promise<Progress> {
   const { memory } = run.environment;
-  const retired = state.object.status?.retiredKeys ?? [];
+  const retired = statusOf(state).retiredKeys ?? [];
   if (retired.length === 0) return { state, retirement: { kind: "done" } };
   const key = keyInUse(state, run.snapshot);
   if (!run.client || !key || !isRolledOutWith(key, run.snapshot.deployment))
@@ -33,12 +33,13 @@ export async function retireKeys(state: KeyState, run: KeyRun): Promise<Progress
   const setback = memory.retirementSetback?.patience.recall(inputsOf(run), run.snapshot.now);
   if (setback && memory.retirementSetback)
     return { state, retirement: memory.retirementSetback.last, ...waitOf(setback) };
-  return deleteAll(retired, state, run);
+  const written = await write(state, run, () => ({}));
+  return "stop" in written ? { state, ...waiting(retired) } : deleteAll(retired, written.next, run);
 }
 
 async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: KeyRun): Promise<Progress> {
   let state = start;
-  const { id: keepID } = appliedKey(state.object.status);
+  const { id: keepID } = appliedKey(statusOf(state));
   for (const record of retired) {
     const removal = await removeKey(record, { ...run, keepID });
     if (removal.outcome === "failed") return { state, ...failed(record, removal.failure, run) };

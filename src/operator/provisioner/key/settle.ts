@@ -1,6 +1,8 @@
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
+import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
+import type { Changes } from "../../../runtime/controller/steps.ts";
 import type { Secret } from "../../../runtime/kinds.ts";
 import type { Stored } from "../../../runtime/object.ts";
 import type { Environment, Snapshot } from "../observe.ts";
@@ -16,6 +18,8 @@ import { storedKeys } from "./stored.ts";
 export interface KeyState {
   /** With the status as last written. */
   readonly object: Stored<CoderProvisioner>;
+  /** What the status does not have yet. A run that dies with it loses nothing: the next finds it out again. */
+  readonly unwritten: Changes<ProvisionerStatus>;
   readonly secrets: readonly Stored<Secret>[];
   readonly coderd: CoderdView | undefined;
   /** Whether object and secrets are what the API server says, not the caches, which may lag behind. */
@@ -51,33 +55,50 @@ export type Progress = { readonly next: KeyState } | { readonly stop: Stop };
 /** The longest way: refresh, abandon, copy the Secret, look, make, adopt, look, record, keep. */
 const MOST_ACTIONS = 12;
 
+/** The status as it will be when all is written. */
+export function statusOf({
+  object,
+  unwritten,
+}: Pick<KeyState, "object" | "unwritten">): Partial<ProvisionerStatus> {
+  return { ...object.status, ...unwritten } as Partial<ProvisionerStatus>;
+}
+
 /** Plans and acts until there is nothing left to do, or nothing that can be done now. */
 export async function settleKey(start: KeyState, run: KeyRun): Promise<{ state: KeyState; stop: Stop }> {
   let state = start;
   for (let actions = 0; actions < MOST_ACTIONS; actions++) {
     const plan = planOf(state, run);
-    const progress = await (isFinal(plan) && !state.isFresh ? refresh(state, run) : act(plan, state, run));
+    const mustRefresh = isFinal(plan) && !state.isFresh && !isUnhindered(plan, state, run);
+    const progress = await (mustRefresh ? refresh(state, run) : act(plan, state, run));
     if ("stop" in progress) return { state, stop: progress.stop };
     state = progress.next;
   }
   throw new Error(`the provisioner key was not settled by ${MOST_ACTIONS} actions`);
 }
 
-function planOf({ object, secrets, coderd }: KeyState, { wanted }: KeyRun): KeyPlan {
-  const { status } = object;
+function planOf(state: KeyState, { wanted }: KeyRun): KeyPlan {
+  const status = statusOf(state);
   return planKey({
     wanted,
     applied: appliedKey(status),
-    pending: status?.pendingKey,
-    retired: status?.retiredKeys ?? [],
-    stored: storedKeys(secrets),
-    coderd,
+    pending: status.pendingKey,
+    retired: status.retiredKeys ?? [],
+    stored: storedKeys(state.secrets),
+    coderd: state.coderd,
   });
 }
 
 /** Whether a plan does what cannot be undone. */
 function isFinal({ do: what }: KeyPlan): boolean {
   return ["create", "rotate", "replace", "abandon", "copySecret"].includes(what);
+}
+
+/**
+ * Whether a plan makes the very first key, with nothing known to be in its way. Then it need not be looked at
+ * past the caches: the writes are made on the condition that the caches are right.
+ */
+function isUnhindered({ do: what }: KeyPlan, { secrets }: KeyState, { environment }: KeyRun): boolean {
+  return what === "create" && secrets.length === 0 && !environment.memory.keyStoreFailed;
 }
 
 async function act(plan: KeyPlan, state: KeyState, run: KeyRun): Promise<Progress> {
@@ -88,9 +109,9 @@ async function act(plan: KeyPlan, state: KeyState, run: KeyRun): Promise<Progres
     case "ask":
       return ask(state, run, true);
     case "record":
-      return record(plan.key, state, run);
+      return record(plan.key, state);
     case "adopt":
-      return adopt(plan.key, state, run);
+      return adopt(plan.key, state);
     case "abandon":
       return run.client ? abandon(plan.pending, state, run) : { stop: { why: "noSession" } };
     case "copySecret":
@@ -106,7 +127,7 @@ async function act(plan: KeyPlan, state: KeyState, run: KeyRun): Promise<Progres
 
 async function ask(state: KeyState, { client, wanted }: KeyRun, needed: boolean): Promise<Progress> {
   if (!client) return { stop: { why: "noSession" } };
-  const view = await lookAtCoderd(client, wanted, appliedKey(state.object.status));
+  const view = await lookAtCoderd(client, wanted, appliedKey(statusOf(state)));
   if (!view.ok) return { stop: { why: "failed", failure: view.failure, needed } };
   return { next: { ...state, coderd: view.value } };
 }

@@ -9,6 +9,11 @@ export class KeyStoreError extends Error {
   override readonly name = "KeyStoreError";
 }
 
+interface StoreRun {
+  readonly snapshot: Snapshot;
+  readonly environment: Environment;
+}
+
 type Secrets = readonly Stored<Secret>[];
 
 /** What to write into the Secret that the spec names. */
@@ -24,15 +29,29 @@ export interface KeyContent extends KeyMark {
 export async function storeKey(
   { value, ...mark }: KeyContent,
   secrets: Secrets,
-  { snapshot, environment }: { readonly snapshot: Snapshot; readonly environment: Environment },
+  { snapshot, environment }: StoreRun,
 ): Promise<Secrets> {
   const { provisioner, owner } = snapshot;
   const { name, key } = provisioner.key.secret;
   const { [key]: _, ...others } = secretNamed(secrets, name)?.data ?? {};
   const desired = keySecret(provisioner, value, { annotations: markAnnotations(mark), data: others });
+  const written = await stored(environment.context.children.apply(Secret, desired, owner));
+  return [...secrets.filter(({ metadata }) => metadata.name !== name), written];
+}
+
+/** Makes the Secret, which must not exist yet. */
+export async function storeFirstKey(
+  { value, ...mark }: KeyContent,
+  secrets: Secrets,
+  { snapshot, environment }: StoreRun,
+): Promise<Secrets> {
+  const desired = keySecret(snapshot.provisioner, value, { annotations: markAnnotations(mark) });
+  return [...secrets, await stored(environment.context.children.create(Secret, desired, snapshot.owner))];
+}
+
+async function stored(writing: Promise<Stored<Secret>>): Promise<Stored<Secret>> {
   try {
-    const written = await environment.context.children.apply(Secret, desired, owner);
-    return [...secrets.filter(({ metadata }) => metadata.name !== name), written];
+    return await writing;
   } catch (error) {
     throw new KeyStoreError("the Secret of the provisioner key could not be written", { cause: error });
   }

@@ -6,7 +6,7 @@ import { blocked } from "../../shared/steps/result.ts";
 import { freshKeyName, isWantedName } from "../key/names.ts";
 import { appliedKey } from "../key/record.ts";
 import { type Retirement, retireKeys } from "../key/retire.ts";
-import { type KeyRun, type KeyState, type Stop, settleKey } from "../key/settle.ts";
+import { type KeyRun, type KeyState, type Stop, settleKey, statusOf } from "../key/settle.ts";
 import { KeyStoreError } from "../key/store.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { WantedKey } from "../plan.ts";
@@ -18,7 +18,7 @@ import { type Result, waiting } from "./result.ts";
 const CHECK_EVERY_MS = 2 * 60_000;
 
 export interface KeyOutcome {
-  readonly state: Pick<KeyState, "object" | "secrets">;
+  readonly state: Pick<KeyState, "object" | "unwritten" | "secrets">;
   /** Whether the key is as it should be, so that its Secret may be tidied up. */
   readonly isSettled: boolean;
   /** Why the Secret could not be written: for the step that has the Secret's condition. */
@@ -38,7 +38,14 @@ export async function ensureKey(
   environment: Environment,
 ): Promise<Result<KeyOutcome>> {
   const { object, secrets } = snapshot;
-  const start: KeyState = { object, secrets, coderd: undefined, isFresh: false, hasMade: false };
+  const start: KeyState = {
+    object,
+    unwritten: {},
+    secrets,
+    coderd: undefined,
+    isFresh: false,
+    hasMade: false,
+  };
   if (!access) return unsettled(start, waits(snapshot));
   const { memory } = environment;
   memory.keySetback ??= new Patience();
@@ -58,12 +65,13 @@ export async function ensureKey(
     return stop.why === "settled" ? await settled(state, run) : unsettled(state, tellStop(stop, run, inputs));
   } catch (error) {
     if (!(error instanceof KeyStoreError)) throw error;
+    memory.keyStoreFailed = true;
     return { value: { state: start, isSettled: false, storeError: error.cause } };
   }
 }
 
 function unsettled(state: KeyState, result: StepResult<object, never>): Result<KeyOutcome> {
-  return { ...result, value: { state, isSettled: false } };
+  return { ...result, status: state.unwritten, value: { state, isSettled: false } };
 }
 
 function waits(snapshot: Snapshot): StepResult<object, never> {
@@ -118,13 +126,15 @@ async function settled(settledState: KeyState, run: KeyRun): Promise<Result<KeyO
     memory.keyCheckedAt = snapshot.now;
     memory.keySetback?.succeeded();
   }
+  delete memory.keyStoreFailed;
   const { state, retirement, waitMs = CHECK_EVERY_MS } = await retireKeys(settledState, run);
-  const { name, organizationName } = appliedKey(state.object.status);
+  const { name, organizationName } = appliedKey(statusOf(state));
   const key = `key "${name}" of organization "${organizationName}" is in use`;
   const { reason, more } = tell(retirement);
   const age = snapshot.now - (memory.keyCheckedAt ?? snapshot.now);
   return {
     condition: { status: "True", reason, message: key + more },
+    status: state.unwritten,
     requeueAfterMs: Math.min(CHECK_EVERY_MS - age, waitMs),
     value: { state, isSettled: true },
   };

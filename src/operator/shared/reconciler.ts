@@ -1,0 +1,49 @@
+import { type Action, awaitChange } from "../../runtime/controller/action.ts";
+import type { Reconcile, RunContext } from "../../runtime/controller/controller.ts";
+import { finalizer } from "../../runtime/controller/finalizer.ts";
+import type { Kind, KubeObject, Stored } from "../../runtime/object.ts";
+import { Memories } from "./memories.ts";
+import type { CoderPorts } from "./ports.ts";
+
+/** What the steps of a run work with, beside the snapshot. */
+export interface Environment<M extends object> {
+  readonly context: RunContext;
+  readonly ports: CoderPorts;
+  readonly memory: Partial<M>;
+}
+
+export interface Reconciliation<T extends KubeObject, S, M extends object> {
+  readonly kind: Kind<T>;
+  readonly finalizer: string;
+  /** Whether an object has anything outside of it that has to be cleaned up. */
+  readonly leavesTraces: (object: Stored<T>) => boolean;
+  readonly observe: (object: Stored<T>, context: RunContext) => S;
+  readonly converge: (snapshot: S, environment: Environment<M>) => Promise<Action>;
+  readonly cleanup: (snapshot: S, environment: Environment<M>) => Promise<void>;
+}
+
+/**
+ * The frame of every reconcile: finds the object, what is remembered of it, and whether it lives; observes it
+ * and lets it converge, or cleans up after it.
+ */
+export function reconciler<T extends KubeObject, S, M extends object>(
+  { kind, finalizer: name, leavesTraces, observe, converge, cleanup }: Reconciliation<T, S, M>,
+  ports: CoderPorts,
+): Reconcile {
+  const memories = new Memories<M>();
+  return async (key, context) => {
+    const object = context.caches.of(kind).get(key);
+    if (!object) {
+      memories.forget(key);
+      return awaitChange;
+    }
+    const environment = { context, ports, memory: memories.of(key, object.metadata.uid) };
+    return finalizer(context.client, name, {
+      kind,
+      object,
+      wanted: leavesTraces(object),
+      apply: (current) => converge(observe(current, context), environment),
+      cleanup: (current) => cleanup(observe(current, context), environment),
+    });
+  };
+}
