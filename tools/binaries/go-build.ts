@@ -14,7 +14,7 @@ export class GoMissingError extends Error {
   override readonly name = "GoMissingError";
 }
 
-/** A program that can be built from pinned modules without Go code of ours. */
+/** A program that can be built from pinned modules. */
 export interface GoBinary {
   readonly name: string;
   readonly module: GoModule;
@@ -47,7 +47,17 @@ export async function buildBinary(
 
 function spawnGo(binary: GoBinary, output: string, env: NodeJS.ProcessEnv): ChildProcess {
   const linkerFlags = `-s -w -X ${binary.stamp}`;
-  const args = ["build", "-v", "-trimpath", "-ldflags", linkerFlags, "-o", output, binary.package];
+  const args = [
+    "build",
+    "-v",
+    "-trimpath",
+    "-buildvcs=false",
+    "-ldflags",
+    linkerFlags,
+    "-o",
+    output,
+    binary.package,
+  ];
   const build = spawn("go", args, {
     cwd: binary.module.dir,
     // No C compiler needed, no workspace or vendoring of the machine's owner in the way.

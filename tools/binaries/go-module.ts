@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A folder whose `go.mod` and `go.sum` are the only place where the versions built there are written down. */
+/**
+ * A folder whose `go.mod` and `go.sum` are the only place where the versions built there are written down. It may
+ * hold Go code of ours.
+ */
 export interface GoModule {
   /** Where `go build` runs. */
   readonly dir: string;
@@ -20,8 +23,9 @@ export interface GoModule {
 export function readGoModule(dir: string): GoModule {
   const file = relative(repository, join(dir, "go.mod"));
   const goMod = readFileSync(join(dir, "go.mod"), "utf8");
-  const goSum = readFileSync(join(dir, "go.sum"), "utf8");
-  const digest = createHash("sha256").update(goMod).update(goSum).digest("hex").slice(0, 8);
+  const hash = createHash("sha256").update(goMod);
+  for (const source of ["go.sum", ...goSources(dir)]) hash.update(readFileSync(join(dir, source), "utf8"));
+  const digest = hash.digest("hex").slice(0, 8);
   const versionOf = (module: string) => {
     const line = goMod.split("\n").find((candidate) => candidate.trim().startsWith(`${module} v`));
     const version = line?.trim().split(" ")[1];
@@ -29,4 +33,9 @@ export function readGoModule(dir: string): GoModule {
     return version;
   };
   return { dir, file, digest, versionOf };
+}
+
+function goSources(dir: string): string[] {
+  const files = readdirSync(dir, { recursive: true, encoding: "utf8" });
+  return files.filter((file) => file.endsWith(".go")).sort();
 }

@@ -34,11 +34,11 @@ export async function preparedBinaries<Name extends string>(
 ): Promise<Found<Name>> {
   const dir = join(cacheRoot(env), folder);
   const cache = binaryCache(dir);
-  const cached = await lookUp(wanted, cache);
+  const cached = await cachedBinaries(wanted, cache);
   if (lacking(wanted, cached).length === 0) return cached;
   const onWait = () => log(`another process is preparing ${what}: waiting for it`);
   return withFileLock(`${dir}.lock`, { onWait }, async () => {
-    const present = await lookUp(wanted, cache);
+    const present = await cachedBinaries(wanted, cache);
     const missing = lacking(wanted, present);
     if (missing.length === 0) return present;
     const made = await cache.withScratch((scratch) => make(missing, { scratch, cache }));
@@ -46,7 +46,8 @@ export async function preparedBinaries<Name extends string>(
   });
 }
 
-async function lookUp<Name extends string>(
+/** Finds binaries in a cache and makes none. */
+export async function cachedBinaries<Name extends string>(
   wanted: readonly Name[],
   cache: BinaryCache,
 ): Promise<Found<Name>> {

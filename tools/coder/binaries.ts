@@ -1,0 +1,74 @@
+import { join } from "node:path";
+import { binaryCache, cacheRoot } from "../binaries/cache.ts";
+import { buildBinary, type GoBinary, GoMissingError } from "../binaries/go-build.ts";
+import { currentPlatform } from "../binaries/platform.ts";
+import { cachedBinaries, type Found as FoundOf, type Place, preparedBinaries } from "../binaries/prepared.ts";
+import type { Log } from "../binaries/progress.ts";
+import { reportedVersion } from "../binaries/version.ts";
+import { type BinaryName, binaryNames, type CoderBinaries, type Pins, readPins } from "./pins.ts";
+
+/** What finding the binaries needs from the outside. */
+export interface CoderBinariesContext {
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
+}
+
+type Found = FoundOf<BinaryName>;
+
+/**
+ * Finds Coder and Terraform in the pinned versions: in the per-user cache, where a build from Go modules puts
+ * them when they are not there yet. Any number of processes may call this at once.
+ */
+export async function coderBinaries(
+  context: CoderBinariesContext = defaultContext(),
+): Promise<CoderBinaries> {
+  const pins = readPins(currentPlatform());
+  const found = await preparedBinaries(binaryNames, {
+    ...context,
+    folder: pins.folder,
+    what: "Coder and Terraform",
+    make: (missing, place) => make(missing, place, { ...context, pins }),
+  });
+  return found as CoderBinaries;
+}
+
+/** The binaries if all of them are in the cache: whoever can do without does not wait for a build. */
+export async function cachedCoderBinaries(env = process.env): Promise<CoderBinaries | undefined> {
+  const cache = binaryCache(join(cacheRoot(env), readPins(currentPlatform()).folder));
+  const found = await cachedBinaries(binaryNames, cache);
+  return binaryNames.every((name) => found[name] !== undefined) ? (found as CoderBinaries) : undefined;
+}
+
+/** The machine's environment; progress goes to standard error. */
+function defaultContext(): CoderBinariesContext {
+  return { env: process.env, log: (line) => console.error(`coder: ${line}`) };
+}
+
+async function make(
+  missing: readonly BinaryName[],
+  { scratch, cache }: Place,
+  { pins, ...context }: CoderBinariesContext & { pins: Pins },
+): Promise<Found> {
+  const made: Found = {};
+  for (const name of missing) {
+    const pinned = pins.binaries[name];
+    const built = await buildBinary(pinned, scratch, context).catch((cause) => {
+      throw cause instanceof GoMissingError ? goNeeded(missing, cause) : cause;
+    });
+    await checkVersion(built, pinned);
+    made[name] = await cache.store(name, built);
+  }
+  return made;
+}
+
+async function checkVersion(file: string, { version, module }: GoBinary): Promise<void> {
+  const found = await reportedVersion(file, ["version"]);
+  if (found !== version) throw new Error(`${file} is version ${found}, but ${module.file} pins ${version}`);
+}
+
+function goNeeded(missing: readonly BinaryName[], cause: GoMissingError): Error {
+  return new Error(
+    `${missing.join(", ")} cannot be had: they are built with Go, which is not installed; install Go.`,
+    { cause },
+  );
+}

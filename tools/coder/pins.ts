@@ -1,0 +1,60 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { GoBinary } from "../binaries/go-build.ts";
+import { type GoModule, readGoModule } from "../binaries/go-module.ts";
+import type { Platform } from "../binaries/platform.ts";
+
+/**
+ * What end-to-end tests run in pods, in the order it is built: Coder with the licensed features, Coder as its
+ * open-source build, and the Terraform that provisioner daemons call.
+ */
+export const binaryNames = ["coder", "coder-oss", "terraform"] as const;
+export type BinaryName = (typeof binaryNames)[number];
+
+/** Absolute path of every binary. */
+export type CoderBinaries = Readonly<Record<BinaryName, string>>;
+
+export interface Pins {
+  readonly binaries: Readonly<Record<BinaryName, GoBinary>>;
+  /** A folder in the per-user cache, another one for every set of pins. */
+  readonly folder: string;
+}
+
+export function readPins({ os, arch }: Platform): Pins {
+  const coder = readGoModule(fileURLToPath(new URL(".", import.meta.url)));
+  const terraform = readGoModule(fileURLToPath(new URL("../terraform/", import.meta.url)));
+  const version = coder.versionOf("github.com/coder/coder/v2");
+  const digest = createHash("sha256").update(coder.digest).update(terraform.digest).digest("hex").slice(0, 8);
+  return {
+    folder: join("coder", `${version}-${os}-${arch}-${digest}`),
+    binaries: {
+      coder: coderBinary(coder, "coder", "./licensed"),
+      "coder-oss": coderBinary(coder, "coder-oss", "github.com/coder/coder/v2/cmd/coder"),
+      terraform: terraformBinary(terraform),
+    },
+  };
+}
+
+function coderBinary(module: GoModule, name: BinaryName, goPackage: string): GoBinary {
+  const version = module.versionOf("github.com/coder/coder/v2");
+  return {
+    name,
+    module,
+    package: goPackage,
+    version,
+    // Without it coderd calls itself a development build of v0.0.0.
+    stamp: `github.com/coder/coder/v2/buildinfo.tag=${version.replace(/^v/, "")}`,
+  };
+}
+
+function terraformBinary(module: GoModule): GoBinary {
+  const version = module.versionOf("github.com/hashicorp/terraform");
+  return {
+    name: "terraform",
+    module,
+    package: "github.com/hashicorp/terraform",
+    version,
+    stamp: `github.com/hashicorp/terraform/version.Version=${version.replace(/^v/, "")}`,
+  };
+}
