@@ -1,7 +1,11 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { conditionTypes as controlPlane } from "../../../src/operator/control-plane/status.ts";
+import { measuredKinds } from "../../../src/operator/metrics/facts.ts";
 import { OperatorMetrics } from "../../../src/operator/metrics/metrics.ts";
+import { conditionTypes as provisioner } from "../../../src/operator/provisioner/status.ts";
+import { conditionTypes as workspaceProxy } from "../../../src/operator/workspace-proxy/status.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type Helm, helmFor, only, succeeded } from "../../support/helm.ts";
@@ -60,6 +64,30 @@ describe("queries", () => {
       expect([...(known.get(metric) ?? [])], metric).toEqual(expect.arrayContaining([...labels]));
     }
     expect([...ofAll]).toEqual(expect.arrayContaining([...grouping]));
+  });
+});
+
+/** The words that a query compares a label of conditions or objects with. */
+function wordsFor(label: string): string[] {
+  const matchers = queries.flatMap(({ query }) => [
+    ...query.matchAll(new RegExp(`\\b${label}!?[=~]~?"(.*?)"`, "g")),
+  ]);
+  return matchers.flatMap(([, words = ""]) => words.split("|"));
+}
+
+describe("queries speak of", () => {
+  test("kinds that there are", () => {
+    const kinds = measuredKinds.map(({ kind }) => kind.kind);
+    expect(kinds).toEqual(expect.arrayContaining(wordsFor("kind")));
+  });
+
+  test("conditions that objects have, and reasons that are explained", () => {
+    const conditions = [controlPlane, provisioner, workspaceProxy].flatMap((types) =>
+      Object.values<string>(types),
+    );
+    expect(conditions).toEqual(expect.arrayContaining(wordsFor("condition")));
+    for (const reason of wordsFor("reason"))
+      expect(doc("reference/conditions.md")).toContain(`| \`${reason}\` |`);
   });
 });
 
