@@ -22,6 +22,7 @@ export type ProxyFault =
 export interface ProxiedRequest {
   /** Empty for a connection that was refused before it could ask. */
   readonly path: string;
+  readonly method: string;
   /** What the client was told; absent while it waits. */
   status?: number;
 }
@@ -78,7 +79,7 @@ export class FaultProxy implements AsyncDisposable {
 
   #admit(socket: Socket): void {
     if (this.fault?.do === "refuse") {
-      this.requests.push({ path: "", status: 0 });
+      this.requests.push({ path: "", method: "", status: 0 });
       socket.destroy();
       return;
     }
@@ -87,7 +88,7 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const record: ProxiedRequest = { path: request.url ?? "" };
+    const record: ProxiedRequest = { path: request.url ?? "", method: request.method ?? "" };
     this.requests.push(record);
     if (this.fault?.do === "stall") return;
     if (this.fault?.do === "answer") {

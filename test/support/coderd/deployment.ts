@@ -75,6 +75,8 @@ export class CoderdDeployment {
   keys: ProvisionerKey[] = [];
   /** The plaintext of every key that there ever was: what must not show anywhere. */
   readonly everyKey: string[] = [];
+  /** The token of every workspace proxy that there ever was. */
+  readonly everyProxyToken: string[] = [];
   daemons: Daemon[] = [];
   licenses: StoredLicense[] = [];
   proxies: SimulatedProxy[] = [];

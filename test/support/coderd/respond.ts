@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Account } from "./accounts.ts";
 import type { CoderdDeployment } from "./deployment.ts";
 import type { Fault, Injection } from "./faults.ts";
-import { json, type Reply, routeNotFound } from "./reply.ts";
+import { json, message, type Reply, routeNotFound } from "./reply.ts";
 import { findRoute, gate } from "./routes.ts";
 
 interface Exchange {
@@ -14,6 +14,7 @@ interface Exchange {
 }
 
 const MINUTE_MS = 60_000;
+const databaseDown = message(500, "Internal error fetching API key by id.");
 
 /** Answers one request: what coderd would, unless a fault is injected. */
 export async function respond(deployment: CoderdDeployment | undefined, exchange: Exchange): Promise<void> {
@@ -22,13 +23,24 @@ export async function respond(deployment: CoderdDeployment | undefined, exchange
   const url = new URL(exchange.path, "http://coderd");
   const name = `${exchange.request.method} ${url.pathname}`;
   const token = sessionToken(exchange.request);
-  const account = token === undefined ? undefined : await deployment.accounts.find(token, deployment.now());
+  const found = await findAccount(deployment, token);
+  const account = found === "unknown" ? undefined : found;
   deployment.calls.push({ request: name, at: deployment.now(), user: account?.username });
   const injection = deployment.faults.next(name);
   if (injection && !injection.afterEffect && (await show(injection, exchange))) return;
-  const reply = act(deployment, { url, exchange, caller: { token, account }, body });
+  const reply =
+    found === "unknown" ? databaseDown : act(deployment, { url, exchange, caller: { token, account }, body });
   if (injection?.afterEffect && (await show(injection, exchange))) return;
   write(exchange.response, reply);
+}
+
+/** Without its database coderd can't tell whose a token is. */
+async function findAccount(
+  { accounts, now }: CoderdDeployment,
+  token: string | undefined,
+): Promise<Account | "unknown" | undefined> {
+  if (token === undefined) return undefined;
+  return accounts.find(token, now()).catch(() => "unknown");
 }
 
 function act(

@@ -68,7 +68,7 @@ function createProxy({ deployment, account, body }: Call): Reply {
     name,
     displayName: typeof displayName === "string" ? displayName : "",
     icon: typeof icon === "string" ? icon : "",
-    token: newToken(id),
+    token: newToken(deployment, id),
     status: "unregistered",
     errors: [],
     createdAt: deployment.timestamp,
@@ -90,7 +90,7 @@ function patchProxy(call: Call): Reply {
     proxy.updatedAt = deployment.timestamp;
     if (body.regenerate_token !== true)
       return json(200, { proxy: proxyView(deployment, proxy), proxy_token: "" });
-    proxy.token = newToken(proxy.id);
+    proxy.token = newToken(deployment, proxy.id);
     return json(200, { proxy: proxyView(deployment, proxy), proxy_token: proxy.token });
   });
 }
@@ -131,6 +131,8 @@ function statusView(
   return { status, report: { errors, warnings: [] }, checked_at: deployment.timestamp };
 }
 
-function newToken(id: string): string {
-  return `${id}:${randomBytes(32).toString("hex")}`;
+function newToken({ everyProxyToken }: CoderdDeployment, id: string): string {
+  const token = `${id}:${randomBytes(32).toString("hex")}`;
+  everyProxyToken.push(token);
+  return token;
 }

@@ -1,0 +1,165 @@
+import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "../../src/runtime/errors.ts";
+import type { Fleet } from "./fleet.ts";
+import { describe, laneOf, seconds } from "./incidents.ts";
+import { memoryIsBack, noCrashes, noLeaks, noWrites } from "./invariants/conduct.ts";
+import { brokenInvariants } from "./invariants/state.ts";
+import { Lanes } from "./lanes.ts";
+import { markBelongings } from "./leftovers.ts";
+import { Listener } from "./listener.ts";
+import { look } from "./look.ts";
+import type { Memory } from "./operator/memory.ts";
+import { perform } from "./perform.ts";
+import { drawSchedule, type Schedule, type ScheduleOptions } from "./schedule.ts";
+import { applyWish, remove } from "./user.ts";
+import { startWorld, type World } from "./world.ts";
+
+export interface CampaignOptions extends ScheduleOptions {
+  /** How long everything may take to be well again once faults are over. */
+  readonly healWithinMs: number;
+  /** How long nothing may be written after that. */
+  readonly quietMs: number;
+  /** Where what the operators wrote is put when an invariant does not hold. */
+  readonly logDir: string;
+}
+
+export type Tell = (line: string) => void;
+
+const LOOK_EVERY_MS = 1_000;
+/** Events are gathered for five seconds before their number is written. */
+const SETTLE_MS = 8_000;
+
+/** Runs a campaign from an empty machine to an empty machine. Returns every invariant that did not hold. */
+export async function runCampaign(options: CampaignOptions, tell: Tell): Promise<string[]> {
+  const belongings = await markBelongings();
+  const schedule = drawSchedule(options);
+  const violations: string[] = [];
+  try {
+    violations.push(...(await inWorld(schedule, options, tell)));
+  } finally {
+    violations.push(...(await belongings.left()));
+  }
+  return violations;
+}
+
+async function inWorld(schedule: Schedule, options: CampaignOptions, tell: Tell): Promise<string[]> {
+  await using owned = new AsyncDisposableStack();
+  const world = await startWorld(schedule.before, { owned, tell });
+  const listener = owned.use(new Listener(world));
+  const violations = await campaignIn(world, schedule, { options, tell });
+  const said = await listener.said();
+  await world.replicas.stop();
+  violations.push(...noLeaks(said, listener.secrets), ...noCrashes(world.replicas.outputs));
+  tell(`looked for ${listener.secrets.size} secrets in ${said.length} texts`);
+  if (violations.length > 0) await keepLogs(world, options, tell);
+  return violations;
+}
+
+interface Run {
+  readonly options: CampaignOptions;
+  readonly tell: Tell;
+}
+
+async function campaignIn(world: World, schedule: Schedule, run: Run): Promise<string[]> {
+  const { options, tell } = run;
+  await Promise.all([...schedule.before.values()].map((wish) => applyWish(wish, world)));
+  const start = await untilWell(schedule.before, world, run);
+  if (start.length > 0) return start.map((violation) => `before any fault: ${violation}`);
+  await sleep(SETTLE_MS);
+  const before = await leadersMemory(world);
+  const failures = await storm(world, schedule, tell);
+  tell("the faults are over");
+  const violations = failures.map(
+    (failure) => `an incident could not be made to happen: ${messageOf(failure)}`,
+  );
+  violations.push(...(await untilWell(schedule.after, world, run)));
+  if (violations.length > 0) return violations;
+  violations.push(...(await quiet(schedule.after, world, options)));
+  const after = await leadersMemory(world);
+  tell(`memory of the leader: ${describeMemory(before)} before, ${describeMemory(after)} after`);
+  violations.push(...memoryIsBack(before, after), ...(await calmDeletion(schedule.after, world, tell)));
+  return violations;
+}
+
+/** Makes everything happen that the schedule says; resolves when the last of it is over. */
+async function storm(world: World, { planned }: Schedule, tell: Tell): Promise<readonly unknown[]> {
+  tell(`${planned.length} incidents begin`);
+  const lanes = new Lanes();
+  const startedAt = performance.now();
+  for (const { atMs, incident } of planned) {
+    await sleep(Math.max(0, startedAt + atMs - performance.now()));
+    lanes.add(laneOf(incident), async () => {
+      tell(describe(incident));
+      await perform(incident, world);
+    });
+  }
+  return lanes.ended();
+}
+
+/** Looks until all is well, and gives back what is not when the time is over. */
+async function untilWell(fleet: Fleet, world: World, { options, tell }: Run): Promise<string[]> {
+  const startedAt = performance.now();
+  for (;;) {
+    const broken = brokenInvariants(await look(fleet, world));
+    const passedMs = performance.now() - startedAt;
+    if (broken.length === 0) {
+      tell(`all is well after ${seconds(passedMs)}`);
+      return [];
+    }
+    if (passedMs > options.healWithinMs)
+      return broken.map((violation) => `after ${seconds(passedMs)}: ${violation}`);
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** A while in which nothing happens: nothing is written, and all is as well after it as before. */
+async function quiet(fleet: Fleet, world: World, { quietMs }: CampaignOptions): Promise<string[]> {
+  await sleep(SETTLE_MS);
+  const { requests } = world.network;
+  const before = requests.length;
+  await sleep(quietMs);
+  return [...noWrites(requests.slice(before)), ...brokenInvariants(await look(fleet, world))];
+}
+
+async function leadersMemory({ replicas }: World): Promise<Memory> {
+  const leader = replicas.find("leader");
+  if (!leader) throw new Error("no operator leads");
+  return replicas.memoryOf(leader);
+}
+
+function describeMemory({ heapMB, residentMB }: Memory): string {
+  return `heap ${heapMB.toFixed(1)} MB, resident ${residentMB.toFixed(1)} MB`;
+}
+
+/** Where nothing is out of reach, nothing may be left behind, told or not. */
+async function calmDeletion(fleet: Fleet, world: World, tell: Tell): Promise<string[]> {
+  const told = (await look(fleet, world)).told;
+  const guests = [...fleet.values()].filter(({ kind }) => kind !== "CoderControlPlane");
+  await Promise.all(guests.map((wish) => remove(wish, world)));
+  const hosts = new Map([...fleet].filter(([, { kind }]) => kind === "CoderControlPlane"));
+  const evidence = await look(hosts, world);
+  tell(
+    `${guests.length} objects are deleted; ${told.size} keys and proxies were left behind and told of during the faults`,
+  );
+  const late = [...evidence.told].filter((orphan) => !told.has(orphan));
+  const left = brokenInvariants(evidence).filter((violation) => violation.startsWith("no orphan at coderd"));
+  return [...left, ...late.map((orphan) => `the ${orphan} was left behind though nothing stood in the way`)];
+}
+
+/** What it takes to find out why: the words of the operators, and of those that the fleet stands on. */
+async function keepLogs(
+  { cluster, replicas }: World,
+  { logDir }: CampaignOptions,
+  tell: Tell,
+): Promise<void> {
+  await mkdir(logDir, { recursive: true });
+  const clusterDir = dirname(cluster.admin.kubeconfig);
+  const logs = (await readdir(clusterDir)).filter((name) => name.endsWith(".log"));
+  await Promise.all(logs.map((name) => copyFile(join(clusterDir, name), join(logDir, name))));
+  await Promise.all(
+    replicas.outputs.map((output, number) => writeFile(join(logDir, `operator-${number + 1}.log`), output)),
+  );
+  tell(`the logs of all parts are in ${logDir}`);
+}

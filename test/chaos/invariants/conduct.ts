@@ -1,0 +1,81 @@
+/*
+ * How the operator behaved, as against what it achieved: by what it wrote, asked for and used up.
+ */
+import type { ProxiedRequest } from "../../support/fault-proxy.ts";
+import type { Secrets } from "../../support/leaks.ts";
+import type { Memory } from "../operator/memory.ts";
+
+/** Text that others can read, and where it is. */
+export interface Said {
+  readonly where: string;
+  readonly text: string;
+}
+
+/** No secret shows in anything that was said. */
+export function noLeaks(said: readonly Said[], secrets: Secrets): string[] {
+  return said.flatMap(({ where, text }) =>
+    secrets.foundIn(text).map((secret) => `${where} shows the secret ${secret}`),
+  );
+}
+
+/**
+ * What a process may write that its logger did not: that it ends because it lost the lease, and how the harness
+ * puts it that one did not start. All else on its standard error is Node's word about a crash or a warning.
+ */
+const EXPECTED = [
+  /^coder-k8s: the lease (was not renewed in time|was taken by|was deleted)/,
+  /^node (ended while starting|was not ready after a minute)/,
+];
+
+/** No process crashed, met an error that nobody handled, or was warned by Node; no run failed for a bug of ours. */
+export function noCrashes(outputs: readonly string[]): string[] {
+  return outputs.flatMap((output) => {
+    const lines = output.split("\n").filter((line) => line.trim() !== "");
+    const unexpected = lines.filter(
+      (line) => !line.startsWith("{") && !EXPECTED.some((pattern) => pattern.test(line)),
+    );
+    // The logger gives a stack for bugs only.
+    const bugs = lines.filter((line) => line.startsWith("{") && line.includes('"stack":['));
+    return [
+      ...(unexpected.length > 0 ? [`an operator wrote to standard error: ${unexpected.join(" | ")}`] : []),
+      ...bugs.map((line) => `an operator met a bug: ${line}`),
+    ];
+  });
+}
+
+const LEASE = /\/leases(\/|$|\?)/;
+/** The refresh of entitlements, which writes their time every two minutes. */
+const REFRESH = /\/codercontrolplanes\/([^/]+)\/status(\?|$)/;
+
+/** Nothing is written when nothing happens, but for the lease and one refresh of each control plane's entitlements. */
+export function noWrites(requests: readonly ProxiedRequest[]): string[] {
+  const writes = requests.filter(({ method, path }) => method !== "GET" && !LEASE.test(path));
+  const refreshed = new Set<string>();
+  const needless = writes.filter(({ path }) => {
+    const [, name] = REFRESH.exec(path) ?? [];
+    if (name === undefined || refreshed.has(name)) return true;
+    refreshed.add(name);
+    return false;
+  });
+  return needless.map(({ method, path }) => `nothing happened, and yet ${method} ${path}`);
+}
+
+/**
+ * How much more a process may have in use at the end than one had at the beginning, for the same fleet. The heap
+ * after a collection differs by a megabyte or two from run to run: code that was compiled, events that are
+ * remembered for ten minutes, connections. Resident memory includes pages that Node has not given back, which
+ * is why it is allowed so much more.
+ */
+const ALLOWANCE: Memory = { heapMB: 8, residentMB: 60 };
+
+/** What the faults cost is given back when they are over. */
+export function memoryIsBack(before: Memory, after: Memory): string[] {
+  return (["heapMB", "residentMB"] as const).flatMap((what) => {
+    const limit = before[what] + ALLOWANCE[what];
+    // Not a number is no good news either.
+    if (after[what] <= limit) return [];
+    return [
+      `${what} was ${before[what].toFixed(1)} and is ${after[what].toFixed(1)}: at most ${limit.toFixed(1)} was expected`,
+    ];
+  });
+}

@@ -1,0 +1,69 @@
+import type { ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
+import type { ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";
+import type { WorkspaceProxyStatus } from "../../../src/api/v1alpha1/workspace-proxy.ts";
+import type { Fleet } from "../fleet.ts";
+
+/** An object of the fleet as the API server has it. */
+export interface SeenObject {
+  readonly uid: string;
+  readonly generation: number;
+  readonly status: Partial<ControlPlaneStatus & ProvisionerStatus & WorkspaceProxyStatus>;
+}
+
+/** Something that the operator made in the cluster. */
+export interface SeenChild {
+  readonly kind: string;
+  readonly name: string;
+  readonly ownerUid: string | undefined;
+}
+
+interface SeenKey {
+  readonly name: string;
+  /** By the name that specs use. */
+  readonly organization: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly plaintext: string;
+}
+
+interface SeenProxy {
+  readonly name: string;
+  readonly displayName: string;
+  readonly token: string;
+}
+
+/** A token of the operator in coderd's database. */
+export interface SeenToken {
+  readonly id: string;
+  /** SHA-256 of the secret half, in hexadecimal digits. */
+  readonly hash: string;
+}
+
+export interface SeenCoderd {
+  readonly keys: readonly SeenKey[];
+  readonly proxies: readonly SeenProxy[];
+  readonly licenses: readonly string[];
+  readonly tokens: readonly SeenToken[];
+}
+
+/** What there is at one moment, wherever it is. */
+export interface Evidence {
+  readonly fleet: Fleet;
+  readonly licenses: Readonly<Record<string, string>>;
+  /** By name. */
+  readonly objects: ReadonlyMap<string, SeenObject>;
+  readonly children: readonly SeenChild[];
+  /** The values in the operator's Secrets, by the Secret's name. */
+  readonly secrets: ReadonlyMap<string, string>;
+  /** By the name of the control plane. */
+  readonly coderds: ReadonlyMap<string, SeenCoderd>;
+  /** What the operator has told that it had to leave behind: see `leftBehind`. */
+  readonly told: ReadonlySet<string>;
+}
+
+/** How a key or a proxy is named among those left behind. */
+export function leftBehind(what: "key" | "proxy", name: string): string {
+  return `${what} ${name}`;
+}
+
+/** Says, in one sentence each, where the world is not as it must be; nothing when all is well. */
+export type Invariant = (evidence: Evidence) => string[];

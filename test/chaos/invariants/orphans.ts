@@ -1,0 +1,46 @@
+import { secretOf, wishesOf } from "../fleet.ts";
+import { type Evidence, leftBehind, type SeenCoderd } from "./evidence.ts";
+
+/**
+ * coderd has no key and no proxy that nobody uses. Allowed is only what the operator said, in its log, that it
+ * had to leave behind: deletion is best effort, so an object whose coderd, credentials or control plane are out
+ * of reach goes all the same, and a person is told what to delete by hand.
+ */
+export function noOrphansAtCoderd(evidence: Evidence): string[] {
+  return [...evidence.coderds].flatMap(([name, coderd]) => {
+    const orphans = [
+      ...unusedKeys(name, coderd, evidence).map((key) => leftBehind("key", key)),
+      ...unusedProxies(name, coderd, evidence).map((proxy) => leftBehind("proxy", proxy)),
+    ];
+    const untold = orphans.filter((orphan) => !evidence.told.has(orphan));
+    return untold.map(
+      (orphan) => `the coderd of ${name} has ${orphan}, which no object has and nobody was told of`,
+    );
+  });
+}
+
+function unusedKeys(controlPlane: string, { keys }: SeenCoderd, evidence: Evidence): string[] {
+  const used = wishesOf(evidence.fleet, "CoderProvisioner")
+    .filter((wish) => wish.controlPlane === controlPlane)
+    .map((wish) => evidence.secrets.get(secretOf(wish)));
+  return keys.filter(({ plaintext }) => !used.includes(plaintext)).map(({ name }) => name);
+}
+
+function unusedProxies(controlPlane: string, { proxies }: SeenCoderd, evidence: Evidence): string[] {
+  const used = wishesOf(evidence.fleet, "CoderWorkspaceProxy")
+    .filter((wish) => wish.controlPlane === controlPlane)
+    .map((wish) => wish.proxyName);
+  return proxies.filter(({ name }) => !used.includes(name)).map(({ name }) => name);
+}
+
+/** All that the operator made in the cluster belongs to an object of the fleet, and there is one Secret for each. */
+export function noOrphansInCluster({ children, fleet, objects }: Evidence): string[] {
+  const uids = new Set([...objects.values()].map(({ uid }) => uid));
+  const ownerless = children.filter(({ ownerUid }) => !uids.has(ownerUid ?? ""));
+  const secrets = new Set([...fleet.values()].map(secretOf));
+  const needless = children.filter(({ kind, name }) => kind === "Secret" && !secrets.has(name));
+  return [
+    ...ownerless.map(({ kind, name }) => `${kind} ${name} has outlived its owner`),
+    ...needless.map(({ kind, name }) => `${kind} ${name} is not needed by any object`),
+  ];
+}

@@ -1,0 +1,21 @@
+import { everythingConverged } from "./converged.ts";
+import type { Evidence, Invariant } from "./evidence.ts";
+import { oneKeyEach, oneProxyEach, oneTokenEach } from "./one-each.ts";
+import { noOrphansAtCoderd, noOrphansInCluster } from "./orphans.ts";
+
+/** What must hold of the world once faults have been over for a while. */
+const STATE_INVARIANTS: Readonly<Record<string, Invariant>> = {
+  "everything converged": everythingConverged,
+  "one key per provisioner": oneKeyEach,
+  "one token per control plane": oneTokenEach,
+  "one record per proxy": oneProxyEach,
+  "no orphan at coderd": noOrphansAtCoderd,
+  "no orphan in the cluster": noOrphansInCluster,
+};
+
+/** Every way in which the world is not as it must be, each with the invariant that it breaks. */
+export function brokenInvariants(evidence: Evidence): string[] {
+  return Object.entries(STATE_INVARIANTS).flatMap(([name, invariant]) =>
+    invariant(evidence).map((violation) => `${name}: ${violation}`),
+  );
+}

@@ -1,0 +1,111 @@
+import { Deployment, Role, RoleBinding, Secret, Service, ServiceAccount } from "../../src/runtime/kinds.ts";
+import type { Kind, KubeObject, Stored } from "../../src/runtime/object.ts";
+import type { Fleet } from "./fleet.ts";
+import { ORGANIZATIONS } from "./fleet.ts";
+import {
+  type Evidence,
+  leftBehind,
+  type SeenChild,
+  type SeenCoderd,
+  type SeenObject,
+  type SeenToken,
+} from "./invariants/evidence.ts";
+import { KINDS } from "./user.ts";
+import type { Coderd, World } from "./world.ts";
+
+const CHILDREN: readonly Kind[] = [Secret, Deployment, Service, ServiceAccount, Role, RoleBinding];
+const OURS = "app.kubernetes.io/managed-by=coder-k8s";
+
+/** Looks at everything at this moment: at the API server, at each coderd and into its database. */
+export async function look(fleet: Fleet, world: World): Promise<Evidence> {
+  const [objects, children, coderds] = await Promise.all([
+    seenObjects(world),
+    childrenOf(world),
+    seenCoderds(world),
+  ]);
+  return {
+    fleet,
+    licenses: world.licenses,
+    objects,
+    children: children.map(seenChild),
+    secrets: new Map(
+      children.filter(({ kind }) => kind === "Secret").map(({ metadata, value }) => [metadata.name, value]),
+    ),
+    coderds,
+    told: toldOf(world.replicas.outputs),
+  };
+}
+
+async function seenObjects({ person, namespace }: World): Promise<Map<string, SeenObject>> {
+  const lists = await Promise.all(Object.values(KINDS).map((kind) => person.list(kind, { namespace })));
+  return new Map(
+    lists.flatMap(({ items }) =>
+      items.map(
+        ({ metadata, status = {} }: Stored<KubeObject> & { status?: SeenObject["status"] }) =>
+          [metadata.name, { uid: metadata.uid, generation: metadata.generation ?? 0, status }] as const,
+      ),
+    ),
+  );
+}
+
+type Child = Pick<Stored<KubeObject>, "metadata"> & { readonly kind: string; readonly value: string };
+
+async function childrenOf({ person, namespace }: World): Promise<Child[]> {
+  const lists = await Promise.all(
+    CHILDREN.map(async (kind) => {
+      const { items } = await person.list(kind, { namespace, labelSelector: OURS });
+      return items.map((item) => ({ metadata: item.metadata, kind: kind.kind, value: secretValue(item) }));
+    }),
+  );
+  return lists.flat();
+}
+
+function secretValue({ data = {} }: KubeObject & { data?: Record<string, string> }): string {
+  const [value = ""] = Object.values(data);
+  return Buffer.from(value, "base64").toString("utf8");
+}
+
+function seenChild({ kind, metadata }: Child): SeenChild {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  return { kind, name: metadata.name, ownerUid: owner?.uid };
+}
+
+async function seenCoderds({ coderds }: World): Promise<Map<string, SeenCoderd>> {
+  const seen = [...coderds].map(async ([name, coderd]) => [name, await seenCoderd(coderd)] as const);
+  return new Map(await Promise.all(seen));
+}
+
+async function seenCoderd({ deployment, database }: Coderd): Promise<SeenCoderd> {
+  const [standard] = deployment.organizations;
+  const organizationName = (id: string) =>
+    id === standard?.id ? ORGANIZATIONS[0] : (deployment.findOrganization(id)?.name ?? id);
+  const tokens = await database.query("SELECT id, encode(hashed_secret, 'hex') AS hash FROM api_keys");
+  return {
+    keys: deployment.keys.map(({ organization, ...key }) => ({
+      ...key,
+      organization: organizationName(organization),
+    })),
+    proxies: deployment.proxies,
+    licenses: deployment.licenses.map(({ jwt }) => jwt),
+    tokens: tokens as unknown as SeenToken[],
+  };
+}
+
+interface ToldLine {
+  readonly msg?: string;
+  readonly key?: string;
+  readonly proxy?: string;
+}
+
+/** What the operator logs when it has to let an object go and can't tidy up behind it. */
+function toldOf(outputs: readonly string[]): Set<string> {
+  const lines = outputs
+    .flatMap((output) => output.split("\n"))
+    .filter((line) => /was left behind|could not be deregistered/.test(line));
+  return new Set(
+    lines.map((line) => {
+      const { key, proxy = "" } = JSON.parse(line) as ToldLine;
+      return key === undefined ? leftBehind("proxy", proxy) : leftBehind("key", key);
+    }),
+  );
+}

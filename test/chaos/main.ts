@@ -1,0 +1,46 @@
+/** `make chaos`: faults of all kinds over a fleet, drawn by a seed, and then the question whether all is well. */
+import { parseArgs } from "node:util";
+import { messageOf } from "../../src/runtime/errors.ts";
+import { runCampaign } from "./campaign.ts";
+
+const MINUTE_MS = 60_000;
+/**
+ * The longest waits that the operator allows itself: a watch that fell silent is given up after 90 s, coderd is
+ * left alone for at most two minutes and asked about keys and licences every two; and then the machine is busy.
+ */
+const HEAL_MS = 5 * MINUTE_MS;
+const QUIET_MS = 20_000;
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
+    minutes: { type: "string", default: "3" },
+    objects: { type: "string", default: "8" },
+  },
+});
+const replay = `make chaos SEED=${values.seed} MINUTES=${values.minutes} OBJECTS=${values.objects}`;
+const startedAt = performance.now();
+const tell = (line: string) => {
+  const passed = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  process.stdout.write(`${passed.padStart(7)} s  ${line}\n`);
+};
+
+tell(replay);
+const violations = await runCampaign(
+  {
+    seed: Number(values.seed),
+    durationMs: Number(values.minutes) * MINUTE_MS,
+    objects: Number(values.objects),
+    healWithinMs: HEAL_MS,
+    quietMs: QUIET_MS,
+    logDir: `.cache/chaos/seed-${values.seed}`,
+  },
+  tell,
+).catch((error) => [`the campaign itself failed: ${messageOf(error)}`]);
+for (const violation of violations) process.stderr.write(`FAILED  ${violation}\n`);
+process.stdout.write(
+  violations.length === 0
+    ? "every invariant held\n"
+    : `seed ${values.seed} failed; replay it with: ${replay}\n`,
+);
+process.exit(violations.length === 0 ? 0 : 1);

@@ -1,0 +1,8 @@
+/** The line that an operator logs when it was told to collect its garbage. */
+export const COLLECTED = "garbage was collected";
+
+/** What a process has in use once its garbage is collected. */
+export interface Memory {
+  readonly heapMB: number;
+  readonly residentMB: number;
+}
