@@ -191,6 +191,48 @@ describe("an object that another controller owns", () => {
   });
 });
 
+describe("a child of an earlier object of the owner's name", () => {
+  const former = () => ({
+    apiVersion: Parent.apiVersion,
+    kind: Parent.kind,
+    name: "parent",
+    uid: "u-before",
+    controller: true,
+  });
+  const leftOver = () => configMap({ b: "old" }, { ownerReferences: [former()] });
+
+  test("is replaced, as its own owner is gone", async () => {
+    const before = await world.person.create(ConfigMap, leftOver());
+    await seen();
+    await apply({ a: "1" });
+    const { data, metadata } = await stored();
+    expect(data).toEqual({ a: "1" });
+    expect(metadata.uid).not.toBe(before.metadata.uid);
+    expect(metadata.ownerReferences).toMatchObject([{ uid: owner.object.metadata.uid }]);
+  });
+
+  test("makes room for one that must not exist yet", async () => {
+    await world.person.create(ConfigMap, leftOver());
+    await children.create(ConfigMap, configMap({ a: "1" }), owner);
+    expect((await stored()).data).toEqual({ a: "1" });
+  });
+
+  test("stays when it is the owner that is the earlier of the two", async () => {
+    const later = { ...former(), uid: "u-later" };
+    await world.person.create(ConfigMap, configMap({ b: "new" }, { ownerReferences: [later] }));
+    await seen();
+    const earlier = { ...owner.object, metadata: { ...owner.object.metadata, uid: "u-earlier" } };
+    const lagging = { kind: Parent, object: earlier };
+    await expect(children.apply(ConfigMap, configMap({ a: "1" }), lagging)).rejects.toBeInstanceOf(
+      OwnedByAnotherError,
+    );
+    await expect(children.create(ConfigMap, configMap({ a: "1" }), lagging)).rejects.toMatchObject({
+      reason: "AlreadyExists",
+    });
+    expect((await stored()).data).toEqual({ b: "new" });
+  });
+});
+
 describe("an object without a controller", () => {
   test("is taken over", async () => {
     await world.person.create(ConfigMap, configMap({ a: "theirs", b: "theirs" }));

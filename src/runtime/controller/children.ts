@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
-import { ApiError, isConflict, isNotFound } from "../client/error.ts";
+import { ApiError, isAlreadyExists, isConflict, isNotFound } from "../client/error.ts";
 import {
+  groupOf,
   type Kind,
   type KubeObject,
   keyOf,
@@ -56,7 +57,8 @@ const ADOPTION_TRIES = 5;
 /**
  * Brings children to their desired state by server-side apply. An apply is skipped when it would send what
  * it sent before and the cached child still is what came of that, so a run with nothing to do makes no
- * request. A child that another controller owns is never touched. Fields that an earlier, `Update`-style
+ * request. A child that another controller owns is never touched; one of an earlier object of the owner's
+ * name is replaced. Fields that an earlier, `Update`-style
  * release of the same field manager set are adopted: leaving them out of the desired state removes them.
  */
 export class Children {
@@ -80,7 +82,7 @@ export class Children {
   async apply<T extends KubeObject>(kind: Kind<T>, desired: T, owner: Owner): Promise<Stored<T>> {
     const child = ownedBy(desired, owner);
     const present = this.#caches.of(kind).get(keyOfObject(child));
-    if (present) refuseForeign(kind, present, owner);
+    if (present && !(await this.removeFormer(kind, present, owner))) refuseForeign(kind, present, owner);
     return this.applyUnowned(kind, child).catch((error) => this.#explain(kind, child, { error, owner }));
   }
 
@@ -98,7 +100,12 @@ export class Children {
   /** Makes a child that must not exist yet; rejects with `AlreadyExists` when it does. */
   async create<T extends KubeObject>(kind: Kind<T>, desired: T, owner: Owner): Promise<Stored<T>> {
     const child = ownedBy(desired, owner);
-    const result = await this.#client.create(kind, child);
+    const result = await this.#client.create(kind, child).catch(async (error) => {
+      if (!isAlreadyExists(error)) throw error;
+      const present = await this.#client.get(kind, refOf(child));
+      if (!(await this.removeFormer(kind, present, owner))) throw error;
+      return this.#client.create(kind, child);
+    });
     this.#note(idOf(kind, child), { desired: child, sent: hashOf(child), result });
     return result;
   }
@@ -125,6 +132,24 @@ export class Children {
   async remove<T extends KubeObject>(kind: Kind<T>, present: Stored<T>): Promise<void> {
     if (present.metadata.deletionTimestamp) return;
     await this.#client.delete(kind, refOf(present), { uid: present.metadata.uid });
+  }
+
+  /**
+   * Deletes a child of an earlier object that had the owner's name: its owner is gone, so it is garbage. The
+   * cluster's own collector gets to it later, or never if it missed that the object was replaced. Returns
+   * whether it was such a child.
+   */
+  async removeFormer<T extends KubeObject>(
+    kind: Kind<T>,
+    present: Stored<T>,
+    owner: Owner,
+  ): Promise<boolean> {
+    if (!isOfFormer(present, owner)) return false;
+    const { metadata } = await this.#client.get(owner.kind, refOf(owner.object));
+    // To a run that lags behind, the child of a later object looks like one of an earlier.
+    if (metadata.uid !== owner.object.metadata.uid) return false;
+    await this.remove(kind, present);
+    return true;
   }
 
   #isUpToDate<T extends KubeObject>(
@@ -194,6 +219,16 @@ function hashOf(desired: KubeObject): string {
 function ownedBy<T extends KubeObject>(desired: T, owner: Owner): T {
   const ownerReferences = [controllerReference(owner.object, owner.kind)];
   return { ...desired, metadata: { ...desired.metadata, ownerReferences } };
+}
+
+function isOfFormer(present: Stored<KubeObject>, { kind, object }: Owner): boolean {
+  const controller = controllerOf(present);
+  if (!controller || controller.uid === object.metadata.uid) return false;
+  return (
+    groupOf(controller) === groupOf(kind) &&
+    controller.kind === kind.kind &&
+    controller.name === object.metadata.name
+  );
 }
 
 function refuseForeign(kind: Kind, present: Stored<KubeObject>, owner: Owner): void {
