@@ -37,19 +37,24 @@ export function cachedSecret(
   return secret && ownerBeside(snapshot, secret) ? undefined : secret;
 }
 
-/** The Secret by its name, read past the cache; throws when it belongs to somebody else. */
+/**
+ * The Secret by its name, read past the cache; throws when it belongs to somebody else. One that an earlier
+ * control plane of the same name left behind is removed.
+ */
 export async function readSecretAnew(
   { name }: SecretKey,
   { snapshot, environment }: Run,
 ): Promise<Stored<Secret> | undefined> {
   const { namespace } = snapshot.controlPlane.identity;
-  const secret = await environment.context.client.get(Secret, { namespace, name }).catch((error) => {
+  const { children, client } = environment.context;
+  const secret = await client.get(Secret, { namespace, name }).catch((error) => {
     if (isNotFound(error)) return undefined;
     throw error;
   });
   const other = secret && ownerBeside(snapshot, secret);
-  if (secret && other) throw new OwnedByAnotherError(Secret, refOf(secret), other);
-  return secret;
+  if (!secret || !other) return secret;
+  if (await children.removeFormer(Secret, secret, snapshot.owner)) return undefined;
+  throw new OwnedByAnotherError(Secret, refOf(secret), other);
 }
 
 /** Keeps the token in the Secret, with a note of its end, and removes a Secret of an earlier name. */
