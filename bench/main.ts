@@ -1,32 +1,50 @@
 /**
- * Measures the operator on a local cluster: `node bench/main.ts [workload...] [--objects N] [--secrets N]
- * [--runs N] [--publish]`. Without names all workloads run. Nothing here is a test: a busy machine gives
- * worse figures, not failures.
+ * Measures the operator on a local cluster: `node bench/main.ts [workload...] [--sizes N,N] [--objects N]
+ * [--secrets N,N] [--runs N] [--publish]`. Without names all workloads run. Nothing here is a test: a busy
+ * machine gives worse figures, not failures.
  */
 import { parseArgs } from "node:util";
 import { thisMachine } from "./machine.ts";
-import { publish, type Result, resultOf, table } from "./report.ts";
+import { publish } from "./publish.ts";
+import { type Result, table } from "./report.ts";
 import type { Scale, Workload } from "./workload.ts";
 import { manyObjects } from "./workloads/cache.ts";
+import { failover } from "./workloads/failover.ts";
 import { fleets } from "./workloads/fleet.ts";
+import { hotNeighbour } from "./workloads/hot.ts";
+import { idleRuns } from "./workloads/idle-runs.ts";
 import { processLife } from "./workloads/process.ts";
 import { unrelatedSecrets } from "./workloads/secrets.ts";
-import { steadyRuns } from "./workloads/steady.ts";
+import { steadyFleets } from "./workloads/steady.ts";
 
-const WORKLOADS: readonly Workload[] = [processLife, steadyRuns, fleets, manyObjects, unrelatedSecrets];
+/** In the order of the report. */
+const WORKLOADS: readonly Workload[] = [
+  ...[fleets, steadyFleets, idleRuns, hotNeighbour],
+  ...[processLife, failover, unrelatedSecrets, manyObjects],
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    sizes: { type: "string" },
     objects: { type: "string", default: "10000" },
-    secrets: { type: "string", default: "20000" },
+    secrets: { type: "string", default: "5000,20000" },
     runs: { type: "string", default: "5" },
     publish: { type: "boolean", default: false },
   },
 });
+
+const numbers = (list: string) =>
+  list
+    .split(",")
+    .map(Number)
+    .toSorted((a, b) => a - b);
+
 const scale: Scale = {
+  // The largest takes as long as all others together: only the report has it without being asked.
+  sizes: numbers(values.sizes ?? (values.publish ? "50,200,1000" : "50,200")),
   objects: Number(values.objects),
-  secrets: Number(values.secrets),
+  secrets: numbers(values.secrets),
   runs: Number(values.runs),
 };
 const unknown = positionals.find((name) => !WORKLOADS.some((workload) => workload.name === name));
@@ -37,11 +55,15 @@ if (unknown) {
 
 const results: Result[] = [];
 for (const workload of WORKLOADS) {
-  if (positionals.length > 0 && !positionals.includes(workload.name)) continue;
-  const figures = await workload.run(scale, (progress) => console.error(`${workload.name}: ${progress}`));
-  const result = resultOf(workload, figures);
+  const { name, title } = workload;
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  const figures = await workload.run(scale, (progress) => console.error(`${name}: ${progress}`));
+  const result = { workload: name, title, measuredAt: new Date().toISOString(), figures };
   console.log(`${table(result)}\n`);
   results.push(result);
 }
-if (values.publish) await publish(thisMachine(), results);
+if (values.publish) {
+  const order = WORKLOADS.map(({ name }) => name);
+  await publish({ machine: thisMachine(), results }, order);
+}
 process.exit();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
 import type { Client } from "../src/runtime/client/client.ts";
@@ -5,6 +6,7 @@ import { aControlPlane } from "../test/support/builders.ts";
 import type { ClusterAccess } from "../test/support/cluster/access.ts";
 import { type OperatorProcess, startOperatorProcess } from "../test/support/operator-process.ts";
 
+const POLL_MS = 20;
 const BUNDLE = fileURLToPath(new URL("../dist/coder-k8s.mjs", import.meta.url));
 
 /** Starts what a release runs, as the leader of a Lease in the given namespace; resolves once it is ready. */
@@ -16,12 +18,17 @@ export function startBundle(
   return startOperatorProcess(cluster, [`--leader-election-namespace=${leaseNamespace}`, ...flags], BUNDLE);
 }
 
+/** Waits until it leads: only then does it work. Those that are ready have their caches filled. */
+export async function untilLeading(operator: OperatorProcess): Promise<void> {
+  while (!operator.isLeader) await sleep(POLL_MS);
+}
+
 /** Waits until the operator has reported on the control plane's present spec. */
 export async function untilReported(person: Client, ref: { namespace: string; name: string }): Promise<void> {
   for (;;) {
     const { metadata, status } = await person.get(CoderControlPlane, ref);
     if (status?.observedGeneration === metadata.generation) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sleep(POLL_MS);
   }
 }
 

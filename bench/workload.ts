@@ -3,13 +3,16 @@ export interface Figure {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /** How much load to make: the defaults are those of the report. */
 export interface Scale {
+  /** Of the fleets, each so many control planes and as many provisioners, smallest first. */
+  readonly sizes: readonly number[];
   readonly objects: number;
-  readonly secrets: number;
+  /** How many unrelated Secrets there are, fewest first. */
+  readonly secrets: readonly number[];
   readonly runs: number;
 }
 
@@ -21,8 +24,13 @@ export interface Workload {
 }
 
 export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+/** The smallest value that is not exceeded by this part of them, such as 0.99. */
+export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN;
 }
 
 /** Does so many things, some at a time, in the order of their numbers. */

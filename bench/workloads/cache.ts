@@ -7,7 +7,7 @@ import { adminClient } from "../../test/support/admin-client.ts";
 import { aControlPlane } from "../../test/support/builders.ts";
 import { startCluster } from "../../test/support/cluster/cluster.ts";
 import { bundle } from "../../tools/build/bundle.ts";
-import { settledResident } from "../resident.ts";
+import { settledResident } from "../proc.ts";
 import { concurrently, timed, type Workload } from "../workload.ts";
 
 const READER = fileURLToPath(new URL("../../dist/bench-cache-reader.mjs", import.meta.url));

@@ -1,162 +1,120 @@
-import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
-import { Cache } from "../../src/runtime/cache/cache.ts";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { Deployment, Secret } from "../../src/runtime/kinds.ts";
-import { createLogger } from "../../src/runtime/logging.ts";
-import type { Kind, KubeObject } from "../../src/runtime/object.ts";
-import { adminClient } from "../../test/support/admin-client.ts";
-import type { ClusterAccess } from "../../test/support/cluster/access.ts";
-import { startCluster } from "../../test/support/cluster/cluster.ts";
-import { PostgresAccounts } from "../../test/support/coderd/accounts.ts";
-import { fakeLicense } from "../../test/support/coderd/licenses.ts";
-import { type CoderdServer, startCoderdServer } from "../../test/support/coderd/server.ts";
-import { startPostgres } from "../../test/support/postgres.ts";
-import { metric, startBundle } from "../operator.ts";
-import { concurrently, type Figure, timed, type Workload } from "../workload.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Postgres, startPostgres } from "../../test/support/postgres.ts";
+import { type Fleet, prepareFleet } from "../fleet/fleet.ts";
+import { goalsOf, growthGoal } from "../fleet/goals.ts";
+import type { FleetShape } from "../fleet/shape.ts";
+import { peakResident, processorSeconds } from "../proc.ts";
+import { operatorRequests, type Period, writesBesidesRefreshes } from "../requests.ts";
+import type { Figure, Workload } from "../workload.ts";
 
-const WRITERS = 16;
-const DAEMONS = 2;
-
-interface Fleet {
-  readonly size: number;
-  readonly latencyMs: number;
-}
-
-const FLEETS: readonly Fleet[] = [
-  { size: 50, latencyMs: 100 },
-  { size: 200, latencyMs: 100 },
-];
+const LATENCIES_MS = [0, 100];
+/** Events that repeat are gathered for some seconds before they are written. */
+const SETTLE_MS = 8_000;
+const IDLE_MS = 30_000;
 
 /** Control planes and as many provisioners, all made at once, until every one of them is as it should be. */
 export const fleets: Workload = {
   name: "fleet",
-  title: "Fleet from creation to converged",
-  async run(_scale, tell) {
+  title: "A fleet from creation to converged",
+  async run({ sizes }, tell) {
     await using resources = new AsyncDisposableStack();
     const postgres = await startPostgres();
     resources.defer(() => postgres.stop());
-    const database = await postgres.createDatabase("2.26");
     const figures: Figure[] = [];
-    for (const fleet of FLEETS) {
-      tell(`${fleet.size} + ${fleet.size} objects, coderd at ${fleet.latencyMs} ms`);
-      figures.push(...(await measure(fleet, database.url)));
+    for (const latencyMs of LATENCIES_MS) {
+      const durations: Duration[] = [];
+      for (const size of sizes) {
+        tell(`${size} + ${size} objects, coderd at ${latencyMs} ms`);
+        // Nothing differs in an idle fleet before a slow coderd, and little in a larger one: see `steady`.
+        const idle = latencyMs === 0 && size === sizes[0];
+        const measured = await measure({ size, latencyMs }, postgres, idle);
+        figures.push(...measured.figures);
+        durations.push({ size, seconds: measured.seconds });
+      }
+      figures.push(...growth(durations, latencyMs));
     }
     return figures;
   },
 };
 
-async function measure(fleet: Fleet, databaseUrl: string): Promise<Figure[]> {
-  await using cluster = await startCluster({ operatorInstalled: true, audit: true });
-  await using resources = new AsyncDisposableStack();
-  const person = await adminClient(cluster);
-  const namespace = await cluster.createNamespace("fleet");
-  const coderd = await startCoderds(fleet, { namespace, databaseUrl });
-  resources.defer(() => coderd.close());
-  const follow = follower(person, resources);
-  const [controlPlanes, provisioners, deployments] = [
-    follow(CoderControlPlane),
-    follow(CoderProvisioner),
-    follow(Deployment),
-  ];
-  deployments.onChange(({ object }) => void playKubelet(cluster, object));
-  await makeSecrets(person, { namespace, databaseUrl });
-  await using operator = await startBundle(cluster, namespace, [`--coderd-access=${coderd.url}`]);
-  const duration = await timed(async () => {
-    await concurrently(fleet.size, WRITERS, (index) => makePair(person, { namespace, index }));
-    await until(() => isConverged(fleet.size, [...controlPlanes.all()], [...provisioners.all()]));
-  });
-  const exposition = await operator.metrics();
-  const requests = (await cluster.auditRequests()).filter(
-    ({ user, resource }) => user === cluster.operator.user && resource !== "leases",
-  );
-  const what = `${fleet.size} + ${fleet.size}, coderd ${fleet.latencyMs} ms`;
-  return [
-    { what, value: duration / 1_000, unit: "s" },
-    { what: `${what}: requests`, value: requests.length, unit: "" },
-    { what: `${what}: processor time`, value: metric(exposition, "process_cpu_seconds_total"), unit: "s" },
-    {
-      what: `${what}: resident`,
-      value: metric(exposition, "process_resident_memory_bytes") / 1_000_000,
-      unit: "MB",
-    },
-  ];
+interface Duration {
+  readonly size: number;
+  readonly seconds: number;
 }
 
-/** One simulated coderd for each control plane. They share a database, as the tokens in it bear their owners' names. */
-async function startCoderds(
-  { size, latencyMs }: Fleet,
-  { namespace, databaseUrl }: { namespace: string; databaseUrl: string },
-): Promise<CoderdServer> {
-  const server = await startCoderdServer();
-  const shared = new PostgresAccounts(databaseUrl);
-  const accounts = { find: shared.find.bind(shared), close: async () => {} };
-  for (let index = 0; index < size; index++) {
-    const host = `coder-${index}.${namespace}.svc.cluster.local`;
-    const deployment = server.add({ accounts }, { host });
-    if (latencyMs > 0) deployment.faults.inject({ fault: { kind: "latency", ms: latencyMs } });
-  }
-  return { ...server, close: () => server.close().finally(() => shared.close()) };
-}
-
-function follower(client: Client, resources: AsyncDisposableStack) {
-  const stop = new AbortController();
-  resources.defer(() => stop.abort());
-  const log = createLogger({ level: "error" });
-  const environment = { client, clock: systemClock, random: Math.random, log, namespaces: [] };
-  return <T extends KubeObject>(kind: Kind<T>): Cache<T> => {
-    const cache = new Cache(kind, environment);
-    void cache.run(stop.signal);
-    return cache;
+async function measure(
+  shape: FleetShape,
+  postgres: Postgres,
+  idle: boolean,
+): Promise<{ seconds: number; figures: Figure[] }> {
+  await using fleet = await prepareFleet(shape, postgres);
+  const ownBefore = process.cpuUsage();
+  const from = new Date();
+  await fleet.converge();
+  const to = new Date();
+  const own = process.cpuUsage(ownBefore);
+  const readings = await read(fleet);
+  await sleep(SETTLE_MS);
+  const figures = [
+    ...(await costs(fleet, { from, to }, readings)),
+    { what: "processor time of the workload itself", value: (own.user + own.system) / 1e6, unit: "s" },
+    ...(idle ? [await idleWrites(fleet)] : []),
+  ];
+  const title = titleOf(shape);
+  return {
+    seconds: (to.getTime() - from.getTime()) / 1_000,
+    figures: figures.map((figure) => ({ ...figure, what: `${title}: ${figure.what}` })),
   };
 }
 
-/** Reports every pod of a Deployment ready as soon as its spec is seen. */
-async function playKubelet(cluster: ClusterAccess, { metadata, status }: Deployment): Promise<void> {
-  const { namespace = "", name = "", generation } = metadata ?? {};
-  if (status?.observedGeneration === generation) return;
-  await cluster.markDeploymentReady(namespace, name).catch(() => {});
+interface Readings {
+  readonly processorSeconds: number;
+  readonly peakMB: number;
+  readonly entitlementCalls: number;
 }
 
-async function makeSecrets(
-  person: Client,
-  { namespace, databaseUrl }: { namespace: string; databaseUrl: string },
-): Promise<void> {
-  const secrets = { license: fakeLicense(), database: databaseUrl };
-  for (const [name, value] of Object.entries(secrets)) {
-    await person.create(Secret, { metadata: { namespace, name }, stringData: { [name]: value } });
-  }
+async function read({ operator, coderds }: Fleet): Promise<Readings> {
+  const { pid } = operator.program;
+  const [seconds, peakMB] = await Promise.all([processorSeconds(pid), peakResident(pid)]);
+  return { processorSeconds: seconds, peakMB, entitlementCalls: coderds.entitlementCalls() };
 }
 
-async function makePair(person: Client, { namespace, index }: { namespace: string; index: number }) {
-  const name = `coder-${index}`;
-  const secretKeyRef = { name: "database", key: "database" };
-  await person.create(CoderControlPlane, {
-    metadata: { namespace, name },
-    spec: {
-      extraEnv: [{ name: "CODER_PG_CONNECTION_URL", valueFrom: { secretKeyRef } }],
-      licenseSecretRef: { name: "license" },
+async function costs({ cluster, shape }: Fleet, { from, to }: Period, readings: Readings): Promise<Figure[]> {
+  const goals = goalsOf(shape);
+  const until = await operatorRequests(cluster, { from, to });
+  const all = await operatorRequests(cluster, { from, to: new Date() });
+  const calls = readings.entitlementCalls;
+  return [
+    { what: "time", value: (to.getTime() - from.getTime()) / 1_000, unit: "s", limit: goals.seconds },
+    { what: "requests", value: until.length, unit: "", limit: goals.requests },
+    { what: "requests, later events included", value: all.length, unit: "", limit: goals.requests },
+    {
+      what: "processor time, start included",
+      value: readings.processorSeconds,
+      unit: "s",
+      limit: goals.processorSeconds,
     },
+    { what: "peak of resident memory", value: readings.peakMB, unit: "MB", limit: goals.peakMB },
+    { what: "entitlement calls to coderd", value: calls, unit: "", limit: goals.entitlementCalls },
+  ];
+}
+
+async function idleWrites({ cluster, coderds }: Fleet): Promise<Figure> {
+  const [from, before] = [new Date(), coderds.entitlementCalls()];
+  await sleep(IDLE_MS);
+  const requests = await operatorRequests(cluster, { from, to: new Date() });
+  const value = writesBesidesRefreshes(requests, coderds.entitlementCalls() - before);
+  return { what: `writes in ${IDLE_MS / 1_000} s of idleness afterwards`, value, unit: "", limit: 0 };
+}
+
+function growth(durations: readonly Duration[], latencyMs: number): Figure[] {
+  return durations.slice(1).map(({ size, seconds }, index) => {
+    const from = durations[index] ?? { size, seconds };
+    const what = `growth of time, ${from.size} → ${size}, coderd ${latencyMs} ms`;
+    return { what, value: seconds / from.seconds, unit: "×", limit: growthGoal(from.size, size) };
   });
-  const spec = { controlPlaneRef: { name }, replicas: DAEMONS, tags: { pool: name } };
-  await person.create(CoderProvisioner, { metadata: { namespace, name: `pool-${index}` }, spec });
 }
 
-function isConverged(
-  size: number,
-  controlPlanes: readonly CoderControlPlane[],
-  provisioners: readonly CoderProvisioner[],
-): boolean {
-  const licensed = controlPlanes.filter(
-    ({ status }) =>
-      status?.phase === "Ready" && status.licenseLastAppliedHash && status.licenseTier === "premium",
-  );
-  const serving = provisioners.filter(
-    ({ status }) => status?.phase === "Ready" && status.readyReplicas === DAEMONS,
-  );
-  return licensed.length === size && serving.length === size;
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+function titleOf({ size, latencyMs }: FleetShape): string {
+  return `${size} + ${size}, coderd ${latencyMs} ms`;
 }

@@ -1,6 +1,6 @@
 import { startCluster } from "../../test/support/cluster/cluster.ts";
 import { startBundle } from "../operator.ts";
-import { settledResident } from "../resident.ts";
+import { settledResident } from "../proc.ts";
 import { median, timed, type Workload } from "../workload.ts";
 
 /** The life of an operator that has nothing to do. */

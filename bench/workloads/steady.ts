@@ -1,67 +1,54 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
-import { Deployment } from "../../src/runtime/kinds.ts";
-import { adminClient } from "../../test/support/admin-client.ts";
-import { aControlPlane } from "../../test/support/builders.ts";
-import type { ClusterAccess } from "../../test/support/cluster/access.ts";
-import { startCluster } from "../../test/support/cluster/cluster.ts";
-import type { OperatorProcess } from "../../test/support/operator-process.ts";
-import { metric, startBundle, untilReported } from "../operator.ts";
-import { concurrently, type Workload } from "../workload.ts";
+import { type Postgres, startPostgres } from "../../test/support/postgres.ts";
+import { type Fleet, prepareFleet } from "../fleet/fleet.ts";
+import { processorSeconds } from "../proc.ts";
+import { operatorRequests, writesAmong, writesBesidesRefreshes } from "../requests.ts";
+import type { Figure, Workload } from "../workload.ts";
 
-const CONTROL_PLANES = 20;
-const CHANGES_OF_EACH = 50;
-const WRITERS = 8;
+/** Until the events of the beginning are written. */
+const SETTLE_MS = 10_000;
+const PERIOD_MS = 60_000;
 
-/** Runs that find nothing to do, because others changed what is none of our business on a child. */
-export const steadyRuns: Workload = {
+/** What an operator does for a fleet that needs nothing. */
+export const steadyFleets: Workload = {
   name: "steady",
-  title: "Runs with nothing to do",
-  async run(_scale, tell) {
-    await using cluster = await startCluster({ operatorInstalled: true, audit: true });
-    const person = await adminClient(cluster);
-    const namespace = await cluster.createNamespace("steady");
-    await using operator = await startBundle(cluster, namespace);
-    const ref = (index: number) => ({ namespace, name: `coder-${index % CONTROL_PLANES}` });
-    await concurrently(CONTROL_PLANES, WRITERS, async (index) => {
-      await person.create(CoderControlPlane, aControlPlane({ ...ref(index) }));
-      await untilReported(person, ref(index));
-    });
-    // Events are gathered before they are written.
-    await sleep(8_000);
-    tell(`changing ${CONTROL_PLANES} children ${CHANGES_OF_EACH} times each`);
-    const before = await readings(cluster, operator);
-    await concurrently(CONTROL_PLANES * CHANGES_OF_EACH, WRITERS, (index) =>
-      person.mergePatch(Deployment, ref(index), {
-        metadata: { annotations: { "example.com/n": `${index}` } },
-      }),
-    );
-    await sleep(2_000);
-    const after = await readings(cluster, operator);
-    const runs = after.runs - before.runs;
-    return [
-      { what: "runs", value: runs, unit: "" },
-      { what: "requests to the API server", value: after.requests - before.requests, unit: "", limit: 0 },
-      { what: "processor time a run", value: ((after.cpu - before.cpu) / runs) * 1_000, unit: "ms" },
-    ];
+  title: "A converged fleet for 60 s",
+  async run({ sizes }, tell) {
+    await using resources = new AsyncDisposableStack();
+    const postgres = await startPostgres();
+    resources.defer(() => postgres.stop());
+    const figures: Figure[] = [];
+    for (const size of sizes) {
+      tell(`${size} + ${size} objects`);
+      figures.push(...(await measure(size, postgres)));
+    }
+    return figures;
   },
 };
 
-interface Readings {
-  readonly runs: number;
-  readonly requests: number;
-  readonly cpu: number;
+async function measure(size: number, postgres: Postgres): Promise<Figure[]> {
+  await using fleet = await prepareFleet({ size, latencyMs: 0 }, postgres);
+  await fleet.converge();
+  await sleep(SETTLE_MS);
+  const [from, before] = [new Date(), await used(fleet)];
+  await sleep(PERIOD_MS);
+  const [to, after] = [new Date(), await used(fleet)];
+  const requests = await operatorRequests(fleet.cluster, { from, to });
+  const refreshes = after.calls - before.calls;
+  const others = writesBesidesRefreshes(requests, refreshes);
+  const figures: Figure[] = [
+    { what: "requests", value: requests.length, unit: "" },
+    { what: "writes", value: writesAmong(requests), unit: "" },
+    { what: "writes besides the refresh of entitlements", value: others, unit: "", limit: 0 },
+    { what: "entitlement calls to coderd", value: refreshes, unit: "" },
+    { what: "processor time", value: after.processor - before.processor, unit: "s" },
+  ];
+  return figures.map((figure) => ({ ...figure, what: `${size} + ${size}: ${figure.what}` }));
 }
 
-/** What the operator counts, and what the API server counted of it: all but watches and the Lease. */
-async function readings(cluster: ClusterAccess, operator: OperatorProcess): Promise<Readings> {
-  const [exposition, requests] = await Promise.all([operator.metrics(), cluster.auditRequests()]);
-  const asked = requests.filter(
-    ({ user, verb, resource }) => user === cluster.operator.user && verb !== "watch" && resource !== "leases",
-  );
+async function used({ operator, coderds }: Fleet): Promise<{ processor: number; calls: number }> {
   return {
-    runs: metric(exposition, "coder_k8s_reconcile_total"),
-    requests: asked.length,
-    cpu: metric(exposition, "process_cpu_seconds_total"),
+    processor: await processorSeconds(operator.program.pid),
+    calls: coderds.entitlementCalls(),
   };
 }

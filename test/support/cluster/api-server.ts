@@ -43,6 +43,11 @@ export class ApiServer {
     return serverUrl(this.#config.port);
   }
 
+  get pid(): number {
+    if (!this.#process) throw new Error("the API server was never started");
+    return this.#process.pid;
+  }
+
   /** Returns when the server says it is ready, RBAC bootstrap included. */
   async start(): Promise<void> {
     const { binary, dir } = this.#config;

@@ -119,6 +119,11 @@ export class LocalCluster extends ClusterAccess {
     this.#running = running;
   }
 
+  /** Of the API server as it was started last. */
+  get apiServerPid(): number {
+    return this.#running.apiServer.pid;
+  }
+
   /** Ends the server: politely by default, so that clients see their connections closed in order. */
   async stopApiServer(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
     await this.#running.apiServer.stop(signal);

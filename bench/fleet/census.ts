@@ -1,0 +1,61 @@
+import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
+import { type KubeObject, keyOf, refOf } from "../../src/runtime/object.ts";
+import type { Follower } from "../follow.ts";
+
+/** The pods of every provisioner of a fleet. */
+export const DAEMONS = 2;
+
+const PATIENCE_MS = 15 * 60_000;
+
+/** Counts the members of a fleet that are as they should be. */
+export class Census {
+  readonly #size: number;
+  readonly #controlPlanes = new Set<string>();
+  readonly #provisioners = new Set<string>();
+  readonly #complete = Promise.withResolvers<void>();
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  async begin(follower: Follower): Promise<void> {
+    await follower.follow(CoderControlPlane, ({ object }) =>
+      this.#note(this.#controlPlanes, object, isLicensed(object)),
+    );
+    await follower.follow(CoderProvisioner, ({ object }) =>
+      this.#note(this.#provisioners, object, isServing(object)),
+    );
+  }
+
+  /** Returns when all of them have been seen to be so at the same moment. */
+  async complete(): Promise<void> {
+    const lateness = setTimeout(() => this.#complete.reject(this.#tooSlow()), PATIENCE_MS);
+    await this.#complete.promise.finally(() => clearTimeout(lateness));
+  }
+
+  #note(counted: Set<string>, object: KubeObject, converged: boolean): void {
+    const key = keyOf(refOf(object));
+    if (converged) counted.add(key);
+    else counted.delete(key);
+    if (this.#controlPlanes.size === this.#size && this.#provisioners.size === this.#size)
+      this.#complete.resolve();
+  }
+
+  #tooSlow(): Error {
+    const [controlPlanes, provisioners] = [this.#controlPlanes.size, this.#provisioners.size];
+    return new Error(
+      `${controlPlanes} control planes and ${provisioners} provisioners of ${this.#size} each are ready after ` +
+        `${PATIENCE_MS / 60_000} minutes`,
+    );
+  }
+}
+
+function isLicensed({ status }: CoderControlPlane): boolean {
+  return (
+    status?.phase === "Ready" && Boolean(status.licenseLastAppliedHash) && status.licenseTier === "premium"
+  );
+}
+
+function isServing({ status }: CoderProvisioner): boolean {
+  return status?.phase === "Ready" && status.readyReplicas === DAEMONS;
+}

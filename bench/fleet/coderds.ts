@@ -1,0 +1,55 @@
+import { type Accounts, PostgresAccounts } from "../../test/support/coderd/accounts.ts";
+import type { CoderdDeployment } from "../../test/support/coderd/deployment.ts";
+import { startCoderdServer } from "../../test/support/coderd/server.ts";
+import type { FleetShape } from "./shape.ts";
+
+/** The simulated coderds of a fleet. */
+export interface Coderds extends AsyncDisposable {
+  readonly url: string;
+  /** How often any of them was asked what its licence entitles to. */
+  entitlementCalls(): number;
+}
+
+/** One for each control plane. They share a database, as the tokens in it bear their owners' names. */
+export async function startCoderds(
+  { size, latencyMs }: FleetShape,
+  { namespace, databaseUrl }: { namespace: string; databaseUrl: string },
+): Promise<Coderds> {
+  const server = await startCoderdServer();
+  const tokens = new PostgresAccounts(databaseUrl);
+  const accounts = remembering(tokens);
+  const deployments: CoderdDeployment[] = [];
+  for (let index = 0; index < size; index++) {
+    const host = `${controlPlaneName(index)}.${namespace}.svc.cluster.local`;
+    const deployment = server.add({ accounts }, { host });
+    if (latencyMs > 0) deployment.faults.inject({ fault: { kind: "latency", ms: latencyMs } });
+    deployments.push(deployment);
+  }
+  return {
+    url: server.url,
+    entitlementCalls: () =>
+      deployments.reduce((sum, deployment) => sum + deployment.count("GET /api/v2/entitlements"), 0),
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await tokens.close();
+    },
+  };
+}
+
+export function controlPlaneName(index: number): string {
+  return `coder-${index}`;
+}
+
+/** Asks the database once for each good token, as its work would count as load that no operator makes. */
+function remembering(accounts: Accounts): Accounts {
+  const known = new Map<string, Awaited<ReturnType<Accounts["find"]>>>();
+  return {
+    async find(token, now) {
+      const account = known.get(token) ?? (await accounts.find(token, now));
+      if (account) known.set(token, account);
+      return account;
+    },
+    // Each of the coderds closes what they share.
+    close: async () => {},
+  };
+}

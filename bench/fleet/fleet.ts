@@ -1,0 +1,95 @@
+import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
+import type { Client } from "../../src/runtime/client/client.ts";
+import { Secret } from "../../src/runtime/kinds.ts";
+import { adminClient } from "../../test/support/admin-client.ts";
+import { type LocalCluster, startCluster } from "../../test/support/cluster/cluster.ts";
+import { fakeLicense } from "../../test/support/coderd/licenses.ts";
+import type { OperatorProcess } from "../../test/support/operator-process.ts";
+import type { Postgres } from "../../test/support/postgres.ts";
+import { Follower } from "../follow.ts";
+import { startBundle, untilLeading } from "../operator.ts";
+import { untilCalm } from "../proc.ts";
+import { concurrently } from "../workload.ts";
+import { Census, DAEMONS } from "./census.ts";
+import { type Coderds, controlPlaneName, startCoderds } from "./coderds.ts";
+import type { FleetShape } from "./shape.ts";
+
+const WRITERS = 16;
+
+interface Parts {
+  readonly shape: FleetShape;
+  readonly cluster: LocalCluster;
+  readonly operator: OperatorProcess;
+  readonly coderds: Coderds;
+  readonly person: Client;
+  readonly namespace: string;
+  readonly census: Census;
+  readonly resources: AsyncDisposableStack;
+}
+
+/** All that a fleet needs: a cluster, coderds, and an operator that leads and has nothing to do yet. */
+export async function prepareFleet(shape: FleetShape, postgres: Postgres): Promise<Fleet> {
+  await using resources = new AsyncDisposableStack();
+  const { url: databaseUrl } = await postgres.createDatabase("2.26");
+  const cluster = resources.use(await startCluster({ operatorInstalled: true, audit: true }));
+  const person = await adminClient(cluster);
+  const namespace = await cluster.createNamespace("fleet");
+  const coderds = resources.use(await startCoderds(shape, { namespace, databaseUrl }));
+  const follower = resources.use(new Follower(person));
+  const census = new Census(shape.size);
+  await Promise.all([census.begin(follower), follower.playKubelet()]);
+  for (const [name, value] of Object.entries({ license: fakeLicense(), database: databaseUrl }))
+    await person.create(Secret, { metadata: { namespace, name }, stringData: { [name]: value } });
+  const operator = resources.use(await startBundle(cluster, namespace, [`--coderd-access=${coderds.url}`]));
+  await untilLeading(operator);
+  await untilCalm(cluster.apiServerPid);
+  return new Fleet({
+    ...{ shape, cluster, operator, coderds, person, namespace, census },
+    resources: resources.move(),
+  });
+}
+
+/** Control planes with licence and operator access, and a provisioner for each. */
+export class Fleet implements AsyncDisposable {
+  readonly shape: FleetShape;
+  readonly cluster: LocalCluster;
+  readonly operator: OperatorProcess;
+  readonly coderds: Coderds;
+  readonly #parts: Parts;
+
+  /** Use `prepareFleet`. */
+  constructor(parts: Parts) {
+    this.shape = parts.shape;
+    this.cluster = parts.cluster;
+    this.operator = parts.operator;
+    this.coderds = parts.coderds;
+    this.#parts = parts;
+  }
+
+  /** Creates all of it at once; returns when every one is Ready, licensed, and has its daemons. */
+  async converge(): Promise<void> {
+    await Promise.all([
+      concurrently(this.shape.size, WRITERS, (index) => this.#createPair(index)),
+      this.#parts.census.complete(),
+    ]);
+  }
+
+  async #createPair(index: number): Promise<void> {
+    const { person, namespace } = this.#parts;
+    const name = controlPlaneName(index);
+    const secretKeyRef = { name: "database", key: "database" };
+    await person.create(CoderControlPlane, {
+      metadata: { namespace, name },
+      spec: {
+        extraEnv: [{ name: "CODER_PG_CONNECTION_URL", valueFrom: { secretKeyRef } }],
+        licenseSecretRef: { name: "license" },
+      },
+    });
+    const spec = { controlPlaneRef: { name }, replicas: DAEMONS, tags: { pool: name } };
+    await person.create(CoderProvisioner, { metadata: { namespace, name: `pool-${index}` }, spec });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts.resources.disposeAsync();
+  }
+}

@@ -1,0 +1,58 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const SAMPLE_MS = 500;
+/** Memory is settled when it moved by less than this over so many samples. */
+const STEADY = { megabytes: 0.5, samples: 20 };
+const PATIENCE_MS = 90_000;
+
+/** A process is calm once it has used less than this part of a core for so long. */
+const CALM = { cores: 0.1, forMs: 1_500, withinMs: 30_000 };
+
+/** What `/proc` counts processor time in: the same on every Linux that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+/** The most resident memory that a process ever had, in megabytes of 1024 × 1024 bytes. */
+export function peakResident(pid: number): Promise<number> {
+  return memory(pid, "VmHWM");
+}
+
+/** The resident memory once it no longer moves, or after a minute and a half of moving. */
+export async function settledResident(pid: number): Promise<number> {
+  const samples: number[] = [];
+  for (const deadline = performance.now() + PATIENCE_MS; performance.now() < deadline; ) {
+    samples.push(await memory(pid, "VmRSS"));
+    const last = samples.slice(-STEADY.samples);
+    if (last.length === STEADY.samples && Math.max(...last) - Math.min(...last) < STEADY.megabytes) break;
+    await sleep(SAMPLE_MS);
+  }
+  return samples.at(-1) ?? Number.NaN;
+}
+
+/** The processor time that a process has used since its start, in seconds. */
+export async function processorSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  // The name of the program comes first, in parentheses, and may contain anything.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** Waits until a process has done what it does after its start; after half a minute it counts as calm anyway. */
+export async function untilCalm(pid: number): Promise<void> {
+  const deadline = performance.now() + CALM.withinMs;
+  let before = await processorSeconds(pid);
+  while (performance.now() < deadline) {
+    await sleep(CALM.forMs);
+    const now = await processorSeconds(pid);
+    if (now - before < CALM.cores * (CALM.forMs / 1_000)) return;
+    before = now;
+  }
+}
+
+/** As the kernel counts it. Linux only. */
+async function memory(pid: number, field: "VmRSS" | "VmHWM"): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  const [, kilobytes] = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status) ?? [];
+  if (!kilobytes) throw new Error(`process ${pid} tells no ${field}`);
+  return Number(kilobytes) / 1024;
+}

@@ -1,0 +1,47 @@
+import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
+import type { ClusterAccess } from "../test/support/cluster/access.ts";
+import type { AuditRequest } from "../test/support/cluster/audit.ts";
+
+const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
+
+/** A stretch of time by the clock of this machine, which the API server shares. */
+export interface Period {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** What the operator asked of the API server in a period, each request once, and nothing about its Lease. */
+export async function operatorRequests(
+  cluster: ClusterAccess,
+  { from, to }: Period,
+): Promise<AuditRequest[]> {
+  return (await cluster.auditRequests()).filter(
+    (request) =>
+      request.user === cluster.operator.user &&
+      request.resource !== "leases" &&
+      request.at >= from &&
+      request.at < to &&
+      !isEndOfWatch(request),
+  );
+}
+
+/** How many of them change something. */
+export function writesAmong(requests: readonly AuditRequest[]): number {
+  return requests.filter(({ verb }) => WRITES.includes(verb)).length;
+}
+
+/**
+ * How many of them change something, apart from what follows from having asked coderd for entitlements so
+ * often: each time may put a new date into the status of a control plane.
+ */
+export function writesBesidesRefreshes(requests: readonly AuditRequest[], refreshes: number): number {
+  const ofStatus = requests.filter(
+    ({ resource, subresource }) => resource === CoderControlPlane.plural && subresource === "status",
+  );
+  return writesAmong(requests) - Math.min(writesAmong(ofStatus), refreshes);
+}
+
+/** A watch is in the log when it starts and again when it ends; one that was refused only when it ends. */
+function isEndOfWatch({ verb, stage, code = 0 }: AuditRequest): boolean {
+  return verb === "watch" && stage === "ResponseComplete" && code < 400;
+}

@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
+import type { Client } from "../../src/runtime/client/client.ts";
+import { Secret } from "../../src/runtime/kinds.ts";
+import { adminClient } from "../../test/support/admin-client.ts";
+import { aControlPlane } from "../../test/support/builders.ts";
+import { startCluster } from "../../test/support/cluster/cluster.ts";
+import type { OperatorProcess } from "../../test/support/operator-process.ts";
+import { Changes } from "../changes.ts";
+import { Follower } from "../follow.ts";
+import { metric, startBundle, untilReported } from "../operator.ts";
+import { processorSeconds, untilCalm } from "../proc.ts";
+import { Storm } from "../storm.ts";
+import { concurrently, type Figure, quantile, timed, type Workload } from "../workload.ts";
+
+const QUIET = 100;
+const CHANGES = 300;
+const WRITERS = 16;
+/** Until the events of the beginning are written. */
+const SETTLE_MS = 8_000;
+/** Without a run for so long, the operator is done with what it has heard. */
+const SILENCE_MS = 500;
+const POLL_MS = 50;
+
+const HOT = "hot";
+const SECRETS = Array.from({ length: WRITERS }, (_, index) => `hot-${index}`);
+const quietName = (index: number) => `quiet-${index % QUIET}`;
+
+/** One control plane to which much happens, and what that means to all others. */
+export const hotNeighbour: Workload = {
+  name: "hot",
+  title: `One hot control plane beside ${QUIET} quiet ones`,
+  async run(_scale, tell) {
+    await using cluster = await startCluster({ operatorInstalled: true });
+    const person = await adminClient(cluster);
+    const namespace = await cluster.createNamespace("hot");
+    using follower = new Follower(person);
+    await follower.playKubelet();
+    const changes = new Changes(person, namespace);
+    await changes.begin(follower);
+    await using operator = await startBundle(cluster, namespace);
+    await createAll(person, namespace);
+    await sleep(SETTLE_MS);
+    await untilCalm(cluster.apiServerPid);
+    tell(`changing quiet ones ${CHANGES} times, nothing else going on`);
+    const alone = await observe(operator, changes);
+    tell("and again, while the hot one hears of changes without end");
+    const storm = new Storm(person, namespace, SECRETS);
+    const beside = await observe(operator, changes);
+    const events = await storm.end();
+    return report({ alone, beside, events, busyMs: (await timed(() => untilSilent(operator))) - SILENCE_MS });
+  },
+};
+
+async function createAll(person: Client, namespace: string): Promise<void> {
+  await concurrently(WRITERS, WRITERS, (index) =>
+    person.create(Secret, {
+      metadata: { namespace, name: SECRETS[index] ?? "" },
+      stringData: { content: "" },
+    }),
+  );
+  const create = async (controlPlane: CoderControlPlane) => {
+    const { metadata } = await person.create(CoderControlPlane, controlPlane);
+    await untilReported(person, { namespace, name: metadata.name });
+  };
+  // The operator reads the Secrets that coderd's certificates are in, as it has to trust them.
+  await create(aControlPlane({ namespace, name: HOT, spec: { tls: { secretNames: SECRETS } } }));
+  await concurrently(QUIET, WRITERS, (index) => create(aControlPlane({ namespace, name: quietName(index) })));
+}
+
+/** What happened while quiet control planes were changed one after the other. */
+interface Observation {
+  readonly latenciesMs: readonly number[];
+  readonly seconds: number;
+  readonly runs: number;
+  readonly processorSeconds: number;
+}
+
+async function observe(operator: OperatorProcess, changes: Changes): Promise<Observation> {
+  const { pid } = operator.program;
+  const [runs, processor] = [await runsOf(operator), await processorSeconds(pid)];
+  const latenciesMs: number[] = [];
+  const tookMs = await timed(async () => {
+    for (let index = 0; index < CHANGES; index++)
+      latenciesMs.push(await timed(() => changes.make(quietName(index))));
+  });
+  return {
+    latenciesMs,
+    seconds: tookMs / 1_000,
+    runs: (await runsOf(operator)) - runs,
+    processorSeconds: (await processorSeconds(pid)) - processor,
+  };
+}
+
+async function runsOf(operator: OperatorProcess): Promise<number> {
+  return metric(await operator.metrics(), "coder_k8s_reconcile_total");
+}
+
+async function untilSilent(operator: OperatorProcess): Promise<void> {
+  let [runs, since] = [await runsOf(operator), performance.now()];
+  while (performance.now() - since < SILENCE_MS) {
+    await sleep(POLL_MS);
+    const now = await runsOf(operator);
+    if (now !== runs) since = performance.now();
+    runs = now;
+  }
+}
+
+interface Story {
+  readonly alone: Observation;
+  readonly beside: Observation;
+  readonly events: number;
+  readonly busyMs: number;
+}
+
+function report({ alone, beside, events, busyMs }: Story): Figure[] {
+  // The quiet ones were changed as often in both parts.
+  const hotRuns = Math.max(0, beside.runs - alone.runs);
+  const latencies = (when: string, { latenciesMs }: Observation): Figure[] => [
+    { what: `change of a quiet one, ${when}, p50`, value: quantile(latenciesMs, 0.5), unit: "ms" },
+    { what: `change of a quiet one, ${when}, p99`, value: quantile(latenciesMs, 0.99), unit: "ms" },
+  ];
+  return [
+    ...latencies("nothing else going on", alone),
+    ...latencies("beside the hot one", beside),
+    { what: "events of the hot one", value: events / beside.seconds, unit: "/s" },
+    { what: "runs of the hot one", value: hotRuns / beside.seconds, unit: "/s" },
+    { what: "runs of the hot one for an event of its", value: hotRuns / events, unit: "×", limit: 1 },
+    { what: "runs go on after its last event", value: busyMs / 1_000, unit: "s" },
+    { what: "processor used meanwhile", value: beside.processorSeconds / beside.seconds, unit: "cores" },
+  ];
+}

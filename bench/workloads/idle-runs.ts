@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
+import { Deployment } from "../../src/runtime/kinds.ts";
+import { adminClient } from "../../test/support/admin-client.ts";
+import { aControlPlane } from "../../test/support/builders.ts";
+import type { ClusterAccess } from "../../test/support/cluster/access.ts";
+import { startCluster } from "../../test/support/cluster/cluster.ts";
+import type { OperatorProcess } from "../../test/support/operator-process.ts";
+import { metric, startBundle, untilReported } from "../operator.ts";
+import { concurrently, type Workload } from "../workload.ts";
+
+const CONTROL_PLANES = 20;
+const CHANGES_OF_EACH = 50;
+const WRITERS = 8;
+
+/** Runs that find nothing to do, because others changed what is none of our business on a child. */
+export const idleRuns: Workload = {
+  name: "idle-runs",
+  title: "Runs with nothing to do",
+  async run(_scale, tell) {
+    await using cluster = await startCluster({ operatorInstalled: true, audit: true });
+    const person = await adminClient(cluster);
+    const namespace = await cluster.createNamespace("idle-runs");
+    await using operator = await startBundle(cluster, namespace);
+    const ref = (index: number) => ({ namespace, name: `coder-${index % CONTROL_PLANES}` });
+    await concurrently(CONTROL_PLANES, WRITERS, async (index) => {
+      await person.create(CoderControlPlane, aControlPlane({ ...ref(index) }));
+      await untilReported(person, ref(index));
+    });
+    // Events are gathered before they are written.
+    await sleep(8_000);
+    tell(`changing ${CONTROL_PLANES} children ${CHANGES_OF_EACH} times each`);
+    const before = await readings(cluster, operator);
+    await concurrently(CONTROL_PLANES * CHANGES_OF_EACH, WRITERS, (index) =>
+      person.mergePatch(Deployment, ref(index), {
+        metadata: { annotations: { "example.com/n": `${index}` } },
+      }),
+    );
+    await sleep(2_000);
+    const after = await readings(cluster, operator);
+    const runs = after.runs - before.runs;
+    return [
+      { what: "runs", value: runs, unit: "" },
+      { what: "requests to the API server", value: after.requests - before.requests, unit: "", limit: 0 },
+      { what: "processor time a run", value: ((after.cpu - before.cpu) / runs) * 1_000, unit: "ms" },
+    ];
+  },
+};
+
+interface Readings {
+  readonly runs: number;
+  readonly requests: number;
+  readonly cpu: number;
+}
+
+/** What the operator counts, and what the API server counted of it: all but watches and the Lease. */
+async function readings(cluster: ClusterAccess, operator: OperatorProcess): Promise<Readings> {
+  const [exposition, requests] = await Promise.all([operator.metrics(), cluster.auditRequests()]);
+  const asked = requests.filter(
+    ({ user, verb, resource }) => user === cluster.operator.user && verb !== "watch" && resource !== "leases",
+  );
+  return {
+    runs: metric(exposition, "coder_k8s_reconcile_total"),
+    requests: asked.length,
+    cpu: metric(exposition, "process_cpu_seconds_total"),
+  };
+}
