@@ -30,10 +30,9 @@ export async function bundle(outfile: string, entry = "src/main.ts"): Promise<Bu
     },
     // Optional native driver that pg looks for and does without.
     external: ["pg-native"],
-    // Node keeps the source text in memory. Names stay, and short lines, so that a stack trace still tells.
+    // Node keeps the source text in memory. Short lines, so that a stack trace still tells.
     minifyWhitespace: true,
     lineLimit: 160,
-    keepNames: true,
     plugins: [slim],
     metafile: true,
     logLevel: "warning",

@@ -50,13 +50,13 @@ describe("while an object starts", () => {
     await steps.run("Ready", async () => ({ condition: notReady }));
   };
 
-  test("a status that says no more than that is held back for half a second", async () => {
+  test("a status that says no more than that is held back for a second", async () => {
     await starts();
-    expect(await end()).toEqual({ kind: "requeue", afterMs: 500 });
-    elapsedMs = 400;
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 1_000 });
+    elapsedMs = 900;
     expect(await end()).toEqual({ kind: "requeue", afterMs: 100 });
     expect(written).toEqual([]);
-    elapsedMs = 500;
+    elapsedMs = 1_000;
     expect(await end()).toEqual({ kind: "requeue", afterMs: 60_000 });
     expect(written).toHaveLength(1);
   });

@@ -29,7 +29,7 @@ export interface HeldStatusMemory {
 }
 
 /** How long a status is held back that says no more than that a start goes on: most say more a moment later. */
-const HOLD_MS = 500;
+const HOLD_MS = 1_000;
 
 /**
  * Writes the status, also after a failure, tells what changed, and then says how the run ended. While an object
