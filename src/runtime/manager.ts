@@ -24,7 +24,7 @@ interface LeaderElection {
 export interface ManagerObserver {
   queue(controller: string): QueueObserver;
   reconciled(controller: string, run: FinishedRun): void;
-  watchRestarted(kind: string, reason: string): void;
+  watchRestarted(resource: string, reason: string): void;
   /** Told once of every cache, at the start. */
   cached(kind: Kind, objects: StoreReader<KubeObject>): void;
   leading(isLeader: boolean): void;

@@ -44,7 +44,7 @@ describe("RuntimeMetrics", () => {
     expect(text).toContain('widget_reconcile_duration_seconds_sum{controller="widgets"} 0.5');
   });
 
-  it("counts requests by verb and code, and watch restarts by kind and reason", async () => {
+  it("counts requests by verb and code, and watch restarts by resource and reason", async () => {
     const metrics = new RuntimeMetrics({ prefix: "widget_" });
     metrics.requested({ verb: "get", code: 200 });
     metrics.requested({ verb: "get", code: 0 });
@@ -52,7 +52,7 @@ describe("RuntimeMetrics", () => {
     const text = await metrics.registry.metrics();
     expect(text).toContain('widget_api_requests_total{verb="get",code="200"} 1');
     expect(text).toContain('widget_api_requests_total{verb="get",code="0"} 1');
-    expect(text).toContain('widget_watch_restarts_total{kind="secrets",reason="Expired"} 1');
+    expect(text).toContain('widget_watch_restarts_total{resource="secrets",reason="Expired"} 1');
   });
 
   it("says 0 for a process that has not led yet", async () => {
@@ -67,7 +67,7 @@ describe("RuntimeMetrics", () => {
     const objects = new Store<Secret>();
     metrics.cached(Secret, objects);
     objects.remember({ metadata: { name: "a", uid: "u", resourceVersion: "1" } });
-    expect(await metrics.registry.metrics()).toContain('widget_cache_objects{kind="secrets"} 1');
+    expect(await metrics.registry.metrics()).toContain('widget_cache_objects{resource="secrets"} 1');
   });
 
   it.each([

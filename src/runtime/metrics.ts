@@ -16,7 +16,7 @@ interface MetricsOptions {
 
 /**
  * The runtime's metrics in Prometheus form. It implements the observers that the other modules declare, so
- * none of them knows of Prometheus. Labels take their values from small fixed sets (controllers, kinds,
+ * none of them knows of Prometheus. Labels take their values from small fixed sets (controllers, resources,
  * verbs, codes, reasons): never from object names.
  */
 export class RuntimeMetrics implements ManagerObserver {
@@ -24,9 +24,9 @@ export class RuntimeMetrics implements ManagerObserver {
   readonly #queues = new QueueMetrics(this.registry);
   readonly #reconciles: Counter<"controller" | "result">;
   readonly #reconcileSeconds: Histogram<"controller">;
-  readonly #watchRestarts: Counter<"kind" | "reason">;
+  readonly #watchRestarts: Counter<"resource" | "reason">;
   readonly #requests: Counter<"verb" | "code">;
-  readonly #cacheSizes: Readings<"kind">;
+  readonly #cacheSizes: Readings<"resource">;
   readonly #leader: Gauge;
 
   constructor({ prefix }: MetricsOptions) {
@@ -43,8 +43,8 @@ export class RuntimeMetrics implements ManagerObserver {
     });
     this.#watchRestarts = counter(registry, {
       name: `${prefix}watch_restarts_total`,
-      help: "Lists and watches that failed and were begun again, by kind and reason.",
-      labelNames: ["kind", "reason"],
+      help: "Lists and watches that failed and were begun again, by resource and reason.",
+      labelNames: ["resource", "reason"],
     });
     this.#requests = counter(registry, {
       name: `${prefix}api_requests_total`,
@@ -53,8 +53,8 @@ export class RuntimeMetrics implements ManagerObserver {
     });
     this.#cacheSizes = new Readings(registry, {
       name: `${prefix}cache_objects`,
-      help: "Objects in the cache of a kind.",
-      labelNames: ["kind"],
+      help: "Objects in the cache of a resource.",
+      labelNames: ["resource"],
     });
     const leader = { name: `${prefix}leader`, help: "1 while this process leads, else 0." };
     this.#leader = new Gauge({ ...leader, registers: [registry] });
@@ -70,8 +70,8 @@ export class RuntimeMetrics implements ManagerObserver {
     this.#reconcileSeconds.observe({ controller }, durationMs / 1_000);
   }
 
-  watchRestarted(kind: string, reason: string): void {
-    this.#watchRestarts.inc({ kind, reason });
+  watchRestarted(resource: string, reason: string): void {
+    this.#watchRestarts.inc({ resource, reason });
   }
 
   requested({ verb, code }: { readonly verb: string; readonly code: number }): void {

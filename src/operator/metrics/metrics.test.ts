@@ -171,5 +171,5 @@ it("of objects are the leader's to tell, so that each is counted once", async ()
   metrics.leading(false);
   const standby = await metrics.registry.metrics();
   expect(standby).not.toContain('name="coder"');
-  expect(standby).toContain('coder_k8s_cache_objects{kind="codercontrolplanes.coder.com"} 1');
+  expect(standby).toContain('coder_k8s_cache_objects{resource="codercontrolplanes.coder.com"} 1');
 });

@@ -65,7 +65,7 @@ test("HTTP is up before the API server is, says which caches are missing, and go
   const exposition = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
   for (const name of METRICS) expect(exposition, name).toMatch(new RegExp(`^# TYPE ${name} `, "m"));
   expect(exposition).toMatch(
-    /^coder_k8s_watch_restarts_total\{kind="codercontrolplanes.coder.com",reason="Unreachable"\} [1-9]/m,
+    /^coder_k8s_watch_restarts_total\{resource="codercontrolplanes.coder.com",reason="Unreachable"\} [1-9]/m,
   );
 
   stop.abort();
