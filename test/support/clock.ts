@@ -1,4 +1,5 @@
 import type { Clock } from "../../src/runtime/clock.ts";
+import { sleepOn } from "./sleep.ts";
 
 interface Timer {
   readonly due: number;
@@ -36,18 +37,7 @@ export class VirtualClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const abort = () => {
-        cancel();
-        reject(signal?.reason);
-      };
-      const cancel = this.setTimer(() => {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      }, ms);
-      signal?.addEventListener("abort", abort, { once: true });
-    });
+    return sleepOn(this, ms, signal);
   }
 
   /** The number of timers that wait: zero means nothing will ever happen by itself. */

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { sleepOn } from "./sleep.ts";
 
 interface Timer {
   readonly due: number;
@@ -31,18 +32,7 @@ export class SkewedClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const abort = () => {
-        cancel();
-        reject(signal?.reason);
-      };
-      const cancel = this.setTimer(() => {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      }, ms);
-      signal?.addEventListener("abort", abort, { once: true });
-    });
+    return sleepOn(this, ms, signal);
   }
 
   /** Moves ahead by `ms` at once. */
