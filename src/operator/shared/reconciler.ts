@@ -37,7 +37,8 @@ export function reconciler<T extends KubeObject, S, M extends object>(
       memories.forget(key);
       return awaitChange;
     }
-    const environment = { context, ports, memory: memories.of(key, object.metadata.uid) };
+    const memory = memories.of(key, object.metadata.uid, context.clock.now());
+    const environment = { context, ports, memory };
     return finalizer(context.client, name, {
       kind,
       object,
