@@ -67,7 +67,6 @@ async function campaignIn(world: World, schedule: Schedule, run: Run): Promise<s
   await Promise.all([...schedule.before.values()].map((wish) => applyWish(wish, world)));
   const start = await untilWell(schedule.before, world, run);
   if (start.length > 0) return start.map((violation) => `before any fault: ${violation}`);
-  await sleep(SETTLE_MS);
   const before = await leadersMemory(world);
   const failures = await storm(world, schedule, tell);
   tell("the faults are over");
