@@ -1,0 +1,53 @@
+import { parseAllDocuments } from "yaml";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import { collectionPath } from "../../src/runtime/client/paths.ts";
+import { ConfigMap, Secret } from "../../src/runtime/kinds.ts";
+import type { Kind } from "../../src/runtime/object.ts";
+import type { ClusterAccess } from "../support/cluster/access.ts";
+import { apiRequest } from "../support/cluster/api-request.ts";
+import type { Manifest } from "../support/helm.ts";
+
+const kinds: readonly Kind[] = [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy, ConfigMap, Secret];
+
+/** Kinds of others that our readers have and our API server does not: only read as YAML. */
+const foreignKinds = new Set([
+  "argoproj.io/v1alpha1 Application",
+  "cert-manager.io/v1 Certificate",
+  "gateway.networking.k8s.io/v1 Gateway",
+  "kustomize.toolkit.fluxcd.io/v1 Kustomization",
+  "postgresql.cnpg.io/v1 Cluster",
+]);
+
+/** The objects in a text; throws when it is not YAML or has something else in it. */
+export function manifestsIn(text: string): Manifest[] {
+  return parseAllDocuments(text).map((document) => {
+    const [error] = document.errors;
+    if (error) throw error;
+    const manifest = document.toJS() as Manifest | null;
+    if (!manifest?.apiVersion || !manifest.kind || !manifest.metadata?.name)
+      throw new Error("a block of YAML has whole objects; another file begins with a comment with its name");
+    return manifest;
+  });
+}
+
+export function isForeign({ apiVersion, kind }: Manifest): boolean {
+  return foreignKinds.has(`${apiVersion} ${kind}`);
+}
+
+/** Has the API server create an object, strictly and in the given namespace; it is not stored with `dryRun`. */
+export function create(
+  manifest: Manifest,
+  cluster: ClusterAccess,
+  { namespace, dryRun }: { readonly namespace: string; readonly dryRun: boolean },
+): Promise<{ status: number; text: string }> {
+  const { apiVersion, metadata } = manifest;
+  const kind = kinds.find((known) => known.apiVersion === apiVersion && known.kind === manifest.kind);
+  if (!kind) throw new Error(`the tests know no kind ${apiVersion} ${manifest.kind}`);
+  const endpoint = { server: cluster.server, caFile: cluster.caFile, token: cluster.admin.token };
+  const path = `${collectionPath(kind, namespace)}?fieldValidation=Strict${dryRun ? "&dryRun=All" : ""}`;
+  return apiRequest(endpoint, {
+    method: "POST",
+    path,
+    body: { ...manifest, metadata: { ...metadata, namespace } },
+  });
+}

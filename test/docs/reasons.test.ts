@@ -1,0 +1,64 @@
+import { globSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { conditionTypes as controlPlane } from "../../src/operator/control-plane/status.ts";
+import { conditionTypes as provisioner } from "../../src/operator/provisioner/status.ts";
+import { conditionTypes as workspaceProxy } from "../../src/operator/workspace-proxy/status.ts";
+import { repository } from "./pages.ts";
+
+const page = readFileSync(`${repository}docs/reference/conditions.md`, "utf8");
+
+/** The words in the first column of the tables under headings that begin so. */
+function told(heading: string): string[] {
+  const sections = page.split(/^##+ /m).filter((section) => section.startsWith(heading));
+  return sections.flatMap((section) =>
+    [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, word = ""]) => word),
+  );
+}
+
+const sources = globSync("src/operator/**/*.ts", { cwd: repository }).filter(
+  (path) => !path.endsWith(".test.ts"),
+);
+
+/** CamelCase words in quotes: reasons, and the few other things below. */
+const words = new Set(
+  sources.flatMap((path) =>
+    [...readFileSync(repository + path, "utf8").matchAll(/"([A-Z][a-z]+[A-Za-z]*)"/g)].map(
+      ([, word = ""]) => word,
+    ),
+  ),
+);
+
+/** Words in quotes that are no reasons: of Kubernetes, and names of errors. */
+const others = new Set([
+  ..."True False Unknown Normal Warning Opaque Prefix PathPrefix".split(" "),
+  ..."Secret ConfigMap Service ServiceAccount Deployment Ingress Role RoleBinding HTTPRoute".split(" "),
+  ..."CoderControlPlane CoderProvisioner CoderWorkspaceProxy".split(" "),
+  ..."SchemaOutdatedError KeyStoreError".split(" "),
+]);
+
+const types = [controlPlane, provisioner, workspaceProxy].map((names) => Object.values<string>(names));
+
+describe("the page of conditions and reasons", () => {
+  test.each([
+    ["CoderControlPlane", types[0]],
+    ["CoderProvisioner", types[1]],
+    ["CoderWorkspaceProxy", types[2]],
+  ])("has the conditions of %s, in the order in which they come", (kind, conditions) => {
+    expect(told(kind)).toEqual(conditions);
+  });
+
+  test("explains every reason that the operator gives", () => {
+    const explained = new Set([...told("Reasons"), ...told("Events"), ...types.flat()]);
+    const missing = [...words].filter((word) => !explained.has(word) && !others.has(word));
+    expect(missing).toEqual([]);
+  });
+
+  test("explains no reason that the operator does not give", () => {
+    expect([...told("Reasons"), ...told("Events")].filter((word) => !words.has(word))).toEqual([]);
+  });
+
+  test("explains each reason once", () => {
+    const reasons = told("Reasons");
+    expect(reasons).toEqual([...new Set(reasons)]);
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * Takes the place of a program in commands of the documentation. What only looks is run for real; what changes
+ * something is run dry; what would take long or needs pods is only parsed, by asking the program itself for help.
+ * A complaint goes to the file in `COMPLAINTS`, because a shell forgets how the first part of a pipe ended.
+ */
+import { spawnSync } from "node:child_process";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const { COMPLAINTS = "", REAL_HELM = "", REAL_KUBECTL = "", REAL_MAKE = "", REPOSITORY = "" } = process.env;
+const [program = "", ...args] = process.argv.slice(2);
+
+interface Ended {
+  readonly status: number | null;
+  readonly stderr: string;
+}
+
+function run(binary: string, parameters: readonly string[], output: "inherit" | "ignore" = "inherit"): Ended {
+  return spawnSync(binary, parameters, { stdio: ["inherit", output, "pipe"], encoding: "utf8" });
+}
+
+/** Errors that a reader's cluster would not give: it has the objects, or does not have them yet. */
+const harmless = [
+  /^Error from server \(NotFound\): [\w.-]+( "[^"]+")? .*not found$/,
+  /^Error from server \(AlreadyExists\)/,
+  /^error: no objects passed to scale/,
+  /^error: resource mapping not found for name: .*: no matches for kind "(Cluster|Certificate|Gateway)"/,
+  /^ensure CRDs are installed first$/,
+  /^error: the server doesn't have a resource type "httproute"$/,
+  /^No resources found/,
+  /^Warning: /,
+];
+
+/** How each verb of kubectl is tried. */
+const verbs: Readonly<Record<string, "run" | "dry" | "parse">> = {
+  "api-resources": "run",
+  apply: "dry",
+  auth: "run",
+  create: "dry",
+  delete: "dry",
+  describe: "run",
+  explain: "run",
+  get: "run",
+  logs: "parse",
+  patch: "dry",
+  "port-forward": "parse",
+  rollout: "parse",
+  scale: "dry",
+  top: "parse",
+  version: "run",
+  wait: "parse",
+};
+
+function kubectl(): string | undefined {
+  const [verb = "", ...rest] = args[0] === "-n" ? args.slice(2) : args;
+  const how = verbs[verb];
+  if (how === undefined) return `nobody knows how to try kubectl ${verb}`;
+  if (how === "parse")
+    return parsed(REAL_KUBECTL, ["kubectl", verb, ...(verb === "rollout" ? rest.slice(0, 1) : [])]);
+  const isDry = how === "run" || args.some((arg) => arg.startsWith("--dry-run"));
+  const { status, stderr } = run(REAL_KUBECTL, isDry ? args : [...args, "--dry-run=server"]);
+  const isNo = verb === "auth" && stderr === "";
+  const complaints = stderr.split("\n").filter((line) => line && !harmless.some((known) => known.test(line)));
+  return status === 0 || isNo || complaints.length === 0 ? undefined : complaints.join("\n");
+}
+
+/** Complains when the program does not know the command, or one of its flags. */
+function parsed(binary: string, command: readonly string[]): string | undefined {
+  const { status, stdout, stderr } = spawnSync(binary, [...args, "--help"], { encoding: "utf8" });
+  if (status !== 0) return stderr;
+  return stdout.includes(`${command.join(" ")} `) ? undefined : `there is no command ${command.join(" ")}`;
+}
+
+function helm(): string | undefined {
+  const [verb = "", ...rest] = args;
+  const unknown = parsed(REAL_HELM, ["helm", verb, ...(verb === "get" ? rest.slice(0, 1) : [])]);
+  if (unknown || !["install", "upgrade"].includes(verb)) return unknown;
+  const chart = args.find((arg) => arg.startsWith("charts/")) ?? "no chart";
+  const values = args.filter(
+    (arg, index) => /^--(set|values)/.test(arg) || /^--(set|values)$/.test(args[index - 1] ?? ""),
+  );
+  const { status, stderr } = run(REAL_HELM, ["template", "coder-k8s", chart, ...values], "ignore");
+  return status === 0 ? undefined : stderr;
+}
+
+function make(): string | undefined {
+  const { status, stderr } = run(REAL_MAKE, ["--dry-run", "-C", REPOSITORY, ...args], "ignore");
+  return status === 0 ? undefined : stderr;
+}
+
+function docker(): string | undefined {
+  const [verb = ""] = args;
+  if (!["build", "push"].includes(verb)) return `nobody knows how to try docker ${verb}`;
+  const dockerfile = readFileSync(join(REPOSITORY, "Dockerfile"), "utf8");
+  const given = args.filter((_, index) => args[index - 1] === "--build-arg").map((arg) => arg.split("=")[0]);
+  const unknown = given.filter((name) => !new RegExp(`^ARG ${name}\\b`, "m").test(dockerfile));
+  return unknown.length > 0 ? `the Dockerfile has no ARG ${unknown.join(", ")}` : undefined;
+}
+
+function node(): string | undefined {
+  const [script = ""] = args;
+  return existsSync(join(REPOSITORY, script)) ? undefined : `there is no file ${script}`;
+}
+
+const programs: Readonly<Record<string, () => string | undefined>> = { docker, helm, kubectl, make, node };
+const complaint = programs[program]?.();
+if (complaint) appendFileSync(COMPLAINTS, `${program} ${args.join(" ")}\n${complaint}\n`);
