@@ -54,8 +54,9 @@ describe("on a conflict", () => {
 
   test("an exact write fails and leaves what somebody else wrote", async () => {
     await person.patchStatus(Parent, ref, { status: { seen: "theirs" } });
-    const update = (current: object) => ({ ...current, seen: "ours" });
-    const writing = writeStatus(client, { kind: Parent, object, update, exact: true });
+    const update = (current: Partial<ParentStatus>) => ({ ...current, seen: "ours" });
+    const exact = { kind: Parent, object, update, exact: true };
+    const writing = writeStatus<Parent, ParentStatus>(client, exact);
     await expect(writing).rejects.toMatchObject({ reason: "Conflict" });
     expect((await stored())?.seen).toBe("theirs");
   });
