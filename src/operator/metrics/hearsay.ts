@@ -20,6 +20,7 @@ export class Hearsay implements CoderObserver {
     if (expires !== undefined && expires > known) this.#licenseExpiry.set(url, expires);
   }
 
+  /** Keys that others made in coderd are among them: a number each, which costs less than to tell them apart. */
   provisionerKeysListed(keys: readonly ProvisionerKey[]): void {
     for (const { id, createdAt = "" } of keys) {
       const created = Date.parse(createdAt) / 1_000;
@@ -35,9 +36,11 @@ export class Hearsay implements CoderObserver {
     return this.#keyCreation.get(id);
   }
 
-  /** Forgets all but these. One too many forgotten is told again within two minutes. */
-  retain({ urls, keyIDs }: { urls: ReadonlySet<string>; keyIDs: ReadonlySet<string> }): void {
-    for (const url of this.#licenseExpiry.keys()) if (!urls.has(url)) this.#licenseExpiry.delete(url);
-    for (const id of this.#keyCreation.keys()) if (!keyIDs.has(id)) this.#keyCreation.delete(id);
+  /** Of these URLs and keys nobody will ask again. */
+  forget(topics: readonly string[]): void {
+    for (const topic of topics) {
+      this.#licenseExpiry.delete(topic);
+      this.#keyCreation.delete(topic);
+    }
   }
 }

@@ -166,6 +166,19 @@ it("of a provisioner tell when its key was made", async () => {
   ]);
 });
 
+it("of a provisioner leave nothing of a key that was replaced", async () => {
+  const key = { name: "pool", organizationId: "o", tags: {} };
+  const use = (id: string) => {
+    metrics.coderd.provisionerKeysListed([{ ...key, id, createdAt: "2026-01-02T03:04:05Z" }]);
+    put(CoderProvisioner, { status: { provisionerKeyID: id } });
+    finish(CoderProvisioner, "success");
+  };
+  use("old");
+  use("new");
+  expect(metrics.coderd.keyCreation("old")).toBeUndefined();
+  expect(metrics.coderd.keyCreation("new")).toBeDefined();
+});
+
 it("of objects are the leader's to tell, so that each is counted once", async () => {
   put(CoderControlPlane, { status: { phase: "Ready" } });
   metrics.leading(false);

@@ -3,18 +3,33 @@ import type { StoreReader } from "../../runtime/cache/store.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { FinishedRun } from "../../runtime/controller/runner.ts";
 import { RuntimeMetrics } from "../../runtime/metrics.ts";
-import { type Kind, type KubeObject, keyOfObject, resourceName, type Stored } from "../../runtime/object.ts";
-import { type MeasuredKind, measuredKinds } from "./facts.ts";
+import {
+  type Kind,
+  type KubeObject,
+  keyOfObject,
+  type ObjectKey,
+  resourceName,
+  type Stored,
+} from "../../runtime/object.ts";
+import { type Facts, type MeasuredKind, measuredKinds } from "./facts.ts";
 import { type ObjectGauge, objectGauges, type Subject } from "./gauges.ts";
 import { Hearsay } from "./hearsay.ts";
 
 const PREFIX = "coder_k8s_";
 const OBJECT_LABELS = ["kind", "namespace", "name"] as const;
 
-/** The objects of a kind, and when each was last reconciled without an error, by its key. */
+/** A run without an error. */
+interface Sync {
+  /** In seconds since the epoch. */
+  readonly at: number;
+  /** What coderd may tell of that concerns nobody but this object. */
+  readonly topics: readonly string[];
+}
+
+/** The objects of a kind, and the last sync of each by its key. */
 interface Measured extends MeasuredKind {
   readonly objects: StoreReader<KubeObject>;
-  readonly syncs: Map<string, number>;
+  readonly syncs: Map<ObjectKey, Sync>;
 }
 
 /**
@@ -50,18 +65,13 @@ export class OperatorMetrics extends RuntimeMetrics {
     super.reconciled(controller, run);
     const measured = this.#measured.get(resourceName(run.kind));
     if (!measured) return;
-    const { objects, syncs } = measured;
-    if (!objects.get(run.key)) {
-      if (syncs.delete(run.key)) this.#forgetUnused();
-    } else if (!("error" in run)) syncs.set(run.key, this.#clock.now() / 1_000);
-  }
-
-  #forgetUnused(): void {
-    const facts = [...this.#subjects()].map((subject) => subject.facts);
-    this.coderd.retain({
-      urls: new Set(facts.flatMap(({ licensedURL = [] }) => licensedURL)),
-      keyIDs: new Set(facts.flatMap(({ provisionerKeyID = [] }) => provisionerKeyID)),
-    });
+    const { objects, syncs, facts } = measured;
+    const object = objects.get(run.key);
+    if (object && "error" in run) return;
+    const topics = object ? topicsOf(facts(object)) : [];
+    this.coderd.forget(syncs.get(run.key)?.topics.filter((topic) => !topics.includes(topic)) ?? []);
+    if (object) syncs.set(run.key, { at: this.#clock.now() / 1_000, topics });
+    else syncs.delete(run.key);
   }
 
   #register({ name, help, labelNames = [], read }: ObjectGauge): void {
@@ -91,8 +101,12 @@ export class OperatorMetrics extends RuntimeMetrics {
     return {
       labels: { kind: kind.kind, namespace, name },
       facts: facts(object),
-      lastSync: syncs.get(keyOfObject(object)),
+      lastSync: syncs.get(keyOfObject(object))?.at,
       hearsay: this.coderd,
     };
   }
+}
+
+function topicsOf({ licensedURL, provisionerKeyID }: Facts): string[] {
+  return [licensedURL, provisionerKeyID].filter((topic) => topic !== undefined);
 }
