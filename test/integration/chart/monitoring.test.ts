@@ -8,7 +8,7 @@ import { conditionTypes as provisioner } from "../../../src/operator/provisioner
 import { conditionTypes as workspaceProxy } from "../../../src/operator/workspace-proxy/status.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { type Helm, helmFor, only, succeeded } from "../../support/helm.ts";
+import { type Helm, helmFor, only } from "../../support/helm.ts";
 import {
   type Alert,
   alerts,
@@ -167,29 +167,3 @@ describe("the dashboard", () => {
 function cellsOf({ gridPos: { x, y, w, h } }: Panel): string[] {
   return Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`);
 }
-
-describe("the guide to monitoring", () => {
-  test("gives values that the chart takes", async () => {
-    const [, values = ""] = /```yaml\n# values.yaml\n(.*?)```/s.exec(doc("monitoring.md")) ?? [];
-    expect(Object.keys(parse(values))).toEqual(["metrics", "alerts", "dashboard"]);
-    succeeded(await helm.release("template", { ...release, values: parse(values) }));
-  });
-});
-
-describe("the runbooks", () => {
-  const commands = [...runbooks.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block = ""]) =>
-    block.split("\n").filter((line) => line.startsWith("kubectl")),
-  );
-  /** What kubectl says of a command that it does not understand. */
-  const misunderstood =
-    /unknown (flag|command|shorthand)|have a resource type|flag needs|invalid|unable to match/;
-
-  test.for([...new Set(commands)])("%s is understood by kubectl", async (command) => {
-    const [first = ""] = command.replaceAll("NAME", "coder").replaceAll("NS", "default").split(" | ");
-    const args = [...first.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", ""));
-    // There are no nodes to ask for their use.
-    if (args.includes("top")) return;
-    const { stderr } = await cluster.kubectl(args.slice(1));
-    expect(stderr).not.toMatch(misunderstood);
-  });
-});
