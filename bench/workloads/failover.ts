@@ -7,6 +7,8 @@ import { startCluster } from "../../test/support/cluster/cluster.ts";
 import { Changes } from "../changes.ts";
 import { Follower } from "../follow.ts";
 import { startBundle, untilLeading, untilReported } from "../operator.ts";
+import { untilCalm } from "../proc.ts";
+import { operatorRequests } from "../requests.ts";
 import { concurrently, type Figure, median, type Workload } from "../workload.ts";
 
 const CONTROL_PLANES = 50;
@@ -29,7 +31,7 @@ export const failover: Workload = {
   name: "failover",
   title: `Failover with ${CONTROL_PLANES} control planes`,
   async run({ runs }, tell) {
-    await using cluster = await startCluster({ operatorInstalled: true });
+    await using cluster = await startCluster({ operatorInstalled: true, audit: true });
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("failover");
     using follower = new Follower(person);
@@ -40,20 +42,33 @@ export const failover: Workload = {
     await createControlPlanes(place);
     const figures: Figure[] = [];
     for (const ending of ["SIGTERM", "SIGKILL"] as const) {
-      const samples: number[] = [];
+      const samples: Takeover[] = [];
       for (let run = 1; run <= runs; run++) {
         tell(`${ending}, run ${run} of ${runs}`);
-        samples.push((await handOver(place, ending)) / 1_000);
+        samples.push(await takeOver(place, ending));
       }
-      const what = `${ending} of the leader until a change is made by the other`;
-      figures.push(
-        { what: `${what}, median`, value: median(samples), unit: "s" },
-        { what: `${what}, longest`, value: Math.max(...samples), unit: "s", limit: LIMITS_S[ending] },
-      );
+      figures.push(...report(ending, samples));
     }
     return figures;
   },
 };
+
+/** From the end of a leader until its successor leads and the change of that moment is made. */
+interface Takeover {
+  readonly seconds: number;
+  readonly requests: number;
+}
+
+function report(ending: Ending, samples: readonly Takeover[]): Figure[] {
+  const seconds = samples.map((sample) => sample.seconds);
+  const requests = median(samples.map((sample) => sample.requests));
+  const figures: Figure[] = [
+    { what: "until the other has made a change, median", value: median(seconds), unit: "s" },
+    { what: "longest of them", value: Math.max(...seconds), unit: "s", limit: LIMITS_S[ending] },
+    { what: "requests of the operators meanwhile, median", value: requests, unit: "" },
+  ];
+  return figures.map((figure) => ({ ...figure, what: `${ending} of the leader: ${figure.what}` }));
+}
 
 const nameOf = (index: number) => `coder-${index}`;
 
@@ -67,16 +82,17 @@ async function createControlPlanes({ cluster, person, namespace }: Place): Promi
   await operator.stop("SIGTERM");
 }
 
-/** The milliseconds from the end of a leader until its successor leads and the change of that moment is made. */
-async function handOver({ cluster, namespace, changes }: Place, ending: Ending): Promise<number> {
+async function takeOver({ cluster, namespace, changes }: Place, ending: Ending): Promise<Takeover> {
   await using leader = await startBundle(cluster, namespace);
   await untilLeading(leader);
   await using other = await startBundle(cluster, namespace);
-  const endedAt = performance.now();
+  for (const { program } of [leader, other]) await untilCalm(program.pid);
+  const from = new Date();
   leader.program.signal(ending);
   await Promise.all([changes.make(nameOf(0)), untilLeading(other)]);
-  const tookMs = performance.now() - endedAt;
+  const to = new Date();
   // It gives its Lease back, which the next leader would wait for otherwise.
   await other.stop("SIGTERM");
-  return tookMs;
+  const requests = await operatorRequests(cluster, { from, to });
+  return { seconds: (to.getTime() - from.getTime()) / 1_000, requests: requests.length };
 }

@@ -21,6 +21,7 @@ const SETTLE_MS = 8_000;
 /** Without a run for so long, the operator is done with what it has heard. */
 const SILENCE_MS = 500;
 const POLL_MS = 50;
+const HEAT_MS = 10_000;
 
 const HOT = "hot";
 const SECRETS = Array.from({ length: WRITERS }, (_, index) => `hot-${index}`);
@@ -48,7 +49,16 @@ export const hotNeighbour: Workload = {
     const storm = new Storm(person, namespace, SECRETS);
     const beside = await observe(operator, changes);
     const events = await storm.end();
-    return report({ alone, beside, events, busyMs: (await timed(() => untilSilent(operator))) - SILENCE_MS });
+    await untilSilent(operator);
+    tell("the hot one alone");
+    const hot = await heat(operator, new Storm(person, namespace, SECRETS));
+    return [
+      ...latencies("nothing else going on", alone),
+      ...latencies("beside the hot one", beside),
+      { what: "events of the hot one meanwhile", value: events / beside.seconds, unit: "/s" },
+      { what: "processor used meanwhile", value: beside.processorSeconds / beside.seconds, unit: "cores" },
+      ...hot,
+    ];
   },
 };
 
@@ -72,13 +82,12 @@ async function createAll(person: Client, namespace: string): Promise<void> {
 interface Observation {
   readonly latenciesMs: readonly number[];
   readonly seconds: number;
-  readonly runs: number;
   readonly processorSeconds: number;
 }
 
 async function observe(operator: OperatorProcess, changes: Changes): Promise<Observation> {
   const { pid } = operator.program;
-  const [runs, processor] = [await runsOf(operator), await processorSeconds(pid)];
+  const processor = await processorSeconds(pid);
   const latenciesMs: number[] = [];
   const tookMs = await timed(async () => {
     for (let index = 0; index < CHANGES; index++)
@@ -87,9 +96,31 @@ async function observe(operator: OperatorProcess, changes: Changes): Promise<Obs
   return {
     latenciesMs,
     seconds: tookMs / 1_000,
-    runs: (await runsOf(operator)) - runs,
     processorSeconds: (await processorSeconds(pid)) - processor,
   };
+}
+
+function latencies(when: string, { latenciesMs }: Observation): Figure[] {
+  return [
+    { what: `change of a quiet one, ${when}, p50`, value: quantile(latenciesMs, 0.5), unit: "ms" },
+    { what: `change of a quiet one, ${when}, p99`, value: quantile(latenciesMs, 0.99), unit: "ms" },
+  ];
+}
+
+/** What a storm makes the operator do while nothing else goes on: all runs are the hot one's. */
+async function heat(operator: OperatorProcess, storm: Storm): Promise<Figure[]> {
+  const before = await runsOf(operator);
+  await sleep(HEAT_MS);
+  const events = await storm.end();
+  const silentMs = await timed(() => untilSilent(operator));
+  const runs = (await runsOf(operator)) - before;
+  const seconds = HEAT_MS / 1_000;
+  return [
+    { what: "events of the hot one alone", value: events / seconds, unit: "/s" },
+    { what: "runs of the hot one alone", value: runs / seconds, unit: "/s" },
+    { what: "runs for an event", value: runs / events, unit: "×", limit: 1 },
+    { what: "runs go on after its last event", value: (silentMs - SILENCE_MS) / 1_000, unit: "s" },
+  ];
 }
 
 async function runsOf(operator: OperatorProcess): Promise<number> {
@@ -104,29 +135,4 @@ async function untilSilent(operator: OperatorProcess): Promise<void> {
     if (now !== runs) since = performance.now();
     runs = now;
   }
-}
-
-interface Story {
-  readonly alone: Observation;
-  readonly beside: Observation;
-  readonly events: number;
-  readonly busyMs: number;
-}
-
-function report({ alone, beside, events, busyMs }: Story): Figure[] {
-  // The quiet ones were changed as often in both parts.
-  const hotRuns = Math.max(0, beside.runs - alone.runs);
-  const latencies = (when: string, { latenciesMs }: Observation): Figure[] => [
-    { what: `change of a quiet one, ${when}, p50`, value: quantile(latenciesMs, 0.5), unit: "ms" },
-    { what: `change of a quiet one, ${when}, p99`, value: quantile(latenciesMs, 0.99), unit: "ms" },
-  ];
-  return [
-    ...latencies("nothing else going on", alone),
-    ...latencies("beside the hot one", beside),
-    { what: "events of the hot one", value: events / beside.seconds, unit: "/s" },
-    { what: "runs of the hot one", value: hotRuns / beside.seconds, unit: "/s" },
-    { what: "runs of the hot one for an event of its", value: hotRuns / events, unit: "×", limit: 1 },
-    { what: "runs go on after its last event", value: busyMs / 1_000, unit: "s" },
-    { what: "processor used meanwhile", value: beside.processorSeconds / beside.seconds, unit: "cores" },
-  ];
 }
