@@ -101,7 +101,7 @@ async function storm(world: World, { planned }: Schedule, tell: Tell): Promise<r
 async function untilWell(fleet: Fleet, world: World, { options, tell }: Run): Promise<string[]> {
   const startedAt = performance.now();
   for (;;) {
-    const broken = brokenInvariants(await look(fleet, world));
+    const broken = await look(fleet, world).then(brokenInvariants, (error) => [messageOf(error)]);
     const passedMs = performance.now() - startedAt;
     if (broken.length === 0) {
       tell(`all is well after ${seconds(passedMs)}`);

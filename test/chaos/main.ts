@@ -20,23 +20,32 @@ const { values } = parseArgs({
 });
 const replay = `make chaos SEED=${values.seed} MINUTES=${values.minutes} OBJECTS=${values.objects}`;
 const startedAt = performance.now();
-const tell = (line: string) => {
+
+function tell(line: string): void {
   const passed = ((performance.now() - startedAt) / 1_000).toFixed(1);
   process.stdout.write(`${passed.padStart(7)} s  ${line}\n`);
-};
+}
 
-tell(replay);
-const violations = await runCampaign(
-  {
-    seed: Number(values.seed),
-    durationMs: Number(values.minutes) * MINUTE_MS,
-    objects: Number(values.objects),
+function numberOf(name: keyof typeof values, least: number): number {
+  const number = Number(values[name]);
+  if (!(number >= least)) throw new Error(`${name} must be a number from ${least} up`);
+  return number;
+}
+
+async function campaign(): Promise<string[]> {
+  const options = {
+    seed: numberOf("seed", 0),
+    durationMs: numberOf("minutes", 0.1) * MINUTE_MS,
+    objects: numberOf("objects", 1),
     healWithinMs: HEAL_MS,
     quietMs: QUIET_MS,
     logDir: `.cache/chaos/seed-${values.seed}`,
-  },
-  tell,
-).catch((error) => [`the campaign itself failed: ${messageOf(error)}`]);
+  };
+  tell(replay);
+  return runCampaign(options, tell);
+}
+
+const violations = await campaign().catch((error) => [`the campaign itself failed: ${messageOf(error)}`]);
 for (const violation of violations) process.stderr.write(`FAILED  ${violation}\n`);
 process.stdout.write(
   violations.length === 0
