@@ -5,5 +5,7 @@ export function breakableCode(markdown: MarkdownRenderer): void {
   const { rules } = markdown.renderer;
   const plain = rules.code_inline;
   rules.code_inline = (...args) =>
-    (plain?.(...args) ?? "").replace(/>.*</s, (content) => content.replaceAll(/(?<=\w)[._](?=\w)/g, "$&<wbr>"));
+    (plain?.(...args) ?? "").replace(/>.*</s, (content) =>
+      content.replaceAll(/(?<=\w)[._](?=\w)/g, "$&<wbr>"),
+    );
 }
