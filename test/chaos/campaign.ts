@@ -134,17 +134,18 @@ function describeMemory({ heapMB, residentMB }: Memory): string {
 
 /** Where nothing is out of reach, nothing may be left behind, told or not. */
 async function calmDeletion(fleet: Fleet, world: World, tell: Tell): Promise<string[]> {
-  const told = (await look(fleet, world)).told;
+  const { told } = await look(fleet, world);
+  for (const [orphan, why] of told) tell(`${orphan} was left behind during the faults: ${why}`);
   const guests = [...fleet.values()].filter(({ kind }) => kind !== "CoderControlPlane");
   await Promise.all(guests.map((wish) => remove(wish, world)));
+  tell(`${guests.length} objects are deleted`);
   const hosts = new Map([...fleet].filter(([, { kind }]) => kind === "CoderControlPlane"));
   const evidence = await look(hosts, world);
-  tell(
-    `${guests.length} objects are deleted; ${told.size} keys and proxies were left behind and told of during the faults`,
+  const late = [...evidence.told.keys()].filter((orphan) => !told.has(orphan));
+  const untold = brokenInvariants(evidence).filter((violation) =>
+    violation.startsWith("no orphan at coderd"),
   );
-  const late = [...evidence.told].filter((orphan) => !told.has(orphan));
-  const left = brokenInvariants(evidence).filter((violation) => violation.startsWith("no orphan at coderd"));
-  return [...left, ...late.map((orphan) => `the ${orphan} was left behind though nothing stood in the way`)];
+  return [...untold, ...late.map((orphan) => `${orphan} was left behind though nothing stood in the way`)];
 }
 
 /** What it takes to find out why: the words of the operators, and of those that the fleet stands on. */

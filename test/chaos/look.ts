@@ -92,20 +92,21 @@ async function seenCoderd({ deployment, database }: Coderd): Promise<SeenCoderd>
 }
 
 interface ToldLine {
-  readonly msg?: string;
   readonly key?: string;
+  readonly problem?: string;
   readonly proxy?: string;
+  readonly because?: string;
 }
 
+const TOLD = /"msg":"(provisioner key was left behind|proxy could not be deregistered)"/;
+
 /** What the operator logs when it has to let an object go and can't tidy up behind it. */
-function toldOf(outputs: readonly string[]): Set<string> {
-  const lines = outputs
-    .flatMap((output) => output.split("\n"))
-    .filter((line) => /was left behind|could not be deregistered/.test(line));
-  return new Set(
+function toldOf(outputs: readonly string[]): Map<string, string> {
+  const lines = outputs.flatMap((output) => output.split("\n")).filter((line) => TOLD.test(line));
+  return new Map(
     lines.map((line) => {
-      const { key, proxy = "" } = JSON.parse(line) as ToldLine;
-      return key === undefined ? leftBehind("proxy", proxy) : leftBehind("key", key);
+      const { key, problem = "", proxy = "", because = "" } = JSON.parse(line) as ToldLine;
+      return key === undefined ? [leftBehind("proxy", proxy), because] : [leftBehind("key", key), problem];
     }),
   );
 }

@@ -76,7 +76,7 @@ function allIsWell(): Evidence {
     })),
     secrets: new Map(wishes.map((wish) => [secretOf(wish), heldBy[wish.kind]])),
     coderds: new Map([["coder-0", wellCoderd(fleet)]]),
-    told: new Set(),
+    told: new Map(),
   };
 }
 
@@ -179,7 +179,10 @@ describe("the state of the world", () => {
   });
 
   test("holds with orphans that the operator has told of, and with no others", () => {
-    const told = new Set(["key stray", "proxy stray"]);
+    const told = new Map([
+      ["key stray", "coderd was away"],
+      ["proxy stray", "coderd was away"],
+    ]);
     const planted = withCoderd(({ keys, proxies }) => ({
       keys: [...keys, stray],
       proxies: [...proxies, strayProxy],
