@@ -51,8 +51,8 @@ build: $(INSTALLED) ## bundle the operator into dist/coder-k8s.mjs
 	@$(BIN)/node tools/build/main.ts
 
 .PHONY: bench
-bench: setup build ## measure the operator and publish the figures in docs/performance.md
-	@$(BIN)/node bench/main.ts --publish $(BENCH_FLAGS)
+bench: setup build ## measure the operator, publish the figures in docs/performance.md (WORKLOADS="fleet hot": only these)
+	@$(BIN)/node bench/main.ts --publish $(WORKLOADS)
 
 .PHONY: docs
 docs: $(INSTALLED) ## build the site of the documentation (SERVE=1: show it, and changes to it)
