@@ -1,10 +1,14 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Cache } from "../src/runtime/cache/cache.ts";
 import type { Change } from "../src/runtime/cache/store.ts";
 import type { Client } from "../src/runtime/client/client.ts";
+import { isNotFound } from "../src/runtime/client/error.ts";
 import { systemClock } from "../src/runtime/clock.ts";
 import { Deployment } from "../src/runtime/kinds.ts";
 import { createLogger } from "../src/runtime/logging.ts";
-import type { Kind, KubeObject } from "../src/runtime/object.ts";
+import type { Kind, KubeObject, Stored } from "../src/runtime/object.ts";
+
+const RETRY_MS = 500;
 
 /** Watches all objects of a kind in the cluster, and can be told what to do about each change. */
 export class Follower implements Disposable {
@@ -33,21 +37,33 @@ export class Follower implements Disposable {
   /** Reports every pod of a Deployment ready as soon as its spec is seen: one request for each spec. */
   async playKubelet(): Promise<void> {
     await this.follow(Deployment, ({ type, object }) => {
-      if (type !== "deleted") void reportReady(this.#client, object);
+      const isReported = object.status?.observedGeneration === object.metadata.generation;
+      if (type !== "deleted" && !isReported) void this.#reportReady(object);
     });
   }
 
   [Symbol.dispose](): void {
     this.#stop.abort();
   }
-}
 
-async function reportReady(client: Client, { metadata, spec, status }: Deployment): Promise<void> {
-  const { namespace, name = "", generation } = metadata ?? {};
-  if (status?.observedGeneration === generation) return;
-  const replicas = spec?.replicas ?? 1;
-  const pods = { replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas };
-  const patch = { status: { observedGeneration: generation, ...pods } };
-  // One that was removed meanwhile needs no report.
-  await client.patchStatus(Deployment, { namespace, name }, patch).catch(() => {});
+  /** Tries until it succeeds, as a fleet with a Deployment less never converges. */
+  async #reportReady({ metadata, spec }: Stored<Deployment>): Promise<void> {
+    const { namespace, name, generation } = metadata;
+    const replicas = spec?.replicas ?? 1;
+    const pods = {
+      replicas,
+      updatedReplicas: replicas,
+      readyReplicas: replicas,
+      availableReplicas: replicas,
+    };
+    const patch = { status: { observedGeneration: generation, ...pods } };
+    while (!this.#stop.signal.aborted) {
+      const error = await this.#client.patchStatus(Deployment, { namespace, name }, patch).then(
+        () => undefined,
+        (failure: unknown) => failure,
+      );
+      if (error === undefined || isNotFound(error)) return;
+      await sleep(RETRY_MS);
+    }
+  }
 }
