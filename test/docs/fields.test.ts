@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { type Page, pages, prose } from "./pages.ts";
+
+const references = pages.filter(({ path }) => /^docs\/reference\/coder/.test(path));
+
+/** Every field of our kinds, such as `spec.tls.secretNames`, of the reference pages that are made from the schema. */
+const fields = new Set(
+  references.flatMap(({ text }) =>
+    [...text.matchAll(/^\| `((?:spec|status)\.[^`]+)`/gm)].map(([, path = ""]) => path),
+  ),
+);
+
+function codesIn(text: string): string[] {
+  return [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
+}
+
+function page(path: string): Page {
+  const found = pages.find((other) => other.path === path);
+  if (!found) throw new Error(`there is no page ${path}`);
+  return found;
+}
+
+test.each(pages)("$path names fields that exist", (each) => {
+  const named = codesIn(prose(each)).filter((code) => /^(spec|status)(\.\w+)+$/.test(code));
+  expect(named.filter((path) => !fields.has(path))).toEqual([]);
+});
+
+test("the map from the Helm charts leads to fields that exist", () => {
+  const rows = [
+    ...page("docs/tutorials/from-the-helm-charts.md").text.matchAll(/^\| `[^|]*\| (`[^|]*)\|$/gm),
+  ];
+  const targets = rows.flatMap(([, cell = ""]) => {
+    // What follows a semicolon or "without" is about the field.
+    const [first = "", ...others] = codesIn(cell.split(/;|, without/)[0] ?? "");
+    return [first, ...others.map((code) => sibling(code, first))];
+  });
+  expect(targets.length).toBeGreaterThan(30);
+  expect(targets.filter((path) => !fields.has(`spec.${path}`))).toEqual([]);
+});
+
+/** `.annotations` after `service.type` is `service.annotations`. */
+function sibling(code: string, first: string): string {
+  return code.startsWith(".") ? first.replace(/\.?\w+$/, code) : code;
+}
