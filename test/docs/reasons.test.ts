@@ -62,3 +62,14 @@ describe("the page of conditions and reasons", () => {
     expect(reasons).toEqual([...new Set(reasons)]);
   });
 });
+
+test.each(["operator-access", "licences", "provisioners", "workspace-proxies"])(
+  "the page %s has no reason in its tables that the operator does not give",
+  (name) => {
+    const rows = readFileSync(`${repository}docs/${name}.md`, "utf8").match(/^\|.*$/gm) ?? [];
+    const named = rows.flatMap((row) =>
+      [...row.matchAll(/`([A-Z][a-z]+[A-Za-z]*)`/g)].map(([, word = ""]) => word),
+    );
+    expect(named.filter((word) => !words.has(word) && !others.has(word))).toEqual([]);
+  },
+);
