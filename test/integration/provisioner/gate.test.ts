@@ -170,6 +170,34 @@ describe("when a licence lapses", () => {
   });
 });
 
+describe("a check of the key that is due and can't be made", () => {
+  /** How many runs there are while a person looks at things for a while. */
+  async function runsMeanwhile(name: string): Promise<number> {
+    await stage.untilIdle();
+    const before = stage.witness.runs;
+    for (let look = 0; look < 30; look++) await stage.get(CoderProvisioner, name);
+    return stage.witness.runs - before;
+  }
+
+  test.each<[string, (coderd: CoderdDeployment) => void]>([
+    ["because the licence has lapsed", (coderd) => coderd.licenses.splice(0)],
+    [
+      "because coderd does not list keys",
+      ({ faults }) => faults.inject({ fault: { kind: "cut" }, on: /provisionerkeys/ }),
+    ],
+  ])("%s is waited for, not hurried after", async (_, happen) => {
+    const name = `pair-${++count}`;
+    const coderd = await stage.controlPlane(name);
+    await stage.serve(name, { controlPlaneRef: { name } });
+    happen(coderd);
+    const calls = coderd.count();
+    await stage.timePasses(2 * TWO_MINUTES);
+    await eventually(() => expect(coderd.count()).toBeGreaterThan(calls), PATIENCE);
+    await stage.touch(name, "a look in between");
+    expect(await runsMeanwhile(name)).toBeLessThan(15);
+  });
+});
+
 test("nothing is written while nothing changes, however often it is looked at", async () => {
   const name = `pair-${++count}`;
   const coderd = await stage.controlPlane(name);

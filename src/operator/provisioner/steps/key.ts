@@ -62,7 +62,8 @@ export async function ensureKey(
   try {
     const { state, stop } = await settleKey(start, run);
     if (setback?.condition) return unsettled(state, setback);
-    return stop.why === "settled" ? await settled(state, run) : unsettled(state, tellStop(stop, run, inputs));
+    if (stop.why !== "settled") return unsettled(state, tellStop(stop, run, inputs));
+    return await settled(state, run, setback?.requeueAfterMs);
   } catch (error) {
     if (!(error instanceof KeyStoreError)) throw error;
     memory.keyStoreFailed = true;
@@ -119,7 +120,11 @@ function tellStop(
   }
 }
 
-async function settled(settledState: KeyState, run: KeyRun): Promise<Result<KeyOutcome>> {
+async function settled(
+  settledState: KeyState,
+  run: KeyRun,
+  pauseMs = CHECK_EVERY_MS,
+): Promise<Result<KeyOutcome>> {
   const { snapshot, environment } = run;
   const { memory } = environment;
   if (settledState.coderd) {
@@ -132,10 +137,12 @@ async function settled(settledState: KeyState, run: KeyRun): Promise<Result<KeyO
   const key = `key "${name}" of organization "${organizationName}" is in use`;
   const { reason, more } = tell(retirement);
   const age = snapshot.now - (memory.keyCheckedAt ?? snapshot.now);
+  // A check that is due but may not be made must wait, or the next run would follow at once, and the next.
+  const nextCheckMs = run.client ? CHECK_EVERY_MS - age : pauseMs;
   return {
     condition: { status: "True", reason, message: key + more },
     status: state.unwritten,
-    requeueAfterMs: Math.min(CHECK_EVERY_MS - age, waitMs),
+    requeueAfterMs: Math.min(nextCheckMs, waitMs),
     value: { state, isSettled: true },
   };
 }
