@@ -20,6 +20,18 @@ export default defineConfig({
           maxWorkers: 2,
         },
       },
+      {
+        test: {
+          name: "e2e",
+          globalSetup: "test/e2e/support/global-setup.ts",
+          include: ["test/e2e/**/*.test.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          maxWorkers: 2,
+          // Its processes need the machine for themselves.
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
   },
 });

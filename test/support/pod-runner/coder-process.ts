@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Supervised } from "../cluster/supervised.ts";
 import type { ContainerPlan, Launch, RunningContainer } from "./launch.ts";
@@ -13,6 +13,8 @@ export interface CoderProcessOptions {
   readonly binary: string;
   /** How processes reach the Services that their variables name. */
   readonly services: LocalServices;
+  /** Folders of further programs that the image has, found before those of this machine. */
+  readonly path?: readonly string[];
 }
 
 /** The image's entrypoint is `/opt/coder server`. */
@@ -23,11 +25,11 @@ const ENTRYPOINT = ["server"];
  * inside a pod is translated: paths of volumes, URLs of Services, and "every address", which becomes the
  * pod's. A process ends with whoever started it.
  */
-export function coderProcess({ binary, services }: CoderProcessOptions): Launch {
+export function coderProcess(options: CoderProcessOptions): Launch {
   return async (plan) => {
     const dir = await mkdtemp(join(tmpdir(), "coder-k8s-pod-"));
     try {
-      return await launch(plan, { binary, services, dir });
+      return await launch(plan, { ...options, dir });
     } catch (error) {
       await rm(dir, { recursive: true, force: true });
       throw error;
@@ -37,7 +39,7 @@ export function coderProcess({ binary, services }: CoderProcessOptions): Launch 
 
 async function launch(
   plan: ContainerPlan,
-  { binary, services, dir }: CoderProcessOptions & { dir: string },
+  { binary, services, path = [], dir }: CoderProcessOptions & { dir: string },
 ): Promise<RunningContainer> {
   const mounts = await writeVolumes(plan, dir);
   const translate = async (text: string) => {
@@ -50,7 +52,11 @@ async function launch(
   const program = new Supervised({
     command: binary,
     args: await Promise.all(argv.map(translate)),
-    env: { PATH: process.env.PATH, HOME: dir, ...Object.fromEntries(await Promise.all(env)) },
+    env: {
+      PATH: [...path, process.env.PATH].join(delimiter),
+      HOME: dir,
+      ...Object.fromEntries(await Promise.all(env)),
+    },
     logFile: join(dir, "log"),
     scratch: dir,
   });

@@ -1,0 +1,7 @@
+/** What somebody without the internet, and with daemons outside coderd, tells coderd. */
+export const serverSettings: Readonly<Record<string, string>> = {
+  CODER_PROVISIONER_DAEMONS: "0",
+  CODER_TELEMETRY_ENABLE: "false",
+  CODER_UPDATE_CHECK: "false",
+  CODER_DERP_SERVER_STUN_ADDRESSES: "disable",
+};

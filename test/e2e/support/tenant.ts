@@ -1,0 +1,160 @@
+import { expect } from "vitest";
+import type { Condition } from "../../../src/api/v1alpha1/common.ts";
+import type { ControlPlaneSpec, ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
+import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
+import type { WorkspaceProxySpec } from "../../../src/api/v1alpha1/workspace-proxy.ts";
+import { findCondition } from "../../../src/runtime/conditions.ts";
+import { Secret } from "../../../src/runtime/kinds.ts";
+import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
+import { eventually } from "../../support/eventually.ts";
+import { Pod } from "../../support/pod-runner/pod.ts";
+import { CoderdAdmin, type ListedDaemon } from "./coderd-admin.ts";
+import { serverSettings } from "./server-settings.ts";
+import { type OwnedDatabase, PATIENCE, type World } from "./world.ts";
+
+/** The name of every control plane here. */
+const CODER = "coder";
+
+interface CustomResource extends KubeObject {
+  spec?: unknown;
+  status?: { conditions?: readonly Condition[]; observedGeneration?: number };
+}
+
+/** A team on the platform: a namespace with one control plane, its database, and whoever is admin there. */
+export class Tenant {
+  readonly world: World;
+  readonly namespace: string;
+  readonly database: OwnedDatabase;
+
+  private constructor(parts: Pick<Tenant, "world" | "namespace" | "database">) {
+    this.world = parts.world;
+    this.namespace = parts.namespace;
+    this.database = parts.database;
+  }
+
+  /** Applies a control plane with an empty database. Its pods run the given Coder. */
+  static async move(
+    world: World,
+    prefix: string,
+    { coder = world.binaries.coder, ...spec }: ControlPlaneSpec & { readonly coder?: string } = {},
+  ): Promise<Tenant> {
+    const [namespace, database] = await Promise.all([world.namespace(prefix, coder), world.database()]);
+    const tenant = new Tenant({ world, namespace, database });
+    await tenant.putSecret("coder-db", { url: database.url });
+    const url = {
+      name: "CODER_PG_CONNECTION_URL",
+      valueFrom: { secretKeyRef: { name: "coder-db", key: "url" } },
+    };
+    const settings = Object.entries(serverSettings).map(([name, value]) => ({ name, value }));
+    await tenant.create(CoderControlPlane, CODER, { ...spec, extraEnv: [url, ...settings] });
+    return tenant;
+  }
+
+  /** Waits for coderd and becomes its first user. */
+  async signUp(): Promise<CoderdAdmin> {
+    await this.untilControlPlane({ phase: "Ready" });
+    const url = await this.world.services.translate(`http://${CODER}.${this.namespace}.svc.cluster.local`);
+    return CoderdAdmin.signUp(url, this.world.binaries.coder);
+  }
+
+  provision(name: string, spec: Partial<ProvisionerSpec> = {}): Promise<unknown> {
+    return this.create(CoderProvisioner, name, { controlPlaneRef: { name: CODER }, ...spec });
+  }
+
+  proxy(name: string, spec: Partial<WorkspaceProxySpec> = {}): Promise<unknown> {
+    return this.create(CoderWorkspaceProxy, name, { controlPlaneRef: { name: CODER }, ...spec });
+  }
+
+  async create<T extends KubeObject>(kind: Kind<T>, name: string, spec: unknown): Promise<Stored<T>> {
+    const { apiVersion, kind: kindName } = kind;
+    return this.world.person.create(kind, {
+      apiVersion,
+      kind: kindName,
+      metadata: this.ref(name),
+      spec,
+    } as unknown as T);
+  }
+
+  /** Merges into the spec; `null` removes a field. */
+  change(kind: Kind<KubeObject>, name: string, spec: object): Promise<unknown> {
+    return this.world.person.mergePatch(kind, this.ref(name), { spec });
+  }
+
+  get<T extends KubeObject>(kind: Kind<T>, name: string): Promise<Stored<T>> {
+    return this.world.person.get(kind, this.ref(name));
+  }
+
+  delete(kind: Kind<KubeObject>, name: string): Promise<unknown> {
+    return this.world.person.delete(kind, this.ref(name));
+  }
+
+  /** Creates a Secret or replaces what it holds. */
+  async putSecret(name: string, values: Readonly<Record<string, string>>): Promise<void> {
+    const encoded = Object.entries(values).map(([key, text]) => [key, Buffer.from(text).toString("base64")]);
+    const data = Object.fromEntries(encoded);
+    await this.world.person.apply(Secret, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: this.ref(name),
+      data,
+    });
+  }
+
+  async secretValue(name: string, key: string): Promise<string> {
+    const { data } = await this.get(Secret, name);
+    return Buffer.from(data?.[key] ?? "", "base64").toString("utf8");
+  }
+
+  untilControlPlane(expected: ControlPlaneStatus): Promise<ControlPlaneStatus> {
+    return eventually(async () => {
+      const { status = {} } = await this.get(CoderControlPlane, CODER);
+      expect(status).toMatchObject(expected);
+      return status;
+    }, PATIENCE);
+  }
+
+  /** The condition, once it is as expected for the spec as it is. */
+  untilCondition(
+    kind: Kind<CustomResource>,
+    { name = CODER, type }: { readonly name?: string; readonly type: string },
+    expected: Partial<Condition>,
+  ): Promise<Condition> {
+    return eventually(async () => {
+      const { status, metadata } = await this.get(kind, name);
+      const condition = findCondition(status?.conditions, type);
+      expect(condition).toMatchObject(expected);
+      expect(condition?.observedGeneration).toBe(metadata.generation);
+      return condition as Condition;
+    }, PATIENCE);
+  }
+
+  /** The daemons of a provisioner, once each of its pods is listed by coderd as idle, with the key of status. */
+  untilDaemonsServe(name: string, admin: CoderdAdmin): Promise<ListedDaemon[]> {
+    return eventually(async () => {
+      const { status, spec, metadata } = await this.get(CoderProvisioner, name);
+      expect(findCondition(status?.conditions, "Ready")).toMatchObject({ status: "True" });
+      expect(findCondition(status?.conditions, "ProvisionerKeyReady")).toMatchObject({
+        reason: "KeyReady",
+        observedGeneration: metadata.generation,
+      });
+      const pods = await this.podsOf(name);
+      const daemons = (await admin.daemons()).filter((daemon) => pods.includes(daemon.name));
+      expect(daemons.map(({ status: state, key_id: key }) => `${state} ${key}`)).toEqual(
+        Array(spec?.replicas ?? 1).fill(`idle ${status?.provisionerKeyID}`),
+      );
+      return daemons;
+    }, PATIENCE);
+  }
+
+  /** Names of the pods that are not on their way out. */
+  async podsOf(provisioner: string): Promise<string[]> {
+    const labelSelector = `app.kubernetes.io/instance=${provisioner},app.kubernetes.io/name=coder-provisioner`;
+    const { items } = await this.world.person.list(Pod, { namespace: this.namespace, labelSelector });
+    return items.filter(({ metadata }) => !metadata.deletionTimestamp).map(({ metadata }) => metadata.name);
+  }
+
+  ref(name: string): { namespace: string; name: string } {
+    return { namespace: this.namespace, name };
+  }
+}

@@ -1,0 +1,127 @@
+import { randomBytes } from "node:crypto";
+import { dirname } from "node:path";
+import { expect } from "vitest";
+import { fixedAddress } from "../../../src/coder/http/route.ts";
+import type { Client } from "../../../src/runtime/client/client.ts";
+import type { CoderBinaries } from "../../../tools/coder/pins.ts";
+import { adminClient } from "../../support/admin-client.ts";
+import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type RunningOperator, startOperator } from "../../support/operator.ts";
+import { coderProcess } from "../../support/pod-runner/coder-process.ts";
+import { LocalServices } from "../../support/pod-runner/local-services.ts";
+import { PodRunner } from "../../support/pod-runner/pod-runner.ts";
+import { type Database, type Postgres, startPostgres } from "../../support/postgres.ts";
+import { SkewedClock } from "../../support/skewed-clock.ts";
+import { Witness } from "../../support/witness.ts";
+import { CoderdGateway } from "./gateway.ts";
+
+/** Generous, because the machine may be busy: coderd takes seconds to start, and longer to migrate its database. */
+export const PATIENCE = { withinMs: 30_000 };
+
+const STORY_LINES = 40;
+
+/** A database with a user of its own, whose password can be changed. */
+export interface OwnedDatabase extends Database {
+  /** Gives the user another password and returns the URL with it. */
+  changePassword(): Promise<string>;
+}
+
+type Parts = Pick<World, "binaries" | "cluster" | "postgres" | "person" | "services" | "gateway"> & {
+  readonly owned: AsyncDisposableStack;
+};
+
+/**
+ * A Kubernetes whose pods run the real Coder, and an operator under its own identity whose clock can be made to
+ * jump. Nothing is simulated but the kubelet and the network.
+ */
+export class World implements AsyncDisposable {
+  readonly binaries: CoderBinaries;
+  readonly cluster: LocalCluster;
+  readonly postgres: Postgres;
+  readonly person: Client;
+  readonly services: LocalServices;
+  readonly gateway: CoderdGateway;
+  readonly #owned: AsyncDisposableStack;
+  readonly #operators: RunningOperator[] = [];
+  readonly #clock = new SkewedClock();
+  readonly #witness = new Witness();
+
+  private constructor(parts: Parts) {
+    this.binaries = parts.binaries;
+    this.cluster = parts.cluster;
+    this.postgres = parts.postgres;
+    this.person = parts.person;
+    this.services = parts.services;
+    this.gateway = parts.gateway;
+    this.#owned = parts.owned;
+  }
+
+  static async open(binaries: CoderBinaries): Promise<World> {
+    await using owned = new AsyncDisposableStack();
+    const starting = [
+      startCluster({ controllerManager: true, operatorInstalled: true }).then((it) => owned.use(it)),
+      startPostgres().then((it) => owned.adopt(it, (running) => running.stop())),
+    ] as const;
+    await Promise.allSettled(starting);
+    const [cluster, postgres] = await Promise.all(starting);
+    const person = await adminClient(cluster);
+    const services = owned.use(new LocalServices(person));
+    const gateway = owned.use(await CoderdGateway.open(services));
+    return new World({ binaries, cluster, postgres, person, services, gateway, owned: owned.move() });
+  }
+
+  /** A namespace whose pods run `coder`, in which the image's `/opt/coder` is that file. */
+  async namespace(prefix: string, coder = this.binaries.coder): Promise<string> {
+    const namespace = await this.cluster.createNamespace(prefix);
+    const path = [dirname(this.binaries.terraform)];
+    const launch = coderProcess({ binary: coder, services: this.services, path });
+    this.#owned.use(new PodRunner({ client: this.person, launch, namespaces: [namespace] }));
+    return namespace;
+  }
+
+  /** An empty database that a user of its own owns. */
+  async database(): Promise<OwnedDatabase> {
+    const { name, query } = await this.postgres.createDatabase("empty");
+    const changePassword = async () => {
+      const password = randomBytes(12).toString("hex");
+      await query(`ALTER ROLE ${name} PASSWORD '${password}'`);
+      return `postgres://${name}:${password}@127.0.0.1:${this.postgres.port}/${name}?sslmode=disable`;
+    };
+    await query(`CREATE ROLE ${name} LOGIN`);
+    await query(`ALTER DATABASE ${name} OWNER TO ${name}`);
+    return { name, query, changePassword, url: await changePassword() };
+  }
+
+  /** Starts the operator in this process; it runs until it is stopped, or to the end of the world. */
+  async startOperator(): Promise<RunningOperator> {
+    const operator = await startOperator(this.cluster, {
+      coderdRoute: fixedAddress(this.gateway.url),
+      clock: this.#clock,
+      observer: this.#witness,
+    });
+    this.#operators.push(operator);
+    return this.#owned.use(operator);
+  }
+
+  /** What a person would look at first when a test fails: what the operator asked coderd, and what it logged. */
+  story(): string {
+    const asked = this.gateway.exchanges.map(
+      ({ method, path, status }) => `${method} ${path} ${status ?? "…"}`,
+    );
+    const logged = this.#operators.flatMap(({ log }) =>
+      log.filter(({ level }) => level !== "debug").map((line) => JSON.stringify(line)),
+    );
+    return [...asked.slice(-STORY_LINES), ...logged.slice(-STORY_LINES)].join("\n");
+  }
+
+  /** Lets the operator finish what it is at, and then its time pass. */
+  async timePasses(ms: number): Promise<void> {
+    await eventually(() => expect(this.#witness.running).toBe(0), PATIENCE);
+    this.#clock.jump(ms);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+  }
+}
