@@ -1,8 +1,7 @@
 import { randomBytes as cryptoRandomBytes } from "node:crypto";
 import type { Clock } from "../../runtime/clock.ts";
-import { fnv1a64 } from "../../runtime/hash.ts";
 import { failed, type Result, succeeded } from "../result.ts";
-import { ensureAccount, ensureMemberships, USERNAME } from "./account.ts";
+import { ensureAccount, USERNAME } from "./account.ts";
 import { readTables } from "./catalogue.ts";
 import { type ConnectionSettings, parseConnectionUrl } from "./connection-url.ts";
 import {
@@ -12,7 +11,7 @@ import {
   mayDependOnEncryption,
 } from "./failure.ts";
 import { ensureKey, type OperatorToken, revokeKeys } from "./keys.ts";
-import { type Connect, connectPostgres, inTransaction, type Session } from "./session.ts";
+import { type Connect, connectPostgres, inTransaction, lock, type Session } from "./session.ts";
 import { type EncryptionAttempts, encryptionAttempts, type TlsFiles } from "./tls.ts";
 import { type ControlPlane, type RandomBytes, tokenName } from "./token.ts";
 
@@ -48,9 +47,6 @@ export interface OperatorAccessOptions {
   readonly randomBytes?: RandomBytes;
 }
 
-/** One lock for all operators on a database: they share its system user. */
-const LOCK = BigInt.asIntN(64, BigInt(`0x${fnv1a64("coder-k8s operator access")}`)).toString();
-
 /**
  * Access for the operator through coderd's own database. Each call opens one connection, runs one transaction
  * and closes it again; none is kept.
@@ -63,12 +59,11 @@ export function operatorAccess({
   return {
     ensureToken: (target, held) =>
       transact(connect, target, async (session) => {
-        await session.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
         const tables = await readTables(session);
         const context = { session, tables, now: new Date(clock.now()), randomBytes };
-        const userId = await ensureAccount(context);
-        await ensureMemberships(context, userId);
-        return ensureKey(context, { userId, tokenName: tokenName(target.controlPlane) }, held);
+        const owner = { userId: await ensureAccount(context), tokenName: tokenName(target.controlPlane) };
+        await lock(session, owner.tokenName);
+        return ensureKey(context, owner, held);
       }),
     revokeToken: async (target) => {
       const owner = { username: USERNAME, tokenName: tokenName(target.controlPlane) };

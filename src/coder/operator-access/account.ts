@@ -1,6 +1,6 @@
 import type { Tables } from "./catalogue.ts";
 import { DatabaseProblem } from "./failure.ts";
-import type { Row, Session } from "./session.ts";
+import { lock, type Row, type Session } from "./session.ts";
 import type { RandomBytes } from "./token.ts";
 
 export const USERNAME = "coder-k8s-operator";
@@ -15,33 +15,57 @@ export interface AccountContext {
   readonly randomBytes: RandomBytes;
 }
 
-/** Makes the system user, or puts it right, and returns its id. Writes nothing when all is as it should be. */
+/**
+ * Makes the system user, as administrator of every organization, or puts it right, and returns its id. When all is
+ * as it should be nothing is locked or written, so that operators do not wait for each other.
+ */
 export async function ensureAccount(context: AccountContext): Promise<string> {
-  const { session, tables } = context;
-  const isSystem = tables.users.has("is_system") ? "is_system" : "true";
-  const candidates = await session.query(
-    `SELECT id, email, username, status::text, rbac_roles, login_type::text, ${isSystem} AS is_system
-     FROM users WHERE NOT deleted AND (lower(username) = $1 OR lower(email) = $2) FOR UPDATE`,
-    [USERNAME, EMAIL],
-  );
-  const [row] = candidates;
+  const [row, ...others] = await findAccounts(context);
+  if (row && others.length === 0 && isOurs(row) && isRight(row)) {
+    const id = String(row.id);
+    if ((await lackingMemberships(context, id)).length === 0) return id;
+  }
+  await lock(context.session, "coder-k8s operator access");
+  const id = await makeRight(context);
+  await ensureMemberships(context, id);
+  return id;
+}
+
+/** The row's lock lets others add keys for the user meanwhile: they hold what this one may be about to wait for. */
+async function makeRight(context: AccountContext): Promise<string> {
+  const [row, ...others] = await findAccounts(context, "FOR NO KEY UPDATE");
   if (!row) return createAccount(context);
-  if (candidates.length > 1 || !isOurs(row)) throw accountTaken();
+  if (others.length > 0 || !isOurs(row)) throw accountTaken();
   if (!isRight(row)) await repairAccount(context, row);
   return String(row.id);
 }
 
-/** Makes the user a member, as administrator, of every organization where it is none. */
-export async function ensureMemberships(context: AccountContext, userId: string): Promise<void> {
-  const { session, tables, now } = context;
+function findAccounts(
+  { session, tables }: AccountContext,
+  locking: "" | "FOR NO KEY UPDATE" = "",
+): Promise<readonly Row[]> {
+  const isSystem = tables.users.has("is_system") ? "is_system" : "true";
+  return session.query(
+    `SELECT id, email, username, status::text, rbac_roles, login_type::text, ${isSystem} AS is_system
+     FROM users WHERE NOT deleted AND (lower(username) = $1 OR lower(email) = $2) ${locking}`,
+    [USERNAME, EMAIL],
+  );
+}
+
+/** The organizations of which the user is no administrator, with the roles it has there, if it is a member. */
+function lackingMemberships({ session, tables }: AccountContext, userId: string): Promise<readonly Row[]> {
   const existing = tables.organizations.has("deleted") ? "NOT o.deleted" : "true";
-  const organizations = await session.query(
+  return session.query(
     `SELECT o.id, m.roles FROM organizations o
      LEFT JOIN organization_members m ON m.organization_id = o.id AND m.user_id = $1
      WHERE ${existing} AND (m.roles IS NULL OR NOT $2 = ANY (m.roles))`,
     [userId, ORGANIZATION_ROLE],
   );
-  for (const { id, roles } of organizations) {
+}
+
+async function ensureMemberships(context: AccountContext, userId: string): Promise<void> {
+  const { session, tables, now } = context;
+  for (const { id, roles } of await lackingMemberships(context, userId)) {
     if (roles !== null) {
       await session.query(
         `UPDATE organization_members SET roles = array_append(roles, $1), updated_at = $2

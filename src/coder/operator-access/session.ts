@@ -1,6 +1,7 @@
 import { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
+import { fnv1a64 } from "../../runtime/hash.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
 import type { Encryption } from "./tls.ts";
 
@@ -54,6 +55,12 @@ export const connectPostgres: Connect = async (settings, encryption) => {
     close,
   };
 };
+
+/** Waits for its turn under a name; the transaction's end gives it to the next. */
+export async function lock(session: Session, name: string): Promise<void> {
+  const key = BigInt.asIntN(64, BigInt(`0x${fnv1a64(name)}`)).toString();
+  await session.query("SELECT pg_advisory_xact_lock($1)", [key]);
+}
 
 /**
  * Runs `work` in one transaction: all of it takes effect, or none, since closing a session ends what it has
