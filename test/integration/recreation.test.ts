@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
+import { Deployment, Secret, Service, ServiceAccount } from "../../src/runtime/kinds.ts";
+import type { Kind } from "../../src/runtime/object.ts";
+import { sharedCluster } from "../support/cluster/shared.ts";
+import { eventually } from "../support/eventually.ts";
+import { acceptedAs } from "../support/operator-access.ts";
+import { type CoderdStage, openCoderdStage, urlVariable } from "./coderd/stage.ts";
+import { openStage, PATIENCE, type ProvisionerStage } from "./provisioner/stage.ts";
+
+/*
+ * The cluster of these tests has no garbage collector: children stay when their owner is deleted, as they do in a
+ * cluster whose collector missed it.
+ */
+
+let stage: CoderdStage;
+let pools: ProvisionerStage;
+beforeAll(async () => {
+  const cluster = sharedCluster();
+  [stage, pools] = await Promise.all([openCoderdStage(cluster, "anew"), openStage(cluster, "anew-pool")]);
+});
+afterAll(async () => {
+  await stage?.[Symbol.asyncDispose]();
+  await pools?.[Symbol.asyncDispose]();
+});
+
+test("a control plane that is deleted and made anew replaces what the one before left, its token too", async () => {
+  const coderd = await stage.coderd("coder");
+  await stage.serve("coder", coderd);
+  await stage.untilReady("coder");
+  await stage.person.delete(CoderControlPlane, stage.ref("coder"));
+  const { metadata } = await stage.create("coder", {
+    extraEnv: [urlVariable(coderd.database.url)],
+    operatorAccess: {},
+  });
+  const ownerReferences = [{ uid: metadata.uid, controller: true }];
+  await eventually(async () => {
+    for (const kind of [Deployment, Service, ServiceAccount] as Kind[])
+      expect((await stage.get(kind, "coder")).metadata).toMatchObject({ ownerReferences });
+  }, PATIENCE);
+  await stage.cluster.markDeploymentReady(stage.namespace, "coder");
+  await stage.untilReady("coder");
+  expect((await stage.get(Secret, "coder-operator-token")).metadata).toMatchObject({ ownerReferences });
+  expect(
+    await stage
+      .token("coder-operator-token")
+      .then((token) => acceptedAs(coderd.database, token, stage.clock)),
+  ).toBe("coder-k8s-operator (owner)");
+  expect(await coderd.database.query("SELECT id FROM api_keys")).toHaveLength(1);
+});
+
+test("a provisioner that is deleted and made anew replaces the Secret of the one before, and has one key", async () => {
+  const coderd = await pools.controlPlane();
+  await pools.serve("pool");
+  await pools.person.delete(CoderProvisioner, pools.ref("pool"));
+  await pools.untilGone("pool");
+  const { metadata } = await pools.create("pool");
+  const ownerReferences = [{ uid: metadata.uid, controller: true }];
+  await eventually(async () => {
+    expect((await pools.get(Deployment, "provisioner-pool")).metadata).toMatchObject({ ownerReferences });
+  }, PATIENCE);
+  await pools.rollOut("pool");
+  await pools.untilSettled("pool");
+  expect((await pools.get(Secret, "pool-provisioner-key")).metadata).toMatchObject({ ownerReferences });
+  expect(coderd.keys.map(({ plaintext }) => plaintext)).toEqual([await pools.keyIn("pool-provisioner-key")]);
+});
