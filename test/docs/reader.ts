@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { helmBinary } from "../../tools/helm/binary.ts";
@@ -13,7 +14,7 @@ const standIn = fileURLToPath(new URL("./stand-in.ts", import.meta.url));
 
 /** Programs that a command may use: stand-ins for those that do something, and a few tools that only read. */
 const played = ["docker", "helm", "kubectl", "make"];
-const tools = ["/bin/cat", "/bin/grep", "/usr/bin/tail"];
+const tools = ["cat", "grep", "tail"];
 
 /** Somebody who sits in a checkout, with a cluster, and types what a page says. */
 export class Reader implements AsyncDisposable {
@@ -70,7 +71,7 @@ export async function readerOf(cluster: ClusterAccess): Promise<Reader> {
   const folder = await mkdtemp(join(tmpdir(), "coder-k8s-reader-"));
   const [bin, checkout] = [join(folder, "bin"), join(folder, "checkout")];
   await Promise.all([mkdir(bin), mkdir(join(checkout, "node_modules/.bin"), { recursive: true })]);
-  for (const tool of tools) await symlink(tool, join(bin, tool.slice(dirname(tool).length + 1)));
+  for (const tool of tools) await symlink(onThisMachine(tool), join(bin, tool));
   for (const name of played) await play(name, join(bin, name));
   await play("node", join(checkout, "node_modules/.bin/node"));
   for (const entry of ["charts", "config", "examples"])
@@ -86,7 +87,7 @@ export async function readerOf(cluster: ClusterAccess): Promise<Reader> {
     COMPLAINTS: join(folder, "complaints"),
     REAL_HELM: await helmBinary(),
     REAL_KUBECTL: cluster.connection.kubectlBinary,
-    REAL_MAKE: "/usr/bin/make",
+    REAL_MAKE: onThisMachine("make"),
     REPOSITORY: repository,
   });
 }
@@ -94,4 +95,11 @@ export async function readerOf(cluster: ClusterAccess): Promise<Reader> {
 async function play(name: string, path: string): Promise<void> {
   await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${standIn}" ${name} "$@"\n`);
   await chmod(path, 0o755);
+}
+
+function onThisMachine(program: string): string {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  const found = folders.map((folder) => join(folder, program)).find((path) => existsSync(path));
+  if (!found) throw new Error(`this machine has no ${program}`);
+  return found;
 }

@@ -24,6 +24,7 @@ const harmless = [
   /^Error from server \(NotFound\): [\w.-]+( "[^"]+")? .*not found$/,
   /^Error from server \(AlreadyExists\)/,
   /^error: no objects passed to scale/,
+  /^error: condition not met for coder/,
   /^error: resource mapping not found for name: .*: no matches for kind "(Cluster|Certificate|Gateway)"/,
   /^ensure CRDs are installed first$/,
   /^error: the server doesn't have a resource type "httproute"$/,
@@ -32,7 +33,7 @@ const harmless = [
 ];
 
 /** How each verb of kubectl is tried. */
-const verbs: Readonly<Record<string, "run" | "dry" | "parse">> = {
+const verbs: Readonly<Record<string, "run" | "dry" | "once" | "parse">> = {
   "api-resources": "run",
   apply: "dry",
   auth: "run",
@@ -48,7 +49,7 @@ const verbs: Readonly<Record<string, "run" | "dry" | "parse">> = {
   scale: "dry",
   top: "parse",
   version: "run",
-  wait: "parse",
+  wait: "once",
 };
 
 function kubectl(): string | undefined {
@@ -57,11 +58,17 @@ function kubectl(): string | undefined {
   if (how === undefined) return `nobody knows how to try kubectl ${verb}`;
   if (how === "parse")
     return parsed(REAL_KUBECTL, ["kubectl", verb, ...(verb === "rollout" ? rest.slice(0, 1) : [])]);
-  const isDry = how === "run" || args.some((arg) => arg.startsWith("--dry-run"));
-  const { status, stderr } = run(REAL_KUBECTL, isDry ? args : [...args, "--dry-run=server"]);
+  const { status, stderr } = run(REAL_KUBECTL, [...args, ...restraint(how)]);
   const isNo = verb === "auth" && stderr === "";
   const complaints = stderr.split("\n").filter((line) => line && !harmless.some((known) => known.test(line)));
   return status === 0 || isNo || complaints.length === 0 ? undefined : complaints.join("\n");
+}
+
+/** What keeps a command from changing anything, and from waiting. */
+function restraint(how: "run" | "dry" | "once"): string[] {
+  if (how === "once") return ["--timeout=0"];
+  const isDry = how === "run" || args.some((arg) => arg.startsWith("--dry-run"));
+  return isDry ? [] : ["--dry-run=server"];
 }
 
 /** Complains when the program does not know the command, or one of its flags. */

@@ -41,6 +41,10 @@ describe.concurrent("a command is complained of", () => {
     ["that no stand-in plays", "flux check"],
     ["of kubectl that nobody knows how to try", "kubectl drain node"],
     ["with a resource that does not exist", "kubectl get coderplanes"],
+    [
+      "that waits for what does not exist",
+      "kubectl wait coderplane/coder --for=condition=Ready --timeout=10m",
+    ],
     ["with a flag that does not exist", "kubectl logs --tale=5 pod"],
     ["of a make target that does not exist", "make coffee"],
     ["with a value that the chart does not have", "helm install x charts/coder-k8s --set replica=3"],
