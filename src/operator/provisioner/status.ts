@@ -1,4 +1,5 @@
 import type { ConditionState } from "../../runtime/conditions.ts";
+import { UNREPORTED } from "../shared/finish.ts";
 import { summary } from "../shared/summary.ts";
 
 /** The conditions of a provisioner, in the order in which its steps run. Each belongs to one step. */
@@ -25,6 +26,7 @@ export const quietReasons: ReadonlySet<string> = new Set([
   "DeploymentReady",
   "Pending",
   "OperatorAccessNotReady",
+  UNREPORTED,
 ]);
 
 /** The one condition to wait for: True when the daemons serve and every stage is as the spec says. */

@@ -3,18 +3,19 @@ import { stored } from "../../../test/support/stored.ts";
 import { apiError, stubClient } from "../../../test/support/stub-client.ts";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import type { ConditionState } from "../../runtime/conditions.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import type { Stored } from "../../runtime/object.ts";
 import { explain } from "./explain.ts";
-import { finish } from "./finish.ts";
+import { finish, type HeldStatusMemory } from "./finish.ts";
 
 const now = Date.UTC(2026, 0, 1);
 const broken = { status: "False", reason: "Broken", message: "it broke" } as const;
 
 let steps: Steps<ControlPlaneStatus>;
 let told: string[];
-let memory: { statusHeldSince?: number };
+let memory: Partial<HeldStatusMemory>;
 let elapsedMs: number;
 let written: { metadata?: object; status: ControlPlaneStatus }[];
 beforeEach(() => {
@@ -33,7 +34,12 @@ function end(object = controlPlane(), patchStatus = takeStatus) {
   const client = stubClient({ patchStatus });
   const events = { event: (_: unknown, { reason }: { reason: string }) => void told.push(reason) };
   const context = { client, events } as unknown as RunContext;
-  const run = { kind: CoderControlPlane, object, now: now + elapsedMs, quiet: new Set(["Pending"]) };
+  const run = {
+    kind: CoderControlPlane,
+    object,
+    now: now + elapsedMs,
+    quiet: new Set(["Pending", "Waiting", "Unreported"]),
+  };
   return finish(steps, run, { context, memory });
 }
 
@@ -45,7 +51,7 @@ async function takeStatus(...[, , patch]: [unknown, unknown, { status: ControlPl
 describe("while an object starts", () => {
   const pending = { status: "False", reason: "Pending", message: "pods start" } as const;
   const notReady = { status: "False", reason: "A", message: "pods start" } as const;
-  const starts = async (part: typeof pending | typeof broken = pending) => {
+  const starts = async (part: ConditionState = pending) => {
     await steps.run("A", async () => ({ condition: part, requeueAfterMs: 60_000 }));
     await steps.run("Ready", async () => ({ condition: notReady }));
   };
@@ -58,6 +64,31 @@ describe("while an object starts", () => {
     expect(written).toEqual([]);
     elapsedMs = 1_000;
     expect(await end()).toEqual({ kind: "requeue", afterMs: 60_000 });
+    expect(written).toHaveLength(1);
+  });
+
+  test("what it says next is held back as well, but for no more than ten seconds in all", async () => {
+    for (const second of Array(10).keys()) {
+      elapsedMs = second * 1_000;
+      const news = { ...pending, reason: second % 2 ? "Pending" : "Waiting" };
+      await starts(news);
+      await end();
+    }
+    expect(written).toEqual([]);
+    elapsedMs = 10_000;
+    await starts();
+    await end();
+    expect(written).toHaveLength(1);
+  });
+
+  test("what waits for the first status of another object waits for up to ten seconds", async () => {
+    await starts({ ...pending, reason: "Unreported" });
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 10_000 });
+    elapsedMs = 9_999;
+    await end();
+    expect(written).toEqual([]);
+    elapsedMs = 10_000;
+    await end();
     expect(written).toHaveLength(1);
   });
 

@@ -24,29 +24,52 @@ export interface FinishedRun<T extends WithStatus<S>, S extends CommonStatus> {
 
 /** Remembered of an object whose status is held back. */
 export interface HeldStatusMemory {
-  /** Since when. */
-  statusHeldSince: number;
+  heldStatus: {
+    /** Since when any has been. */
+    readonly since: number;
+    /** What this one says, in short, and since when. */
+    readonly says: string;
+    readonly saidSince: number;
+  };
 }
 
 /** How long a status is held back that says no more than that a start goes on: most say more a moment later. */
 const HOLD_MS = 1_000;
 
+/** The same while the start has news all the time, or waits for an object whose own first status is due. */
+const MOST_HOLD_MS = 10_000;
+
+/** The reason when another object, on which this one depends, has no status yet. */
+export const UNREPORTED = "Unreported";
+
 /**
  * Writes the status, also after a failure, tells what changed, and then says how the run ended. While an object
- * starts, a status that only says so waits a moment for a better one: half of all writes would be of that kind.
+ * starts, a status that only says so waits a moment for a better one: most writes would be of that kind.
  */
 export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
   run: FinishedRun<T, S>,
   { context, memory }: { readonly context: RunContext; readonly memory: Partial<HeldStatusMemory> },
 ): Promise<Action> {
-  if (!isStarting(steps, run)) delete memory.statusHeldSince;
+  if (!isStarting(steps, run)) delete memory.heldStatus;
   else {
-    memory.statusHeldSince ??= run.now;
-    const holdMs = memory.statusHeldSince + HOLD_MS - run.now;
+    const held = hold(steps, run.now, memory.heldStatus);
+    memory.heldStatus = held;
+    const patienceMs = held.says.includes(UNREPORTED) ? MOST_HOLD_MS : HOLD_MS;
+    const holdMs = Math.min(held.since + MOST_HOLD_MS, held.saidSince + patienceMs) - run.now;
     if (holdMs > 0) return sooner(steps.finish(), holdMs);
   }
   return report(steps, run, context);
+}
+
+function hold<S extends CommonStatus>(
+  { conditions }: Steps<S>,
+  now: number,
+  before: HeldStatusMemory["heldStatus"] | undefined,
+): HeldStatusMemory["heldStatus"] {
+  const says = [...conditions].map(([type, { status, reason }]) => `${type} ${status} ${reason}`).join();
+  const saidSince = before?.says === says ? before.saidSince : now;
+  return { since: before?.since ?? now, says, saidSince };
 }
 
 /** Whether all that an object lacks is what every object lacks for a while after it was made. */

@@ -16,6 +16,7 @@ import {
   type Stored,
 } from "../../runtime/object.ts";
 import { type ControlPlane, withDefaults } from "../control-plane/spec.ts";
+import { UNREPORTED } from "./finish.ts";
 import type { Parent } from "./names.ts";
 import { type SecretKey, secretKey, trimmed } from "./normalise.ts";
 import type { CoderPorts } from "./ports.ts";
@@ -75,13 +76,15 @@ export function findControlPlane(
     const message = `CoderControlPlane "${name}" does not exist in namespace "${namespace}"; create it or correct spec.controlPlaneRef.name`;
     return blocked("NotFound", message);
   }
-  const url = object.status?.url;
+  if (!object.status)
+    return blocked(UNREPORTED, `waits for the first status of CoderControlPlane "${name}", which is new`);
+  const { url } = object.status;
   if (!url) return blocked("Pending", `waits for CoderControlPlane "${name}" to have a URL in its status`);
   return {
     condition: { status: "True", reason: "Found", message: `CoderControlPlane "${name}" is at ${url}` },
     value: {
       settings: withDefaults(object),
-      status: object.status ?? {},
+      status: object.status,
       url,
       resourceVersion: object.metadata.resourceVersion,
     },

@@ -1,4 +1,5 @@
 import type { ConditionState } from "../../runtime/conditions.ts";
+import { UNREPORTED } from "../shared/finish.ts";
 import { summary } from "../shared/summary.ts";
 
 /** The conditions of a workspace proxy, in the order in which its steps run. Each belongs to one step. */
@@ -30,6 +31,7 @@ export const quietReasons: ReadonlySet<string> = new Set([
   "NotReported",
   "Pending",
   "ScaledToZero",
+  UNREPORTED,
 ]);
 
 export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {
