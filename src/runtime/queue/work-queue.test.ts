@@ -29,6 +29,24 @@ function newQueue(random = 1, observer?: QueueObserver) {
 const delays = fc.array(fc.integer({ min: 0, max: 10_000 }), { minLength: 1, maxLength: 20 });
 
 describe("WorkQueue", () => {
+  it("sets no timer in the past, however long it takes to look at the clock", async () => {
+    const clock = new (class extends VirtualClock {
+      #looks = 0;
+      override monotonic(): number {
+        return super.monotonic() + 10 * this.#looks++;
+      }
+      override setTimer(callback: () => void, ms: number): () => void {
+        expect(ms).toBeGreaterThanOrEqual(0);
+        return super.setTimer(callback, ms);
+      }
+    })();
+    const queue = new WorkQueue({ clock, random: () => 1 });
+    const taken = queue.take();
+    queue.add("a", { afterMs: 25 });
+    await clock.advance(100);
+    expect(await taken).toBe("a");
+  });
+
   it("never hands a key to a second worker while the first has it", async () => {
     const { clock, queue } = newQueue();
     queue.add("a");

@@ -222,7 +222,8 @@ export class WorkQueue<K extends string = string> {
   }
 
   #setAlarm(due: number): () => void {
-    const wait = Math.min(Math.ceil(due - this.#clock.monotonic()), LONGEST_TIMER_MS);
+    // It may have become due since it was found not to be: Node warns of a timer in the past.
+    const wait = Math.max(0, Math.min(Math.ceil(due - this.#clock.monotonic()), LONGEST_TIMER_MS));
     return this.#clock.setTimer(() => {
       this.#alarm = undefined;
       this.#dispatch();
