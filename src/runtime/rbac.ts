@@ -10,6 +10,4 @@ export interface PolicyRule {
   readonly verbs: readonly Verb[];
   /** For the person who reviews the role. */
   readonly because: string;
-  /** Cluster-scoped resources cannot be part of a Role in a namespace. */
-  readonly clusterScoped?: true;
 }

@@ -1,20 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { PolicyRule } from "../../src/runtime/rbac.ts";
 import { permissions } from "./inputs.ts";
-import { byResource, mergedRules, namespacedRole } from "./rbac.ts";
+import { byResource, mergedRules } from "./rbac.ts";
 
 const declared: readonly PolicyRule[] = [
   { resources: ["services", "deployments.apps"], verbs: ["patch", "get"], because: "runs" },
   { resources: ["pods"], verbs: ["get", "patch"], because: "looks" },
   { resources: ["deployments.apps"], verbs: ["get", "delete"], because: "cleans up" },
   { resources: ["things.example.com/status"], verbs: ["patch"], because: "reports" },
-  { resources: ["nodes"], verbs: ["list"], because: "counts", clusterScoped: true },
 ];
 
 describe("mergedRules", () => {
   it("unites the verbs of a resource and the resources of equal verbs, in a fixed order", () => {
     expect(mergedRules(declared)).toEqual([
-      { apiGroups: [""], resources: ["nodes"], verbs: ["list"] },
       { apiGroups: [""], resources: ["pods", "services"], verbs: ["get", "patch"] },
       { apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "patch", "delete"] },
       { apiGroups: ["example.com"], resources: ["things/status"], verbs: ["patch"] },
@@ -28,10 +26,6 @@ describe("mergedRules", () => {
 
 it("collects why a permission is needed", () => {
   expect(byResource(declared).find(({ group }) => group === "apps")?.reasons).toEqual(["runs", "cleans up"]);
-});
-
-it("leaves cluster-scoped resources out of the role for one namespace", () => {
-  expect(JSON.stringify(namespacedRole(declared))).not.toContain("nodes");
 });
 
 describe("the operator's own permissions", () => {

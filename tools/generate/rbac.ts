@@ -104,21 +104,17 @@ export const serviceAccount: readonly object[] = [
   },
 ];
 
-/** For an operator that looks after chosen namespaces: the same, without what only a ClusterRole can hold. */
+/** The same for an operator that looks after chosen namespaces. */
 export function namespacedRole(permissions: readonly PolicyRule[]): readonly object[] {
   return [
     {
       apiVersion: rbacVersion,
       kind: "Role",
       metadata: { name: operatorName },
-      rules: mergedRules(permissions.filter(isNamespaced)),
+      rules: mergedRules(permissions),
     },
     binding("RoleBinding", "Role"),
   ];
-}
-
-function isNamespaced({ clusterScoped }: PolicyRule): boolean {
-  return !clusterScoped;
 }
 
 /** The rules of the chart's roles, by what the role is for. */
@@ -126,7 +122,7 @@ export function chartRules(permissions: readonly PolicyRule[]): Record<string, R
   const forLeases = permissions.filter(({ resources }) => resources.includes("leases.coordination.k8s.io"));
   return {
     cluster: mergedRules(permissions),
-    namespaced: mergedRules(permissions.filter(isNamespaced)),
+    namespaced: mergedRules(permissions),
     leaderElection: mergedRules(forLeases),
   };
 }

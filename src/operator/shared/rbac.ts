@@ -35,10 +35,4 @@ export const rules: readonly PolicyRule[] = [
     verbs: ["create", "patch"],
     because: "tells users what happened and counts repeats",
   },
-  {
-    resources: ["customresourcedefinitions.apiextensions.k8s.io"],
-    verbs: readVerbs,
-    because: "notices when the Gateway API is installed",
-    clusterScoped: true,
-  },
 ];
