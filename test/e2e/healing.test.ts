@@ -173,9 +173,14 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
         { type: "OperatorAccessReady" },
         { reason: "TokenReady" },
       );
-      const restarted = { metadata: { annotations: { "kubectl.kubernetes.io/restartedAt": "now" } } };
+      const since = new Date().toISOString();
+      const restarted = { metadata: { annotations: { "kubectl.kubernetes.io/restartedAt": since } } };
       await world.person.mergePatch(Deployment, tenant.ref("coder"), { spec: { template: restarted } });
-      await tenant.untilDaemonsServe("linux", admin);
+      await eventually(async () => {
+        const daemons = await tenant.untilDaemonsServe("linux", admin);
+        for (const { last_seen_at: seen } of daemons)
+          expect(Date.parse(seen)).toBeGreaterThan(Date.parse(since));
+      }, PATIENCE);
     });
 
     test("a proxy's token that is lost is made anew, and its new display name reaches coderd", async () => {

@@ -6,11 +6,17 @@ import { promisify } from "node:util";
 
 /** A daemon as coderd lists it. */
 export interface ListedDaemon {
+  readonly id: string;
   readonly name: string;
   readonly key_id: string;
   readonly key_name: string;
   readonly status: "offline" | "idle" | "busy";
   readonly tags: Readonly<Record<string, string>>;
+  readonly last_seen_at: string;
+}
+
+export interface ListedWorkspace {
+  readonly latest_build: { readonly job: { readonly status: string; readonly worker_id?: string } };
 }
 
 export interface ListedKey {
@@ -83,6 +89,11 @@ export class CoderdAdmin implements AsyncDisposable {
 
   deleteKey(name: string): Promise<void> {
     return this.delete(`${ORGANIZATION}/provisionerkeys/${name}`);
+  }
+
+  /** One of this person's own. */
+  workspace(name: string): Promise<ListedWorkspace> {
+    return this.get(`/api/v2/users/me/workspace/${name}`);
   }
 
   async licenses(): Promise<{ id: number; uuid: string }[]> {

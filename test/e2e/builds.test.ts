@@ -1,0 +1,94 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
+import { Secret } from "../../src/runtime/kinds.ts";
+import { eventually } from "../support/eventually.ts";
+import { Pod } from "../support/pod-runner/pod.ts";
+import type { CoderdAdmin } from "./support/coderd-admin.ts";
+import { mint } from "./support/mint.ts";
+import { Tenant } from "./support/tenant.ts";
+import { PATIENCE, World } from "./support/world.ts";
+
+const binaries = inject("coder");
+
+/** Downloads no provider: Terraform has this resource built in. */
+const TEMPLATE = `
+resource "terraform_data" "workspace" {
+  provisioner "local-exec" {
+    command = "sleep 20"
+  }
+}
+`;
+
+/** What may happen to a provisioner while one of its daemons builds a workspace. */
+const UPHEAVALS: Readonly<Record<string, (tenant: Tenant, name: string) => Promise<unknown>>> = {
+  "key-rotation": (tenant, name) => tenant.delete(Secret, `${name}-provisioner-key`),
+  rollout: (tenant, name) =>
+    tenant.change(CoderProvisioner, name, { extraEnv: [{ name: "LEVEL", value: "2" }] }),
+  "scale-down": (tenant, name) => tenant.change(CoderProvisioner, name, { replicas: 0 }),
+};
+
+describe.skipIf(!binaries)("a real workspace build of 20 seconds", () => {
+  let world: World;
+  let tenant: Tenant;
+  let admin: CoderdAdmin;
+  let templates: string;
+  const owned = new AsyncDisposableStack();
+
+  beforeAll(async () => {
+    if (!binaries) return;
+    templates = await mkdtemp(join(tmpdir(), "coder-k8s-template-"));
+    owned.defer(() => rm(templates, { recursive: true, force: true }));
+    await writeFile(join(templates, "main.tf"), TEMPLATE);
+    world = owned.use(await World.open(binaries));
+    await world.startOperator();
+    tenant = await Tenant.move(world, "builds", { licenseSecretRef: { name: "license" } });
+    const [license] = await mint(binaries, "enterprise");
+    await tenant.putSecret("license", { license });
+    for (const pool of Object.keys(UPHEAVALS)) await tenant.provision(pool, { tags: { pool } });
+    admin = owned.use(await tenant.signUp());
+  });
+  afterAll(() => owned.disposeAsync());
+
+  /** The pod that builds the workspace, once it does: before that the same daemon may be busy with a trial run. */
+  function untilBuilding(workspace: string): Promise<string> {
+    return eventually(async () => {
+      const { job } = (await admin.workspace(workspace)).latest_build;
+      expect(job.status).toBe("running");
+      const worker = (await admin.daemons()).find(({ id }) => id === job.worker_id);
+      return worker?.name ?? expect.fail("nobody has the job");
+    }, PATIENCE);
+  }
+
+  function untilLeaving(pod: string): Promise<void> {
+    return eventually(async () => {
+      const { metadata } = await tenant.get(Pod, pod);
+      expect(metadata.deletionTimestamp).toBeDefined();
+    }, PATIENCE);
+  }
+
+  describe.concurrent("survives", () => {
+    test.each(Object.entries(UPHEAVALS))("a %s", async (pool, upheaval) => {
+      await tenant.untilDaemonsServe(pool, admin);
+      await admin.cli(
+        "templates",
+        "push",
+        pool,
+        "-d",
+        templates,
+        "--provisioner-tag",
+        `pool=${pool}`,
+        "--yes",
+      );
+      const building = admin.cli("create", pool, "--template", pool, "--yes");
+      const pod = await untilBuilding(pool);
+      await upheaval(tenant, pool);
+      await untilLeaving(pod);
+      expect((await admin.workspace(pool)).latest_build.job.status).toBe("running");
+      await building;
+      expect((await admin.workspace(pool)).latest_build.job.status).toBe("succeeded");
+    });
+  });
+});
