@@ -121,8 +121,7 @@ export function namespacedRole(permissions: readonly PolicyRule[]): readonly obj
 export function chartRules(permissions: readonly PolicyRule[]): Record<string, RoleRule[]> {
   const forLeases = permissions.filter(({ resources }) => resources.includes("leases.coordination.k8s.io"));
   return {
-    cluster: mergedRules(permissions),
-    namespaced: mergedRules(permissions),
+    operator: mergedRules(permissions),
     leaderElection: mergedRules(forLeases),
   };
 }

@@ -56,7 +56,7 @@ async function earlierChart(): Promise<string> {
     await writeFile(join(dir, file), stringify(content));
   };
   await edit("Chart.yaml", (chart) => Object.assign(chart, { version: "0.0.1", appVersion: "0.0.1" }));
-  await edit("files/rbac.yaml", ({ cluster: rules }) => rules.pop());
+  await edit("files/rbac.yaml", ({ operator: rules }) => rules.pop());
   await edit(`files/crds/coder.com_codercontrolplanes.yaml`, ({ spec }) => {
     delete spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.expose;
   });
