@@ -19,6 +19,8 @@ import { startWorld, type World } from "./world.ts";
 export interface CampaignOptions extends ScheduleOptions {
   /** How long everything may take to be well again once faults are over. */
   readonly healWithinMs: number;
+  /** How long it must then stay well: what hung when the faults ended fails later. */
+  readonly steadyMs: number;
   /** How long nothing may be written after that. */
   readonly quietMs: number;
   /** Where what the operators wrote is put when an invariant does not hold. */
@@ -97,19 +99,21 @@ async function storm(world: World, { planned }: Schedule, tell: Tell): Promise<r
   return lanes.ended();
 }
 
-/** Looks until all is well, and gives back what is not when the time is over. */
+/** Looks until all is well for a while, and gives back what is not when the time is over. */
 async function untilWell(fleet: Fleet, world: World, { options, tell }: Run): Promise<string[]> {
   const startedAt = performance.now();
-  for (;;) {
+  let lastBroken: string[] = [];
+  for (let wellAt: number | undefined; ; await sleep(LOOK_EVERY_MS)) {
     const broken = await look(fleet, world).then(brokenInvariants, (error) => [messageOf(error)]);
-    const passedMs = performance.now() - startedAt;
-    if (broken.length === 0) {
-      tell(`all is well after ${seconds(passedMs)}`);
+    const now = performance.now();
+    wellAt = broken.length === 0 ? (wellAt ?? now) : undefined;
+    if (broken.length > 0) lastBroken = broken;
+    if (wellAt !== undefined && now - wellAt >= options.steadyMs) {
+      tell(`all is well after ${seconds(wellAt - startedAt)}`);
       return [];
     }
-    if (passedMs > options.healWithinMs)
-      return broken.map((violation) => `after ${seconds(passedMs)}: ${violation}`);
-    await sleep(LOOK_EVERY_MS);
+    if (now - startedAt > options.healWithinMs + options.steadyMs)
+      return lastBroken.map((violation) => `after ${seconds(now - startedAt)}: ${violation}`);
   }
 }
 

@@ -9,6 +9,8 @@ const MINUTE_MS = 60_000;
  * left alone for at most two minutes and asked about keys and licences every two; and then the machine is busy.
  */
 const HEAL_MS = 5 * MINUTE_MS;
+/** A request to the API server that got no answer is given up after 30 s, less the time in which events are gathered. */
+const STEADY_MS = 22_000;
 const QUIET_MS = 20_000;
 
 const { values } = parseArgs({
@@ -38,6 +40,7 @@ async function campaign(): Promise<string[]> {
     durationMs: numberOf("minutes", 0.1) * MINUTE_MS,
     objects: numberOf("objects", 1),
     healWithinMs: HEAL_MS,
+    steadyMs: STEADY_MS,
     quietMs: QUIET_MS,
     logDir: `.cache/chaos/seed-${values.seed}`,
   };

@@ -17,6 +17,7 @@ test("a short storm over a small fleet leaves everything as it should be, and no
       objects: 2,
       quickToHeal: true,
       healWithinMs: 120_000,
+      steadyMs: 3_000,
       quietMs: 5_000,
       logDir: join(tmpdir(), "coder-k8s-chaos-logs"),
     },
