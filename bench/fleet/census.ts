@@ -6,6 +6,7 @@ import type { Follower } from "../follow.ts";
 export const DAEMONS = 2;
 
 const PATIENCE_MS = 15 * 60_000;
+const TELL_MS = 15_000;
 
 /** Counts the members of a fleet that are as they should be. */
 export class Census {
@@ -27,10 +28,18 @@ export class Census {
     );
   }
 
-  /** Returns when all of them have been seen to be so at the same moment. */
-  async complete(): Promise<void> {
+  /** Returns when all of them have been seen to be so at the same moment; tells now and then how far they are. */
+  async complete(tell: (progress: string) => void): Promise<void> {
+    const progress = setInterval(() => tell(this.#progress), TELL_MS);
     const lateness = setTimeout(() => this.#complete.reject(this.#tooSlow()), PATIENCE_MS);
-    await this.#complete.promise.finally(() => clearTimeout(lateness));
+    await this.#complete.promise.finally(() => {
+      clearInterval(progress);
+      clearTimeout(lateness);
+    });
+  }
+
+  get #progress(): string {
+    return `${this.#controlPlanes.size} control planes and ${this.#provisioners.size} provisioners are ready`;
   }
 
   #note(counted: Set<string>, object: KubeObject, converged: boolean): void {
@@ -42,11 +51,7 @@ export class Census {
   }
 
   #tooSlow(): Error {
-    const [controlPlanes, provisioners] = [this.#controlPlanes.size, this.#provisioners.size];
-    return new Error(
-      `${controlPlanes} control planes and ${provisioners} provisioners of ${this.#size} each are ready after ` +
-        `${PATIENCE_MS / 60_000} minutes`,
-    );
+    return new Error(`after ${PATIENCE_MS / 60_000} minutes only ${this.#progress}, of ${this.#size} each`);
   }
 }
 

@@ -67,10 +67,10 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Creates all of it at once; returns when every one is Ready, licensed, and has its daemons. */
-  async converge(): Promise<void> {
+  async converge(tell: (progress: string) => void): Promise<void> {
     await Promise.all([
       concurrently(this.shape.size, WRITERS, (index) => this.#createPair(index)),
-      this.#parts.census.complete(),
+      this.#parts.census.complete(tell),
     ]);
   }
 

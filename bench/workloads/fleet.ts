@@ -27,7 +27,7 @@ export const fleets: Workload = {
         tell(`${size} + ${size} objects, coderd at ${latencyMs} ms`);
         // Nothing differs in an idle fleet before a slow coderd, and little in a larger one: see `steady`.
         const idle = latencyMs === 0 && size === sizes[0];
-        const measured = await measure({ size, latencyMs }, postgres, idle);
+        const measured = await measure({ size, latencyMs }, { postgres, tell, idle });
         figures.push(...measured.figures);
         durations.push({ size, seconds: measured.seconds });
       }
@@ -42,15 +42,21 @@ interface Duration {
   readonly seconds: number;
 }
 
+interface Conditions {
+  readonly postgres: Postgres;
+  readonly tell: (progress: string) => void;
+  /** Whether to look at the fleet for a while after it has converged. */
+  readonly idle: boolean;
+}
+
 async function measure(
   shape: FleetShape,
-  postgres: Postgres,
-  idle: boolean,
+  { postgres, tell, idle }: Conditions,
 ): Promise<{ seconds: number; figures: Figure[] }> {
   await using fleet = await prepareFleet(shape, postgres);
   const ownBefore = process.cpuUsage();
   const from = new Date();
-  await fleet.converge();
+  await fleet.converge(tell);
   const to = new Date();
   const own = process.cpuUsage(ownBefore);
   const readings = await read(fleet);

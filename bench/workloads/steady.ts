@@ -20,15 +20,20 @@ export const steadyFleets: Workload = {
     const figures: Figure[] = [];
     for (const size of sizes) {
       tell(`${size} + ${size} objects`);
-      figures.push(...(await measure(size, postgres)));
+      figures.push(...(await measure(size, { postgres, tell })));
     }
     return figures;
   },
 };
 
-async function measure(size: number, postgres: Postgres): Promise<Figure[]> {
+interface Conditions {
+  readonly postgres: Postgres;
+  readonly tell: (progress: string) => void;
+}
+
+async function measure(size: number, { postgres, tell }: Conditions): Promise<Figure[]> {
   await using fleet = await prepareFleet({ size, latencyMs: 0 }, postgres);
-  await fleet.converge();
+  await fleet.converge(tell);
   await sleep(SETTLE_MS);
   const [from, before] = [new Date(), await used(fleet)];
   await sleep(PERIOD_MS);
