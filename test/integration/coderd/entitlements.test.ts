@@ -39,6 +39,12 @@ describe("the licence tier", () => {
     },
   );
 
+  test("is unknown at an open-source coderd, whose version is published all the same", async () => {
+    const coderd = await stage.coderd("open-source", { openSource: true, version: "v2.31.4" });
+    await stage.serve("open-source", coderd);
+    await stage.untilStatus("open-source", { licenseTier: "unknown", version: "v2.31.4" });
+  });
+
   test("follows a licence through its grace period to its end, every two minutes", async () => {
     const coderd = await stage.coderd("lapsing");
     const license = fakeLicense({ expiresInMs: DAY_MS, graceMs: DAY_MS, now: stage.clock.now() });

@@ -9,6 +9,7 @@ export const licenseRoutes: readonly Route[] = [
     method: "GET",
     path: "/api/v2/entitlements",
     open: true,
+    licensed: {},
     handle: ({ deployment }) => json(200, deployment.entitlements()),
   },
   { method: "GET", path: "/api/v2/licenses", licensed: {}, handle: listLicenses },

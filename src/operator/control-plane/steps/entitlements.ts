@@ -28,7 +28,11 @@ export async function publishEntitlements(
   }
   const client = await coderdClient(snapshot.controlPlane, token, environment);
   const [entitlements, build] = await Promise.all([client.entitlements(), client.buildInfo()]);
-  if (!entitlements.ok) return problem(entitlements.failure, snapshot, environment);
+  const version = build.ok ? { version: build.value.version } : {};
+  if (!entitlements.ok) {
+    const result = problem(entitlements.failure, snapshot, environment);
+    return { ...result, status: { ...result.status, ...version } };
+  }
   delete memory.entitlementsFailure;
   const tier = licenseTier(entitlements.value);
   return {
@@ -37,7 +41,7 @@ export async function publishEntitlements(
       licenseTier: tier,
       externalProvisionerDaemonsEntitlement: externalProvisionerDaemons(entitlements.value),
       entitlementsLastChecked: timestamp(snapshot.now),
-      ...(build.ok ? { version: build.value.version } : {}),
+      ...version,
     },
     requeueAfterMs: REFRESH_MS,
   };
