@@ -110,7 +110,7 @@ describe("a release", { timeout: 120_000 }, () => {
     succeeded(await helm.release("upgrade", release));
     expect(await knownFields()).toContain("expose");
     const role = JSON.parse(await kubectl("get", "clusterrole", release.name, "-o", "json"));
-    expect(role.rules).toEqual(parse(await readFile(join(chartDir, "files/rbac.yaml"), "utf8")).cluster);
+    expect(role.rules).toEqual(parse(await readFile(join(chartDir, "files/rbac.yaml"), "utf8")).operator);
     await person.get(CoderControlPlane, { namespace, name: "early" });
   });
 
