@@ -44,8 +44,8 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
   ],
   "workspace proxies": [
     ...["(create p1)", "proxies-list", "proxy-get", "proxy-missing", "proxies-create-duplicate"],
-    ...["proxy-delete", "proxies-create", "proxy-regenerate", "proxies-create-no-icon"],
-    "proxies-create-bad-name",
+    ...["proxy-delete", "proxies-create", "proxy-token-accepted", "proxy-update", "proxy-regenerate"],
+    ...["proxy-token-outdated", "proxy-token-missing", "proxies-create-no-icon", "proxies-create-bad-name"],
   ],
   "a member without rights": [
     ...["member-bypass-ratelimit", "member-keys-list", "member-keys-create"],
@@ -128,9 +128,10 @@ function tokenFor(step: string, subject: ContractSubject): string {
 
 /** Later recordings refer to what earlier ones made. */
 function learn(step: string, body: unknown, bound: Record<string, string>): void {
-  const made = body as { key?: string; proxy?: { id: string } };
+  const made = body as { key?: string; proxy?: { id: string }; proxy_token?: string };
   if (step === "keys-create" && made.key) bound["<key-plaintext>"] = made.key;
   if (step === "proxies-create" && made.proxy) bound["<proxy-id>"] = made.proxy.id;
+  if (step === "proxies-create" && made.proxy_token) bound["<proxy-token>"] = made.proxy_token;
 }
 
 async function send(

@@ -36,14 +36,11 @@ export const forbidden = message(
 );
 
 /** How coderd words a missing permission in places where it does not expect one. */
-export function rbacForbidden(action: string, object: string): Reply {
-  const permissions = Array.from({ length: 40 }, (_, index) => `{false resource_${index} *}`).join(" ");
-  return message(
-    500,
-    "An internal server error occurred.",
-    `unauthorized: rbac: forbidden: (subject: {member [${permissions}]}), (action: ${action}), (object: ${object}), (output: [])`,
-  );
-}
+export const rbacForbidden = message(
+  500,
+  "An internal server error occurred.",
+  "unauthorized: rbac: forbidden",
+);
 
 export function signedOut(detail: string): Reply {
   return message(

@@ -53,7 +53,7 @@ function createKey(call: Call): Reply {
       return invalidField("name", `Name must be at most ${LONGEST_NAME} characters`);
     if (RESERVED.some((reserved) => reserved.name === name))
       return invalidField("name", `Name cannot be reserved name '${name}'`);
-    if (!account.owner) return rbacForbidden("create", "org:447f.provisioner_daemon.id:dcf5");
+    if (!account.owner) return rbacForbidden;
     if (keysOf(deployment, organizationId).some((key) => key.name === name))
       return message(409, `Provisioner key with name '${name}' already exists in organization`);
     const tags = (body.tags ?? {}) as Record<string, string>;

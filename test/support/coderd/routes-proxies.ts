@@ -52,14 +52,15 @@ function listProxies({ deployment }: Call): Reply {
 function cryptoKeys({ deployment, headers }: Call): Reply {
   const token = headers["coder-external-proxy-token"];
   if (typeof token !== "string" || token === "") return message(401, "Missing required external proxy token");
-  if (!deployment.acceptedProxy(token)) return message(401, "Invalid external proxy token");
+  if (!deployment.acceptedProxy(token))
+    return message(401, "Invalid external proxy token", "Invalid proxy token secret.");
   return message(400, "Missing feature query parameter.");
 }
 
 function createProxy({ deployment, account, body }: Call): Reply {
   const { name, display_name: displayName, icon } = body;
   if (typeof name !== "string" || name === "") return required("name");
-  if (!account.owner) return rbacForbidden("create", "workspace_proxy");
+  if (!account.owner) return rbacForbidden;
   if (deployment.proxies.some((proxy) => proxy.name.toLowerCase() === name.toLowerCase()))
     return message(409, `Workspace proxy with name "${name}" already exists.`);
   const id = randomUUID();
@@ -83,7 +84,7 @@ function patchProxy(call: Call): Reply {
   return ofProxy(call, (proxy) => {
     const missing = ["id", "name", "display_name", "icon"].filter((field) => !body[field]);
     if (missing.length > 0) return required(...missing);
-    if (!account.owner) return rbacForbidden("update", "workspace_proxy");
+    if (!account.owner) return rbacForbidden;
     proxy.name = String(body.name);
     proxy.displayName = String(body.display_name);
     proxy.icon = String(body.icon);
@@ -98,7 +99,7 @@ function patchProxy(call: Call): Reply {
 function deleteProxy(call: Call): Reply {
   const { deployment, account } = call;
   return ofProxy(call, (proxy) => {
-    if (!account.owner) return rbacForbidden("delete", "workspace_proxy");
+    if (!account.owner) return rbacForbidden;
     deployment.proxies = deployment.proxies.filter(({ id }) => id !== proxy.id);
     return message(200, "Proxy has been deleted!");
   });

@@ -115,7 +115,6 @@ function buildInfo({ deployment }: Call): Reply {
     provisioner_api_version: "1.9",
     upgrade_message: "",
     deployment_id: deployment.id,
-    webpush_public_key: "BDi25kIAFIfYD2mR",
   });
 }
 
@@ -140,7 +139,7 @@ function replicas({ deployment }: Call): Reply {
     id: deployment.id,
     hostname: "vm",
     created_at: deployment.timestamp,
-    relay_address: "http://coder.example",
+    relay_address: "",
     region_id: 999,
     error: "",
     database_latency: 478,

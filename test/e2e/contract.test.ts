@@ -1,0 +1,32 @@
+import { describe, inject } from "vitest";
+import { coderdContract } from "../contract/coderd-contract.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { CoderdAdmin } from "./support/coderd-admin.ts";
+import { startLoneCoderd } from "./support/lone-coderd.ts";
+import { mint } from "./support/mint.ts";
+
+const binaries = inject("coder");
+
+const OWNER = { email: "testuser@coder.com", username: "testuser", name: "Test User" };
+const MEMBER = { email: "m@example.com", username: "member", name: "Member" };
+
+describe.skipIf(!binaries)("the contract that the simulator is held to", () => {
+  coderdContract("the real coderd", async () => {
+    if (!binaries) throw new Error("skipped");
+    await using owned = new AsyncDisposableStack();
+    const postgres = owned.adopt(await startPostgres(), (running) => running.stop());
+    const { url } = owned.use(await startLoneCoderd(binaries.coder, await postgres.createDatabase("empty")));
+    const owner = owned.use(await CoderdAdmin.signUp(url, binaries.coder, OWNER));
+    const [premium, premium2, enterprise] = await mint(binaries, "premium", "premium", "enterprise");
+    const memberToken = await owner.invite(MEMBER);
+    const kept = owned.move();
+    return {
+      url,
+      ownerToken: owner.token,
+      memberToken,
+      licenses: { premium, premium2, enterprise },
+      isRecorded: process.env.RECORD === "1",
+      close: () => kept.disposeAsync(),
+    };
+  });
+});
