@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { thisMachine } from "./machine.ts";
 import { publish } from "./publish.ts";
 import { type Result, table } from "./report.ts";
-import type { Scale, Workload } from "./workload.ts";
+import { attempted, type Scale, type Tell, type Workload } from "./workload.ts";
 import { manyObjects } from "./workloads/cache.ts";
 import { failover } from "./workloads/failover.ts";
 import { fleets } from "./workloads/fleet.ts";
@@ -57,7 +57,8 @@ const results: Result[] = [];
 for (const workload of WORKLOADS) {
   const { name, title } = workload;
   if (positionals.length > 0 && !positionals.includes(name)) continue;
-  const figures = await workload.run(scale, (progress) => console.error(`${name}: ${progress}`));
+  const tell: Tell = (progress) => console.error(`${name}: ${progress}`);
+  const figures = await attempted(title, tell, () => workload.run(scale, tell));
   const result = { workload: name, title, measuredAt: new Date().toISOString(), figures };
   console.log(`${table(result)}\n`);
   results.push(result);
@@ -66,4 +67,6 @@ if (values.publish) {
   const order = WORKLOADS.map(({ name }) => name);
   await publish({ machine: thisMachine(), results }, order);
 }
-process.exit();
+// A goal that is missed is no failure.
+const failed = results.some(({ figures }) => figures.some(({ value }) => Number.isNaN(value)));
+process.exit(failed ? 1 : 0);

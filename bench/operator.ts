@@ -23,6 +23,14 @@ export async function untilLeading(operator: OperatorProcess): Promise<void> {
   while (!operator.isLeader) await sleep(POLL_MS);
 }
 
+/** Does something that needs the operator, and fails with its last words when it ends meanwhile. */
+export async function whileRunning<T>({ program }: OperatorProcess, work: Promise<T>): Promise<T> {
+  const ended = program.ended.then(() => {
+    throw new Error(`the operator ended while it was measured:\n${program.logTail()}`);
+  });
+  return Promise.race([work, ended]);
+}
+
 /** Waits until the operator has reported on the control plane's present spec. */
 export async function untilReported(person: Client, ref: { namespace: string; name: string }): Promise<void> {
   for (;;) {

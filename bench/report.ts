@@ -46,6 +46,7 @@ function section({ workload, title, measuredAt, figures }: Result): string[] {
 }
 
 function amount({ value, unit }: Figure): string {
+  if (!Number.isFinite(value)) return "failed";
   return `${value.toFixed(DIGITS[unit] ?? 0)} ${unit}`.trim();
 }
 
@@ -55,5 +56,5 @@ function bound({ limit, unit }: Figure): string {
 
 function verdict({ value, limit }: Figure): string {
   if (limit === undefined) return "";
-  return value <= limit ? "met" : "MISSED";
+  return Number.isFinite(value) && value <= limit ? "met" : "MISSED";
 }

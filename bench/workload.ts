@@ -1,6 +1,7 @@
 /** One line of a report: what was measured, what came out, and what it must not exceed. */
 export interface Figure {
   readonly what: string;
+  /** Not a number when it could not be measured. */
   readonly value: number;
   readonly unit: string;
   readonly limit?: number | undefined;
@@ -20,7 +21,24 @@ export interface Scale {
 export interface Workload {
   readonly name: string;
   readonly title: string;
-  run(scale: Scale, tell: (progress: string) => void): Promise<Figure[]>;
+  run(scale: Scale, tell: Tell): Promise<Figure[]>;
+}
+
+/** Says how far a workload is, to whoever waits for it. */
+export type Tell = (progress: string) => void;
+
+/** Measures a part. One that fails becomes a figure that says so, and whatever else is measured goes on. */
+export async function attempted(
+  what: string,
+  tell: Tell,
+  measure: () => Promise<Figure[]>,
+): Promise<Figure[]> {
+  try {
+    return await measure();
+  } catch (error) {
+    tell(`${what} failed: ${error instanceof Error ? error.stack : error}`);
+    return [{ what, value: Number.NaN, unit: "" }];
+  }
 }
 
 export function median(values: readonly number[]): number {

@@ -1,6 +1,7 @@
 import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import { type KubeObject, keyOf, refOf } from "../../src/runtime/object.ts";
 import type { Follower } from "../follow.ts";
+import type { Tell } from "../workload.ts";
 
 /** The pods of every provisioner of a fleet. */
 export const DAEMONS = 2;
@@ -9,7 +10,7 @@ const PATIENCE_MS = 15 * 60_000;
 const TELL_MS = 15_000;
 
 /** Counts the members of a fleet that are as they should be. */
-export class Census {
+export class Census implements Disposable {
   readonly #size: number;
   readonly #controlPlanes = new Set<string>();
   readonly #provisioners = new Set<string>();
@@ -29,13 +30,18 @@ export class Census {
   }
 
   /** Returns when all of them have been seen to be so at the same moment; tells now and then how far they are. */
-  async complete(tell: (progress: string) => void): Promise<void> {
+  async complete(tell: Tell): Promise<void> {
     const progress = setInterval(() => tell(this.#progress), TELL_MS);
     const lateness = setTimeout(() => this.#complete.reject(this.#tooSlow()), PATIENCE_MS);
     await this.#complete.promise.finally(() => {
       clearInterval(progress);
       clearTimeout(lateness);
     });
+  }
+
+  /** Nobody waits for it any more. */
+  [Symbol.dispose](): void {
+    this.#complete.resolve();
   }
 
   get #progress(): string {

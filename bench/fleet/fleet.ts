@@ -7,9 +7,9 @@ import { fakeLicense } from "../../test/support/coderd/licenses.ts";
 import type { OperatorProcess } from "../../test/support/operator-process.ts";
 import type { Postgres } from "../../test/support/postgres.ts";
 import { Follower } from "../follow.ts";
-import { startBundle, untilLeading } from "../operator.ts";
+import { startBundle, untilLeading, whileRunning } from "../operator.ts";
 import { untilCalm } from "../proc.ts";
-import { concurrently } from "../workload.ts";
+import { concurrently, type Tell } from "../workload.ts";
 import { Census, DAEMONS } from "./census.ts";
 import { type Coderds, controlPlaneName, startCoderds } from "./coderds.ts";
 import type { FleetShape } from "./shape.ts";
@@ -36,7 +36,7 @@ export async function prepareFleet(shape: FleetShape, postgres: Postgres): Promi
   const namespace = await cluster.createNamespace("fleet");
   const coderds = resources.use(await startCoderds(shape, { namespace, databaseUrl }));
   const follower = resources.use(new Follower(person));
-  const census = new Census(shape.size);
+  const census = resources.use(new Census(shape.size));
   await Promise.all([census.begin(follower), follower.playKubelet()]);
   for (const [name, value] of Object.entries({ license: fakeLicense(), database: databaseUrl }))
     await person.create(Secret, { metadata: { namespace, name }, stringData: { [name]: value } });
@@ -67,11 +67,9 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Creates all of it at once; returns when every one is Ready, licensed, and has its daemons. */
-  async converge(tell: (progress: string) => void): Promise<void> {
-    await Promise.all([
-      concurrently(this.shape.size, WRITERS, (index) => this.#createPair(index)),
-      this.#parts.census.complete(tell),
-    ]);
+  async converge(tell: Tell): Promise<void> {
+    const creation = concurrently(this.shape.size, WRITERS, (index) => this.#createPair(index));
+    await whileRunning(this.operator, Promise.all([creation, this.#parts.census.complete(tell)]));
   }
 
   async #createPair(index: number): Promise<void> {

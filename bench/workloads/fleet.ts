@@ -5,7 +5,7 @@ import { goalsOf, growthGoal } from "../fleet/goals.ts";
 import type { FleetShape } from "../fleet/shape.ts";
 import { peakResident, processorSeconds } from "../proc.ts";
 import { operatorRequests, type Period, writesBesidesRefreshes } from "../requests.ts";
-import type { Figure, Workload } from "../workload.ts";
+import { attempted, type Figure, type Tell, type Workload } from "../workload.ts";
 
 const LATENCIES_MS = [0, 100];
 /** Events that repeat are gathered for some seconds before they are written. */
@@ -24,12 +24,16 @@ export const fleets: Workload = {
     for (const latencyMs of LATENCIES_MS) {
       const durations: Duration[] = [];
       for (const size of sizes) {
-        tell(`${size} + ${size} objects, coderd at ${latencyMs} ms`);
+        const shape = { size, latencyMs };
+        tell(titleOf(shape));
         // Nothing differs in an idle fleet before a slow coderd, and little in a larger one: see `steady`.
         const idle = latencyMs === 0 && size === sizes[0];
-        const measured = await measure({ size, latencyMs }, { postgres, tell, idle });
-        figures.push(...measured.figures);
-        durations.push({ size, seconds: measured.seconds });
+        const measured = await attempted(titleOf(shape), tell, () =>
+          measure(shape, { postgres, tell, idle }),
+        );
+        figures.push(...measured);
+        // The first figure is the time, or the failure.
+        durations.push({ size, seconds: measured[0]?.value ?? Number.NaN });
       }
       figures.push(...growth(durations, latencyMs));
     }
@@ -44,15 +48,12 @@ interface Duration {
 
 interface Conditions {
   readonly postgres: Postgres;
-  readonly tell: (progress: string) => void;
+  readonly tell: Tell;
   /** Whether to look at the fleet for a while after it has converged. */
   readonly idle: boolean;
 }
 
-async function measure(
-  shape: FleetShape,
-  { postgres, tell, idle }: Conditions,
-): Promise<{ seconds: number; figures: Figure[] }> {
+async function measure(shape: FleetShape, { postgres, tell, idle }: Conditions): Promise<Figure[]> {
   await using fleet = await prepareFleet(shape, postgres);
   const ownBefore = process.cpuUsage();
   const from = new Date();
@@ -66,11 +67,7 @@ async function measure(
     { what: "processor time of the workload itself", value: (own.user + own.system) / 1e6, unit: "s" },
     ...(idle ? [await idleWrites(fleet)] : []),
   ];
-  const title = titleOf(shape);
-  return {
-    seconds: (to.getTime() - from.getTime()) / 1_000,
-    figures: figures.map((figure) => ({ ...figure, what: `${title}: ${figure.what}` })),
-  };
+  return figures.map((figure) => ({ ...figure, what: `${titleOf(shape)}: ${figure.what}` }));
 }
 
 interface Readings {

@@ -3,7 +3,7 @@ import { type Postgres, startPostgres } from "../../test/support/postgres.ts";
 import { type Fleet, prepareFleet } from "../fleet/fleet.ts";
 import { processorSeconds } from "../proc.ts";
 import { operatorRequests, writesAmong, writesBesidesRefreshes } from "../requests.ts";
-import type { Figure, Workload } from "../workload.ts";
+import { attempted, type Figure, type Tell, type Workload } from "../workload.ts";
 
 /** Until the events of the beginning are written. */
 const SETTLE_MS = 10_000;
@@ -19,8 +19,9 @@ export const steadyFleets: Workload = {
     resources.defer(() => postgres.stop());
     const figures: Figure[] = [];
     for (const size of sizes) {
-      tell(`${size} + ${size} objects`);
-      figures.push(...(await measure(size, { postgres, tell })));
+      const what = `${size} + ${size}`;
+      tell(what);
+      figures.push(...(await attempted(what, tell, () => measure(size, { postgres, tell }))));
     }
     return figures;
   },
@@ -28,7 +29,7 @@ export const steadyFleets: Workload = {
 
 interface Conditions {
   readonly postgres: Postgres;
-  readonly tell: (progress: string) => void;
+  readonly tell: Tell;
 }
 
 async function measure(size: number, { postgres, tell }: Conditions): Promise<Figure[]> {
