@@ -41,9 +41,17 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
     ...["keys-create-empty", "keys-create-long-name", "keys-create-128", "keys-create-reserved"],
     ...["keys-list-two", "keys-daemons", "key-by-plaintext", "key-by-plaintext-no-header"],
     ...["keys-delete", "keys-delete-missing", "keys-delete-encoded", "keys-list-by-org-name"],
+    "keys-list-bad-token",
   ],
   "workspace proxies": [
-    ...["(create p1)", "proxies-list", "proxy-get", "proxy-missing", "proxies-create-duplicate"],
+    ...[
+      "proxies-list-bad-token",
+      "(create p1)",
+      "proxies-list",
+      "proxy-get",
+      "proxy-missing",
+      "proxies-create-duplicate",
+    ],
     ...["proxy-delete", "proxies-create", "proxy-token-accepted", "proxy-update", "proxy-regenerate"],
     ...["proxy-token-outdated", "proxy-token-missing", "proxies-create-no-icon", "proxies-create-bad-name"],
   ],

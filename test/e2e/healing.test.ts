@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
 import { Deployment, Secret } from "../../src/runtime/kinds.ts";
+import { loadRecording, recordingNames } from "../contract/coderd-recordings.ts";
 import { eventually } from "../support/eventually.ts";
 import { startOperatorProcess } from "../support/operator-process.ts";
 import type { CoderdAdmin } from "./support/coderd-admin.ts";
@@ -201,4 +202,19 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       await eventually(async () => expect(await admin.proxy("sydney")).toBeUndefined(), PATIENCE);
     });
   });
+
+  test("all that the operator asked coderd for, and all that it was told, is among the recordings", () => {
+    const recorded = recordingNames()
+      .map(loadRecording)
+      .map(({ request, response }) => `${request.method} ${routeOf(request.path)} ${response.status}`);
+    const seen = world.gateway.exchanges
+      .filter(({ status }) => status !== undefined)
+      .map(({ method, path, status }) => `${method} ${routeOf(path)} ${status}`);
+    expect([...new Set(seen)].filter((exchange) => !recorded.includes(exchange))).toEqual([]);
+  });
 });
+
+/** A path without the names of things. */
+function routeOf(path: string): string {
+  return path.replace(/\b(organizations|provisionerkeys|workspaceproxies)\/(?!me\b)[^/]+/g, "$1/:name");
+}
