@@ -49,6 +49,7 @@ describe.skipIf(!binaries)("a real workspace build of 20 seconds", () => {
     await tenant.putSecret("license", { license });
     for (const pool of Object.keys(UPHEAVALS)) await tenant.provision(pool, { tags: { pool } });
     admin = owned.use(await tenant.signUp());
+    await tenant.untilControlPlane({ licenseTier: "enterprise" });
   });
   afterAll(() => owned.disposeAsync());
 

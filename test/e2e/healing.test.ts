@@ -77,15 +77,19 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       await world.startOperator();
     });
 
+    const keyInSecret = () => tenant.secretValue("linux-provisioner-key", "key");
+
     /** Lets something happen to the provisioner's key, and returns when daemons serve with another. */
     async function expectNewKey(happening: () => Promise<unknown>): Promise<void> {
       const before = (await tenant.get(CoderProvisioner, "linux")).status?.provisionerKeyID;
+      const plaintext = await keyInSecret();
       await happening();
       await eventually(async () => {
         const { status } = await tenant.get(CoderProvisioner, "linux");
         expect(status?.provisionerKeyID).not.toBe(before);
       }, PATIENCE);
       const [daemon] = await tenant.untilDaemonsServe("linux", admin);
+      expect(await keyInSecret()).not.toBe(plaintext);
       expect((await admin.keys()).map(({ id }) => id)).toEqual([daemon?.key_id]);
     }
 
@@ -201,6 +205,11 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       await eventually(async () => expect(await admin.keys()).toEqual([]), PATIENCE);
       await eventually(async () => expect(await admin.proxy("sydney")).toBeUndefined(), PATIENCE);
     });
+  });
+
+  test("nothing of all this has put a token, a key, a licence or a password into the operator's log", () => {
+    expect(world.secrets.size).toBeGreaterThan(8);
+    expect(world.leaks()).toEqual([]);
   });
 
   test("all that the operator asked coderd for, and all that it was told, is among the recordings", () => {

@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { CoderBinaries } from "../../../tools/coder/pins.ts";
 
-type LicenseKind = "premium" | "enterprise" | "trial" | "grace" | "expired";
+type LicenseKind = "premium" | "enterprise" | "trial" | "expired";
 type Minted<Kinds extends readonly LicenseKind[]> = { -readonly [Index in keyof Kinds]: string };
 
-/** Licences that the licensed Coder of these binaries accepts, one for each kind asked for, good for an hour. */
+/** Licences signed for the licensed Coder of these binaries, one for each kind asked for, good for an hour. */
 export async function mint<const Kinds extends readonly LicenseKind[]>(
   { coder }: CoderBinaries,
   ...kinds: Kinds

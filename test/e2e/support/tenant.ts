@@ -91,6 +91,7 @@ export class Tenant {
 
   /** Creates a Secret or replaces what it holds. */
   async putSecret(name: string, values: Readonly<Record<string, string>>): Promise<void> {
+    this.world.secrets.add(...Object.values(values));
     const encoded = Object.entries(values).map(([key, text]) => [key, Buffer.from(text).toString("base64")]);
     const data = Object.fromEntries(encoded);
     await this.world.person.apply(Secret, {
@@ -103,7 +104,9 @@ export class Tenant {
 
   async secretValue(name: string, key: string): Promise<string> {
     const { data } = await this.get(Secret, name);
-    return Buffer.from(data?.[key] ?? "", "base64").toString("utf8");
+    const value = Buffer.from(data?.[key] ?? "", "base64").toString("utf8");
+    this.world.secrets.add(value);
+    return value;
   }
 
   untilControlPlane(expected: ControlPlaneStatus): Promise<ControlPlaneStatus> {

@@ -7,6 +7,7 @@ import type { CoderBinaries } from "../../../tools/coder/pins.ts";
 import { adminClient } from "../../support/admin-client.ts";
 import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
 import { eventually } from "../../support/eventually.ts";
+import { Secrets } from "../../support/leaks.ts";
 import { type RunningOperator, startOperator } from "../../support/operator.ts";
 import { coderProcess } from "../../support/pod-runner/coder-process.ts";
 import { LocalServices } from "../../support/pod-runner/local-services.ts";
@@ -17,7 +18,7 @@ import { Witness } from "../../support/witness.ts";
 import { CoderdGateway } from "./gateway.ts";
 
 /** Generous, because the machine may be busy: coderd takes seconds to start, and longer to migrate its database. */
-export const PATIENCE = { withinMs: 30_000 };
+export const PATIENCE = { withinMs: 60_000 };
 
 const STORY_LINES = 40;
 
@@ -43,6 +44,8 @@ export class World implements AsyncDisposable {
   readonly services: LocalServices;
   readonly gateway: CoderdGateway;
   readonly #owned: AsyncDisposableStack;
+  /** All that no log may show. */
+  readonly secrets = new Secrets();
   readonly #operators: RunningOperator[] = [];
   readonly #clock = new SkewedClock();
   readonly #witness = new Witness();
@@ -113,6 +116,11 @@ export class World implements AsyncDisposable {
       log.filter(({ level }) => level !== "debug").map((line) => JSON.stringify(line)),
     );
     return [...asked.slice(-STORY_LINES), ...logged.slice(-STORY_LINES)].join("\n");
+  }
+
+  /** Secrets that the operator has logged, shortened. */
+  leaks(): string[] {
+    return this.#operators.flatMap(({ log }) => this.secrets.foundIn(JSON.stringify(log)));
   }
 
   /** Lets the operator finish what it is at, and then its time pass. */

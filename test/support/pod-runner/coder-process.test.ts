@@ -69,7 +69,7 @@ async function start(container: Partial<Container>, env: Record<string, string> 
   };
   const services = new LocalServices(stubClient({}));
   const plan = await planContainer(pod, podIP, async () => ({ "tls.crt": "a certificate" }));
-  const started = await coderProcess({ binary: join(dir, "coder"), services })(plan);
+  const started = await coderProcess({ binary: join(dir, "coder"), services, path: ["/opt/tools"] })(plan);
   running.push(started);
   return started;
 }
@@ -89,6 +89,7 @@ test("a process has the pod's arguments and variables, translated to this machin
     expect.arrayContaining(["CODER_TLS_CERT_FILE", "HOME", "PATH", "PORT", "REPORT"]),
   );
   expect(Object.keys(env)).not.toContain("VITEST");
+  expect(env.PATH).toBe(`/opt/tools:${process.env.PATH}`);
 });
 
 test("a command takes the place of the image's entrypoint", async () => {

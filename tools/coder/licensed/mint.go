@@ -31,10 +31,6 @@ var kinds = map[string]func(claims *license.Claims, now time.Time){
 		claims.FeatureSet = codersdk.FeatureSetPremium
 		claims.Trial = true
 	},
-	"grace": func(claims *license.Claims, now time.Time) {
-		claims.FeatureSet = codersdk.FeatureSetPremium
-		claims.LicenseExpires = jwt.NewNumericDate(now.Add(-time.Hour))
-	},
 	"expired": func(claims *license.Claims, now time.Time) {
 		claims.FeatureSet = codersdk.FeatureSetPremium
 		claims.LicenseExpires = jwt.NewNumericDate(now.Add(-2 * time.Hour))
