@@ -1,6 +1,6 @@
 import { startCluster } from "../../test/support/cluster/cluster.ts";
 import { startBundle } from "../operator.ts";
-import { settledResident } from "../proc.ts";
+import { settledResident, untilCalm } from "../proc.ts";
 import { median, timed, type Workload } from "../workload.ts";
 
 /** The life of an operator that has nothing to do. */
@@ -10,6 +10,7 @@ export const processLife: Workload = {
   async run({ runs }, tell) {
     await using cluster = await startCluster({ operatorInstalled: true });
     const namespace = await cluster.createNamespace("bench");
+    await untilCalm(cluster.apiServerPid);
     const samples = { ready: [] as number[], idle: [] as number[], exit: [] as number[] };
     for (let run = 1; run <= runs; run++) {
       const startedAt = performance.now();
