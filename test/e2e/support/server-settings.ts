@@ -1,7 +1,8 @@
-/** What somebody without the internet, and with daemons outside coderd, tells coderd. */
+/** What somebody without the internet, with daemons outside coderd and little time tells coderd. */
 export const serverSettings: Readonly<Record<string, string>> = {
   CODER_PROVISIONER_DAEMONS: "0",
   CODER_TELEMETRY_ENABLE: "false",
   CODER_UPDATE_CHECK: "false",
   CODER_DERP_SERVER_STUN_ADDRESSES: "disable",
+  CODER_PROXY_HEALTH_INTERVAL: "2s",
 };

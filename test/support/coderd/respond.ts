@@ -71,7 +71,10 @@ function act(
   });
 }
 
-/** Only owners may bypass the limit; anyone else who asks to is turned away. */
+/**
+ * Only owners may bypass the limit; anyone else who asks to is turned away. So say coderd's sources of limits that come
+ * after authentication. Those of 2.26's API come before it: by address and endpoint, and nobody may bypass them.
+ */
 function rateLimit(
   deployment: CoderdDeployment,
   request: IncomingMessage,
