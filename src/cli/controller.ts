@@ -3,9 +3,10 @@ import { CoderClients } from "../coder/clients.ts";
 import { operatorAccess } from "../coder/operator-access/access.ts";
 import { controllers } from "../operator/controllers.ts";
 import { OperatorMetrics } from "../operator/metrics/metrics.ts";
+import type { Client } from "../runtime/client/client.ts";
 import { loadCredentials } from "../runtime/client/credentials.ts";
 import { HttpClient } from "../runtime/client/http-client.ts";
-import { httpTransport } from "../runtime/client/transport.ts";
+import { httpTransport, type Transport } from "../runtime/client/transport.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { type HttpServer, serveMetrics, serveProbes } from "../runtime/http.ts";
 import { candidateIdentity } from "../runtime/leader/lease.ts";
@@ -36,23 +37,24 @@ export async function runController(
   const log = createLogger({ level: options.logLevel });
   const metrics = new OperatorMetrics({ clock: systemClock });
   const credentials = await loadCredentials(options);
-  const transport = httpTransport(credentials);
+  const [work, renewal] = [httpTransport(credentials), httpTransport(credentials)];
   const coderd = new CoderClients({
     clock: systemClock,
     route: coderdRoute(options.coderdAccess, credentials),
     observer: metrics.coderd,
   });
   const database = operatorAccess({ clock: systemClock });
-  const client = new HttpClient({
-    transport,
-    clock: systemClock,
-    fieldManager: FIELD_MANAGER,
-    userAgent: `${FIELD_MANAGER}/${environment.version}`,
-    onRequest: (request) => metrics.requested(request),
-  });
+  const client = (transport: Transport) =>
+    new HttpClient({
+      transport,
+      clock: systemClock,
+      fieldManager: FIELD_MANAGER,
+      userAgent: `${FIELD_MANAGER}/${environment.version}`,
+      onRequest: (request) => metrics.requested(request),
+    });
   const manager = new Manager({
-    ...(await identity(options, environment)),
-    client,
+    ...(await identity(options, environment, client(renewal))),
+    client: client(work),
     clock: systemClock,
     random: Math.random,
     log,
@@ -70,18 +72,20 @@ export async function runController(
     log.info("operator stopped");
   } finally {
     await Promise.all(servers.map((server) => server?.close()));
-    await Promise.all([coderd.close(), transport.close()]);
+    await Promise.all([coderd.close(), work.close(), renewal.close()]);
   }
 }
 
 async function identity(
   options: ControllerOptions,
   { podNamespace }: ProcessEnvironment,
+  client: Client,
 ): Promise<Pick<ManagerOptions, "instance" | "leaderElection">> {
   const instance = candidateIdentity(FIELD_MANAGER, hostname());
   if (!options.leaderElect) return { instance };
   const namespace = options.leaderElectionNamespace ?? (await leaseNamespace(podNamespace));
-  return { instance, leaderElection: { lease: { namespace, name: LEASE_NAME }, identity: instance } };
+  const lease = { namespace, name: LEASE_NAME };
+  return { instance, leaderElection: { lease, identity: instance, client } };
 }
 
 function serve(

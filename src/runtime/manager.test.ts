@@ -46,6 +46,19 @@ function observing(told: string[]): Pick<ManagerOptions, "observer"> {
   return { observer };
 }
 
+test("leadership is renewed through a client of its own, if there is one, whatever holds up the other", async () => {
+  const { slow, told } = slowController(0);
+  const client = prepareManager([]).person;
+  const world = await runManager([slow], {
+    leaderElection: { ...leaderElection, client },
+    ...observing(told),
+  });
+  world.transport.fault = offline;
+  await world.clock.advance(60_000);
+  expect(told).toEqual(["leads"]);
+  expect(await client.get(Lease, lease)).toMatchObject({ spec: { holderIdentity: "us" } });
+});
+
 describe("the start", () => {
   test("waits for all caches before leadership is sought, and for that before the first run", async () => {
     const { slow, told } = slowController(0);

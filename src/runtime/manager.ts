@@ -18,6 +18,8 @@ interface LeaderElection {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Unique to this process. */
   readonly identity: string;
+  /** One with connections of its own, so that a renewal never waits behind work; else the manager's. */
+  readonly client?: Client;
 }
 
 /** What the manager tells about itself; metrics implement it. */
