@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import { Secret } from "../../src/runtime/kinds.ts";
 import { eventually } from "../support/eventually.ts";
@@ -51,6 +51,7 @@ describe.skipIf(!binaries)("a real workspace build of 20 seconds", () => {
     admin = owned.use(await tenant.signUp());
     await tenant.untilControlPlane({ licenseTier: "enterprise" });
   });
+  beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(world.story())));
   afterAll(() => owned.disposeAsync());
 
   /** The pod that builds the workspace, once it does: before that the same daemon may be busy with a trial run. */
