@@ -49,6 +49,7 @@ export class CoderdAdmin implements AsyncDisposable {
   readonly token: string;
   readonly #binary: string;
   readonly #home: string;
+  readonly #end = new AbortController();
 
   private constructor(url: string, token: string, { binary, home }: { binary: string; home: string }) {
     this.url = url;
@@ -106,18 +107,23 @@ export class CoderdAdmin implements AsyncDisposable {
   }
 
   /** Runs the real `coder` as this person. Returns what it printed; fails with it when the command fails. */
-  async cli(...args: string[]): Promise<string> {
+  cli(...args: string[]): Promise<string> {
     const env = {
       PATH: process.env.PATH,
       HOME: this.#home,
       CODER_URL: this.url,
       CODER_SESSION_TOKEN: this.token,
     };
-    const { stdout } = await promisify(execFile)(this.#binary, args, { env });
-    return stdout;
+    const running = promisify(execFile)(this.#binary, args, { env, signal: this.#end.signal });
+    const printed = running.then(({ stdout }) => stdout);
+    // A test that has failed meanwhile waits for nothing any more.
+    printed.catch(() => undefined);
+    return printed;
   }
 
+  /** Ends the commands that still run. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort();
     await rm(this.#home, { recursive: true, force: true });
   }
 
