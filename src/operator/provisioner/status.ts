@@ -19,8 +19,9 @@ const parts: readonly string[] = Object.values(conditionTypes).filter(
   (type) => type !== conditionTypes.ready,
 );
 
-/** Reasons that belong to a normal start: no news for anybody. */
+/** Reasons that belong to a normal start: no news for anybody. That it begins is told when the key is made. */
 export const quietReasons: ReadonlySet<string> = new Set([
+  "Applied",
   "NoReplicaReady",
   "ScaledToZero",
   "DeploymentReady",

@@ -5,7 +5,7 @@ import type { KubeObject } from "../../runtime/object.ts";
 export interface Transition {
   readonly before: readonly Condition[] | undefined;
   readonly after: readonly Condition[] | undefined;
-  /** Reasons that belong to a normal start: waiting for them is no news. */
+  /** Reasons that belong to a normal start, or are told otherwise: no news. */
   readonly quiet: ReadonlySet<string>;
 }
 
@@ -17,8 +17,8 @@ type Happening = Parameters<EventRecorder["event"]>[1];
  * is told once: when all works, and when it stops to because of something that nobody else tells.
  */
 export function announceTransitions(events: EventRecorder, object: KubeObject, transition: Transition): void {
-  const { before = [], after = [] } = transition;
-  if (before.length === 0) for (const creation of created(after)) events.event(object, creation);
+  const { before = [], after = [], quiet } = transition;
+  if (before.length === 0) for (const creation of created(after, quiet)) events.event(object, creation);
   for (const condition of after) {
     const earlier = before.find(({ type }) => type === condition.type);
     if (earlier?.status === condition.status && earlier.reason === condition.reason) continue;
@@ -28,8 +28,10 @@ export function announceTransitions(events: EventRecorder, object: KubeObject, t
   }
 }
 
-function created(conditions: readonly Condition[]): Happening[] {
-  const made = conditions.filter(({ status, reason }) => status === "True" && reason === "Applied");
+function created(conditions: readonly Condition[], quiet: ReadonlySet<string>): Happening[] {
+  const isNews = ({ status, reason }: Condition) =>
+    status === "True" && reason === "Applied" && !quiet.has(reason);
+  const made = conditions.filter(isNews);
   const message = made.map((condition) => condition.message).join("; ");
   return message ? [{ type: "Normal", reason: "Created", message }] : [];
 }
