@@ -80,7 +80,7 @@ class Model {
       return;
     }
     this.failures.delete(key);
-    if (ended.as === "requeue") this.add(key, ended.afterMs, priority);
+    if (ended.as === "requeue") this.add(key, Math.max(ended.afterMs, 10), priority);
     this.start();
   }
 

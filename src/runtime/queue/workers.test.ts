@@ -96,6 +96,13 @@ describe("runWorkers", () => {
     expect(outcomes.map(({ result }) => result)).toEqual(["error", "error"]);
   });
 
+  it("lets a moment pass even when a run asks for the next at once, or for the past", async () => {
+    const { clock, queue, outcomes } = start(async () => requeue(-5));
+    queue.add("a");
+    await clock.advance(95);
+    expect(outcomes).toHaveLength(10);
+  });
+
   it("treats a requeue time that is not a number as a failure, not as now", async () => {
     const { clock, queue, outcomes } = start(async () => requeue(Number.NaN));
     queue.add("a");

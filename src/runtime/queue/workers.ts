@@ -25,10 +25,13 @@ export interface WorkerOptions<K extends string> {
   readonly onOutcome?: (key: K, outcome: Outcome & { readonly durationMs: number }) => void;
 }
 
+/** A run that asks for the next at once, again and again, must not take the whole process with it. */
+const LEAST_REQUEUE_MS = 10;
+
 /**
  * Runs keys of `queue`, at most `concurrency` at a time, until the signal is aborted; resolves when the
  * last run has ended. This is the only place that decides whether and when a run is repeated:
- * - an action is followed to the letter;
+ * - an action is followed to the letter, but nothing runs again at once;
  * - an error is retried with the key's backoff, after what the server asked for in `retryAfter`;
  * - a `TerminalError` is not retried: the key sleeps until it is added again.
  */
@@ -58,8 +61,9 @@ async function runOnce<K extends string>(
   try {
     const action = await work(key);
     if (action.kind === "requeue") {
-      queue.succeed(key, action.afterMs);
-      return { result: "requeue", afterMs: action.afterMs };
+      const afterMs = Math.max(action.afterMs, LEAST_REQUEUE_MS);
+      queue.succeed(key, afterMs);
+      return { result: "requeue", afterMs };
     }
   } catch (error) {
     if (!isTerminal(error)) return { result: "error", error, ...queue.fail(key, retryAfterOf(error)) };
