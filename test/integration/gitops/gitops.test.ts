@@ -71,8 +71,9 @@ describe("Argo CD", () => {
 
   test.for(Object.keys(kinds) as KindName[])("no normal start of a %s looks broken", async (name) => {
     const { conditionTypes, quietReasons } = kinds[name];
-    // Those two are said of operator access and of Ready itself.
-    const reasons = [...quietReasons].filter((reason) => !["Disabled", "DeploymentReady"].includes(reason));
+    // The others are said of operator access, of Ready itself, and of what is well.
+    const others = ["Disabled", "DeploymentReady", "Applied"];
+    const reasons = [...quietReasons].filter((reason) => !others.includes(reason));
     for (const reason of reasons) {
       const object = observed(name, { [conditionTypes.deployment]: ["False", reason] });
       expect((await argoHealth(name, object)).status, reason).not.toBe("Degraded");
