@@ -92,5 +92,5 @@ $(INSTALLED): package.json package-lock.json .npmrc
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer" >&2; exit 1; }
 	@echo "installing npm packages"
 # Warnings are left out: npm itself may run on an older Node than the one it installs for us.
-	@npm ci --loglevel=error
+	@npm ci --prefer-offline --loglevel=error
 	@touch $@
