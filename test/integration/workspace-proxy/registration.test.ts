@@ -140,7 +140,10 @@ describe("a proxy that is registered by URL and session token", () => {
     await stage.untilStatus("emigrant", { coderURL: second.url, registered: true });
     expect(first.deployment.proxies).toMatchObject([{ token: before }]);
     expect(await stage.untilEvent("emigrant", "LeftBehind")).toContain(first.url);
-    expect((await stage.container("emigrant")).env?.[0]?.value).toBe(second.url);
+    await eventually(
+      async () => expect((await stage.container("emigrant")).env?.[0]?.value).toBe(second.url),
+      { withinMs: 10_000 },
+    );
   });
 
   test("moves its token to a Secret of another name", async () => {
