@@ -159,8 +159,9 @@ async function takeOver({ patiently }: { patiently: boolean }): Promise<void> {
   if (!patiently) await expireLease();
   const dead = leader;
   leader = await standby;
-  standby = start();
   await eventually(() => expect(leader.isLeader).toBe(true), PATIENCE);
+  // Not before: it might be the one to take the Lease.
+  standby = start();
   await dead[Symbol.asyncDispose]();
 }
 
