@@ -55,7 +55,8 @@ export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
   else {
     const held = hold(steps, run.now, memory.heldStatus);
     memory.heldStatus = held;
-    const patienceMs = held.says.includes(UNREPORTED) ? MOST_HOLD_MS : HOLD_MS;
+    const awaitsReport = [...steps.conditions.values()].some(({ reason }) => reason === UNREPORTED);
+    const patienceMs = awaitsReport ? MOST_HOLD_MS : HOLD_MS;
     const holdMs = Math.min(held.since + MOST_HOLD_MS, held.saidSince + patienceMs) - run.now;
     if (holdMs > 0) return sooner(steps.finish(), holdMs);
   }

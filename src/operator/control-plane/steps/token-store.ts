@@ -1,8 +1,9 @@
-import { isAlreadyExists, isConflict, isNotFound } from "../../../runtime/client/error.ts";
+import { isAlreadyExists, isConflict } from "../../../runtime/client/error.ts";
 import { CONTROLLER_INDEX, OwnedByAnotherError } from "../../../runtime/controller/children.ts";
 import { Secret } from "../../../runtime/kinds.ts";
 import { keyOf, refOf, type Stored } from "../../../runtime/object.ts";
 import { controllerOf } from "../../../runtime/owner.ts";
+import { find } from "../../shared/find.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { readSecretValue } from "../../shared/secret.ts";
 import type { Snapshot } from "../observe.ts";
@@ -47,10 +48,7 @@ export async function readSecretAnew(
 ): Promise<Stored<Secret> | undefined> {
   const { namespace } = snapshot.controlPlane.identity;
   const { children, client } = environment.context;
-  const secret = await client.get(Secret, { namespace, name }).catch((error) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const secret = await find(client, Secret, { namespace, name });
   const other = secret && ownerBeside(snapshot, secret);
   if (!secret || !other) return secret;
   if (await children.removeFormer(Secret, secret, snapshot.owner)) return undefined;
