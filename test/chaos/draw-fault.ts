@@ -1,7 +1,7 @@
 import type { Fault, Injection } from "../support/coderd/faults.ts";
 import { notFound } from "../support/coderd/reply.ts";
+import type { Dice } from "../support/dice.ts";
 import type { ProxyFault } from "../support/fault-proxy.ts";
-import type { Dice } from "./dice.ts";
 import { type Fleet, wishesOf } from "./fleet.ts";
 import type { Incident, Role } from "./incidents.ts";
 

@@ -1,4 +1,4 @@
-import type { Dice } from "./dice.ts";
+import type { Dice } from "../support/dice.ts";
 import {
   type Fleet,
   LICENSES,

@@ -10,11 +10,12 @@ import type { Kind } from "../../../src/runtime/object.ts";
 import { adminClient } from "../../support/admin-client.ts";
 import { aControlPlane } from "../../support/builders.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
+import { Dice } from "../../support/dice.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
 import { childKinds, essence, essenceOfChildren } from "./dump.ts";
 
-const PATIENCE = { withinMs: 60_000 };
+const PATIENCE = { withinMs: 30_000 };
 const LEASE = "coder-k8s-controller.coder.com";
 const SEED = 20_261_115;
 const KILLS = 20;
@@ -165,36 +166,24 @@ async function takeOver({ patiently }: { patiently: boolean }): Promise<void> {
   await dead[Symbol.asyncDispose]();
 }
 
-/** A small generator of random numbers in [0, 1) that gives the same ones in every run (mulberry32). */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 test(`a leader killed at ${KILLS} random points leaves what one would that lives`, {
   timeout: 600_000,
 }, async () => {
   const expected = await undisturbed();
-  const next = random(SEED);
+  const dice = new Dice(SEED);
   let unfinished = 0;
   for (let kill = 0; kill < KILLS; kill++) {
     const index = kill % deeds.length;
     const name = `coder-${Math.floor(kill / deeds.length)}-of-kills`;
     const deed = deeds[index] as Deed;
-    const writes = Math.floor(next() * (deed.what === "removes" ? 3 : 9));
+    const writes = Math.floor(dice.next() * (deed.what === "removes" ? 3 : 9));
     await afterWrites(name, writes, () => deed.begin(name));
-    await sleep(next() * 15);
+    await sleep(dice.next() * 15);
     await leader.stop("SIGKILL");
     if (!isDeepStrictEqual(await stateOf(name), expected[index + 1])) unfinished++;
     await takeOver({ patiently: kill % PATIENT_EVERY === PATIENT_EVERY - 1 });
     const where = `the leader ${deed.what} ${name} and is killed after ${writes} writes`;
     await eventually(async () => expect(await stateOf(name), where).toEqual(expected[index + 1]), PATIENCE);
   }
-  // The kill follows the writes that it waits for, and on a busy machine it comes late.
-  expect(unfinished, "kills that hit a leader at work").toBeGreaterThan(KILLS / 4);
+  expect(unfinished, "kills that hit a leader at work").toBeGreaterThan(KILLS / 2);
 });
