@@ -17,11 +17,12 @@ let steps: Steps<ControlPlaneStatus>;
 let told: string[];
 let memory: Partial<HeldStatusMemory>;
 let elapsedMs: number;
+let runMs: number;
 let written: { metadata?: object; status: ControlPlaneStatus }[];
 beforeEach(() => {
   steps = new Steps<ControlPlaneStatus>(explain);
   [told, written] = [[], []];
-  [memory, elapsedMs] = [{}, 0];
+  [memory, elapsedMs, runMs] = [{}, 0, 0];
 });
 
 function controlPlane(status: ControlPlaneStatus = {}): Stored<CoderControlPlane> {
@@ -33,7 +34,8 @@ function controlPlane(status: ControlPlaneStatus = {}): Stored<CoderControlPlane
 function end(object = controlPlane(), patchStatus = takeStatus) {
   const client = stubClient({ patchStatus });
   const events = { event: (_: unknown, { reason }: { reason: string }) => void told.push(reason) };
-  const context = { client, events } as unknown as RunContext;
+  const clock = { now: () => now + elapsedMs + runMs };
+  const context = { client, events, clock } as unknown as RunContext;
   const run = {
     kind: CoderControlPlane,
     object,
@@ -64,6 +66,18 @@ describe("while an object starts", () => {
     expect(written).toEqual([]);
     elapsedMs = 1_000;
     expect(await end()).toEqual({ kind: "requeue", afterMs: 60_000 });
+    expect(written).toHaveLength(1);
+  });
+
+  test("where runs take long, it is held back for three times as long as the first took", async () => {
+    runMs = 2_000;
+    await starts();
+    await end();
+    [elapsedMs, runMs] = [5_999, 0];
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 1 });
+    expect(written).toEqual([]);
+    elapsedMs = 6_000;
+    await end();
     expect(written).toHaveLength(1);
   });
 

@@ -27,14 +27,17 @@ export interface HeldStatusMemory {
   heldStatus: {
     /** Since when any has been. */
     readonly since: number;
-    /** What this one says, in short, and since when. */
+    /** What this one says, in short, and how long that may wait. */
     readonly says: string;
-    readonly saidSince: number;
+    readonly until: number;
   };
 }
 
 /** How long a status is held back that says no more than that a start goes on: most say more a moment later. */
 const HOLD_MS = 1_000;
+
+/** The same where everything takes long: so many times what the run took. */
+const HOLD_RUNS = 3;
 
 /** The same while the start has news all the time, or waits for an object whose own first status is due. */
 const MOST_HOLD_MS = 10_000;
@@ -53,11 +56,9 @@ export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
 ): Promise<Action> {
   if (!isStarting(steps, run)) delete memory.heldStatus;
   else {
-    const held = hold(steps, run.now, memory.heldStatus);
+    const held = hold(steps, memory.heldStatus, { begun: run.now, ended: context.clock.now() });
     memory.heldStatus = held;
-    const awaitsReport = [...steps.conditions.values()].some(({ reason }) => reason === UNREPORTED);
-    const patienceMs = awaitsReport ? MOST_HOLD_MS : HOLD_MS;
-    const holdMs = Math.min(held.since + MOST_HOLD_MS, held.saidSince + patienceMs) - run.now;
+    const holdMs = held.until - run.now;
     if (holdMs > 0) return sooner(steps.finish(), holdMs);
   }
   return report(steps, run, context);
@@ -65,12 +66,15 @@ export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
 
 function hold<S extends CommonStatus>(
   { conditions }: Steps<S>,
-  now: number,
   before: HeldStatusMemory["heldStatus"] | undefined,
+  { begun, ended }: { readonly begun: number; readonly ended: number },
 ): HeldStatusMemory["heldStatus"] {
   const says = [...conditions].map(([type, { status, reason }]) => `${type} ${status} ${reason}`).join();
-  const saidSince = before?.says === says ? before.saidSince : now;
-  return { since: before?.since ?? now, says, saidSince };
+  if (before?.says === says) return before;
+  const since = before?.since ?? begun;
+  const awaitsReport = [...conditions.values()].some(({ reason }) => reason === UNREPORTED);
+  const patienceMs = awaitsReport ? MOST_HOLD_MS : Math.max(HOLD_MS, HOLD_RUNS * (ended - begun));
+  return { since, says, until: Math.min(since + MOST_HOLD_MS, begun + patienceMs) };
 }
 
 /** Whether all that an object lacks is what every object lacks for a while after it was made. */
