@@ -95,6 +95,18 @@ describe("while an object starts", () => {
     expect(written).toHaveLength(1);
   });
 
+  test("what comes after one that was told is held back anew, and what repeats it is not", async () => {
+    await starts();
+    await end();
+    for (const ms of [1_000, 20_000]) {
+      elapsedMs = ms;
+      expect(await end()).toEqual({ kind: "requeue", afterMs: 60_000 });
+    }
+    await starts({ ...pending, reason: "Waiting" });
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 1_000 });
+    expect(written).toHaveLength(2);
+  });
+
   test("what waits for the first status of another object waits for up to ten seconds", async () => {
     await starts({ ...pending, reason: "Unreported" });
     expect(await end()).toEqual({ kind: "requeue", afterMs: 10_000 });
@@ -102,6 +114,14 @@ describe("while an object starts", () => {
     await end();
     expect(written).toEqual([]);
     elapsedMs = 10_000;
+    await end();
+    expect(written).toHaveLength(1);
+  });
+
+  test("a clock that is set back holds nothing back for longer", async () => {
+    await starts();
+    await end();
+    elapsedMs = -3_600_000;
     await end();
     expect(written).toHaveLength(1);
   });

@@ -25,11 +25,12 @@ export interface FinishedRun<T extends WithStatus<S>, S extends CommonStatus> {
 /** Remembered of an object whose status is held back. */
 export interface HeldStatusMemory {
   heldStatus: {
-    /** Since when any has been. */
+    /** Since when there has been something to tell. */
     readonly since: number;
     /** What this one says, in short, and how long that may wait. */
     readonly says: string;
     readonly until: number;
+    readonly isTold: boolean;
   };
 }
 
@@ -57,9 +58,11 @@ export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
   if (!isStarting(steps, run)) delete memory.heldStatus;
   else {
     const held = hold(steps, memory.heldStatus, { begun: run.now, ended: context.clock.now() });
-    memory.heldStatus = held;
     const holdMs = held.until - run.now;
-    if (holdMs > 0) return sooner(steps.finish(), holdMs);
+    // More than the most means that the clock was set back.
+    const mayWait = holdMs > 0 && holdMs <= MOST_HOLD_MS;
+    memory.heldStatus = { ...held, isTold: !mayWait };
+    if (mayWait) return sooner(steps.finish(), holdMs);
   }
   return report(steps, run, context);
 }
@@ -71,10 +74,10 @@ function hold<S extends CommonStatus>(
 ): HeldStatusMemory["heldStatus"] {
   const says = [...conditions].map(([type, { status, reason }]) => `${type} ${status} ${reason}`).join();
   if (before?.says === says) return before;
-  const since = before?.since ?? begun;
+  const since = before && !before.isTold ? before.since : begun;
   const awaitsReport = [...conditions.values()].some(({ reason }) => reason === UNREPORTED);
   const patienceMs = awaitsReport ? MOST_HOLD_MS : Math.max(HOLD_MS, HOLD_RUNS * (ended - begun));
-  return { since, says, until: Math.min(since + MOST_HOLD_MS, begun + patienceMs) };
+  return { since, says, until: Math.min(since + MOST_HOLD_MS, begun + patienceMs), isTold: false };
 }
 
 /** Whether all that an object lacks is what every object lacks for a while after it was made. */
