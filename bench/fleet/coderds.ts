@@ -1,6 +1,7 @@
 import { type Accounts, PostgresAccounts } from "../../test/support/coderd/accounts.ts";
 import type { CoderdDeployment } from "../../test/support/coderd/deployment.ts";
 import { startCoderdServer } from "../../test/support/coderd/server.ts";
+import { controlPlaneName } from "./names.ts";
 import type { FleetShape } from "./shape.ts";
 
 /** The simulated coderds of a fleet. */
@@ -34,10 +35,6 @@ export async function startCoderds(
       await tokens.close();
     },
   };
-}
-
-export function controlPlaneName(index: number): string {
-  return `coder-${index}`;
 }
 
 /** Asks the database once for each good token, as its work would count as load that no operator makes. */

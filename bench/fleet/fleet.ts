@@ -11,7 +11,9 @@ import { startBundle, untilLeading, whileRunning } from "../operator.ts";
 import { untilCalm } from "../proc.ts";
 import { concurrently, type Tell } from "../workload.ts";
 import { Census, DAEMONS } from "./census.ts";
-import { type Coderds, controlPlaneName, startCoderds } from "./coderds.ts";
+import { type Coderds, startCoderds } from "./coderds.ts";
+import { controlPlaneName, provisionerName } from "./names.ts";
+import { plainSeconds } from "./plainly.ts";
 import type { FleetShape } from "./shape.ts";
 
 const WRITERS = 16;
@@ -72,6 +74,14 @@ export class Fleet implements AsyncDisposable {
     await whileRunning(this.operator, Promise.all([creation, this.#parts.census.complete(tell)]));
   }
 
+  /** Ends the operator; returns the seconds that the fleet's writes take a client that does nothing else. */
+  async rewritePlainly(): Promise<number> {
+    const { cluster, namespace, shape } = this.#parts;
+    await this.operator.stop("SIGTERM");
+    await untilCalm(cluster.apiServerPid);
+    return plainSeconds(cluster, { namespace, size: shape.size });
+  }
+
   async #createPair(index: number): Promise<void> {
     const { person, namespace } = this.#parts;
     const name = controlPlaneName(index);
@@ -84,7 +94,7 @@ export class Fleet implements AsyncDisposable {
       },
     });
     const spec = { controlPlaneRef: { name }, replicas: DAEMONS, tags: { pool: name } };
-    await person.create(CoderProvisioner, { metadata: { namespace, name: `pool-${index}` }, spec });
+    await person.create(CoderProvisioner, { metadata: { namespace, name: provisionerName(index) }, spec });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

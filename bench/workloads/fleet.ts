@@ -66,6 +66,7 @@ async function measure(shape: FleetShape, { postgres, tell, idle }: Conditions):
     ...(await costs(fleet, { from, to }, readings)),
     { what: "processor time of the workload itself", value: (own.user + own.system) / 1e6, unit: "s" },
     ...(idle ? [await idleWrites(fleet)] : []),
+    { what: "the same writes from a plain client: time", value: await fleet.rewritePlainly(), unit: "s" },
   ];
   return figures.map((figure) => ({ ...figure, what: `${titleOf(shape)}: ${figure.what}` }));
 }

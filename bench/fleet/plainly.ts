@@ -1,0 +1,101 @@
+import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
+import type { Client } from "../../src/runtime/client/client.ts";
+import { HttpClient } from "../../src/runtime/client/http-client.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { Deployment, Role, RoleBinding, Secret, Service, ServiceAccount } from "../../src/runtime/kinds.ts";
+import { type Kind, type KubeObject, refOf, type Stored } from "../../src/runtime/object.ts";
+import { adminClient, transportAs } from "../../test/support/admin-client.ts";
+import type { ClusterAccess } from "../../test/support/cluster/access.ts";
+import { concurrently, timed } from "../workload.ts";
+import { controlPlaneName, provisionerName } from "./names.ts";
+
+const WRITERS = 16;
+const APPLIED: readonly Kind[] = [ServiceAccount, Role, RoleBinding, Service, Deployment];
+
+interface Written extends KubeObject {
+  spec?: { clusterIP?: string; clusterIPs?: string[] };
+  status?: object;
+}
+
+interface Model {
+  readonly kind: Kind;
+  readonly object: Written;
+}
+
+/** Whose hands write: those of a person and of the operator. */
+interface Hands {
+  readonly person: Client;
+  readonly operator: Client;
+}
+
+/**
+ * The seconds that a client which knows beforehand what to write takes for the writes that a converged fleet
+ * can't do without: the same objects once more, in another namespace. The operator must have stopped.
+ */
+export async function plainSeconds(
+  cluster: ClusterAccess,
+  { namespace, size }: { readonly namespace: string; readonly size: number },
+): Promise<number> {
+  const person = await adminClient(cluster);
+  const transport = await transportAs(cluster.operator);
+  const fieldManager = "coder-k8s";
+  const operator = new HttpClient({ transport, clock: systemClock, fieldManager, userAgent: "plain" });
+  const models = await modelsIn(person, namespace);
+  const elsewhere = await cluster.createNamespace("plain");
+  const taken = await timed(() =>
+    concurrently(size, WRITERS, async (index) => {
+      for (const { kind, object } of models)
+        await write({ person, operator }, kind, asMember(object, { index, from: namespace, to: elsewhere }));
+    }),
+  );
+  return taken / 1_000;
+}
+
+/** What the first pair of a fleet consists of. */
+async function modelsIn(person: Client, namespace: string): Promise<Model[]> {
+  const pair = [controlPlaneName(0), provisionerName(0)];
+  const models: Model[] = [];
+  for (const kind of [CoderControlPlane, CoderProvisioner, ...APPLIED, Secret]) {
+    const { items } = await person.list<Written>(kind as Kind<Written>, { namespace });
+    const isOfPair = ({ metadata }: Stored<Written>) =>
+      pair.includes(metadata.name) || metadata.ownerReferences?.some(({ name }) => pair.includes(name));
+    models.push(...items.filter(isOfPair).map((object) => ({ kind, object: asWritten(object) })));
+  }
+  return models;
+}
+
+/** Without what the API server adds. */
+function asWritten({ metadata, spec, ...rest }: Stored<Written>): Written {
+  const { namespace = "", name, labels = {}, annotations = {}, finalizers = [] } = metadata;
+  const { clusterIP: _, clusterIPs: __, ...kept } = spec ?? {};
+  const written = { ...rest, metadata: { namespace, name, labels, annotations, finalizers } };
+  return spec ? { ...written, spec: kept } : written;
+}
+
+function asMember(
+  object: Written,
+  { index, from, to }: { index: number; from: string; to: string },
+): Written {
+  const text = JSON.stringify(object)
+    .replaceAll(controlPlaneName(0), controlPlaneName(index))
+    .replaceAll(provisionerName(0), provisionerName(index))
+    .replaceAll(from, to);
+  return JSON.parse(text);
+}
+
+/** One request for all that is known of an object, and more for what only others take. */
+async function write({ person, operator }: Hands, kind: Kind, whole: Written): Promise<void> {
+  const { status, ...object } = whole;
+  const { finalizers, ...metadata } = object.metadata ?? {};
+  const ref = refOf(object);
+  if (APPLIED.includes(kind)) await operator.apply(kind, { ...object, metadata });
+  else await (kind === Secret ? operator : person).create(kind, { ...object, metadata });
+  if (kind === Deployment) await person.patchStatus(kind, ref, { status });
+  if (kind === CoderProvisioner) {
+    await operator.mergePatch(kind, ref, { metadata: { finalizers } });
+    // The key that it is about to make.
+    await operator.patchStatus(kind, ref, { status: { observedGeneration: 0 } });
+  }
+  if (kind === CoderControlPlane || kind === CoderProvisioner)
+    await operator.patchStatus(kind, ref, { status });
+}
