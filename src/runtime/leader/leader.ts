@@ -80,7 +80,7 @@ export class Leader {
     signal.throwIfAborted();
     const stop = AbortSignal.any([signal, this.#stop.signal]);
     while (!(await this.#attempt(() => this.#tryToAcquire())) || !this.isLeader()) {
-      await this.#options.clock.sleep(this.#pause(), stop);
+      await this.#options.clock.sleep(this.#pauseOfStandby(), stop);
     }
     this.#say("info", "became leader", this.#options.identity);
     void this.#keepRenewing();
@@ -143,7 +143,7 @@ export class Leader {
       });
     // A deleted lease does not stop its holder at once, so its time must run out all the same.
     const free = lease && (!holder || holder === identity);
-    if (free || this.#observation.expired(clock.monotonic())) return this.#lock.claim(lease);
+    if (free || this.#observation.expiresInMs(clock.monotonic()) <= 0) return this.#lock.claim(lease);
     this.#say("info", "waiting for the leader", holder ?? "deleted lease");
     return undefined;
   }
@@ -165,6 +165,12 @@ export class Leader {
   /** Spreads candidates, and stays below the retry time so that request and answer fit in. */
   #pause(): number {
     return Math.round(this.#timing.retryMs * (0.6 + 0.3 * this.#options.random()));
+  }
+
+  /** A standby looks again at the very moment from which on it may lead. */
+  #pauseOfStandby(): number {
+    const untilExpiry = this.#observation.expiresInMs(this.#options.clock.monotonic());
+    return untilExpiry > 0 ? Math.min(untilExpiry, this.#pause()) : this.#pause();
   }
 
   #within<T>(ms: number, answer: Promise<T>): Promise<T> {

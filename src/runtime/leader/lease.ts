@@ -122,9 +122,9 @@ export class LeaseObservation {
     this.#seen = { spec: content, expiresAt: now.monotonic + durationMs };
   }
 
-  /** Whether the last holder seen has had its time; also true when none was ever seen. */
-  expired(monotonic: number): boolean {
-    return !this.#seen || monotonic >= this.#seen.expiresAt;
+  /** How much time the last holder seen has left; none when it has had its time, or none was ever seen. */
+  expiresInMs(monotonic: number): number {
+    return this.#seen ? Math.max(0, this.#seen.expiresAt - monotonic) : 0;
   }
 }
 
