@@ -43,6 +43,8 @@ export async function converge(
   for (;;) {
     const { token: held, version } = store;
     const result = await access.ensureToken(target, held);
+    // Of many at once on a slow machine, the last may wait for the lock for too long.
+    if (!result.ok && result.failure.kind === "timeout") continue;
     if (!result.ok) throw new Error(`${result.failure.kind}: ${result.failure.message}`);
     if (result.value.issuedBecause === undefined) return result.value;
     store.write(result.value.token, version);

@@ -58,13 +58,13 @@ describe("while an object starts", () => {
     await steps.run("Ready", async () => ({ condition: notReady }));
   };
 
-  test("a status that says no more than that is held back for a second", async () => {
+  test("a status that says no more than that is held back for a moment", async () => {
     await starts();
-    expect(await end()).toEqual({ kind: "requeue", afterMs: 1_000 });
-    elapsedMs = 900;
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 300 });
+    elapsedMs = 200;
     expect(await end()).toEqual({ kind: "requeue", afterMs: 100 });
     expect(written).toEqual([]);
-    elapsedMs = 1_000;
+    elapsedMs = 300;
     expect(await end()).toEqual({ kind: "requeue", afterMs: 60_000 });
     expect(written).toHaveLength(1);
   });
@@ -82,9 +82,9 @@ describe("while an object starts", () => {
   });
 
   test("what it says next is held back as well, but for no more than ten seconds in all", async () => {
-    for (const second of Array(10).keys()) {
-      elapsedMs = second * 1_000;
-      const news = { ...pending, reason: second % 2 ? "Pending" : "Waiting" };
+    for (const turn of Array(40).keys()) {
+      elapsedMs = turn * 250;
+      const news = { ...pending, reason: turn % 2 ? "Pending" : "Waiting" };
       await starts(news);
       await end();
     }
@@ -103,7 +103,7 @@ describe("while an object starts", () => {
       expect(await end()).toEqual({ kind: "requeue", afterMs: 60_000 });
     }
     await starts({ ...pending, reason: "Waiting" });
-    expect(await end()).toEqual({ kind: "requeue", afterMs: 1_000 });
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 300 });
     expect(written).toHaveLength(2);
   });
 

@@ -35,7 +35,7 @@ export interface HeldStatusMemory {
 }
 
 /** How long a status is held back that says no more than that a start goes on: most say more a moment later. */
-const HOLD_MS = 1_000;
+const HOLD_MS = 300;
 
 /** The same where everything takes long: so many times what the run took. */
 const HOLD_RUNS = 3;

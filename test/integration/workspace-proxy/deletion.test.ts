@@ -124,16 +124,20 @@ test("an API server that can't be asked for the credentials delays the deletion,
   const readsSecret = ({ method, path }: { method: string; path: string }) =>
     method === "GET" && path.endsWith(`/secrets/${coderd.credentials}`);
   const { requests } = stage.operator.transport;
-  const readsAfter = (count: number) =>
-    eventually(() => expect(requests.slice(count).some(readsSecret)).toBe(true), { withinMs: 10_000 });
+  const SOON = { withinMs: 10_000 };
+  const expectReadsAfter = (count: number) => expect(requests.slice(count).some(readsSecret)).toBe(true);
   stage.operator.transport.fault = when(readsSecret, offline);
-  const label = { metadata: { labels: { changed: "yes" } } };
   const before = requests.length;
-  await stage.person.mergePatch(Secret, stage.ref(coderd.credentials), label);
-  await readsAfter(before);
+  let changes = 0;
+  await eventually(async () => {
+    // A read that was on its way already may bring the first change along.
+    const label = { metadata: { labels: { changed: `${++changes}` } } };
+    await stage.person.mergePatch(Secret, stage.ref(coderd.credentials), label);
+    expectReadsAfter(before);
+  }, SOON);
   const beforeDeletion = requests.length;
   await stage.delete(CoderWorkspaceProxy, "delayed");
-  await readsAfter(beforeDeletion);
+  await eventually(() => expectReadsAfter(beforeDeletion), SOON);
   expect((await stage.get(CoderWorkspaceProxy, "delayed")).metadata.deletionTimestamp).toBeDefined();
   stage.operator.transport.fault = undefined;
   await stage.untilGone(CoderWorkspaceProxy, "delayed");

@@ -31,7 +31,8 @@ export async function startCoderdServer(options: CoderdServerOptions = {}): Prom
     void respond(deployment, { request, path, response });
   };
   const server = options.tls ? createTlsServer(options.tls, handle) : createServer(handle);
-  server.keepAliveTimeout = 1_000;
+  // Like the real one, it announces no end of idle connections: clients may keep them.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
