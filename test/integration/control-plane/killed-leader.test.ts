@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { Client } from "../../../src/runtime/client/client.ts";
@@ -29,7 +29,7 @@ let workspaces: string;
 let leader: OperatorProcess;
 let standby: Promise<OperatorProcess>;
 
-beforeAll(async () => {
+beforeEach(async () => {
   person = await adminClient(cluster);
   [home, workspaces] = await Promise.all([
     cluster.createNamespace("killed"),
@@ -39,7 +39,7 @@ beforeAll(async () => {
   standby = start();
   await standby;
 });
-afterAll(async () => {
+afterEach(async () => {
   await leader?.[Symbol.asyncDispose]();
   await (await standby)?.[Symbol.asyncDispose]();
 });
