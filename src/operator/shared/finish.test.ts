@@ -107,13 +107,13 @@ describe("while an object starts", () => {
     expect(written).toHaveLength(2);
   });
 
-  test("what waits for the first status of another object waits for up to ten seconds", async () => {
+  test("what waits for the first status of another object waits for up to thirty seconds", async () => {
     await starts({ ...pending, reason: "Unreported" });
-    expect(await end()).toEqual({ kind: "requeue", afterMs: 10_000 });
-    elapsedMs = 9_999;
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 30_000 });
+    elapsedMs = 29_999;
     await end();
     expect(written).toEqual([]);
-    elapsedMs = 10_000;
+    elapsedMs = 30_000;
     await end();
     expect(written).toHaveLength(1);
   });

@@ -40,8 +40,11 @@ const HOLD_MS = 300;
 /** The same where everything takes long: so many times what the run took. */
 const HOLD_RUNS = 3;
 
-/** The same while the start has news all the time, or waits for an object whose own first status is due. */
+/** The same while the start has news all the time. */
 const MOST_HOLD_MS = 10_000;
+
+/** The same while it waits for an object whose own first status is due. */
+const MOST_WAIT_MS = 30_000;
 
 /** The reason when another object, on which this one depends, has no status yet. */
 export const UNREPORTED = "Unreported";
@@ -60,7 +63,7 @@ export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
     const held = hold(steps, memory.heldStatus, { begun: run.now, ended: context.clock.now() });
     const holdMs = held.until - run.now;
     // More than the most means that the clock was set back.
-    const mayWait = holdMs > 0 && holdMs <= MOST_HOLD_MS;
+    const mayWait = holdMs > 0 && holdMs <= MOST_WAIT_MS;
     memory.heldStatus = { ...held, isTold: !mayWait };
     if (mayWait) return sooner(steps.finish(), holdMs);
   }
@@ -76,8 +79,9 @@ function hold<S extends CommonStatus>(
   if (before?.says === says) return before;
   const since = before && !before.isTold ? before.since : begun;
   const awaitsReport = [...conditions.values()].some(({ reason }) => reason === UNREPORTED);
-  const patienceMs = awaitsReport ? MOST_HOLD_MS : Math.max(HOLD_MS, HOLD_RUNS * (ended - begun));
-  return { since, says, until: Math.min(since + MOST_HOLD_MS, begun + patienceMs), isTold: false };
+  const patienceMs = Math.max(HOLD_MS, HOLD_RUNS * (ended - begun));
+  const until = awaitsReport ? since + MOST_WAIT_MS : Math.min(since + MOST_HOLD_MS, begun + patienceMs);
+  return { since, says, until, isTold: false };
 }
 
 /** Whether all that an object lacks is what every object lacks for a while after it was made. */
