@@ -1,8 +1,8 @@
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
+import { find } from "../../runtime/client/find.ts";
 import { messageOf } from "../../runtime/errors.ts";
 import { refOf, type Stored } from "../../runtime/object.ts";
-import { find } from "../shared/find.ts";
 import { patiently } from "../shared/patiently.ts";
 import { appliedKey, type KeyRecord, recordOf, withRecord } from "./key/record.ts";
 import { type Removal, type RemovalRun, removeKey } from "./key/remove.ts";

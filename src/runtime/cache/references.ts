@@ -1,4 +1,4 @@
-import { isNotFound } from "../client/error.ts";
+import { find } from "../client/find.ts";
 import { type Kind, type KubeObject, keyOf, type ObjectKey, type ObjectRef, type Stored } from "../object.ts";
 import type { CacheEnvironment } from "./cache.ts";
 import { type Reference, ReferenceWatch } from "./reference-watch.ts";
@@ -47,12 +47,13 @@ export class References<T extends KubeObject> {
   async get(ref: ObjectRef): Promise<Stored<T> | undefined> {
     const reference = this.#references.get(keyOf(ref));
     if (reference?.content) return reference.content.object;
-    if (!reference) return this.#fetch(ref);
+    const { client } = this.#environment;
+    if (!reference) return find(client, this.kind, ref);
     let object: Stored<T> | undefined;
     let tellings: number;
     do {
       tellings = reference.tellings;
-      object = await this.#fetch(ref);
+      object = await find(client, this.kind, ref);
     } while (reference.tellings !== tellings);
     reference.content = { object };
     return object;
@@ -61,15 +62,6 @@ export class References<T extends KubeObject> {
   stop(): void {
     this.#stopped = true;
     for (const scope of this.#watches.keys()) this.#endWatch(scope);
-  }
-
-  async #fetch(ref: ObjectRef): Promise<Stored<T> | undefined> {
-    try {
-      return await this.#environment.client.get(this.kind, ref);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
   }
 
   #add(holder: ObjectKey, ref: ObjectRef): void {

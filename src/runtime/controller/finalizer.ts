@@ -1,5 +1,6 @@
 import type { Client } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/error.ts";
+import { find } from "../client/find.ts";
 import { type Kind, type KubeObject, refOf, type Stored } from "../object.ts";
 import { type Action, awaitChange } from "./action.ts";
 
@@ -74,11 +75,6 @@ async function readAnew<T extends KubeObject>(
   kind: Kind<T>,
   object: Stored<T>,
 ): Promise<Stored<T> | undefined> {
-  try {
-    const fresh = await client.get(kind, refOf(object));
-    return fresh.metadata.uid === object.metadata.uid ? fresh : undefined;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const fresh = await find(client, kind, refOf(object));
+  return fresh?.metadata.uid === object.metadata.uid ? fresh : undefined;
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Client } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/error.ts";
+import { find } from "../client/find.ts";
 import { type Kind, type KubeObject, refOf, type Stored } from "../object.ts";
 
 /** An object with a status subresource. */
@@ -40,10 +41,7 @@ export async function writeStatus<T extends WithStatus<S>, S extends object>(
       if (isNotFound(error)) return object;
       if (!isConflict(error) || write.exact || attempt === MAX_TRIES) throw error;
     }
-    const fresh = await client.get(write.kind, refOf(object)).catch((error) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    });
+    const fresh = await find(client, write.kind, refOf(object));
     if (!fresh || isOvertaken(write.object, fresh)) return object;
     object = fresh;
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Client } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/error.ts";
+import { find } from "../client/find.ts";
 import type { Clock } from "../clock.ts";
 import { NotLeaderError } from "../errors.ts";
 import { Lease } from "../kinds.ts";
@@ -32,13 +33,8 @@ export class LeaseLock {
     this.#options = options;
   }
 
-  async read(): Promise<Stored<Lease> | undefined> {
-    try {
-      return await this.#options.client.get(Lease, this.#options.ref);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+  read(): Promise<Stored<Lease> | undefined> {
+    return find(this.#options.client, Lease, this.#options.ref);
   }
 
   /** Makes this candidate the holder, unless the lease is no longer as it was `seen`. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { Client } from "../../../src/runtime/client/client.ts";
-import { isNotFound } from "../../../src/runtime/client/error.ts";
+import { find } from "../../../src/runtime/client/find.ts";
 import { Lease, Role, RoleBinding } from "../../../src/runtime/kinds.ts";
 import type { Kind } from "../../../src/runtime/object.ts";
 import { adminClient } from "../../support/admin-client.ts";
@@ -90,10 +90,7 @@ async function stateOf(name: string): Promise<unknown> {
   const foreign = await Promise.all(
     [Role, RoleBinding].map((kind: Kind) => person.list(kind, { namespace: workspaces, labelSelector })),
   );
-  const object = await person.get(CoderControlPlane, ref).catch((error) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const object = await find(person, CoderControlPlane, ref);
   return {
     object: object && essence(object, ref),
     // Without a garbage collector children outlive their owner.

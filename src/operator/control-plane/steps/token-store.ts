@@ -1,9 +1,9 @@
 import { isAlreadyExists, isConflict } from "../../../runtime/client/error.ts";
+import { find } from "../../../runtime/client/find.ts";
 import { CONTROLLER_INDEX, OwnedByAnotherError } from "../../../runtime/controller/children.ts";
 import { Secret } from "../../../runtime/kinds.ts";
 import { keyOf, refOf, type Stored } from "../../../runtime/object.ts";
 import { controllerOf } from "../../../runtime/owner.ts";
-import { find } from "../../shared/find.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { readSecretValue } from "../../shared/secret.ts";
 import type { Snapshot } from "../observe.ts";

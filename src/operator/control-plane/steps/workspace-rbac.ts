@@ -1,9 +1,9 @@
 import { ApiError, isNotFound } from "../../../runtime/client/error.ts";
+import { find } from "../../../runtime/client/find.ts";
 import { OwnedByAnotherError } from "../../../runtime/controller/children.ts";
 import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Role, RoleBinding } from "../../../runtime/kinds.ts";
 import { type Kind, type KubeObject, keyOfObject, refOf, type Stored } from "../../../runtime/object.ts";
-import { find } from "../../shared/find.ts";
 import { applied, blocked } from "../../shared/steps/result.ts";
 import { grantOwner, grantOwnerOfLabels } from "../grants.ts";
 import type { Snapshot } from "../observe.ts";

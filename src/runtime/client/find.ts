@@ -1,6 +1,6 @@
-import type { Client } from "../../runtime/client/client.ts";
-import { isNotFound } from "../../runtime/client/error.ts";
-import type { Kind, KubeObject, ObjectRef, Stored } from "../../runtime/object.ts";
+import type { Kind, KubeObject, ObjectRef, Stored } from "../object.ts";
+import type { Client } from "./client.ts";
+import { isNotFound } from "./error.ts";
 
 /** The object as the API server has it now, past any cache; `undefined` when it has none. */
 export async function find<T extends KubeObject>(
