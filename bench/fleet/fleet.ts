@@ -76,10 +76,10 @@ export class Fleet implements AsyncDisposable {
 
   /** Ends the operator; returns the seconds that the fleet's writes take a client that does nothing else. */
   async rewritePlainly(): Promise<number> {
-    const { cluster, namespace, shape } = this.#parts;
+    const { cluster, person, namespace, shape } = this.#parts;
     await this.operator.stop("SIGTERM");
     await untilCalm(cluster.apiServerPid);
-    return plainSeconds(cluster, { namespace, size: shape.size });
+    return plainSeconds({ cluster, person, namespace, size: shape.size, writers: WRITERS });
   }
 
   async #createPair(index: number): Promise<void> {

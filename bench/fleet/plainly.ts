@@ -1,15 +1,12 @@
 import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import type { Client } from "../../src/runtime/client/client.ts";
-import { HttpClient } from "../../src/runtime/client/http-client.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
 import { Deployment, Role, RoleBinding, Secret, Service, ServiceAccount } from "../../src/runtime/kinds.ts";
 import { type Kind, type KubeObject, refOf, type Stored } from "../../src/runtime/object.ts";
-import { adminClient, transportAs } from "../../test/support/admin-client.ts";
+import { clientAs } from "../../test/support/admin-client.ts";
 import type { ClusterAccess } from "../../test/support/cluster/access.ts";
 import { concurrently, timed } from "../workload.ts";
 import { controlPlaneName, provisionerName } from "./names.ts";
 
-const WRITERS = 16;
 const APPLIED: readonly Kind[] = [ServiceAccount, Role, RoleBinding, Service, Deployment];
 
 interface Written extends KubeObject {
@@ -28,22 +25,31 @@ interface Hands {
   readonly operator: Client;
 }
 
+interface ConvergedFleet {
+  readonly cluster: ClusterAccess;
+  readonly person: Client;
+  readonly namespace: string;
+  readonly size: number;
+  /** How many write at once. */
+  readonly writers: number;
+}
+
 /**
  * The seconds that a client which knows beforehand what to write takes for the writes that a converged fleet
  * can't do without: the same objects once more, in another namespace. The operator must have stopped.
  */
-export async function plainSeconds(
-  cluster: ClusterAccess,
-  { namespace, size }: { readonly namespace: string; readonly size: number },
-): Promise<number> {
-  const person = await adminClient(cluster);
-  const transport = await transportAs(cluster.operator);
-  const fieldManager = "coder-k8s";
-  const operator = new HttpClient({ transport, clock: systemClock, fieldManager, userAgent: "plain" });
+export async function plainSeconds({
+  cluster,
+  person,
+  namespace,
+  size,
+  writers,
+}: ConvergedFleet): Promise<number> {
+  const operator = await clientAs(cluster.operator, "coder-k8s");
   const models = await modelsIn(person, namespace);
   const elsewhere = await cluster.createNamespace("plain");
   const taken = await timed(() =>
-    concurrently(size, WRITERS, async (index) => {
+    concurrently(size, writers, async (index) => {
       for (const { kind, object } of models)
         await write({ person, operator }, kind, asMember(object, { index, from: namespace, to: elsewhere }));
     }),

@@ -7,6 +7,7 @@ import { adminClient } from "../../test/support/admin-client.ts";
 import { aControlPlane } from "../../test/support/builders.ts";
 import { startCluster } from "../../test/support/cluster/cluster.ts";
 import { bundle } from "../../tools/build/bundle.ts";
+import { controlPlaneName } from "../fleet/names.ts";
 import { settledResident } from "../proc.ts";
 import { concurrently, timed, type Workload } from "../workload.ts";
 
@@ -24,10 +25,9 @@ export const manyObjects: Workload = {
     await using cluster = await startCluster({ operatorInstalled: true });
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("many");
-    const name = (index: number) => `coder-${index}`;
     tell(`creating ${objects} control planes`);
     await concurrently(objects, WRITERS, (index) =>
-      person.create(CoderControlPlane, aControlPlane({ namespace, name: name(index) })),
+      person.create(CoderControlPlane, aControlPlane({ namespace, name: controlPlaneName(index) })),
     );
     await using reader = new Reader(cluster.admin.kubeconfig);
     const { synced, syncMs } = await reader.next();
@@ -35,7 +35,11 @@ export const manyObjects: Workload = {
     const memory = await settledResident(reader.pid);
     const update = (round: number) =>
       concurrently(objects, WRITERS, (index) =>
-        person.mergePatch(CoderControlPlane, { namespace, name: name(index) }, { spec: { replicas: round } }),
+        person.mergePatch(
+          CoderControlPlane,
+          { namespace, name: controlPlaneName(index) },
+          { spec: { replicas: round } },
+        ),
       );
     tell("changing each, while the cache watches");
     const liveMs = await timed(() => Promise.all([update(2), reader.until(objects)]));

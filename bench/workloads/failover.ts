@@ -5,6 +5,7 @@ import { aControlPlane } from "../../test/support/builders.ts";
 import type { ClusterAccess } from "../../test/support/cluster/access.ts";
 import { startCluster } from "../../test/support/cluster/cluster.ts";
 import { Changes } from "../changes.ts";
+import { controlPlaneName } from "../fleet/names.ts";
 import { Follower } from "../follow.ts";
 import { startBundle, untilLeading, untilReported } from "../operator.ts";
 import { untilCalm } from "../proc.ts";
@@ -70,12 +71,10 @@ function report(ending: Ending, samples: readonly Takeover[]): Figure[] {
   return figures.map((figure) => ({ ...figure, what: `${ending} of the leader: ${figure.what}` }));
 }
 
-const nameOf = (index: number) => `coder-${index}`;
-
 async function createControlPlanes({ cluster, person, namespace }: Place): Promise<void> {
   await using operator = await startBundle(cluster, namespace);
   await concurrently(CONTROL_PLANES, WRITERS, async (index) => {
-    const name = nameOf(index);
+    const name = controlPlaneName(index);
     await person.create(CoderControlPlane, aControlPlane({ namespace, name }));
     await untilReported(person, { namespace, name });
   });
@@ -89,7 +88,7 @@ async function takeOver({ cluster, namespace, changes }: Place, ending: Ending):
   for (const { program } of [leader, other]) await untilCalm(program.pid);
   const from = new Date();
   leader.program.signal(ending);
-  await Promise.all([changes.make(nameOf(0)), untilLeading(other)]);
+  await Promise.all([changes.make(controlPlaneName(0)), untilLeading(other)]);
   const to = new Date();
   // It gives its Lease back, which the next leader would wait for otherwise.
   await other.stop("SIGTERM");

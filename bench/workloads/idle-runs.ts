@@ -6,6 +6,7 @@ import { aControlPlane } from "../../test/support/builders.ts";
 import type { ClusterAccess } from "../../test/support/cluster/access.ts";
 import { startCluster } from "../../test/support/cluster/cluster.ts";
 import type { OperatorProcess } from "../../test/support/operator-process.ts";
+import { controlPlaneName } from "../fleet/names.ts";
 import { metric, startBundle, untilReported } from "../operator.ts";
 import { concurrently, type Workload } from "../workload.ts";
 
@@ -22,7 +23,7 @@ export const idleRuns: Workload = {
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("idle-runs");
     await using operator = await startBundle(cluster, namespace);
-    const ref = (index: number) => ({ namespace, name: `coder-${index % CONTROL_PLANES}` });
+    const ref = (index: number) => ({ namespace, name: controlPlaneName(index % CONTROL_PLANES) });
     await concurrently(CONTROL_PLANES, WRITERS, async (index) => {
       await person.create(CoderControlPlane, aControlPlane({ ...ref(index) }));
       await untilReported(person, ref(index));

@@ -12,7 +12,12 @@ export async function transportAs({ kubeconfig }: Identity): Promise<Transport> 
 }
 
 /** A client by whose hand a test reads and writes; `fieldManager` is who owns what it writes. */
-export async function adminClient(cluster: ClusterAccess, fieldManager = "a-person"): Promise<Client> {
-  const transport = await transportAs(cluster.admin);
+export function adminClient(cluster: ClusterAccess, fieldManager = "a-person"): Promise<Client> {
+  return clientAs(cluster.admin, fieldManager);
+}
+
+/** The same by the hand of anybody whom the cluster knows. */
+export async function clientAs(identity: Identity, fieldManager: string): Promise<Client> {
+  const transport = await transportAs(identity);
   return new HttpClient({ transport, clock: systemClock, fieldManager, userAgent: "integration-tests" });
 }
