@@ -152,8 +152,8 @@ test("a coderd that was set up anew gets the licence again within two minutes", 
 });
 
 test("a coderd that does not list its licences for a while keeps the condition it has", async () => {
-  const { deployment } = await serve("unlisted");
   await putLicense("unlisted", newLicense());
+  const { deployment } = await serve("unlisted");
   await untilApplied("unlisted");
   deployment.faults.inject({ fault: { kind: "html", status: 502 }, on: LIST, times: 1 });
   await stage.timePasses(120_000);
