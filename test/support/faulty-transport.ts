@@ -83,11 +83,17 @@ export const silent: Fault = async (request, pass) => {
 /** Ends a watch in order as soon as it has begun. */
 export const endsAtOnce: Fault = async (_request, pass) => ({ ...(await pass()), body: once("") });
 
-/** Sends one byte at a time, so that the connection is never silent and never gets anywhere. */
-export function drips(clock: Clock, everyMs: number): Fault {
+/**
+ * Sends one byte at a time, so that the connection is never silent and never gets anywhere. Once `goesOn` says no,
+ * the rest of every answer comes at full speed, also on connections that dripped before.
+ */
+export function drips(clock: Clock, everyMs: number, goesOn = () => true): Fault {
   return async (request, pass) => {
     const response = await pass();
-    return { ...response, body: dripping(response.body, () => clock.sleep(everyMs, request.signal)) };
+    const pause = async () => {
+      if (goesOn()) await clock.sleep(everyMs, request.signal);
+    };
+    return { ...response, body: dripping(response.body, pause) };
   };
 }
 

@@ -94,7 +94,13 @@ describe("with real rollouts", () => {
   test("a namespace that is deleted takes its provisioners along, and their keys", async () => {
     await using doomed = await openStage(cluster, "doomed");
     const elsewhere = await doomed.controlPlane();
-    await doomed.serve("pool");
+    await using _kubelet = new PodRunner({
+      client: doomed.person,
+      launch: simulatedCoder(elsewhere),
+      namespaces: [doomed.namespace],
+    });
+    await doomed.create("pool", { terminationGracePeriodSeconds: 1 });
+    await doomed.untilSettled("pool");
     expect(elsewhere.keys).toHaveLength(1);
     await cluster.kubectl(["delete", "namespace", doomed.namespace, "--wait=false"]);
     await doomed.untilGone("pool");
