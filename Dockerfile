@@ -1,5 +1,5 @@
 # The operator as one file on a Node without shell and package manager.
-#   docker build -t ghcr.io/coder/coder-k8s:0.1.0 .
+#   docker build -t localhost/coder-k8s:0.1.0 .
 # Without access to these registries, give mirrors with --build-arg.
 ARG NODE_IMAGE=docker.io/library/node:24-slim
 ARG BASE_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot

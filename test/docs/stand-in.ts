@@ -104,11 +104,25 @@ function docker(): string | undefined {
   return unknown.length > 0 ? `the Dockerfile has no ARG ${unknown.join(", ")}` : undefined;
 }
 
+/** Not installed with the tests' own tools, so the words are all that is looked at. */
+function kind(): string | undefined {
+  return args.length === 3 && args.join(" ").startsWith("load docker-image ")
+    ? undefined
+    : `nobody knows how to try kind ${args.join(" ")}`;
+}
+
 function node(): string | undefined {
   const [script = ""] = args;
   return existsSync(join(REPOSITORY, script)) ? undefined : `there is no file ${script}`;
 }
 
-const programs: Readonly<Record<string, () => string | undefined>> = { docker, helm, kubectl, make, node };
+const programs: Readonly<Record<string, () => string | undefined>> = {
+  docker,
+  helm,
+  kind,
+  kubectl,
+  make,
+  node,
+};
 const complaint = programs[program]?.();
 if (complaint) appendFileSync(COMPLAINTS, `${program} ${args.join(" ")}\n${complaint}\n`);

@@ -1,15 +1,16 @@
 /**
  * Writes everything that is generated from the schemas, the declared permissions, the metrics and the chart:
- * CRDs, roles, reference pages and the plain manifests. With `--check` it writes nothing and fails when a file
+ * CRDs, roles, reference pages, the image's name and the plain manifests. With `--check` it writes nothing and fails when a file
  * is not what it should be.
  */
 import { fileURLToPath } from "node:url";
 import { differences, presentFiles, writeFiles } from "./compare.ts";
+import { withImageName } from "./image-name.ts";
 import { withInstallManifest } from "./install.ts";
 import { generatedFiles } from "./outputs.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-const wanted = await withInstallManifest(root, generatedFiles());
+const wanted = await withInstallManifest(root, withImageName(root, generatedFiles()));
 const changes = differences(wanted, presentFiles(root));
 
 if (!process.argv.includes("--check")) {

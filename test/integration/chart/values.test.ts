@@ -4,6 +4,7 @@ import { parse, parseAllDocuments } from "yaml";
 import manifest from "../../../package.json" with { type: "json" };
 import { type ControllerOptions, commandLine } from "../../../src/cli/options.ts";
 import { differences, presentFiles } from "../../../tools/generate/compare.ts";
+import { imageName, withImageName } from "../../../tools/generate/image-name.ts";
 import { withInstallManifest } from "../../../tools/generate/install.ts";
 import { generatedFiles } from "../../../tools/generate/outputs.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
@@ -66,8 +67,31 @@ describe("the chart", () => {
 
   test("is what the plain manifests are made of", async () => {
     const root = repository.pathname.replace(/\/$/, "");
-    const wanted = await withInstallManifest(root, generatedFiles());
+    const wanted = await withInstallManifest(root, withImageName(root, generatedFiles()));
     expect(differences(wanted, presentFiles(root))).toEqual([]);
+  });
+
+  test("names the image of a release in its plain manifests when IMAGE is set", async () => {
+    const root = repository.pathname.replace(/\/$/, "");
+    const image = imageName({ IMAGE: "registry.example/team/coder-k8s" });
+    const files = await withInstallManifest(root, withImageName(root, generatedFiles(), image));
+    const install = files.get("config/install.yaml") ?? "";
+    expect(install).toContain(`image: ${image}:${manifest.version}\n`);
+    expect(install).not.toContain(manifest.config.image);
+  });
+
+  test.for([
+    ["says how to build its image when a checkout installs it", {}, true],
+    [
+      "says nothing of building when the image is in a registry",
+      { image: { repository: "r.example/k" } },
+      false,
+    ],
+  ] as const)("%s", async ([, values, isLocal]) => {
+    const { stdout } = succeeded(await helm.release("install", { ...release, values }, "--dry-run=client"));
+    const notes = stdout.slice(stdout.indexOf("NOTES:"));
+    expect(notes.includes("docker build")).toBe(isLocal);
+    expect(notes.includes(`${manifest.config.image}:${manifest.version}`)).toBe(isLocal);
   });
 
   test("describes in its schema every value there is, and no other", () => {
@@ -133,9 +157,9 @@ describe("with its defaults", () => {
     );
   });
 
-  test("runs the released image with flags that the operator knows", async () => {
+  test("runs the image that package.json names with flags that the operator knows", async () => {
     const { container } = podOf(manifests);
-    expect(container.image).toBe(`ghcr.io/coder/coder-k8s:${manifest.version}`);
+    expect(container.image).toBe(`${manifest.config.image}:${manifest.version}`);
     expect(container.env.map(({ name }) => name)).toEqual(["POD_NAMESPACE"]);
     expect(await parsed(container.args)).toEqual(await parsed(["controller"]));
   });
