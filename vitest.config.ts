@@ -13,7 +13,7 @@ export default defineConfig({
       {
         test: {
           name: "integration",
-          globalSetup: "test/support/cluster/global-setup.ts",
+          globalSetup: "test/support/run/global-setup.ts",
           include: ["test/{contract,docs/cluster,integration}/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,

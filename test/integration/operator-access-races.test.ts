@@ -12,21 +12,21 @@ import {
   StoredToken,
   targetOf,
 } from "../support/operator-access.ts";
-import { type Database, type Postgres, startPostgres } from "../support/postgres.ts";
+import type { Database } from "../support/postgres.ts";
+import { sharedPostgres } from "../support/shared-postgres.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-let postgres: Postgres;
+const postgres = sharedPostgres();
 let clock: VirtualClock;
 let access: OperatorAccess;
 let store: StoredToken;
 let database: Database;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
   database = await postgres.createDatabase("2.26");
 });
-afterAll(() => postgres?.stop());
+afterAll(() => postgres.stop());
 
 /** As if nobody had ever been here: quicker than another database. */
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { CoderClients } from "../../src/coder/clients.ts";
 import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-access/access.ts";
 import { VirtualClock } from "../support/clock.ts";
@@ -14,20 +14,18 @@ import {
   StoredToken,
   targetOf,
 } from "../support/operator-access.ts";
-import { type Database, type Postgres, type Schema, startPostgres } from "../support/postgres.ts";
+import type { Database, Schema } from "../support/postgres.ts";
+import { sharedPostgres } from "../support/shared-postgres.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-let postgres: Postgres;
+const postgres = sharedPostgres();
 let clock: VirtualClock;
 let access: OperatorAccess;
 let store: StoredToken;
 let database: Database;
 
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres?.stop());
+afterAll(() => postgres.stop());
 
 async function start(schema: Schema = "2.26"): Promise<void> {
   clock = new VirtualClock(Date.now());

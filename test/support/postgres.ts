@@ -17,19 +17,30 @@ export interface Database {
   query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** A real Postgres on a free port of loopback. */
-export interface Postgres {
-  readonly port: number;
-  readonly password: string;
+/** What a test may do with any Postgres, its own or one it shares with others. */
+export interface Databases {
   /** A new database of its own, copied from a template: takes milliseconds. */
   createDatabase(schema: Schema): Promise<Database>;
+  /** Gives back what it has taken. */
+  stop(): Promise<void>;
+}
+
+/** A real Postgres on a free port of loopback. */
+export interface Postgres extends Databases {
+  readonly port: number;
+  readonly password: string;
+  /** Ends who is connected to it and removes it. */
+  dropDatabase(name: string): Promise<void>;
   /** Serves TLS from now on, beside plain connections. */
   enableTls(certificate: Certificate): Promise<void>;
   /** Replaces the rules by which connections are let in: the lines of `pg_hba.conf`. */
   setHostRules(lines: readonly string[]): Promise<void>;
   /** Stops the server or starts it again, with the same data on the same port; connections break. */
   turn(state: "down" | "up"): Promise<void>;
-  stop(): Promise<void>;
+}
+
+export interface OpenDatabase extends Database {
+  close(): Promise<void>;
 }
 
 const FIXTURES = new URL("../fixtures/coderd/", import.meta.url);
@@ -57,7 +68,7 @@ export async function startPostgres(): Promise<Postgres> {
   const admin = new pg.Pool({ connectionString: urlOf(port, password, "postgres"), max: 4 });
   admin.on("error", () => {});
   const templates = new Map<Schema, Promise<string>>();
-  const databases: pg.Pool[] = [];
+  const databases: OpenDatabase[] = [];
   let count = 0;
 
   async function createDatabase(schema: Schema): Promise<Database> {
@@ -65,11 +76,13 @@ export async function startPostgres(): Promise<Postgres> {
     templates.set(schema, template);
     const name = `coder_${++count}`;
     await admin.query(`CREATE DATABASE ${name} TEMPLATE ${await template}`);
-    const url = urlOf(port, password, name);
-    const pool = new pg.Pool({ connectionString: url, max: 4, idleTimeoutMillis: 500 });
-    pool.on("error", () => {});
-    databases.push(pool);
-    return { url, name, query: async (sql, values = []) => (await pool.query(sql, [...values])).rows };
+    const database = openDatabase({ url: urlOf(port, password, name), name });
+    databases.push(database);
+    return database;
+  }
+
+  async function dropDatabase(name: string): Promise<void> {
+    await admin.query(`DROP DATABASE ${pg.escapeIdentifier(name)} WITH (FORCE)`);
   }
 
   async function makeTemplate(schema: Schema): Promise<string> {
@@ -107,13 +120,25 @@ export async function startPostgres(): Promise<Postgres> {
   }
 
   async function stop(): Promise<void> {
-    await Promise.all([...databases, admin].map((pool) => pool.end()));
+    await Promise.all([...databases.map((database) => database.close()), admin.end()]);
     const exited = new Promise((resolve) => supervisor.once("exit", resolve));
     supervisor.stdin?.end();
     await exited;
   }
 
-  return { port, password, createDatabase, enableTls, setHostRules, turn, stop };
+  return { port, password, createDatabase, dropDatabase, enableTls, setHostRules, turn, stop };
+}
+
+/** Connections to a database, which are opened when they are needed and closed when they are not. */
+export function openDatabase({ url, name }: Pick<Database, "url" | "name">): OpenDatabase {
+  const pool = new pg.Pool({ connectionString: url, max: 4, idleTimeoutMillis: 500 });
+  pool.on("error", () => {});
+  return {
+    url,
+    name,
+    query: async (sql, values = []) => (await pool.query(sql, [...values])).rows,
+    close: () => pool.end(),
+  };
 }
 
 /** What the supervisor says, line by line. */

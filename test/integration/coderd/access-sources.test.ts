@@ -49,7 +49,7 @@ describe("the connection URL is found", () => {
       return { envFrom: [{ configMapRef: { name } }, { secretRef: { name } }] };
     },
     "with a password from another Secret in it": async (name, url) => {
-      const { password } = stage.postgres;
+      const { password } = new URL(url);
       await stage.putSecret(name, { "db-password": password });
       return {
         extraEnv: [

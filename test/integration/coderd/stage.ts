@@ -12,7 +12,8 @@ import { type CoderdServer, startCoderdServer } from "../../support/coderd/serve
 import { eventually } from "../../support/eventually.ts";
 import { Secrets, textOfError } from "../../support/leaks.ts";
 import { type OperatorOptions, type RunningOperator, startOperator } from "../../support/operator.ts";
-import { type Database, type Postgres, type Schema, startPostgres } from "../../support/postgres.ts";
+import type { Database, Databases, Schema } from "../../support/postgres.ts";
+import { sharedPostgres } from "../../support/shared-postgres.ts";
 import { SkewedClock } from "../../support/skewed-clock.ts";
 import { WatchedDatabase } from "../../support/watched-database.ts";
 import { Witness } from "../../support/witness.ts";
@@ -43,7 +44,7 @@ type Parts = ConstructorParameters<typeof Stage>[0] &
 export class CoderdStage extends Stage {
   declare operator: RunningOperator;
   readonly clock: SkewedClock;
-  readonly postgres: Postgres;
+  readonly postgres: Databases;
   readonly server: CoderdServer;
   readonly databases: WatchedDatabase;
   readonly secrets: Secrets;
@@ -74,7 +75,7 @@ export class CoderdStage extends Stage {
   /** Puts a coderd behind the Service that the control plane of this name has or will have. */
   async coderd(name: string, { schema = "2.26", ...options }: CoderdOptions = {}): Promise<Coderd> {
     const database = options.database ?? (await this.postgres.createDatabase(schema));
-    this.secrets.add(database.url, this.postgres.password);
+    this.secrets.add(database.url);
     const accounts = new PostgresAccounts(database.url);
     const deployment = this.server.add(
       { accounts, ...options, now: () => this.clock.now() },
@@ -183,11 +184,14 @@ export function urlVariable(value: string): { name: string; value: string } {
   return { name: "CODER_PG_CONNECTION_URL", value };
 }
 
-export async function openCoderdStage(cluster: ClusterAccess, prefix: string): Promise<CoderdStage> {
-  const [namespace, person, postgres, server] = await Promise.all([
+export async function openCoderdStage(
+  cluster: ClusterAccess,
+  prefix: string,
+  postgres: Databases = sharedPostgres(),
+): Promise<CoderdStage> {
+  const [namespace, person, server] = await Promise.all([
     cluster.createNamespace(prefix),
     adminClient(cluster),
-    startPostgres(),
     startCoderdServer(),
   ]);
   const clock = new SkewedClock();

@@ -6,6 +6,7 @@ import { sharedCluster } from "../../support/cluster/shared.ts";
 import { StaticAccounts } from "../../support/coderd/accounts.ts";
 import { fakeLicense } from "../../support/coderd/licenses.ts";
 import { type CoderdServer, startCoderdServer } from "../../support/coderd/server.ts";
+import { type Postgres, startPostgres } from "../../support/postgres.ts";
 import { type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
 
 const TOKEN = "overtlstok-0123456789abcdefghijkl";
@@ -17,9 +18,11 @@ const names = ["chained", "trusting", "mistrusting", "own-token"];
 const hostOf = (name: string) => `${name}.${stage.namespace}.svc.cluster.local`;
 
 let stage: CoderdStage;
+let postgres: Postgres;
 let server: CoderdServer;
 beforeAll(async () => {
-  stage = await openCoderdStage(sharedCluster(), "tls");
+  postgres = await startPostgres();
+  stage = await openCoderdStage(sharedCluster(), "tls", postgres);
   await stage.operator.stop();
   server = await startCoderdServer({ tls: authority.issue(names.map(hostOf)) });
   stage.operator = await stage.startOperator({ coderdRoute: fixedAddress(server.url) });
@@ -94,7 +97,7 @@ describe("a database that serves TLS is checked with the certificates of coderd'
   const files = "/etc/ssl/certs";
   const certs = { secrets: [{ name: "db-ca", key: "ca.crt" }] };
   beforeAll(async () => {
-    await stage.postgres.enableTls(authority.issue(["127.0.0.1"]));
+    await postgres.enableTls(authority.issue(["127.0.0.1"]));
     await stage.putSecret("db-ca", { "ca.crt": authority.cert });
     await stage.putSecret("wrong-ca", { "ca.crt": stranger.cert });
   });

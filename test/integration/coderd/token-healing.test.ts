@@ -177,7 +177,7 @@ describe("in steady state", () => {
     expect(served.deployment.count()).toBe(calls + 1);
     expect(stage.databases.connections).toBe(connections);
     const held = await served.database.query(
-      "SELECT 1 FROM pg_stat_activity WHERE application_name = 'coder-k8s'",
+      "SELECT 1 FROM pg_stat_activity WHERE application_name = 'coder-k8s' AND datname = current_database()",
     );
     expect(held).toEqual([]);
   });

@@ -6,7 +6,8 @@ import { Deployment, kind, Role, RoleBinding, Service, ServiceAccount } from "..
 import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
 import { adminClient } from "../../support/admin-client.ts";
 import { aControlPlane } from "../../support/builders.ts";
-import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
+import type { ClusterAccess } from "../../support/cluster/access.ts";
+import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type RunningOperator, startOperator } from "../../support/operator.ts";
 import { earlierChildren } from "./earlier-children.ts";
@@ -24,14 +25,13 @@ const spec: ControlPlaneSpec = {
   rbac: { extraRules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }] },
 };
 
-let cluster: LocalCluster;
+let cluster: ClusterAccess;
 let person: Client;
 let earlier: Client;
 beforeAll(async () => {
-  cluster = await startCluster({ audit: true, operatorInstalled: true, controllerManager: true });
+  cluster = await sharedClusterWithControllers();
   [person, earlier] = await Promise.all([adminClient(cluster), adminClient(cluster, "coder-k8s")]);
 });
-afterAll(() => cluster?.stop());
 
 /** A control plane whose children an earlier release made, by POST and then by PUT, and rolled out. */
 async function inherited(prefix: string): Promise<{ namespace: string; before: Stored<KubeObject>[] }> {

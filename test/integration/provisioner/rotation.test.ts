@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
+import type { ClusterAccess } from "../../support/cluster/access.ts";
+import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
 import type { CoderdDeployment, ProvisionerKey } from "../../support/coderd/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { PodRunner } from "../../support/pod-runner/pod-runner.ts";
@@ -11,18 +12,15 @@ const REPLICAS = 2;
 const ROLLOUT = { withinMs: 90_000 };
 const LOOK_EVERY_MS = 10;
 
-let cluster: LocalCluster;
+let cluster: ClusterAccess;
 let stage: ProvisionerStage;
 let coderd: CoderdDeployment;
 beforeAll(async () => {
-  cluster = await startCluster({ controllerManager: true, operatorInstalled: true });
+  cluster = await sharedClusterWithControllers();
   stage = await openStage(cluster, "rotation");
   coderd = await stage.controlPlane();
 });
-afterAll(async () => {
-  await stage[Symbol.asyncDispose]();
-  await cluster.stop();
-});
+afterAll(() => stage[Symbol.asyncDispose]());
 
 /** Looks, from the moment when all daemons are connected, whether there is ever a moment without one. */
 class Watch implements Disposable {

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { apiObject } from "./api-request.ts";
-import { type AuditRequest, readAuditLog } from "./audit.ts";
+import { AuditLog, type AuditRequest } from "./audit.ts";
 import type { Identity } from "./credentials.ts";
 import { compactEtcd } from "./etcd.ts";
 import { markDeploymentReady, markPodsReady } from "./readiness.ts";
@@ -21,6 +21,8 @@ export interface ClusterConnection {
   readonly kubectlBinary: string;
   readonly kubectlCacheDir: string;
   readonly auditLog: string | undefined;
+  /** Whether a controller manager runs, which reports on Deployments by itself. */
+  readonly controllers: boolean;
 }
 
 /** How a kubectl call ended. */
@@ -33,9 +35,11 @@ export interface KubectlResult {
 /** What a test may do with any cluster, its own or one it shares with others. */
 export class ClusterAccess {
   readonly connection: ClusterConnection;
+  readonly #audit: AuditLog | undefined;
 
   constructor(connection: ClusterConnection) {
     this.connection = connection;
+    this.#audit = connection.auditLog === undefined ? undefined : new AuditLog(connection.auditLog);
   }
 
   /** Base URL of the API server. */
@@ -109,6 +113,8 @@ export class ClusterAccess {
 
   /** Plays the Deployment's controller where none runs: reports all replicas of its current spec ready. */
   async markDeploymentReady(namespace: string, name: string): Promise<void> {
+    if (this.connection.controllers)
+      throw new Error("the controllers of this cluster would contradict: mark the pods ready instead");
     await markDeploymentReady(this.#asAdmin(), namespace, name);
   }
 
@@ -127,9 +133,8 @@ export class ClusterAccess {
 
   /** Every request the API server has seen, oldest first; needs a cluster started with `audit`. */
   async auditRequests(): Promise<AuditRequest[]> {
-    const { auditLog } = this.connection;
-    if (auditLog === undefined) throw new Error("this cluster was started without audit");
-    return readAuditLog(auditLog);
+    if (!this.#audit) throw new Error("this cluster was started without audit");
+    return this.#audit.read();
   }
 
   #asAdmin() {

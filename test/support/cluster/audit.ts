@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 
 /** Everything but health checks and the server's talk with itself, without bodies. */
 const POLICY = {
@@ -46,14 +46,37 @@ export function writeAuditPolicy(file: string): void {
   writeFileSync(file, JSON.stringify(POLICY));
 }
 
-/** Reads every request logged so far, oldest first; a line still being written is left for later. */
-export async function readAuditLog(file: string): Promise<AuditRequest[]> {
-  const text = await readFile(file, "utf8");
-  const complete = text.slice(0, text.lastIndexOf("\n") + 1);
-  return complete
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => toRequest(JSON.parse(line) as AuditEvent));
+const NEWLINE = 0x0a;
+
+/** The audit log of an API server, of which every line is read once, however often somebody asks. */
+export class AuditLog {
+  readonly #file: string;
+  readonly #requests: AuditRequest[] = [];
+  #offset = 0;
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Every request logged so far, oldest first; a line still being written is left for later. */
+  async read(): Promise<AuditRequest[]> {
+    this.#reading = this.#reading.then(() => this.#readOn());
+    await this.#reading;
+    return [...this.#requests];
+  }
+
+  async #readOn(): Promise<void> {
+    await using file = await open(this.#file);
+    const { size } = await file.stat();
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - this.#offset), {
+      position: this.#offset,
+    });
+    const complete = buffer.subarray(0, buffer.lastIndexOf(NEWLINE, bytesRead - 1) + 1);
+    this.#offset += complete.length;
+    const lines = complete.toString("utf8").split("\n").filter(Boolean);
+    this.#requests.push(...lines.map((line) => toRequest(JSON.parse(line) as AuditEvent)));
+  }
 }
 
 function toRequest(event: AuditEvent): AuditRequest {

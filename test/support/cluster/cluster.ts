@@ -57,6 +57,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
     kubectlBinary: binaries.kubectl,
     kubectlCacheDir: join(dir, "kubectl"),
     auditLog: options.audit ? apiServerFiles(dir).auditLog : undefined,
+    controllers: options.controllerManager ?? false,
   };
   const access = new ClusterAccess(connection);
   if (options.operatorInstalled) await Promise.all([access.installCRDs(), access.installRBAC()]);

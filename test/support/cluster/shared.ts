@@ -1,4 +1,5 @@
 import { inject } from "vitest";
+import { askRun } from "../run/ask.ts";
 import { ClusterAccess, type ClusterConnection } from "./access.ts";
 
 declare module "vitest" {
@@ -14,4 +15,9 @@ declare module "vitest" {
  */
 export function sharedCluster(): ClusterAccess {
   return new ClusterAccess(inject("cluster"));
+}
+
+/** The other shared cluster, with a controller manager: for rollouts, garbage collection and the end of namespaces. */
+export async function sharedClusterWithControllers(): Promise<ClusterAccess> {
+  return new ClusterAccess((await askRun("POST", "clusters")) as ClusterConnection);
 }
