@@ -8,6 +8,7 @@ import { loadCredentials } from "../runtime/client/credentials.ts";
 import { HttpClient } from "../runtime/client/http-client.ts";
 import { httpTransport, type Transport } from "../runtime/client/transport.ts";
 import { systemClock } from "../runtime/clock.ts";
+import { LeaderFence } from "../runtime/fence.ts";
 import { type HttpServer, serveMetrics, serveProbes } from "../runtime/http.ts";
 import { candidateIdentity } from "../runtime/leader/lease.ts";
 import { createLogger } from "../runtime/logging.ts";
@@ -38,12 +39,15 @@ export async function runController(
   const metrics = new OperatorMetrics({ clock: systemClock });
   const credentials = await loadCredentials(options);
   const [work, renewal] = [httpTransport(credentials), httpTransport(credentials)];
+  const fence = new LeaderFence();
+  fence.signal.addEventListener("abort", () => void work.close(), { once: true });
   const coderd = new CoderClients({
     clock: systemClock,
+    fence,
     route: coderdRoute(options.coderdAccess, credentials),
     observer: metrics.coderd,
   });
-  const database = operatorAccess({ clock: systemClock });
+  const database = operatorAccess({ clock: systemClock, fence });
   const client = (transport: Transport) =>
     new HttpClient({
       transport,
@@ -55,6 +59,7 @@ export async function runController(
   const manager = new Manager({
     ...(await identity(options, environment, client(renewal))),
     client: client(work),
+    fence,
     clock: systemClock,
     random: Math.random,
     log,

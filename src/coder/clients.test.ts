@@ -4,6 +4,9 @@ import { StaticAccounts } from "../../test/support/coderd/accounts.ts";
 import type { CoderdDeployment, DeploymentOptions } from "../../test/support/coderd/deployment.ts";
 import { fakeLicense } from "../../test/support/coderd/licenses.ts";
 import { type CoderdServer, startCoderdServer } from "../../test/support/coderd/server.ts";
+import { unfenced } from "../../test/support/unfenced.ts";
+import { NotLeaderError } from "../runtime/errors.ts";
+import { LeaderFence } from "../runtime/fence.ts";
 import type { CoderClient } from "./client.ts";
 import { CoderClients } from "./clients.ts";
 import type { CoderFailure } from "./failure.ts";
@@ -27,7 +30,7 @@ async function start(options: DeploymentOptions = {}): Promise<CoderClient> {
 
 beforeEach(async () => {
   clock = new VirtualClock(Date.now());
-  clients = new CoderClients({ clock });
+  clients = new CoderClients({ clock, fence: unfenced });
   server = await startCoderdServer();
 });
 
@@ -44,6 +47,16 @@ function success<T>(result: Result<T, CoderFailure>): T {
 function failure(result: Result<unknown, CoderFailure>): CoderFailure {
   if (result.ok) throw new Error("succeeded");
   return result.failure;
+}
+
+function leadership() {
+  const fence = new LeaderFence();
+  let leads = true;
+  fence.open(() => leads);
+  const loseUnnoticed = () => {
+    leads = false;
+  };
+  return { fence, loseUnnoticed, lose: () => fence.close(new NotLeaderError("lost")) };
 }
 
 /** Lets real sockets do their part until `condition` holds. */
@@ -234,6 +247,32 @@ describe("connections", () => {
     expect(clients.open).toBe(0);
     expect(clock.pending).toBe(0);
     success(await coder.buildInfo());
+  });
+
+  it("carry no request that waited for its turn while leadership was lost, and are cut", async () => {
+    const { fence, lose } = leadership();
+    await start();
+    const fenced = new CoderClients({ clock, fence });
+    const coder = fenced.client({ url: server.url, token: OWNER });
+    deployment.faults.inject({ fault: { kind: "stall" } });
+    const requests = Array.from({ length: 20 }, () => coder.deleteProvisionerKey("o", "key"));
+    await until(() => deployment.count() === 8);
+    lose();
+    const results = await Promise.allSettled([...requests, coder.deleteProvisionerKey("o", "key")]);
+    for (const result of results)
+      expect(result).toMatchObject({ status: "rejected", reason: expect.any(NotLeaderError) });
+    await settle();
+    expect(deployment.count()).toBe(8);
+  });
+
+  it("that are ready for a request carry none after leadership was lost unnoticed", async () => {
+    const { fence, loseUnnoticed } = leadership();
+    await start();
+    const coder = new CoderClients({ clock, fence }).client({ url: server.url, token: OWNER });
+    success(await coder.buildInfo());
+    loseUnnoticed();
+    await expect(coder.createProvisionerKey("o", { name: "k", tags: {} })).rejects.toThrow(NotLeaderError);
+    expect(deployment.count()).toBe(1);
   });
 
   it("leave no timer behind when the clients are closed during a request", async () => {

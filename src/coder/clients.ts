@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../runtime/clock.ts";
+import type { Fence } from "../runtime/fence.ts";
 import { type CoderClient, coderClient } from "./client.ts";
 import type { Answer } from "./http/answer.ts";
 import { CoderHost, type HttpRequest } from "./http/host.ts";
@@ -19,6 +20,8 @@ export interface CoderTarget {
 
 export interface CoderClientsOptions {
   readonly clock: Clock;
+  /** Asked as each request leaves the process. Once it is closed, all connections are cut. */
+  readonly fence: Fence;
   /** How to reach a coderd from here; straight to its URL unless said otherwise. */
   readonly route?: Route;
   readonly observer?: CoderObserver;
@@ -37,14 +40,17 @@ interface OpenHost {
  */
 export class CoderClients {
   readonly #clock: Clock;
+  readonly #fence: Fence;
   readonly #route: Route;
   readonly #observer: CoderObserver | undefined;
   readonly #hosts = new Map<string, OpenHost>();
 
-  constructor({ clock, route = directRoute, observer }: CoderClientsOptions) {
+  constructor({ clock, fence, route = directRoute, observer }: CoderClientsOptions) {
     this.#clock = clock;
+    this.#fence = fence;
     this.#route = route;
     this.#observer = observer;
+    fence.signal.addEventListener("abort", () => void this.close(), { once: true });
   }
 
   /** A client for `target`. With a URL that is none, every call fails and says so. */
@@ -89,7 +95,7 @@ export class CoderClients {
   }
 
   #open(key: string, target: { url: URL; ca: string | undefined }): OpenHost {
-    const host = new CoderHost({ ...target, clock: this.#clock, route: this.#route });
+    const host = new CoderHost({ ...target, clock: this.#clock, fence: this.#fence, route: this.#route });
     const open: OpenHost = { host, inUse: 0, cancelClose: undefined };
     this.#hosts.set(key, open);
     return open;

@@ -5,6 +5,7 @@ import type { CoderdDeployment } from "../../test/support/coderd/deployment.ts";
 import type { Fault } from "../../test/support/coderd/faults.ts";
 import { fakeLicense } from "../../test/support/coderd/licenses.ts";
 import { type CoderdServer, startCoderdServer } from "../../test/support/coderd/server.ts";
+import { unfenced } from "../../test/support/unfenced.ts";
 import type { CoderClient } from "./client.ts";
 import { CoderClients } from "./clients.ts";
 import { proxyOfToken } from "./proxy-token.ts";
@@ -25,7 +26,7 @@ test.each([
 });
 
 describe("a registered proxy", () => {
-  const clients = new CoderClients({ clock: new VirtualClock(Date.now()) });
+  const clients = new CoderClients({ fence: unfenced, clock: new VirtualClock(Date.now()) });
   let server: CoderdServer;
   let deployment: CoderdDeployment;
   let coder: CoderClient;

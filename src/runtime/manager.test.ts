@@ -5,6 +5,7 @@ import type { TransportRequest } from "./client/transport.ts";
 import { awaitChange } from "./controller/action.ts";
 import { controller } from "./controller/controller.ts";
 import { NotLeaderError } from "./errors.ts";
+import { LeaderFence } from "./fence.ts";
 import { ConfigMap, Lease } from "./kinds.ts";
 import type { ManagerObserver, ManagerOptions } from "./manager.ts";
 
@@ -126,7 +127,7 @@ describe("the stop", () => {
     expect(told).toEqual(["leads", "run begins", "run has written", "run counted", "leads no more"]);
   });
 
-  test("goes in reverse: runs, then the Lease, then the watches", async () => {
+  test("ends the runs, then the watches, and gives the Lease back last", async () => {
     const { slow, told } = slowController(4_000);
     const world = await runManager([slow], { leaderElection });
     await world.person.create(Parent, parent);
@@ -137,7 +138,7 @@ describe("the stop", () => {
       return pass();
     };
     await world.stop();
-    expect(told).toEqual(["run begins", "run has written", "released with 2 watches open"]);
+    expect(told).toEqual(["run begins", "run has written", "released with 0 watches open"]);
     expect(world.api.openWatches).toBe(0);
     expect((await world.person.get(Lease, lease)).spec?.holderIdentity).toBeUndefined();
   });
@@ -157,6 +158,23 @@ describe("the stop", () => {
     expect(endedAfterMs).toBe(5_000);
     expect(told).toEqual(["run begins", "run failed with NotLeaderError"]);
   });
+
+  test("closes the fence for every way out before the Lease is given back", async () => {
+    const { slow, told } = slowController(30_000);
+    const fence = new LeaderFence();
+    const world = await runManager([slow], { leaderElection, fence });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    fence.assertLeading();
+    fence.signal.addEventListener("abort", () => told.push("fence closed"));
+    world.transport.fault = async (request, pass) => {
+      if (isOfLease(request) && request.body?.includes('"holderIdentity":null')) told.push("released");
+      return pass();
+    };
+    await world.stop();
+    expect(told.slice(0, 3)).toEqual(["run begins", "fence closed", "released"]);
+    expect(() => fence.assertLeading()).toThrow(NotLeaderError);
+  });
 });
 
 describe("the loss of leadership", () => {
@@ -173,6 +191,25 @@ describe("the loss of leadership", () => {
     await world.clock.advance(10_000);
     expect(told.at(-2)).toBe("run failed with NotLeaderError");
     expect((await world.person.get(Lease, lease)).spec?.holderIdentity).toBe("another");
+  });
+
+  test("ends what a run waits for by the signal of its context, and refuses it every effect", async () => {
+    const told: unknown[] = [];
+    const waiting = controller("waiting")
+      .for(Parent)
+      .reconcile(async (_key, { clock, signal, assertLeading }) => {
+        assertLeading();
+        await clock.sleep(3_600_000, signal).catch((reason) => told.push(reason));
+        expect(assertLeading).toThrow(NotLeaderError);
+        told.push("refused");
+        return awaitChange;
+      });
+    const world = await runManager([waiting], { leaderElection });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    world.transport.fault = when(isOfLease, offline);
+    await world.clock.advance(20_000);
+    expect(told).toEqual([await world.running(), "refused"]);
   });
 
   test("is noticed too while the manager waits for the last runs", async () => {

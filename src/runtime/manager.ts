@@ -1,14 +1,15 @@
 import type { CacheEnvironment } from "./cache/cache.ts";
 import type { Caches } from "./cache/caches.ts";
 import type { StoreReader } from "./cache/store.ts";
-import type { Client } from "./client/client.ts";
+import type { Client, FenceableClient } from "./client/client.ts";
 import type { Clock, Random } from "./clock.ts";
 import { cachesOf } from "./controller/caches-of.ts";
 import { Children } from "./controller/children.ts";
 import type { Controller } from "./controller/controller.ts";
 import { ControllerRunner, type FinishedRun } from "./controller/runner.ts";
+import { NotLeaderError } from "./errors.ts";
 import { ClusterEventRecorder } from "./events.ts";
-import { fencedClient } from "./leader/fence.ts";
+import { LeaderFence } from "./fence.ts";
 import { Leader } from "./leader/leader.ts";
 import type { Logger } from "./log.ts";
 import { type Kind, type KubeObject, resourceName } from "./object.ts";
@@ -33,7 +34,9 @@ export interface ManagerObserver {
 }
 
 export interface ManagerOptions {
-  readonly client: Client;
+  readonly client: FenceableClient;
+  /** The fence that all other ways out of the process pass too; one of its own when there are none. */
+  readonly fence?: LeaderFence;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -58,13 +61,14 @@ const EVENT_FLUSH_MS = 1_000;
 
 /**
  * Runs controllers. Caches are warm before leadership is sought, so a standby takes over at once; workers
- * run only while leading. Everything stops in the reverse order, and the Lease is given back.
+ * run only while leading. Runs end first, then watches, then the fence is closed; the Lease is given back last.
  */
 export class Manager {
   readonly #options: ManagerOptions;
   readonly #caches: Caches;
   readonly #runners: ControllerRunner[];
   readonly #leader: Leader | undefined;
+  readonly #fence: LeaderFence;
   readonly #events: ClusterEventRecorder;
 
   constructor(options: ManagerOptions) {
@@ -81,7 +85,8 @@ export class Manager {
       onWatchRetry: (kind, reason) => observer?.watchRestarted(kind, reason),
     };
     this.#caches = cachesOf(options.controllers, environment);
-    const writer = this.#leader ? fencedClient(client, this.#leader) : client;
+    this.#fence = options.fence ?? new LeaderFence();
+    const writer = client.fencedBy(this.#fence);
     this.#events = new ClusterEventRecorder({ ...options, client: writer, component: options.fieldManager });
     this.#runners = this.#makeRunners(environment, this.#caches.writeThrough(writer));
     for (const cache of this.#caches.all()) observer?.cached(cache.kind, cache);
@@ -97,34 +102,43 @@ export class Manager {
    * leadership is lost: the process must end, because what it knows may no longer be true.
    */
   async run(signal: AbortSignal): Promise<void> {
-    const stopCaches = new AbortController();
+    const stopReading = new AbortController();
     const caches = [...this.#caches.all()];
-    const watching = Promise.all(caches.map((cache) => cache.run(stopCaches.signal)));
+    const watching = Promise.all(caches.map((cache) => cache.run(stopReading.signal)));
     try {
       await untilAborted(signal, Promise.all(caches.map((cache) => cache.whenSynced())));
       if (signal.aborted) return;
       this.#options.log.info("caches are synced", { kinds: caches.length });
-      await this.#lead(signal);
+      await this.#lead(signal, stopReading);
     } finally {
-      for (const runner of this.#runners) runner.stop();
-      stopCaches.abort();
+      this.#stopReading(stopReading);
       await watching;
     }
   }
 
-  async #lead(signal: AbortSignal): Promise<void> {
+  async #lead(signal: AbortSignal, stopReading: AbortController): Promise<void> {
     const { observer } = this.#options;
     try {
       await this.#leader?.acquire(signal);
+      this.#fence.open(() => this.#leader?.isLeader() ?? true);
+      void this.#leader?.lost.then((error) => this.#fence.close(error));
       observer?.leading(true);
       await this.#work(signal);
     } catch (error) {
       if (error !== signal.reason) throw error;
     } finally {
       await this.#events.flush(EVENT_FLUSH_MS);
+      this.#stopReading(stopReading);
+      // Whoever is given the Lease must find that nothing comes from here any more.
+      this.#fence.close(new NotLeaderError("leadership was given up"));
       await this.#leader?.release();
       observer?.leading(false);
     }
+  }
+
+  #stopReading(caches: AbortController): void {
+    for (const runner of this.#runners) runner.stop();
+    caches.abort();
   }
 
   /**
@@ -149,13 +163,15 @@ export class Manager {
     const { clock, log, fieldManager, concurrency, observer } = this.#options;
     const caches = this.#caches;
     const children = new Children({ client, caches, fieldManager });
+    const { signal } = this.#fence;
+    const assertLeading = () => this.#fence.assertLeading();
     return this.#options.controllers.map(
       (controller) =>
         new ControllerRunner(controller, {
           ...environment,
           caches,
           concurrency,
-          context: { client, caches, children, events: this.#events, clock },
+          context: { client, caches, children, events: this.#events, clock, signal, assertLeading },
           ...(observer ? { queueObserver: observer.queue(controller.name) } : {}),
           onOutcome: (run) => observer?.reconciled(controller.name, run),
           log,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { CoderClients } from "../../src/coder/clients.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { type Database, type Postgres, startPostgres } from "../support/postgres.ts";
+import { unfenced } from "../support/unfenced.ts";
 import { CoderdAdmin } from "./support/coderd-admin.ts";
 import { startLoneCoderd } from "./support/lone-coderd.ts";
 
@@ -47,7 +48,9 @@ describe.skipIf(!binaries)("what the other tests take for granted of coderd", ()
   });
 
   test("it limits the rate of each address and endpoint, and lets nobody bypass that", async () => {
-    const clients = owned.adopt(new CoderClients({ clock: systemClock }), (open) => open.close());
+    const clients = owned.adopt(new CoderClients({ fence: unfenced, clock: systemClock }), (open) =>
+      open.close(),
+    );
     const client = clients.client({ url: admin.url, token: admin.token, ca: undefined });
     let answer = await client.currentUser();
     for (let asked = 1; answer.ok && asked <= 600; asked++) answer = await client.currentUser();

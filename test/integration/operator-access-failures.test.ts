@@ -5,12 +5,15 @@ import type { DatabaseFailure } from "../../src/coder/operator-access/failure.ts
 import { type Connect, connectPostgres } from "../../src/coder/operator-access/session.ts";
 import type { Encryption } from "../../src/coder/operator-access/tls.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { NotLeaderError } from "../../src/runtime/errors.ts";
+import { LeaderFence } from "../../src/runtime/fence.ts";
 import { type CertificateAuthority, createCertificateAuthority } from "../support/certificates.ts";
 import { converge, StoredToken, targetOf, watchedConnect } from "../support/operator-access.ts";
 import { type Database, type Postgres, type Schema, startPostgres } from "../support/postgres.ts";
+import { unfenced } from "../support/unfenced.ts";
 
 let postgres: Postgres;
-const access = operatorAccess({ clock: systemClock });
+const access = operatorAccess({ clock: systemClock, fence: unfenced });
 
 beforeAll(async () => {
   postgres = await startPostgres();
@@ -149,8 +152,39 @@ describe("a database that can't be used", () => {
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'coder-k8s'",
         );
     });
-    const cut = await failureAt(targetOf(database), operatorAccess({ clock: systemClock, connect }));
+    const cut = await failureAt(
+      targetOf(database),
+      operatorAccess({ clock: systemClock, fence: unfenced, connect }),
+    );
     expect(cut.kind).toBe("transient");
+  });
+});
+
+describe("the loss of leadership", () => {
+  async function lostAt(statement: RegExp, lose: (fence: LeaderFence) => void) {
+    const database = await postgres.createDatabase("2.26");
+    const fence = new LeaderFence();
+    fence.open(() => true);
+    const sent: string[] = [];
+    const connect = watchedConnect((sql, when) => {
+      if (when === "after") sent.push(sql);
+      if (when === "before" && statement.test(sql)) lose(fence);
+    });
+    const ended = operatorAccess({ clock: systemClock, fence, connect });
+    await expect(ended.ensureToken(targetOf(database), undefined)).rejects.toBeInstanceOf(NotLeaderError);
+    const left = await database.query("SELECT id FROM api_keys");
+    return { sent, left };
+  }
+
+  it.each([
+    ["found by the statement that is about to go out", (fence: LeaderFence) => fence.open(() => false)],
+    ["noticed elsewhere", (fence: LeaderFence) => fence.close(new NotLeaderError("lost"))],
+  ])("%s lets no further statement pass and leaves nothing behind", async (_, lose) => {
+    for (const statement of [/^BEGIN/, /^INSERT/, /^COMMIT/]) {
+      const { sent, left } = await lostAt(statement, lose);
+      expect(sent.filter((sql) => statement.test(sql))).toEqual([]);
+      expect(left).toEqual([]);
+    }
   });
 });
 
@@ -168,13 +202,13 @@ describe("TLS", () => {
   let database: Database;
   let used: Encryption[];
 
-  const connect: Connect = async (settings, encryption) => {
-    const session = await connectPostgres(settings, encryption);
+  const connect: Connect = async (...way) => {
+    const session = await connectPostgres(...way);
     const [row] = await session.query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
     used.push(row?.ssl === true ? {} : false);
     return session;
   };
-  const watched = operatorAccess({ clock: systemClock, connect });
+  const watched = operatorAccess({ clock: systemClock, fence: unfenced, connect });
 
   function target(query: string, trusted?: string): DatabaseTarget {
     used = [];

@@ -14,6 +14,7 @@ import {
 } from "../support/operator-access.ts";
 import type { Database } from "../support/postgres.ts";
 import { sharedPostgres } from "../support/shared-postgres.ts";
+import { unfenced } from "../support/unfenced.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -32,7 +33,7 @@ afterAll(() => postgres.stop());
 beforeEach(async () => {
   await database.query("TRUNCATE users, organization_members, api_keys, user_status_changes CASCADE");
   clock = new VirtualClock(Date.now());
-  access = operatorAccess({ clock });
+  access = operatorAccess({ clock, fence: unfenced });
   store = new StoredToken();
 });
 

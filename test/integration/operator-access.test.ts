@@ -16,6 +16,7 @@ import {
 } from "../support/operator-access.ts";
 import type { Database, Schema } from "../support/postgres.ts";
 import { sharedPostgres } from "../support/shared-postgres.ts";
+import { unfenced } from "../support/unfenced.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -29,7 +30,7 @@ afterAll(() => postgres.stop());
 
 async function start(schema: Schema = "2.26"): Promise<void> {
   clock = new VirtualClock(Date.now());
-  access = operatorAccess({ clock });
+  access = operatorAccess({ clock, fence: unfenced });
   store = new StoredToken();
   database = await postgres.createDatabase(schema);
 }
@@ -220,7 +221,7 @@ describe("at coderd", () => {
     await start();
     const server = await startCoderdServer();
     server.add({ accounts: new PostgresAccounts(database.url), now: () => clock.now() });
-    const clients = new CoderClients({ clock });
+    const clients = new CoderClients({ fence: unfenced, clock });
     const { token } = await converge(access, targetOf(database), store);
     const coder = clients.client({ url: server.url, token });
     expect(await coder.currentUser()).toMatchObject({

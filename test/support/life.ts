@@ -46,8 +46,8 @@ export class Life {
   };
 
   /** The way to databases. */
-  readonly connect: Connect = async (settings, encryption) => {
-    const session = await this.#heard(connectPostgres(settings, encryption));
+  readonly connect: Connect = async (...way) => {
+    const session = await this.#heard(connectPostgres(...way));
     this.#sessions.add(() => session.close());
     return {
       query: (sql, values) => this.#heard(session.query(sql, values), sql.trim()),

@@ -8,6 +8,7 @@ import { type Connect, connectPostgres } from "../../src/coder/operator-access/s
 import type { Clock } from "../../src/runtime/clock.ts";
 import { PostgresAccounts } from "./coderd/accounts.ts";
 import type { Database } from "./postgres.ts";
+import { unfenced } from "./unfenced.ts";
 
 /** A Secret as the API server keeps it: a write on an outdated version is refused. */
 export class StoredToken {
@@ -67,8 +68,8 @@ export async function acceptedAs(
 export function watchedConnect(
   watch: (sql: string, when: "before" | "after") => void | Promise<void>,
 ): Connect {
-  return async (settings, encryption) => {
-    const session = await connectPostgres(settings, encryption);
+  return async (...way) => {
+    const session = await connectPostgres(...way);
     return {
       close: () => session.close(),
       query: async (sql, values) => {
@@ -87,7 +88,7 @@ export function recordedAccess(clock: Pick<Clock, "now">): { access: OperatorAcc
   const connect = watchedConnect((sql, when) => {
     if (when === "before") statements.push(sql.trim());
   });
-  return { access: operatorAccess({ clock, connect }), statements };
+  return { access: operatorAccess({ clock, fence: unfenced, connect }), statements };
 }
 
 /** The process dies at one statement: just before it reached the database, or just after. */
@@ -100,7 +101,7 @@ export function crashingAccess(
     if (when === "before") count++;
     if (count === at.statement && when === at.when) throw new Error("killed");
   });
-  return operatorAccess({ clock, connect });
+  return operatorAccess({ clock, fence: unfenced, connect });
 }
 
 /** The name of the token of the control plane that `targetOf` names. */

@@ -4,6 +4,7 @@ import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-ac
 import { controllers } from "../../src/operator/controllers.ts";
 import { HttpClient } from "../../src/runtime/client/http-client.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { LeaderFence } from "../../src/runtime/fence.ts";
 import { createLogger } from "../../src/runtime/logging.ts";
 import { Manager, type ManagerObserver } from "../../src/runtime/manager.ts";
 import { transportAs } from "./admin-client.ts";
@@ -51,7 +52,9 @@ export async function startOperator(
   const transport = new FaultyTransport(await transportAs(cluster.operator));
   transport.fault = options.fault;
   const { namespaces = [], coderdRoute: route, clock = systemClock, database, observer } = options;
-  const coderd = options.coderd ?? new CoderClients({ clock: systemClock, ...(route ? { route } : {}) });
+  const fence = new LeaderFence();
+  const coderd =
+    options.coderd ?? new CoderClients({ clock: systemClock, fence, ...(route ? { route } : {}) });
   const chosen = options.controllers ?? controllers;
   const lines: string[] = [];
   const manager = new Manager({
@@ -61,6 +64,7 @@ export async function startOperator(
       fieldManager: FIELD_MANAGER,
       userAgent: FIELD_MANAGER,
     }),
+    fence,
     clock,
     random: Math.random,
     log: createLogger({ level: "debug", destination: { write: (line) => lines.push(line) } }),
@@ -68,7 +72,7 @@ export async function startOperator(
     instance: `${FIELD_MANAGER}-under-test`,
     controllers: chosen({
       coderd,
-      database: database ?? operatorAccess({ clock }),
+      database: database ?? operatorAccess({ clock, fence }),
       random: Math.random,
     }),
     namespaces,

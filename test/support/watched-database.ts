@@ -1,6 +1,7 @@
 import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-access/access.ts";
 import { type Connect, connectPostgres } from "../../src/coder/operator-access/session.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
+import { unfenced } from "./unfenced.ts";
 
 export interface WatchedDatabaseOptions {
   readonly clock: Clock;
@@ -20,9 +21,10 @@ export class WatchedDatabase implements OperatorAccess {
     this.#onToken = onToken;
     this.#access = operatorAccess({
       clock,
-      connect: (settings, encryption) => {
+      fence: unfenced,
+      connect: (...way) => {
         this.connections++;
-        return connect(settings, encryption);
+        return connect(...way);
       },
     });
   }

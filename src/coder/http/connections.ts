@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher } from "undici";
+import { admittedBy } from "../../runtime/admission.ts";
 import { readableCertificates } from "../certificates.ts";
 import { codeOf } from "../error-code.ts";
 import { NoAnswer } from "./no-answer.ts";
@@ -17,6 +18,8 @@ export interface ConnectionsOptions {
   readonly limit: number;
   /** PEM certificates to trust besides the system's. */
   readonly ca: string | undefined;
+  /** Asked as each request goes to its connection; what it throws ends the request, unsent. */
+  readonly admit: () => void;
 }
 
 type Trust = "given" | "system";
@@ -39,7 +42,7 @@ export class Connections {
     this.#current ??= { agent: this.#open(), trust: this.#trust };
     const current = this.#current;
     try {
-      return await current.agent.request(options);
+      return await admittedBy(this.#options.admit, current.agent).request(options);
     } catch (error) {
       if (current.trust === "system" || !UNKNOWN_ISSUER.includes(codeOf(error))) throw error;
       if (this.#current === current) this.#distrustGiven(current.agent);

@@ -9,6 +9,7 @@ import type { CoderdDeployment } from "../../../test/support/coderd/deployment.t
 import type { Fault } from "../../../test/support/coderd/faults.ts";
 import { fakeLicense } from "../../../test/support/coderd/licenses.ts";
 import { type CoderdServer, startCoderdServer } from "../../../test/support/coderd/server.ts";
+import { unfenced } from "../../../test/support/unfenced.ts";
 import { CoderClients, type CoderTarget } from "../clients.ts";
 import type { CoderFailure } from "../failure.ts";
 import { fixedAddress } from "./route.ts";
@@ -23,7 +24,7 @@ let deployment: CoderdDeployment;
 
 beforeEach(async () => {
   clock = new VirtualClock();
-  clients = new CoderClients({ clock });
+  clients = new CoderClients({ clock, fence: unfenced });
   server = await startCoderdServer();
   const accounts = new StaticAccounts();
   accounts.add(TOKEN, { owner: true });
@@ -193,7 +194,7 @@ describe("a coderd that serves TLS", () => {
 
   it("is checked by the name in its URL, whatever address is used to get there", async () => {
     const tls = await serve(ca.issue(["coder.prod.svc.cluster.local"]));
-    const routed = new CoderClients({ clock, route: fixedAddress(tls.url) });
+    const routed = new CoderClients({ clock, fence: unfenced, route: fixedAddress(tls.url) });
     const target = { url: "https://coder.prod.svc.cluster.local", ca: ca.cert };
     expect((await routed.client(target).entitlements()).ok).toBe(true);
     await routed.close();
@@ -230,6 +231,7 @@ describe("a route", () => {
     const proxied = server.add({ accounts: deployment.accounts }, { pathPrefix });
     const asked: string[] = [];
     const routed = new CoderClients({
+      fence: unfenced,
       clock,
       route: async (coderd) => {
         asked.push(coderd.host);
@@ -247,7 +249,7 @@ describe("a route", () => {
   it("with connections of its own is kept to 8 requests at once for each coderd too", async () => {
     const dispatcher = new Agent();
     const route = () => ({ origin: server.url, pathPrefix: "", headers: {}, dispatcher });
-    const routed = new CoderClients({ clock, route });
+    const routed = new CoderClients({ clock, fence: unfenced, route });
     deployment.faults.inject({ fault: { kind: "stall" } });
     const requests = ["http://a", "http://b"].flatMap((url) =>
       Array.from({ length: 10 }, () => routed.client({ url }).buildInfo()),
@@ -264,7 +266,7 @@ describe("a route", () => {
   it("to a fixed address keeps the host, so that one address may serve many", async () => {
     const host = "coder.prod.svc.cluster.local";
     const hosted = server.add({}, { host });
-    const routed = new CoderClients({ clock, route: fixedAddress(server.url) });
+    const routed = new CoderClients({ clock, fence: unfenced, route: fixedAddress(server.url) });
     expect((await routed.client({ url: `http://${host}:8080` }).buildInfo()).ok).toBe(true);
     expect(hosted.count()).toBe(1);
     await routed.close();

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Dispatcher } from "undici";
+import { admittedBy } from "../../runtime/admission.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import type { Fence } from "../../runtime/fence.ts";
 import { type Answer, type Deadline, readAnswer } from "./answer.ts";
 import { Connections } from "./connections.ts";
 import { NoAnswer } from "./no-answer.ts";
@@ -27,6 +29,7 @@ export interface HostOptions {
   /** PEM certificates to trust besides the system's. */
   readonly ca?: string | undefined;
   readonly clock: Clock;
+  readonly fence: Fence;
   readonly route: Route;
 }
 
@@ -38,16 +41,18 @@ export interface HostOptions {
 export class CoderHost {
   readonly #options: HostOptions;
   readonly #connections: Connections;
+  readonly #admit = () => this.#options.fence.assertLeading();
   readonly #slots = new Slots(CONCURRENT_REQUESTS);
   /** Tokens that may not bypass the rate limit, by hash: asking again would only cost a request each time. */
   readonly #withoutBypass = new Set<string>();
 
   constructor(options: HostOptions) {
     this.#options = options;
-    this.#connections = new Connections({ ca: options.ca, limit: CONCURRENT_REQUESTS });
+    const { ca } = options;
+    this.#connections = new Connections({ ca, limit: CONCURRENT_REQUESTS, admit: this.#admit });
   }
 
-  /** Sends one request; rejects with `NoAnswer` when nothing usable came back. */
+  /** Rejects with `NoAnswer` when nothing usable came back, and with `NotLeaderError` past the fence. */
   async send(request: HttpRequest): Promise<Answer> {
     const token = request.token;
     if (token === undefined) return this.#exchange(request, {});
@@ -71,6 +76,7 @@ export class CoderHost {
       release = await this.#slots.take(deadline.signal);
       return await this.#follow(request, headers, deadline);
     } catch (error) {
+      this.#options.fence.signal.throwIfAborted();
       throw NoAnswer.from(error);
     } finally {
       release?.();
@@ -97,7 +103,8 @@ export class CoderHost {
     sent: { request: HttpRequest; headers: Record<string, string>; deadline: Deadline },
   ): Promise<Dispatcher.ResponseData> {
     const body = sent.request.body === undefined ? null : JSON.stringify(sent.request.body);
-    const connections = destination.dispatcher ?? this.#connections;
+    const { dispatcher } = destination;
+    const connections = dispatcher ? admittedBy(this.#admit, dispatcher) : this.#connections;
     return connections.request({
       origin: destination.origin,
       path: hop.path,

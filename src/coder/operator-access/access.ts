@@ -1,5 +1,6 @@
 import { randomBytes as cryptoRandomBytes } from "node:crypto";
 import type { Clock } from "../../runtime/clock.ts";
+import type { Fence } from "../../runtime/fence.ts";
 import { failed, type Result, succeeded } from "../result.ts";
 import { ensureAccount, USERNAME } from "./account.ts";
 import { readTables } from "./catalogue.ts";
@@ -12,7 +13,7 @@ import {
 } from "./failure.ts";
 import { ensureKey, type OperatorToken, revokeKeys } from "./keys.ts";
 import { type Connect, connectPostgres, inTransaction, lock, type Session } from "./session.ts";
-import { type EncryptionAttempts, encryptionAttempts, type TlsFiles } from "./tls.ts";
+import { type Encryption, type EncryptionAttempts, encryptionAttempts, type TlsFiles } from "./tls.ts";
 import { type ControlPlane, type RandomBytes, tokenName } from "./token.ts";
 
 export interface DatabaseTarget {
@@ -43,6 +44,7 @@ export interface OperatorAccess {
 
 export interface OperatorAccessOptions {
   readonly clock: Pick<Clock, "now">;
+  readonly fence: Fence;
   readonly connect?: Connect;
   readonly randomBytes?: RandomBytes;
 }
@@ -53,12 +55,17 @@ export interface OperatorAccessOptions {
  */
 export function operatorAccess({
   clock,
-  connect = connectPostgres,
+  fence,
+  connect: connectWith = connectPostgres,
   randomBytes = cryptoRandomBytes,
 }: OperatorAccessOptions): OperatorAccess {
+  const way: Way = {
+    connect: (settings, encryption) => connectWith(settings, encryption, fence),
+    signal: fence.signal,
+  };
   return {
     ensureToken: (target, held) =>
-      transact(connect, target, async (session) => {
+      transact(way, target, async (session) => {
         const tables = await readTables(session);
         const context = { session, tables, now: new Date(clock.now()), randomBytes };
         const owner = { userId: await ensureAccount(context), tokenName: tokenName(target.controlPlane) };
@@ -67,7 +74,7 @@ export function operatorAccess({
       }),
     revokeToken: async (target) => {
       const owner = { username: USERNAME, tokenName: tokenName(target.controlPlane) };
-      const revoked = await transact(connect, target, async (session) => {
+      const revoked = await transact(way, target, async (session) => {
         await readTables(session);
         return revokeKeys(session, owner);
       });
@@ -77,8 +84,14 @@ export function operatorAccess({
   };
 }
 
+/** How a database is reached, and when that ends. */
+interface Way {
+  readonly connect: (settings: ConnectionSettings, encryption: Encryption) => Promise<Session>;
+  readonly signal: AbortSignal;
+}
+
 async function transact<T>(
-  connect: Connect,
+  { connect, signal }: Way,
   target: DatabaseTarget,
   work: (session: Session) => Promise<T>,
 ): Promise<Result<T, DatabaseFailure>> {
@@ -88,20 +101,21 @@ async function transact<T>(
     session = opened;
     return succeeded(await inTransaction(opened, () => work(opened)));
   } catch (error) {
+    signal.throwIfAborted();
     return failed(describeDatabaseError(error));
   } finally {
     await session?.close();
   }
 }
 
-async function open(connect: Connect, target: DatabaseTarget): Promise<Session> {
+async function open(connect: Way["connect"], target: DatabaseTarget): Promise<Session> {
   const settings = parseConnectionUrl(target.connectionUrl);
   if (!settings.ok) throw new DatabaseProblem({ kind: "invalidUrl", message: settings.failure });
   return connectAny(connect, settings.value, await encryptionAttempts(settings.value, target));
 }
 
 async function connectAny(
-  connect: Connect,
+  connect: Way["connect"],
   settings: ConnectionSettings,
   [encryption, ...others]: EncryptionAttempts,
 ): Promise<Session> {

@@ -1,6 +1,7 @@
 import { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
+import type { Fence } from "../../runtime/fence.ts";
 import { fnv1a64 } from "../../runtime/hash.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
 import type { Encryption } from "./tls.ts";
@@ -14,15 +15,24 @@ export interface Session {
   close(): Promise<void>;
 }
 
-export type Connect = (settings: ConnectionSettings, encryption: Encryption) => Promise<Session>;
+/** Opens a session of which every statement passes the fence. Once that is closed, the connection is cut. */
+export type Connect = (
+  settings: ConnectionSettings,
+  encryption: Encryption,
+  fence: Fence,
+) => Promise<Session>;
 
 const STATEMENT_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 10_000;
 const GOODBYE_MS = 1_000;
 
 /** Connects with `pg`. Everything is given explicitly: libpq's environment variables must have no say. */
-export const connectPostgres: Connect = async (settings, encryption) => {
+export const connectPostgres: Connect = async (settings, encryption, fence) => {
+  fence.assertLeading();
   const socket = new Socket();
+  const cut = () => socket.destroy();
+  fence.signal.addEventListener("abort", cut);
+  socket.once("close", () => fence.signal.removeEventListener("abort", cut));
   const client = new pg.Client({
     host: settings.host,
     port: settings.port,
@@ -41,6 +51,7 @@ export const connectPostgres: Connect = async (settings, encryption) => {
     // The statement under way fails with the same error; an idle connection that breaks harms nobody.
   });
   const close = async () => {
+    if (socket.destroyed) return;
     await Promise.race([client.end().catch(() => undefined), delay(GOODBYE_MS, undefined, { ref: false })]);
     socket.destroy();
   };
@@ -51,7 +62,10 @@ export const connectPostgres: Connect = async (settings, encryption) => {
     throw error;
   }
   return {
-    query: async (sql, values = []) => (await client.query(sql, [...values])).rows,
+    query: async (sql, values = []) => {
+      fence.assertLeading();
+      return (await client.query(sql, [...values])).rows;
+    },
     close,
   };
 };

@@ -4,6 +4,7 @@ import { StaticAccounts } from "../../../test/support/coderd/accounts.ts";
 import type { CoderdDeployment } from "../../../test/support/coderd/deployment.ts";
 import { fakeLicense } from "../../../test/support/coderd/licenses.ts";
 import { type CoderdServer, startCoderdServer } from "../../../test/support/coderd/server.ts";
+import { unfenced } from "../../../test/support/unfenced.ts";
 import type { CoderClient } from "../../coder/client.ts";
 import { CoderClients } from "../../coder/clients.ts";
 import { Hearsay } from "./hearsay.ts";
@@ -24,7 +25,7 @@ beforeEach(async () => {
   accounts.add(TOKEN, { owner: true });
   deployment = server.add({ accounts });
   hearsay = new Hearsay();
-  clients = new CoderClients({ clock, observer: hearsay });
+  clients = new CoderClients({ fence: unfenced, clock, observer: hearsay });
   coder = clients.client({ url: server.url, token: TOKEN });
 });
 afterEach(async () => {

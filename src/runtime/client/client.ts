@@ -1,3 +1,4 @@
+import type { Fence } from "../fence.ts";
 import type { Kind, KubeObject, ObjectRef, Stored } from "../object.ts";
 
 export interface Selection {
@@ -81,4 +82,13 @@ export interface Client {
     ref: ObjectRef,
     options?: DeleteOptions,
   ): Promise<Stored<T> | undefined>;
+}
+
+/** A client from which one can be had that sends no write unless a fence lets it pass. */
+export interface FenceableClient extends Client {
+  /**
+   * The same client with `NotLeaderError` for every write that the fence does not let pass at the moment it
+   * goes to the server. Reads pass, so that a standby keeps its caches warm.
+   */
+  fencedBy(fence: Fence): Client;
 }

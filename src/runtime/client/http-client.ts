@@ -1,4 +1,6 @@
 import type { Clock } from "../clock.ts";
+import { NotLeaderError } from "../errors.ts";
+import type { Fence } from "../fence.ts";
 import { type Kind, type KubeObject, type ObjectRef, refOf, type Stored } from "../object.ts";
 import {
   type Call,
@@ -13,6 +15,7 @@ import {
 import type {
   Client,
   DeleteOptions,
+  FenceableClient,
   JsonPatchOperation,
   ListOptions,
   Page,
@@ -43,13 +46,20 @@ interface ListBody<T extends KubeObject> {
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 /** The `Client` that speaks HTTP to an API server through a transport. */
-export class HttpClient implements Client {
+export class HttpClient implements FenceableClient {
   readonly #options: HttpClientOptions;
   readonly #timeoutMs: number;
+  #fence: Fence | undefined;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  fencedBy(fence: Fence): Client {
+    const fenced = new HttpClient(this.#options);
+    fenced.#fence = fence;
+    return fenced;
   }
 
   get<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef): Promise<Stored<T>> {
@@ -164,6 +174,8 @@ export class HttpClient implements Client {
 
   async #open(call: Call, signal: AbortSignal): Promise<TransportResponse> {
     const { transport, userAgent, onRequest } = this.#options;
+    const fence = call.method === "GET" ? undefined : this.#fence;
+    fence?.assertLeading();
     let code = 0;
     try {
       const response = await transport.send({
@@ -177,6 +189,7 @@ export class HttpClient implements Client {
         body: call.body === undefined ? undefined : JSON.stringify(call.body),
         signal,
         streaming: call.verb === "watch",
+        admit: fence && (() => fence.assertLeading()),
       });
       code = response.status;
       if (code >= 200 && code < 300) return response;
@@ -195,8 +208,8 @@ function parseBody<R>(what: string, text: string): R {
   }
 }
 
-function asApiError(what: string, error: unknown, signal: AbortSignal): ApiError {
-  if (error instanceof ApiError) return error;
+function asApiError(what: string, error: unknown, signal: AbortSignal): Error {
+  if (error instanceof ApiError || error instanceof NotLeaderError) return error;
   if (signal.reason instanceof ApiError) return signal.reason;
   const reason = "Unreachable";
   return new ApiError(`${what}: the API server could not be reached`, { reason, code: 0, cause: error });

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
 import { Agent, type Dispatcher } from "undici";
+import { admittedBy } from "../admission.ts";
 import type { Credentials, TlsOptions } from "./credentials.ts";
 
 export interface TransportRequest {
@@ -12,6 +13,8 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /** A response that never ends by itself: it gets a connection of its own. */
   readonly streaming?: boolean;
+  /** Asked when the request goes to its connection, however long that took; what it throws ends it, unsent. */
+  readonly admit?: (() => void) | undefined;
 }
 
 export interface TransportResponse {
@@ -57,9 +60,10 @@ export function httpTransport(credentials: Credentials): Transport {
   async function attempt(request: TransportRequest): Promise<Attempt> {
     const headers = await orAborted(credentials.headers(), request.signal);
     const { tls } = credentials;
-    if (agents.tls !== tls) agents = replaced(agents, tls);
+    if (agents.tls !== tls && !agents.requests.destroyed) agents = replaced(agents, tls);
     const agent = request.streaming ? agents.watches : agents.requests;
-    const response = await agent.request({
+    const connections = request.admit ? admittedBy(request.admit, agent) : agent;
+    const response = await connections.request({
       origin: credentials.origin,
       path: credentials.pathPrefix + request.path,
       method: request.method,

@@ -5,6 +5,7 @@ import type { Change } from "../cache/store.ts";
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../clock.ts";
 import type { EventRecorder } from "../events.ts";
+import type { Fence } from "../fence.ts";
 import type { Logger } from "../log.ts";
 import {
   groupOf,
@@ -21,8 +22,11 @@ import type { Action } from "./action.ts";
 import { type Children, CONTROLLER_INDEX } from "./children.ts";
 import { type Predicate, specOrMetadataChanged } from "./predicates.ts";
 
-/** What a reconcile works with. Everything in it is shared between runs, except the log. */
-export interface RunContext {
+/**
+ * What a reconcile works with. Everything in it is shared between runs, except the log. It is the fence too:
+ * whatever a run sends by other ways than `client` must ask `assertLeading` as it leaves, and end by `signal`.
+ */
+export interface RunContext extends Fence {
   /** Writes are refused once this process is not the leader, and show in the caches at once. */
   readonly client: Client;
   readonly caches: Caches;

@@ -9,6 +9,7 @@ import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { Mortal, type MortalOptions } from "../../support/mortal.ts";
 import type { RunningOperator } from "../../support/operator.ts";
+import { unfenced } from "../../support/unfenced.ts";
 import { Pods } from "./pods.ts";
 import { openStage, PATIENCE, type ProvisionerStage } from "./stage.ts";
 
@@ -63,7 +64,11 @@ class Play implements AsyncDisposable {
   }
 
   start(mortal: Mortal): Promise<RunningOperator> {
-    const coderd = mortal.clients({ clock: systemClock, route: fixedAddress(this.stage.server.url) });
+    const coderd = mortal.clients({
+      fence: unfenced,
+      clock: systemClock,
+      route: fixedAddress(this.stage.server.url),
+    });
     return this.stage.startOperator({ coderd, fault: mortal.fault });
   }
 

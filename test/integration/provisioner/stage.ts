@@ -23,6 +23,7 @@ import { eventually } from "../../support/eventually.ts";
 import { Secrets } from "../../support/leaks.ts";
 import { type OperatorOptions, type RunningOperator, startOperator } from "../../support/operator.ts";
 import { SkewedClock } from "../../support/skewed-clock.ts";
+import { unfenced } from "../../support/unfenced.ts";
 import { Witness } from "../../support/witness.ts";
 
 /** Generous, because the machine may be busy; what must be fast is measured by the test that says so. */
@@ -88,7 +89,7 @@ export class ProvisionerStage implements AsyncDisposable {
 
   /** Clients for the coderds of this stage, as the operator has them. */
   clients(): CoderClients {
-    return new CoderClients({ clock: systemClock, route: fixedAddress(this.server.url) });
+    return new CoderClients({ fence: unfenced, clock: systemClock, route: fixedAddress(this.server.url) });
   }
 
   /** A control plane that serves, has a licence and gives the operator access, unless the options say otherwise. */

@@ -88,6 +88,7 @@ export class FakeApi implements Transport {
 
   async send(request: TransportRequest): Promise<TransportResponse> {
     request.signal.throwIfAborted();
+    request.admit?.();
     try {
       return this.#answer(request, parseAddress(request.path));
     } catch (error) {
