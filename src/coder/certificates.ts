@@ -1,14 +1,31 @@
 import { X509Certificate } from "node:crypto";
 
-const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+const BEGIN = "-----BEGIN CERTIFICATE-----";
+const END = "-----END CERTIFICATE-----";
+
+/** More than the bundle of any operating system; each certificate costs time to read. */
+const MAX_CERTIFICATES = 500;
 
 /**
  * The certificates in a PEM text; `undefined` when it holds none, or one that can't be read. TLS itself would
  * skip those in silence.
  */
 export function readableCertificates(pem: string): string[] | undefined {
-  const blocks = pem.match(PEM_BLOCK) ?? [];
-  return blocks.length > 0 && blocks.every(isReadable) ? blocks : undefined;
+  const blocks = blocksOf(pem);
+  const isUsable = blocks.length > 0 && blocks.length <= MAX_CERTIFICATES;
+  return isUsable && blocks.every(isReadable) ? blocks : undefined;
+}
+
+/** Found from the left, each place looked at once: the text is whatever somebody put into a Secret. */
+function blocksOf(pem: string): string[] {
+  const blocks: string[] = [];
+  for (let at = pem.indexOf(BEGIN); at >= 0 && blocks.length <= MAX_CERTIFICATES; ) {
+    const end = pem.indexOf(END, at);
+    if (end < 0) break;
+    blocks.push(pem.slice(at, end + END.length));
+    at = pem.indexOf(BEGIN, end);
+  }
+  return blocks;
 }
 
 function isReadable(block: string): boolean {

@@ -5,9 +5,13 @@ export type Decoder<T> = (value: unknown, path: string) => T;
 export class UnexpectedShape extends Error {
   override readonly name = "UnexpectedShape";
 
-  constructor(path: string, expected: string, value: unknown) {
-    super(`${path === "" ? "the answer" : path} is ${typeName(value)} where ${expected} was expected`);
+  constructor(path: string, what: string) {
+    super(`${path === "" ? "the answer" : path} is ${what}`);
   }
+}
+
+function unexpected(path: string, expected: string, value: unknown): UnexpectedShape {
+  return new UnexpectedShape(path, `${typeName(value)} where ${expected} was expected`);
 }
 
 function typeName(value: unknown): string {
@@ -17,18 +21,36 @@ function typeName(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-export const string: Decoder<string> = (value, path) => {
-  if (typeof value !== "string") throw new UnexpectedShape(path, "a string", value);
-  return value;
+/** What coderd calls something is far shorter; a longer text would only fill statuses and memory. */
+const MAX_LENGTH = 4_096;
+const MAX_WORD_LENGTH = 128;
+
+export const string = stringOf(MAX_LENGTH);
+
+/** An identifier, a version or a state. */
+export const word = stringOf(MAX_WORD_LENGTH);
+
+/** The beginning of a text of any length. */
+export const excerpt: Decoder<string> = (value, path) => {
+  if (typeof value !== "string") throw unexpected(path, "a string", value);
+  return value.slice(0, MAX_LENGTH);
 };
 
+function stringOf(maxLength: number): Decoder<string> {
+  return (value, path) => {
+    if (typeof value !== "string") throw unexpected(path, "a string", value);
+    if (value.length > maxLength) throw new UnexpectedShape(path, `longer than ${maxLength} characters`);
+    return value;
+  };
+}
+
 export const number: Decoder<number> = (value, path) => {
-  if (typeof value !== "number") throw new UnexpectedShape(path, "a number", value);
+  if (typeof value !== "number") throw unexpected(path, "a number", value);
   return value;
 };
 
 export const boolean: Decoder<boolean> = (value, path) => {
-  if (typeof value !== "boolean") throw new UnexpectedShape(path, "a boolean", value);
+  if (typeof value !== "boolean") throw unexpected(path, "a boolean", value);
   return value;
 };
 
@@ -36,7 +58,7 @@ export const boolean: Decoder<boolean> = (value, path) => {
 export function list<T>(item: Decoder<T>): Decoder<T[]> {
   return (value, path) => {
     if (value === null) return [];
-    if (!Array.isArray(value)) throw new UnexpectedShape(path, "a list", value);
+    if (!Array.isArray(value)) throw unexpected(path, "a list", value);
     return value.map((element, index) => item(element, `${path}[${index}]`));
   };
 }
@@ -64,6 +86,6 @@ export function object<T>(read: (field: <F>(name: string, decoder: Decoder<F>) =
 
 function fields(value: unknown, path: string): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new UnexpectedShape(path, "an object", value);
+    throw unexpected(path, "an object", value);
   return value as Record<string, unknown>;
 }

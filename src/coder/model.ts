@@ -1,4 +1,4 @@
-import { boolean, type Decoder, list, number, object, optional, record, string } from "./decode.ts";
+import { boolean, type Decoder, excerpt, list, number, object, optional, record, string, word } from "./decode.ts";
 
 export interface BuildInfo {
   readonly version: string;
@@ -6,8 +6,8 @@ export interface BuildInfo {
 }
 
 export const buildInfo: Decoder<BuildInfo> = object((field) => ({
-  version: field("version", string),
-  deploymentId: field("deployment_id", optional(string)),
+  version: field("version", word),
+  deploymentId: field("deployment_id", optional(word)),
 }));
 
 export interface User {
@@ -18,7 +18,7 @@ export interface User {
 }
 
 export const user: Decoder<User> = object((field) => ({
-  id: field("id", string),
+  id: field("id", word),
   username: field("username", string),
   roles: field("roles", list(object((role) => role("name", string)))),
   organizationIds: field("organization_ids", list(string)),
@@ -32,7 +32,7 @@ export interface Organization {
 }
 
 export const organization: Decoder<Organization> = object((field) => ({
-  id: field("id", string),
+  id: field("id", word),
   name: field("name", string),
   isDefault: field("is_default", boolean),
 }));
@@ -46,11 +46,11 @@ export interface ProvisionerKey {
 }
 
 export const provisionerKey: Decoder<ProvisionerKey> = object((field) => ({
-  id: field("id", string),
+  id: field("id", word),
   name: field("name", string),
-  organizationId: field("organization", string),
+  organizationId: field("organization", word),
   tags: field("tags", record(string)),
-  createdAt: field("created_at", optional(string)),
+  createdAt: field("created_at", optional(word)),
 }));
 
 export const createdProvisionerKey: Decoder<string> = object((field) => field("key", string));
@@ -64,7 +64,7 @@ export interface License {
 
 export const license: Decoder<License> = object((field) => ({
   id: field("id", number),
-  uuid: field("uuid", string),
+  uuid: field("uuid", word),
   expires: field(
     "claims",
     object((claim) => claim("license_expires", optional(number))),
@@ -82,7 +82,7 @@ export interface Entitlements {
 export const entitlements: Decoder<Entitlements> = object((field) => ({
   hasLicense: field("has_license", boolean),
   trial: field("trial", boolean),
-  features: field("features", record(object((feature) => feature("entitlement", string)))),
+  features: field("features", record(object((feature) => feature("entitlement", word)))),
 }));
 
 export interface WorkspaceProxy {
@@ -97,14 +97,14 @@ export interface WorkspaceProxy {
 }
 
 const proxyStatus = object((field) => ({
-  status: field("status", string),
-  errors: field("report", optional(object((report) => report("errors", optional(list(string)))))),
+  status: field("status", word),
+  errors: field("report", optional(object((report) => report("errors", optional(list(excerpt)))))),
 }));
 
 export const workspaceProxy: Decoder<WorkspaceProxy> = object((field) => {
   const status = field("status", optional(proxyStatus));
   return {
-    id: field("id", string),
+    id: field("id", word),
     name: field("name", string),
     displayName: field("display_name", string),
     icon: field("icon_url", string),

@@ -1,17 +1,41 @@
-const JWT = /\beyJ[\w-]*\.[\w-]+\.?[\w-]*/g;
-const SESSION_TOKEN = /\b[A-Za-z0-9]{10}-[A-Za-z0-9]{22}\b/g;
-const URL_WITH_CREDENTIALS = /\b[a-z][a-z0-9+.-]*:\/\/[^\s/@"']+@[^\s"']*/gi;
+import { maskSecrets } from "../runtime/mask.ts";
 
+const MARK = "***";
+
+/** As much as is looked at for the sake of the quoted characters: some of it may be masked or blank. */
+const MAX_READ_CHARACTERS = 4 * 1024;
 const MAX_QUOTED_CHARACTERS = 300;
+
+/** So much of a known secret is enough to recognise it. */
+const RECOGNISED_CHARACTERS = 64;
 
 /**
  * Makes text that came from outside fit to be shown: the given secrets, and anything shaped like a JWT, a
- * session token or a URL with credentials, are replaced, and what is left is cut to a readable length.
+ * session token or a URL with credentials, are replaced, and what is left is cut to a readable length. The text
+ * is cut before it is searched, so the work does not grow with longer ones.
  */
 export function redact(text: string, secrets: readonly string[] = []): string {
-  let safe = text;
-  for (const secret of secrets) if (secret.trim() !== "") safe = safe.replaceAll(secret.trim(), "***");
-  safe = safe.replace(JWT, "***").replace(SESSION_TOKEN, "***").replace(URL_WITH_CREDENTIALS, "***");
-  safe = safe.replace(/\s+/g, " ").trim();
-  return safe.length > MAX_QUOTED_CHARACTERS ? `${safe.slice(0, MAX_QUOTED_CHARACTERS)}…` : safe;
+  const known = secrets.map((secret) => secret.trim()).filter((secret) => secret !== "");
+  const window = text.slice(0, MAX_READ_CHARACTERS + RECOGNISED_CHARACTERS);
+  const start = known.reduce(withoutSecret, window);
+  // What the end of the window holds may be the beginning of a secret, too short to be recognised.
+  const limit = text.length > window.length ? start.length - RECOGNISED_CHARACTERS : start.length;
+  const { text: masked } = maskSecrets(start, { mark: MARK, limit: Math.max(limit, 0) });
+  const safe = masked.replace(/\s+/g, " ").trim();
+  return safe.length > MAX_QUOTED_CHARACTERS
+    ? `${safe.slice(0, MAX_QUOTED_CHARACTERS).toWellFormed()}…`
+    : safe;
+}
+
+/** By its beginning, and then as far as the text goes on with it: a secret may be as long as a Secret. */
+function withoutSecret(text: string, secret: string): string {
+  const recognised = secret.slice(0, RECOGNISED_CHARACTERS);
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = text.indexOf(recognised); at >= 0; at = text.indexOf(recognised, from)) {
+    parts.push(text.slice(from, at), MARK);
+    from = at + recognised.length;
+    while (from < text.length && from - at < secret.length && text[from] === secret[from - at]) from++;
+  }
+  return `${parts.join("")}${text.slice(from)}`;
 }

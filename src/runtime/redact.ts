@@ -1,3 +1,5 @@
+import { maskSecrets } from "./mask.ts";
+
 const REDACTED = "[redacted]";
 
 /** Field names whose values are secret wherever they appear, without case and punctuation. */
@@ -27,35 +29,53 @@ const SECRET_NAMES = new Set([
 
 const MAX_DEPTH = 6;
 
+/** As much of a text as the log, an error or a condition shows. */
+const MAX_TEXT = 8 * 1024;
+
+/** As many values of what was handed to the log as it opens, whatever their nesting. */
+const MAX_VALUES = 1_000;
+
 /**
  * A printable copy of anything that was handed to the log. It is the safety net below the rule that
  * secrets are not logged in the first place: values of secret names, passwords in URLs, bearer tokens and
  * JWTs are replaced; errors are reduced to what says what went wrong; objects of a class are not opened.
  */
-export function printable(value: unknown, depth = 0): unknown {
+export function printable(value: unknown): unknown {
+  return printed(value, 0, { left: MAX_VALUES });
+}
+
+function printed(value: unknown, depth: number, values: { left: number }): unknown {
   if (typeof value === "string") return redactText(value);
   if (typeof value === "bigint") return value.toString();
   if (typeof value === "function" || typeof value === "symbol") return undefined;
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Error) return printableError(value);
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "[invalid date]" : value.toISOString();
-  if (depth >= MAX_DEPTH) return "[…]";
-  if (Array.isArray(value)) return value.map((item) => printable(item, depth + 1));
+  if (depth >= MAX_DEPTH || values.left <= 0) return "[…]";
+  const inside = (inner: unknown) => printed(inner, depth + 1, values);
+  if (Array.isArray(value)) return taken(value, values).map(inside);
   if (!isPlain(value)) return `[${value.constructor?.name ?? "object"}]`;
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [
+    taken(Object.entries(value), values).map(([name, inner]) => [
       name,
-      isSecretName(name) && inner !== undefined ? REDACTED : printable(inner, depth + 1),
+      isSecretName(name) && inner !== undefined ? REDACTED : inside(inner),
     ]),
   );
 }
 
-/** Text without the passwords of URLs, bearer tokens and JWTs. */
+/** As many of the items as may still be opened. */
+function taken<T>(items: readonly T[], values: { left: number }): readonly T[] {
+  const some = items.slice(0, Math.max(values.left, 0));
+  values.left -= some.length;
+  return some;
+}
+
+/**
+ * Text without credentials in URLs, bearer tokens, JWTs and session tokens, and of no more than 8 KiB. The work
+ * does not grow with longer texts.
+ */
 export function redactText(text: string): string {
-  return text
-    .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s/]*@/gi, `$1${REDACTED}@`)
-    .replace(/\b(bearer)\s+[\w.~+/=-]+/gi, `$1 ${REDACTED}`)
-    .replace(/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, REDACTED);
+  return maskSecrets(text, { mark: REDACTED, limit: MAX_TEXT }).text;
 }
 
 interface PrintableError {
@@ -104,7 +124,12 @@ function framesOf(error: Error): string[] {
 }
 
 function isSecretName(name: string): boolean {
-  return SECRET_NAMES.has(name.replace(/[^a-z]/gi, "").toLowerCase());
+  return SECRET_NAMES.has(
+    name
+      .slice(0, 64)
+      .replace(/[^a-z]/gi, "")
+      .toLowerCase(),
+  );
 }
 
 function isPlain(value: object): boolean {

@@ -46,7 +46,7 @@ async function withoutRules(name: string): Promise<{ strict: string; lax: string
     spec: crd.spec,
   });
   const dropRules = (key: string, value: unknown) =>
-    /^(x-kubernetes-validations|pattern|enum|minimum|maximum|m..Length|m..Items)$/.test(key)
+    /^(x-kubernetes-validations|pattern|enum|minimum|maximum|m..Length|m..Items|maxProperties)$/.test(key)
       ? undefined
       : value;
   return { strict, lax: JSON.stringify(JSON.parse(strict), dropRules) };
@@ -120,7 +120,10 @@ function row(lines: readonly string[], name: string): string[] {
 
 describe("an object stored before the rules existed", () => {
   const bad = {
-    codercontrolplane: { name: "old.name", spec: { replicas: -1, tls: { secretNames: [""] } } },
+    codercontrolplane: {
+      name: "old.name",
+      spec: { replicas: -1, tls: { secretNames: [""] }, nodeSelector: { x: "a".repeat(80_000) } },
+    },
     coderprovisioner: { name: "old", spec: undefined },
     coderworkspaceproxy: {
       name: "old.name",
@@ -140,9 +143,34 @@ describe("an object stored before the rules existed", () => {
     await expect.poll(() => refusesNew(object), published).toBe(true);
 
     await reportStatus(`${kind}/${name}`, { phase: "Pending" });
+    await kubectl("label", kind, name, "changed=by-gitops");
     await kubectl("delete", kind, name, "--wait=false");
     await kubectl("patch", kind, name, "--type=merge", "-p", '{"metadata":{"finalizers":[]}}');
     expect((await cluster.kubectl(["get", kind, name])).stderr).toContain("NotFound");
+  });
+
+  it("can be changed in every other field, and in a field beyond its limit only to what is within it", async () => {
+    const [crd = ""] = crdNames;
+    const { strict, lax } = await withoutRules(crd);
+    await cluster.kubectl(["replace", "-f", "-"], lax);
+    const long = "a".repeat(80_000);
+    const object = JSON.stringify({
+      apiVersion: "coder.com/v1alpha1",
+      kind: "CoderControlPlane",
+      metadata: { name: "old-limits" },
+      spec: { nodeSelector: { x: long, ["k".repeat(400)]: "v" }, extraArgs: Array(2_000).fill("a") },
+    });
+    const create = () => cluster.kubectl(["create", "-f", "-"], object);
+    await expect.poll(create, published).toMatchObject({ code: 0 });
+    await cluster.kubectl(["replace", "-f", "-"], strict);
+    await expect.poll(() => refusesNew(object), published).toBe(true);
+
+    const patch = (spec: object) =>
+      cluster.kubectl(["patch", "ccp", "old-limits", "--type=merge", "-p", JSON.stringify({ spec })]);
+    expect(await patch({ replicas: 2, image: "coder:2" })).toMatchObject({ code: 0 });
+    const longer = await patch({ nodeSelector: { x: `${long}a` } });
+    expect(longer.stderr).toContain("spec.nodeSelector.x: Too long");
+    expect(await patch({ nodeSelector: null, extraArgs: ["a"] })).toMatchObject({ code: 0 });
   });
 
   function kindName(kind: (typeof kinds)[number]): string {

@@ -19,6 +19,14 @@ function schemasOf(crd: { spec: { versions: { schema: { openAPIV3Schema: Schema 
   return crd.spec.versions.flatMap(({ schema }) => [...walk(schema.openAPIV3Schema)]);
 }
 
+function isLimited(schema: Schema): boolean {
+  const rules = JSON.stringify(schema["x-kubernetes-validations"] ?? []);
+  if (schema.type === "array") return schema.maxItems !== undefined;
+  if (schema.additionalProperties) return schema.maxProperties !== undefined && rules.includes("key.size()");
+  const isText = schema.type === "string" || schema["x-kubernetes-int-or-string"];
+  return !isText || schema.enum !== undefined || schema.maxLength !== undefined;
+}
+
 /** Client-side `kubectl apply` keeps the whole manifest in an annotation, and annotations end here. */
 const annotationLimit = 256 * 1024;
 
@@ -32,6 +40,11 @@ describe.each(crds)("$path", ({ content, crd }) => {
 
   it("keeps no unknown fields anywhere", () => {
     expect(content).not.toContain("preserve-unknown-fields");
+  });
+
+  it("limits every text, list and map, and the keys of maps", () => {
+    const unlimited = schemasOf(crd).filter(([path, schema]) => /^\.(spec|status)/.test(path) && !isLimited(schema));
+    expect(unlimited.map(([path]) => path)).toEqual([]);
   });
 
   it("has a type, or takes integers and strings, at every place", () => {

@@ -1,6 +1,7 @@
 import type { TSchema } from "typebox";
 import type { ResourceDefinition } from "../../src/api/v1alpha1/schema.ts";
 import { groupOf } from "../../src/runtime/object.ts";
+import { limited } from "./limits.ts";
 import { type Definitions, type Schema, structural } from "./structural.ts";
 
 const typeMeta: Readonly<Record<string, Schema>> = {
@@ -54,8 +55,8 @@ function objectSchema(resource: ResourceDefinition, definitions: Definitions): S
     description: resource.description,
     properties: {
       ...typeMeta,
-      spec: structural(plainSchema(resource.spec), definitions),
-      status: structural(plainSchema(resource.status), definitions),
+      spec: limited(structural(plainSchema(resource.spec), definitions), ".spec"),
+      status: limited(structural(plainSchema(resource.status), definitions), ".status"),
     },
     ...(resource.rules.length > 0 && { "x-kubernetes-validations": resource.rules }),
   };

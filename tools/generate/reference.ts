@@ -11,6 +11,7 @@ export function referencePage(resource: ResourceDefinition): string {
     `# ${kind.kind}`,
     description,
     `\`${kind.apiVersion}\`, short name \`${shortName}\`, category \`coder\`. Types named core/v1 or meta/v1 are those of Kubernetes; \`kubectl explain ${singular}.spec\` describes them down to the last field.`,
+    "Where no limit is named, a text has at most 32 KiB, the value of an environment variable 128 KiB, a list 256 items (variables, arguments and values of selectors 1,024; volumes 128) and a map 256 keys. An object that was stored with more keeps working until that field is changed.",
     "## Spec",
     fieldTable(plainSchema(resource.spec), "spec"),
     "## Status",

@@ -64,6 +64,10 @@ function urlRule(condition: string): { maxLength: number; "x-kubernetes-validati
     maxLength: urlLength,
     "x-kubernetes-validations": [
       { rule: condition, message: "must be an http or https URL, such as https://coder.example.com" },
+      {
+        rule: "!self.matches('^[^/?#]*//[^/?#]*@')",
+        message: "must not hold a user name or a password: everybody who may read this object would see them",
+      },
     ],
   };
 }

@@ -1,7 +1,10 @@
 import type { Dispatcher } from "undici";
 import { NoAnswer } from "./no-answer.ts";
 
-const LARGEST_BODY_BYTES = 8 * 1024 * 1024;
+const LARGEST_BODY_BYTES = 2 * 1024 * 1024;
+
+/** What makes JSON slow to parse is the number of its values, far more than its length. */
+const MOST_VALUES = 20_000;
 
 /** A whole answer, whatever it says. */
 export interface Answer {
@@ -18,15 +21,21 @@ export interface Deadline {
   cancel(): void;
 }
 
-/** Reads a response to its end, but no more than 8 MiB of it and not past the deadline. */
+/**
+ * Reads a response to its end, but no more than 2 MiB of it, no more values than parse in milliseconds, and not
+ * past the deadline.
+ */
 export async function readAnswer(response: Dispatcher.ResponseData, deadline: Deadline): Promise<Answer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
+  let values = 0;
   for await (const chunk of response.body) {
     deadline.signal.throwIfAborted();
     size += chunk.length;
     if (size > LARGEST_BODY_BYTES)
       throw new NoAnswer(`the body is larger than ${LARGEST_BODY_BYTES / 1024 / 1024} MiB`);
+    values += separatorsIn(chunk);
+    if (values > MOST_VALUES) throw new NoAnswer(`the body holds more than ${MOST_VALUES} values`);
     chunks.push(chunk);
   }
   return {
@@ -41,4 +50,13 @@ export async function readAnswer(response: Dispatcher.ResponseData, deadline: De
 function header(response: Dispatcher.ResponseData, name: string): string | undefined {
   const value = response.headers[name];
   return Array.isArray(value) ? value[0] : value;
+}
+
+/** Each value of JSON but the first follows one of these; those inside of texts count as well. */
+const SEPARATORS = new Set([...",[{"].map((character) => character.charCodeAt(0)));
+
+function separatorsIn(chunk: Uint8Array): number {
+  let count = 0;
+  for (const byte of chunk) if (SEPARATORS.has(byte)) count++;
+  return count;
 }

@@ -106,10 +106,23 @@ describe("an answer", () => {
     }
   });
 
-  it("larger than 8 MiB is not read to its end", async () => {
-    const body = { message: "x".repeat(9 * 1024 * 1024) };
+  it("larger than 2 MiB is not read to its end", async () => {
+    const body = { message: "x".repeat(3 * 1024 * 1024) };
     deployment.faults.inject({ fault: { kind: "answer", status: 200, body } });
-    expect((await entitlementsFailure()).message).toContain("larger than 8 MiB");
+    expect((await entitlementsFailure()).message).toContain("larger than 2 MiB");
+  });
+
+  it("with so many values that parsing them takes long is not parsed", async () => {
+    deployment.faults.inject({ fault: { kind: "answer", status: 200, body: Array(20_001).fill(0) } });
+    expect((await entitlementsFailure()).message).toContain("more than 20000 values");
+  });
+
+  it("with a version too long to be one is no answer of coderd", async () => {
+    const body = { version: "v".repeat(129), deployment_id: "x" };
+    deployment.faults.inject({ fault: { kind: "answer", status: 200, body } });
+    const result = await clients.client({ url: server.url }).buildInfo();
+    expect(result).toMatchObject({ ok: false, failure: { kind: "transient" } });
+    expect(JSON.stringify(result)).toContain(".version is longer than 128 characters");
   });
 
   it("that redirects within the host is followed", async () => {

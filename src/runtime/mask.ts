@@ -1,0 +1,177 @@
+/**
+ * Takes secrets out of text by their shape: credentials in URLs, bearer tokens, JWTs and session tokens. The
+ * text comes from outside and may be made to be slow to search, so it is cut first and then read from the left
+ * once: the work is linear in what is left, which `charactersRead` lets a test count.
+ */
+
+const SCHEME_END = "://";
+const BEARER = "bearer";
+const JWT_START = "eyJ";
+const TOKEN_ID_LENGTH = 10;
+const TOKEN_SECRET_LENGTH = 22;
+
+export interface MaskOptions {
+  /** What stands in the place of a secret. */
+  readonly mark: string;
+  /** As much of the text as is looked at; the rest is dropped, and an ellipsis says so. */
+  readonly limit: number;
+}
+
+export interface Masked {
+  readonly text: string;
+  readonly charactersRead: number;
+}
+
+/** `text` up to `limit`, without what is shaped like a secret. A secret that the cut divides is masked too. */
+export function maskSecrets(text: string, { mark, limit }: MaskOptions): Masked {
+  const isCut = text.length > limit;
+  const scan = new Scan(isCut ? text.slice(0, limit).toWellFormed() : text);
+  const parts: string[] = [];
+  let isToken = false;
+  for (let at = 0; at < scan.text.length; ) {
+    const start = scan.runEnd(at, isBlank);
+    const end = scan.runEnd(start, isNotBlank);
+    const word = { start, end, isLast: isCut && end === scan.text.length };
+    parts.push(scan.text.slice(at, start), isToken ? mark : maskWord(scan, word, mark));
+    isToken = end > start && scan.text.slice(end - BEARER.length, end).toLowerCase() === BEARER;
+    at = end;
+  }
+  return { text: `${parts.join("")}${isCut ? "…" : ""}`, charactersRead: scan.charactersRead };
+}
+
+/** A stretch of the text; `isLast` when it ends where the text was cut, so that it may have gone on. */
+interface Stretch {
+  readonly start: number;
+  readonly end: number;
+  readonly isLast: boolean;
+}
+
+class Scan {
+  readonly text: string;
+  charactersRead = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The end of the run of characters that `belong`, from `from` on. */
+  runEnd(from: number, belongs: (code: number) => boolean, end = this.text.length): number {
+    let at = from;
+    while (at < end && belongs(this.text.charCodeAt(at))) at++;
+    this.charactersRead += at - from + 1;
+    return at;
+  }
+}
+
+function maskWord(scan: Scan, word: Stretch, mark: string): string {
+  const url = credentialsOf(scan, word);
+  const end = url ?? word.end;
+  const parts: string[] = [];
+  for (let at = word.start; at < end; ) {
+    const start = scan.runEnd(at, (code) => !isTokenPart(code), end);
+    const stop = scan.runEnd(start, isTokenPart, end);
+    const run = { start, end: stop, isLast: word.isLast && stop === word.end };
+    parts.push(scan.text.slice(at, start), maskRun(scan, run, mark));
+    at = stop;
+  }
+  return `${parts.join("")}${url === undefined ? "" : mark}`;
+}
+
+/** Where in the word the first URL's host or credentials begin, if one of its URLs has credentials. */
+function credentialsOf(scan: Scan, { start, end, isLast }: Stretch): number | undefined {
+  let first: number | undefined;
+  for (let at = start; at < end; ) {
+    const colon = scan.runEnd(at, (code) => code !== COLON, end);
+    if (colon === end) return undefined;
+    at = colon + 1;
+    if (!scan.text.startsWith(SCHEME_END, colon)) continue;
+    at = colon + SCHEME_END.length;
+    first ??= at;
+    const stop = nextScheme(scan, at, end);
+    if (hasCredentials(scan, { start: at, end: stop, isLast: isLast && stop === end })) return first;
+    at = stop;
+  }
+  return undefined;
+}
+
+/** The end of a URL: that of the word, or the colon of the next URL's scheme. */
+function nextScheme(scan: Scan, from: number, end: number): number {
+  let at = scan.runEnd(from, (code) => code !== COLON, end);
+  while (at < end && !scan.text.startsWith(SCHEME_END, at))
+    at = scan.runEnd(at + 1, (code) => code !== COLON, end);
+  return at;
+}
+
+/** `user:pass@host`, also with a slash in the password, which nobody should write but people do. */
+function hasCredentials(scan: Scan, { start, end, isLast }: Stretch): boolean {
+  const authority = scan.runEnd(start, (code) => code !== SLASH && code !== AT, end);
+  if (scan.text.charCodeAt(authority) === AT && authority < end) return true;
+  const colon = scan.runEnd(start, (code) => code !== COLON, authority);
+  if (colon === authority) return false;
+  const port = scan.runEnd(colon + 1, isDigit, authority);
+  if (port === authority) return false;
+  return isLast || scan.runEnd(authority, (code) => code !== AT, end) < end;
+}
+
+/** A run of letters, digits, dots, dashes and underscores: the characters of JWTs and session tokens. */
+function maskRun(scan: Scan, run: Stretch, mark: string): string {
+  const jwt = jwtIn(scan, run);
+  const end = jwt ?? run.end;
+  const parts: string[] = [];
+  let before: Stretch | undefined;
+  for (let at = run.start; at < end; ) {
+    const start = scan.runEnd(at, (code) => !isWordPart(code), end);
+    const stop = scan.runEnd(start, isWordPart, end);
+    const piece = { start, end: stop, isLast: run.isLast && stop === run.end };
+    const isSecret = before !== undefined && start === before.end + 1 && isTokenSecret(scan, before, piece);
+    if (isSecret) parts.splice(-1, 1, mark);
+    else parts.push(scan.text.slice(at, start), scan.text.slice(start, stop));
+    before = isSecret ? undefined : piece;
+    at = stop;
+  }
+  return `${parts.join("")}${jwt === undefined ? "" : mark}`;
+}
+
+/** Where a JWT begins in the run: `eyJ` at the start of a word, and a dot after it. */
+function jwtIn({ text }: Scan, { start, end, isLast }: Stretch): number | undefined {
+  const run = text.slice(start, end);
+  for (let at = run.indexOf(JWT_START); at >= 0; at = run.indexOf(JWT_START, at + 1)) {
+    if (at > 0 && isWordPart(run.charCodeAt(at - 1))) continue;
+    return isLast || run.includes(".", at) ? start + at : undefined;
+  }
+  return undefined;
+}
+
+function isTokenSecret({ text }: Scan, id: Stretch, secret: Stretch): boolean {
+  if (text.charCodeAt(id.end) !== DASH || id.end - id.start !== TOKEN_ID_LENGTH) return false;
+  const length = secret.end - secret.start;
+  return secret.isLast ? length <= TOKEN_SECRET_LENGTH : length === TOKEN_SECRET_LENGTH;
+}
+
+const COLON = 0x3a;
+const SLASH = 0x2f;
+const AT = 0x40;
+const DASH = 0x2d;
+const DOT = 0x2e;
+const UNDERSCORE = 0x5f;
+
+function isBlank(code: number): boolean {
+  return code <= 0x20 || code === 0xa0 || code === 0x2028 || code === 0x2029;
+}
+
+function isNotBlank(code: number): boolean {
+  return !isBlank(code);
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+function isWordPart(code: number): boolean {
+  const lower = code | 0x20;
+  return isDigit(code) || (lower >= 0x61 && lower <= 0x7a) || code === UNDERSCORE;
+}
+
+function isTokenPart(code: number): boolean {
+  return isWordPart(code) || code === DOT || code === DASH;
+}
