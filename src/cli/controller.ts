@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { CoderClients } from "../coder/clients.ts";
 import { operatorAccess } from "../coder/operator-access/access.ts";
+import type { Tenancy } from "../operator/control-plane/tenancy.ts";
 import { controllers } from "../operator/controllers.ts";
 import { OperatorMetrics } from "../operator/metrics/metrics.ts";
 import type { Client } from "../runtime/client/client.ts";
@@ -64,7 +65,7 @@ export async function runController(
     random: Math.random,
     log,
     fieldManager: FIELD_MANAGER,
-    controllers: controllers({ coderd, database, random: Math.random }),
+    controllers: controllers({ coderd, database, random: Math.random }, await tenancy(options, environment)),
     namespaces: options.namespaces,
     concurrency: options.concurrency,
     shutdownGraceMs: options.shutdownGraceSeconds * 1_000,
@@ -91,6 +92,14 @@ async function identity(
   const namespace = options.leaderElectionNamespace ?? (await leaseNamespace(podNamespace));
   const lease = { namespace, name: LEASE_NAME };
   return { instance, leaderElection: { lease, identity: instance, client } };
+}
+
+/** The operator's namespace is the one that the pod is in, wherever its Lease may be. */
+async function tenancy(
+  { workspaceNamespaces }: ControllerOptions,
+  { podNamespace }: ProcessEnvironment,
+): Promise<Tenancy> {
+  return { operatorNamespace: await leaseNamespace(podNamespace), workspaceNamespaces };
 }
 
 function serve(

@@ -5,6 +5,7 @@ import type { LogLevel } from "../runtime/logging.ts";
 export interface ControllerOptions {
   readonly kubeconfig?: string;
   readonly namespaces: readonly string[];
+  readonly workspaceNamespaces: readonly string[];
   readonly leaderElect: boolean;
   readonly leaderElectionNamespace?: string;
   readonly metricsBindAddress: string;
@@ -42,6 +43,12 @@ function controllerFlags(): Option[] {
     flag("--kubeconfig <file>", "kubeconfig to use; else KUBECONFIG, the service account, ~/.kube/config"),
     flag("--namespaces <list>", "comma-separated namespaces to work in; all of the cluster when empty")
       .default([], "all")
+      .argParser(nameList),
+    flag(
+      "--workspace-namespaces <list>",
+      "comma-separated namespaces, besides its own, in which a control plane may run workspaces; any when empty",
+    )
+      .default([], "any")
       .argParser(nameList),
     flag("--no-leader-elect", "run without a Lease; only safe with a single replica"),
     flag(

@@ -1,4 +1,15 @@
-import { boolean, type Decoder, excerpt, list, number, object, optional, record, string, word } from "./decode.ts";
+import {
+  boolean,
+  type Decoder,
+  excerpt,
+  list,
+  number,
+  object,
+  optional,
+  record,
+  string,
+  word,
+} from "./decode.ts";
 
 export interface BuildInfo {
   readonly version: string;

@@ -1,10 +1,15 @@
 import type { Controller } from "../runtime/controller/controller.ts";
 import { controlPlaneController } from "./control-plane/controller.ts";
+import { openTenancy, type Tenancy } from "./control-plane/tenancy.ts";
 import { provisionerController } from "./provisioner/controller.ts";
 import type { CoderPorts } from "./shared/ports.ts";
 import { workspaceProxyController } from "./workspace-proxy/controller.ts";
 
-/** All that the operator does. */
-export function controllers(ports: CoderPorts): Controller[] {
-  return [controlPlaneController(ports), provisionerController(ports), workspaceProxyController(ports)];
+/** All that the operator does, within what `tenancy` allows. */
+export function controllers(ports: CoderPorts, tenancy: Tenancy = openTenancy): Controller[] {
+  return [
+    controlPlaneController(ports, tenancy),
+    provisionerController(ports),
+    workspaceProxyController(ports),
+  ];
 }

@@ -10,6 +10,11 @@ import type { LogLine } from "./operator.ts";
 
 const SOURCES = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
+/** Where the right was given already: a campaign of faults starts operators while the API server is down. */
+const leaseGrants = new Set<string>();
+
+const LEASE_FLAG = "--leader-election-namespace=";
+
 /**
  * Starts the operator as users do, `coder-k8s controller` in a process of its own, under its own identity.
  * `flags` come after those that every test needs; `entry` is what Node runs. Returns once it says that it is
@@ -21,6 +26,7 @@ export async function startOperatorProcess(
   entry = SOURCES,
 ): Promise<OperatorProcess> {
   const dir = await mkdtemp(join(tmpdir(), "coder-k8s-operator-"));
+  await grantLease(cluster, flags);
   const starting = onFreePort((probes) =>
     onFreePort(async (metrics) => {
       const ports = { probes, metrics };
@@ -32,6 +38,39 @@ export async function startOperatorProcess(
   return starting.catch(async (error) => {
     await rm(dir, { recursive: true, force: true });
     throw error;
+  });
+}
+
+/** The operator's role knows of a Lease in its own namespace alone; tests keep theirs elsewhere. */
+async function grantLease(cluster: ClusterAccess, flags: readonly string[]): Promise<void> {
+  if (flags.includes("--no-leader-elect")) return;
+  const given = flags.find((flag) => flag.startsWith(LEASE_FLAG))?.slice(LEASE_FLAG.length);
+  const namespace = given ?? "kube-system";
+  const place = `${cluster.server} ${namespace}`;
+  if (leaseGrants.has(place)) return;
+  leaseGrants.add(place);
+  const [apiVersion, metadata] = ["rbac.authorization.k8s.io/v1", { name: "coder-k8s-lease", namespace }];
+  const [apiGroup, users] = ["rbac.authorization.k8s.io", [cluster.operator.user, cluster.replica.user]];
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "List",
+    items: [
+      {
+        apiVersion,
+        kind: "Role",
+        metadata,
+        rules: [
+          { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "patch"] },
+        ],
+      },
+      {
+        apiVersion,
+        kind: "RoleBinding",
+        metadata,
+        roleRef: { apiGroup, kind: "Role", name: metadata.name },
+        subjects: users.map((name) => ({ apiGroup, kind: "User", name })),
+      },
+    ],
   });
 }
 

@@ -1,6 +1,7 @@
 import { CoderClients } from "../../src/coder/clients.ts";
 import type { Route } from "../../src/coder/http/route.ts";
 import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-access/access.ts";
+import type { Tenancy } from "../../src/operator/control-plane/tenancy.ts";
 import { controllers } from "../../src/operator/controllers.ts";
 import { HttpClient } from "../../src/runtime/client/http-client.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
@@ -26,6 +27,8 @@ export interface OperatorOptions {
   readonly coderd?: CoderClients;
   /** Which controllers run: all of them when absent. */
   readonly controllers?: typeof controllers;
+  /** As `--workspace-namespaces`, and the operator's own namespace: any and none when absent. */
+  readonly tenancy?: Tenancy;
   /** How coderd's databases are reached: with `pg` when absent. */
   readonly database?: OperatorAccess;
   /** The time by which it waits and judges. Requests keep to real time, so that a jump ends none of them. */
@@ -70,11 +73,14 @@ export async function startOperator(
     log: createLogger({ level: "debug", destination: { write: (line) => lines.push(line) } }),
     fieldManager: FIELD_MANAGER,
     instance: `${FIELD_MANAGER}-under-test`,
-    controllers: chosen({
-      coderd,
-      database: database ?? operatorAccess({ clock, fence }),
-      random: Math.random,
-    }),
+    controllers: chosen(
+      {
+        coderd,
+        database: database ?? operatorAccess({ clock, fence }),
+        random: Math.random,
+      },
+      options.tenancy,
+    ),
     namespaces,
     concurrency: 16,
     shutdownGraceMs: 5_000,

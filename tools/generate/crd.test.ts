@@ -43,7 +43,9 @@ describe.each(crds)("$path", ({ content, crd }) => {
   });
 
   it("limits every text, list and map, and the keys of maps", () => {
-    const unlimited = schemasOf(crd).filter(([path, schema]) => /^\.(spec|status)/.test(path) && !isLimited(schema));
+    const unlimited = schemasOf(crd).filter(
+      ([path, schema]) => /^\.(spec|status)/.test(path) && !isLimited(schema),
+    );
     expect(unlimited.map(([path]) => path)).toEqual([]);
   });
 

@@ -57,7 +57,9 @@ export function limited(schema: Schema, path: string): Schema {
     ...ownLimits(schema, path),
     ...schema,
     ...(properties && {
-      properties: Object.fromEntries(fields.map(([name, field]) => [name, limited(field, `${path}.${name}`)])),
+      properties: Object.fromEntries(
+        fields.map(([name, field]) => [name, limited(field, `${path}.${name}`)]),
+      ),
     }),
     ...(items && { items: limited(items, `${path}[]`) }),
     ...(additionalProperties && {

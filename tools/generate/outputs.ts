@@ -4,12 +4,14 @@ import { flagsPage } from "./flags.ts";
 import { permissions, resources } from "./inputs.ts";
 import { definitionsOf, readSnapshot } from "./kubernetes.ts";
 import { metricsPage } from "./metrics.ts";
+import { admissionPolicies, chartPolicies } from "./policy.ts";
 import {
   byResource,
   chartRules,
   clusterRole,
   clusterRoleBinding,
   namespacedRole,
+  peopleRoles,
   serviceAccount,
 } from "./rbac.ts";
 import { permissionsPage, referencePage } from "./reference.ts";
@@ -36,7 +38,10 @@ export function generatedFiles(): Files {
   }
   files.set("config/rbac/clusterrole.yaml", yaml(clusterRole(permissions)));
   files.set("config/rbac/clusterrolebinding.yaml", yaml(clusterRoleBinding));
-  files.set("config/rbac/serviceaccount.yaml", yaml(...serviceAccount));
+  files.set("config/rbac/serviceaccount.yaml", yaml(...serviceAccount(permissions)));
+  files.set("config/rbac/people.yaml", yaml(...peopleRoles));
+  files.set("config/policy/tenancy.yaml", yaml(...admissionPolicies()));
+  files.set("charts/coder-k8s/files/policy.yaml", yaml(chartPolicies()));
   files.set("config/rbac/namespaced/role.yaml", yaml(...namespacedRole(permissions)));
   files.set("charts/coder-k8s/files/rbac.yaml", yaml(chartRules(permissions)));
   files.set("docs/reference/permissions.md", markdown(permissionsPage(byResource(permissions))));

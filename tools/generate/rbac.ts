@@ -71,14 +71,54 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** The Lease is in one namespace, so nothing but a Role there speaks of it. */
+function isForLease({ resources }: PolicyRule): boolean {
+  return resources.includes("leases.coordination.k8s.io");
+}
+
+function operatorRules(permissions: readonly PolicyRule[]): RoleRule[] {
+  return mergedRules(permissions.filter((permission) => !isForLease(permission)));
+}
+
 export function clusterRole(permissions: readonly PolicyRule[]): object {
   return {
     apiVersion: rbacVersion,
     kind: "ClusterRole",
     metadata: { name: operatorName },
-    rules: mergedRules(permissions),
+    rules: operatorRules(permissions),
   };
 }
+
+const ourResources = ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"];
+
+interface PeopleRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly Verb[];
+}
+
+/**
+ * What people get who have Kubernetes' own roles of these names, each in addition to the one before. Nobody but
+ * the operator writes a status.
+ */
+const peopleRules: Readonly<Record<string, readonly PeopleRule[]>> = {
+  view: [{ apiGroups: ["coder.com"], resources: ourResources, verbs: ["get", "list", "watch"] }],
+  edit: [
+    { apiGroups: ["coder.com"], resources: ourResources, verbs: ["create", "update", "patch", "delete"] },
+  ],
+  admin: [{ apiGroups: ["coder.com"], resources: ourResources, verbs: ["deletecollection"] }],
+};
+
+/** Roles for people, which Kubernetes adds to its own `view`, `edit` and `admin`. */
+export const peopleRoles: readonly object[] = Object.entries(peopleRules).map(([role, rules]) => ({
+  apiVersion: rbacVersion,
+  kind: "ClusterRole",
+  metadata: {
+    name: `${operatorName}-${role}`,
+    labels: { [`rbac.authorization.k8s.io/aggregate-to-${role}`]: "true" },
+  },
+  rules,
+}));
 
 const operatorAccount = { kind: "ServiceAccount", name: operatorName, namespace: operatorNamespace };
 
@@ -94,15 +134,26 @@ function binding(kind: "ClusterRoleBinding" | "RoleBinding", role: "ClusterRole"
 
 export const clusterRoleBinding = binding("ClusterRoleBinding", "ClusterRole");
 
-/** The account that the operator runs as, in a namespace of its own. */
-export const serviceAccount: readonly object[] = [
-  { apiVersion: "v1", kind: "Namespace", metadata: { name: operatorNamespace } },
-  {
-    apiVersion: "v1",
-    kind: "ServiceAccount",
-    metadata: { name: operatorName, namespace: operatorNamespace },
-  },
-];
+/** The account that the operator runs as, in a namespace of its own, with the right to its Lease there. */
+export function serviceAccount(permissions: readonly PolicyRule[]): readonly object[] {
+  const metadata = { name: `${operatorName}-leader-election`, namespace: operatorNamespace };
+  return [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: operatorNamespace } },
+    {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: operatorName, namespace: operatorNamespace },
+    },
+    { apiVersion: rbacVersion, kind: "Role", metadata, rules: mergedRules(permissions.filter(isForLease)) },
+    {
+      apiVersion: rbacVersion,
+      kind: "RoleBinding",
+      metadata,
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: metadata.name },
+      subjects: [operatorAccount],
+    },
+  ];
+}
 
 /** The same for an operator that looks after chosen namespaces. */
 export function namespacedRole(permissions: readonly PolicyRule[]): readonly object[] {
@@ -111,17 +162,17 @@ export function namespacedRole(permissions: readonly PolicyRule[]): readonly obj
       apiVersion: rbacVersion,
       kind: "Role",
       metadata: { name: operatorName },
-      rules: mergedRules(permissions),
+      rules: operatorRules(permissions),
     },
     binding("RoleBinding", "Role"),
   ];
 }
 
 /** The rules of the chart's roles, by what the role is for. */
-export function chartRules(permissions: readonly PolicyRule[]): Record<string, RoleRule[]> {
-  const forLeases = permissions.filter(({ resources }) => resources.includes("leases.coordination.k8s.io"));
+export function chartRules(permissions: readonly PolicyRule[]): Record<string, unknown> {
   return {
-    operator: mergedRules(permissions),
-    leaderElection: mergedRules(forLeases),
+    operator: operatorRules(permissions),
+    leaderElection: mergedRules(permissions.filter(isForLease)),
+    people: peopleRules,
   };
 }

@@ -35,9 +35,10 @@ import { ensureLicense } from "./steps/license.ts";
 import { ensureOperatorAccess } from "./steps/operator-access.ts";
 import { ensureServiceAccount } from "./steps/service-account.ts";
 import { ensureWorkspaceRbac, removeForeignGrants } from "./steps/workspace-rbac.ts";
+import type { Tenancy } from "./tenancy.ts";
 
 /** Runs coderd from a CoderControlPlane, and looks after its licence through a token of its own. */
-export function controlPlaneController(ports: CoderPorts): Controller {
+export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Controller {
   const grants = { ...managedByUs, indexes: { [GRANT_INDEX]: grantOwnerOfLabels } };
   return controller("control-plane")
     .for(CoderControlPlane, { indexes: { [GRANT_INDEX]: grantOwnerOfControlPlane } })
@@ -48,24 +49,26 @@ export function controlPlaneController(ports: CoderPorts): Controller {
     .watches(RoleBinding, grantedControlPlanes)
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
-    .reconcile(reconciler(reconciliation, ports));
+    .reconcile(reconciler(reconciliation(tenancy), ports));
 }
 
-const reconciliation = {
-  kind: CoderControlPlane,
-  finalizer: "coder.com/workspace-rbac-cleanup",
-  leavesTraces: grantsOutside,
-  observe,
-  converge,
-  cleanup: (snapshot: Snapshot, { context }: CoderdContext) => removeForeignGrants(snapshot, context),
-};
+function reconciliation(tenancy: Tenancy) {
+  return {
+    kind: CoderControlPlane,
+    finalizer: "coder.com/workspace-rbac-cleanup",
+    leavesTraces: grantsOutside,
+    observe,
+    converge: (snapshot: Snapshot, environment: CoderdContext) => converge(snapshot, environment, tenancy),
+    cleanup: (snapshot: Snapshot, { context }: CoderdContext) => removeForeignGrants(snapshot, context),
+  };
+}
 
-async function converge(snapshot: Snapshot, environment: CoderdContext): Promise<Action> {
+async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy: Tenancy): Promise<Action> {
   const { context } = environment;
   const { controlPlane, owner } = snapshot;
   const steps = new Steps<ControlPlaneStatus>(explain);
   await steps.run(conditionTypes.serviceAccount, () => ensureServiceAccount(snapshot, context));
-  await steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot, context));
+  await steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot, context, tenancy));
   const serving =
     (await steps.run(conditionTypes.deployment, () => ensureDeployment(snapshot, context))) ?? false;
   await steps.run(conditionTypes.service, () => ensureService(controlPlane, owner, context));

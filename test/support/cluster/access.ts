@@ -103,6 +103,11 @@ export class ClusterAccess {
     await this.#mustKubectl(["apply", "-f", `${configDir}/rbac`]);
   }
 
+  /** Installs the generated admission policies. The API server heeds them a moment later. */
+  async installPolicies(): Promise<void> {
+    await this.#mustKubectl(["apply", "-f", `${configDir}/policy`]);
+  }
+
   /** Creates a namespace nobody else has and returns its name. */
   async createNamespace(prefix: string): Promise<string> {
     const name = `${prefix}-${randomBytes(4).toString("hex")}`;

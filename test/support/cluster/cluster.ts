@@ -21,7 +21,7 @@ import { onFreePort } from "./start.ts";
 export interface ClusterOptions {
   /** Garbage collection, rollouts, namespace deletion and default service accounts. */
   readonly controllerManager?: boolean;
-  /** Installs CRDs and the operator's role, before the controller manager looks for them. */
+  /** Installs CRDs, the operator's role and its admission policies, before the controller manager looks for them. */
   readonly operatorInstalled?: boolean;
   /** Records requests for `auditRequests`. */
   readonly audit?: boolean;
@@ -60,7 +60,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
     controllers: options.controllerManager ?? false,
   };
   const access = new ClusterAccess(connection);
-  if (options.operatorInstalled) await Promise.all([access.installCRDs(), access.installRBAC()]);
+  if (options.operatorInstalled)
+    await Promise.all([access.installCRDs(), access.installRBAC(), access.installPolicies()]);
   if (options.controllerManager) {
     const { kubeconfig } = identities.controllerManager;
     const manager = await startControllerManager(binaries["kube-controller-manager"], dir, kubeconfig);

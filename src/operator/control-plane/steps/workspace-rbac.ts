@@ -8,13 +8,21 @@ import { applied, blocked } from "../../shared/steps/result.ts";
 import { grantOwner, grantOwnerOfLabels } from "../grants.ts";
 import type { Snapshot } from "../observe.ts";
 import { ownerUIDAnnotation, type WorkspaceGrant, workspaceGrants } from "../resources/workspace-rbac.ts";
+import { refusal, type Tenancy } from "../tenancy.ts";
 import type { Result } from "./result.ts";
 
 /** A namespace that is not there (yet, or any more) is looked for this often. */
 const NAMESPACE_RETRY_MS = 30_000;
 
-/** Lets coderd run workspaces in its own namespace and in the others that the spec names, and nowhere else. */
-export async function ensureWorkspaceRbac(snapshot: Snapshot, context: RunContext): Promise<Result> {
+/**
+ * Lets coderd run workspaces in its own namespace and in the others that the spec names and `tenancy` allows, and
+ * nowhere else.
+ */
+export async function ensureWorkspaceRbac(
+  snapshot: Snapshot,
+  context: RunContext,
+  tenancy: Tenancy,
+): Promise<Result> {
   const grants = workspaceGrants(snapshot.controlPlane);
   const own = grants.filter(({ foreign }) => !foreign);
   await context.children.converge(
@@ -27,7 +35,8 @@ export async function ensureWorkspaceRbac(snapshot: Snapshot, context: RunContex
     own.map(({ roleBinding }) => roleBinding),
     snapshot.owner,
   );
-  const foreign = grants.filter((grant) => grant.foreign);
+  const asked = grants.filter((grant) => grant.foreign);
+  const foreign = asked.filter(({ namespace }) => refusal(namespace, tenancy) === undefined);
   await removeForeignGrants(snapshot, context, foreign);
   const roles = context.caches.of(Role);
   const missing = await applyForeign(
@@ -35,6 +44,7 @@ export async function ensureWorkspaceRbac(snapshot: Snapshot, context: RunContex
     snapshot,
     context,
   );
+  if (foreign.length < asked.length) return refused(asked, tenancy);
   const outside = foreign.map(({ namespace }) => namespace).filter((namespace) => !roles.covers(namespace));
   if (outside.length > 0) return outOfScope(outside);
   return missing.length > 0 ? namespaceMissing(missing) : applied(describe(grants));
@@ -112,6 +122,15 @@ function isNamespaceGone(error: unknown): boolean {
 function namespaceMissing(namespaces: readonly string[]): Result {
   const message = `workspace namespace ${quoted(namespaces)} does not exist or is being deleted; create it or remove it from spec.rbac.workspaceNamespaces`;
   return blocked("NamespaceMissing", message, { requeueAfterMs: NAMESPACE_RETRY_MS });
+}
+
+function refused(grants: readonly WorkspaceGrant[], tenancy: Tenancy): Result {
+  const reasons = grants.flatMap(({ namespace }) => {
+    const because = refusal(namespace, tenancy);
+    return because ? [`"${namespace}": ${because}`] : [];
+  });
+  const message = `Workspaces may not run in namespace ${reasons.join(", ")}; remove it from spec.rbac.workspaceNamespaces.`;
+  return blocked("NamespaceRefused", message);
 }
 
 /** What we made in a namespace that we don't watch, we could neither repair nor remove. */

@@ -1,0 +1,145 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { sharedCluster } from "../../support/cluster/shared.ts";
+import { eventually } from "../../support/eventually.ts";
+import { controlPlane, Tenant } from "./tenant.ts";
+
+const cluster = sharedCluster();
+const tenant = new Tenant(cluster, "tenant");
+const admin = new Tenant(cluster, "admin-of-all");
+const secretRule = { apiGroups: [""], resources: ["secrets"], verbs: ["get"] };
+const roleGroup = "rbac.authorization.k8s.io";
+
+let own: string;
+let foreign: string;
+beforeAll(async () => {
+  [own, foreign] = [await cluster.createNamespace("tenant"), await cluster.createNamespace("other")];
+  await tenant.becomeEditor(own);
+  await cluster.kubectl([
+    "create",
+    "clusterrolebinding",
+    "admin-of-all",
+    "--clusterrole=cluster-admin",
+    "--user=admin-of-all",
+  ]);
+  const denied = controlPlane(own, "probe", { rbac: { workspaceNamespaces: ["kube-system"] } });
+  await eventually(async () => expect((await tenant.write(denied)).stderr).toContain("denied"), {
+    withinMs: 20_000,
+  });
+});
+
+function rbac(name: string, spec: object): object {
+  return controlPlane(own, name, { rbac: spec });
+}
+
+async function expectDenied(object: object, because: string | RegExp, who = tenant): Promise<void> {
+  const { code, stderr } = await who.write(object);
+  expect(stderr).toMatch(because);
+  expect(code).not.toBe(0);
+}
+
+async function expectAccepted(object: object, who = tenant): Promise<void> {
+  expect(await who.write(object)).toMatchObject({ code: 0, stderr: "" });
+}
+
+describe("somebody who may edit one namespace", () => {
+  test("runs a control plane in it", () => expectAccepted(controlPlane(own, "plain")));
+
+  test("cannot take over the cluster through kube-system, nor can anybody else", async () => {
+    const evil = rbac("evil", { workspaceNamespaces: ["kube-system"], extraRules: [secretRule] });
+    await expectDenied(evil, /namespaces of Kubernetes/);
+    await expectDenied(evil, /namespaces of Kubernetes/, admin);
+  });
+
+  test("runs workspaces in another namespace only with the right to bind roles there", async () => {
+    const reaching = rbac("reaching", { workspaceNamespaces: [` ${foreign} `] });
+    await expectDenied(reaching, `namespace "${foreign}" needs the right to create rolebindings there`);
+    const allowed = await cluster.createNamespace("allowed");
+    await tenant.allow(allowed, "create", `rolebindings.${roleGroup}`);
+    await expectAccepted(rbac("allowed", { workspaceNamespaces: [allowed] }));
+    await expectDenied(
+      rbac("allowed", { workspaceNamespaces: [allowed, foreign] }),
+      `namespace "${foreign}"`,
+    );
+  });
+
+  test("grants extra rules only where they may escalate roles, in each namespace that the rules reach", async () => {
+    await expectDenied(
+      rbac("extra", { extraRules: [secretRule] }),
+      `in namespace "${own}" needs the right to escalate`,
+    );
+    const namespace = await cluster.createNamespace("escalating");
+    await tenant.becomeEditor(namespace);
+    await tenant.allow(namespace, "escalate", `roles.${roleGroup}`);
+    const target = await cluster.createNamespace("target");
+    await tenant.allow(target, "create", `rolebindings.${roleGroup}`);
+    const extra = (spec: object) =>
+      controlPlane(namespace, "extra", { rbac: { extraRules: [secretRule], ...spec } });
+    await expectAccepted(extra({}));
+    await expectDenied(
+      extra({ workspaceNamespaces: [target] }),
+      `in namespace "${target}" needs the right to escalate`,
+    );
+  });
+
+  test.for([
+    ["CoderControlPlane", {}],
+    ["CoderProvisioner", { controlPlaneRef: { name: "coder" } }],
+    ["CoderWorkspaceProxy", { controlPlaneRef: { name: "coder" } }],
+  ] as const)("has no %s without the right to create deployments", async ([kind, spec]) => {
+    const namespace = await cluster.createNamespace("no-pods");
+    const writer = new Tenant(cluster, "writer");
+    for (const verb of ["create", "patch", "get"])
+      await writer.allow(namespace, verb, `${kind.toLowerCase().replace(/y$/, "ie")}s.coder.com`);
+    const object = { ...controlPlane(namespace, "none"), kind, spec };
+    await expectDenied(object, `right to create deployments in namespace "${namespace}"`, writer);
+  });
+});
+
+describe("an object that an administrator wrote", () => {
+  test("may be changed by an editor in all that grants nothing", async () => {
+    const spec = { workspaceNamespaces: [foreign], extraRules: [secretRule] };
+    await expectAccepted(rbac("given", spec), admin);
+    const patch = (patch: object) =>
+      tenant.kubectl(["patch", "ccp", "given", "-n", own, "--type=merge", "-p", JSON.stringify(patch)]);
+    expect(await patch({ metadata: { labels: { "gitops.example/revision": "2" } } })).toMatchObject({
+      code: 0,
+    });
+    expect(await patch({ spec: { image: "coder:next" } })).toMatchObject({ code: 0 });
+    expect(await patch({ spec: { rbac: { extraRules: [] } } })).toMatchObject({ code: 0 });
+    const back = await patch({ spec: { rbac: { extraRules: [secretRule] } } });
+    expect(back.stderr).toContain("needs the right to escalate roles");
+  });
+
+  test("gives an editor no more by switching on what it left off", async () => {
+    const off = { workspaceNamespaces: [foreign], workspacePerms: false };
+    await expectAccepted(rbac("off", off), admin);
+    const on = { ...off, workspacePerms: true, enableDeployments: false };
+    await expectDenied(rbac("off", on), `namespace "${foreign}"`);
+    await expectAccepted(rbac("off", on), admin);
+    await expectDenied(rbac("off", { ...on, enableDeployments: true }), `namespace "${foreign}"`);
+  });
+});
+
+describe("a long list of namespaces", () => {
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `team-${index}`);
+
+  test("of twenty, with extra rules in all, is checked within what the API server spends on policies", () =>
+    expectAccepted(rbac("twenty", { workspaceNamespaces: names(20), extraRules: [secretRule] }), admin));
+
+  test("of more is denied with the limit named, unless the others were there before", async () => {
+    await expectDenied(
+      rbac("more", { workspaceNamespaces: names(21) }),
+      "at most 20 namespaces at a time",
+      admin,
+    );
+    await expectAccepted(rbac("more", { workspaceNamespaces: names(20) }), admin);
+    await expectAccepted(rbac("more", { workspaceNamespaces: names(40) }), admin);
+  });
+
+  test("is denied at whichever place the namespace is that is not allowed", async () => {
+    const namespaces = await Promise.all(names(20).map(() => cluster.createNamespace("many")));
+    for (const namespace of namespaces.slice(0, 19))
+      await tenant.allow(namespace, "create", `rolebindings.${roleGroup}`);
+    await expectDenied(rbac("last", { workspaceNamespaces: namespaces }), `namespace "${namespaces[19]}"`);
+  });
+});

@@ -1,0 +1,178 @@
+import { operatorName, operatorNamespace } from "./rbac.ts";
+
+/*
+ * Whoever may write our kinds makes the operator grant rights for them. These policies let the API server ask
+ * whether the writer holds what would be granted. They judge only what a write adds: a change of a label, and an
+ * object from before, pass. Each policy may spend 28 authorization checks in all and less than three in one
+ * expression, so lists are checked one index at a time and end at a limit.
+ */
+
+/** Stands for the operator's namespace until the chart knows it. */
+export const namespacePlaceholder = "OPERATOR_NAMESPACE";
+
+const MOST_NAMESPACES = 20;
+
+const protectedNamespaces = ["kube-system", "kube-public", "kube-node-lease", namespacePlaceholder];
+
+interface Validation {
+  readonly expression: string;
+  readonly message?: string;
+  readonly messageExpression?: string;
+  readonly reason: "Forbidden" | "Invalid";
+}
+
+interface Policy {
+  /** Follows the name of the operator. */
+  readonly suffix: string;
+  readonly resources: readonly string[];
+  readonly variables?: readonly { readonly name: string; readonly expression: string }[];
+  readonly validations: readonly Validation[];
+}
+
+function checks(group: string, resource: string, verb: string, namespace: string): string {
+  return `authorizer.group('${group}').resource('${resource}').namespace(${namespace}).check('${verb}').allowed()`;
+}
+
+const rbacGroup = "rbac.authorization.k8s.io";
+
+const pods: Policy = {
+  suffix: "pods",
+  resources: ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"],
+  variables: [
+    {
+      name: "isSame",
+      expression: "oldObject != null && object.?spec.orValue({}) == oldObject.?spec.orValue({})",
+    },
+  ],
+  validations: [
+    {
+      expression: `variables.isSame || ${checks("apps", "deployments", "create", "request.namespace")}`,
+      messageExpression:
+        "'the operator runs pods for this object: that needs the right to create deployments in namespace \"' + request.namespace + '\", which ' + request.userInfo.username + ' lacks'",
+      reason: "Forbidden",
+    },
+  ],
+};
+
+const listed = (object: string) =>
+  `${object}.?spec.?rbac.?workspaceNamespaces.orValue([]).map(name, name.trim()).filter(name, name != '' && name != request.namespace)`;
+const flag = (object: string, name: string) => `${object}.?spec.?rbac.?${name}.orValue(true)`;
+
+/** What is granted in other namespaces, and which of them are new or get more than before. */
+const grantVariables = [
+  { name: "grants", expression: flag("object", "workspacePerms") },
+  { name: "granted", expression: `oldObject != null && ${flag("oldObject", "workspacePerms")}` },
+  {
+    name: "grantsMore",
+    expression: `variables.granted && ${flag("object", "enableDeployments")} && !${flag("oldObject", "enableDeployments")}`,
+  },
+  { name: "namespaces", expression: `variables.grants ? ${listed("object")} : []` },
+  {
+    name: "before",
+    expression: `variables.granted && !variables.grantsMore ? ${listed("oldObject")} : []`,
+  },
+  { name: "added", expression: "variables.namespaces.filter(name, !(name in variables.before))" },
+] as const;
+
+const workspaceNamespaces: Policy = {
+  suffix: "workspace-namespaces",
+  resources: ["codercontrolplanes"],
+  variables: grantVariables,
+  validations: [
+    {
+      expression: `variables.added.all(name, !(name in [${protectedNamespaces.map((name) => `'${name}'`).join(", ")}]))`,
+      messageExpression:
+        "'spec.rbac.workspaceNamespaces: workspaces never run in the namespaces of Kubernetes and of the operator, as in one of ' + variables.added.join(', ')",
+      reason: "Forbidden",
+    },
+    atMost("added", MOST_NAMESPACES, "namespaces at a time: add the others with the next change"),
+    ...indexes(MOST_NAMESPACES).map((index) => ({
+      expression: `size(variables.added) <= ${index} || ${checks(rbacGroup, "rolebindings", "create", `variables.added[${index}]`)}`,
+      messageExpression: `'spec.rbac.workspaceNamespaces: running workspaces in namespace "' + variables.added[${index}] + '" needs the right to create rolebindings there, which ' + request.userInfo.username + ' lacks'`,
+      reason: "Forbidden" as const,
+    })),
+  ],
+};
+
+const extraRules: Policy = {
+  suffix: "extra-rules",
+  resources: ["codercontrolplanes"],
+  variables: [
+    ...grantVariables,
+    {
+      name: "rules",
+      expression: "variables.grants ? object.?spec.?rbac.?extraRules.orValue([]) : []",
+    },
+    {
+      name: "rulesBefore",
+      expression: "variables.granted ? oldObject.?spec.?rbac.?extraRules.orValue([]) : []",
+    },
+    {
+      name: "reached",
+      expression:
+        "size(variables.rules) == 0 ? [] : variables.rules.all(rule, rule in variables.rulesBefore) ? variables.added : [request.namespace] + variables.namespaces",
+    },
+  ],
+  validations: [
+    atMost("reached", MOST_NAMESPACES + 1, "namespaces, its own among them, that extraRules reach"),
+    ...indexes(MOST_NAMESPACES + 1).map((index) => ({
+      expression: `size(variables.reached) <= ${index} || ${checks(rbacGroup, "roles", "escalate", `variables.reached[${index}]`)}`,
+      messageExpression: `'spec.rbac.extraRules: granting them in namespace "' + variables.reached[${index}] + '" needs the right to escalate roles there, which ' + request.userInfo.username + ' lacks'`,
+      reason: "Forbidden" as const,
+    })),
+  ],
+};
+
+function atMost(list: string, limit: number, what: string): Validation {
+  return {
+    expression: `size(variables.${list}) <= ${limit}`,
+    message: `spec.rbac: the right to run workspaces can be checked for at most ${limit} ${what}`,
+    reason: "Invalid",
+  };
+}
+
+function indexes(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}
+
+const admissionVersion = "admissionregistration.k8s.io/v1";
+
+function objectsOf({ suffix, resources, variables, validations }: Policy, prefix: string): object[] {
+  const name = `${prefix}-${suffix}`;
+  const rule = { apiGroups: ["coder.com"], apiVersions: ["*"], operations: ["CREATE", "UPDATE"], resources };
+  const policy = {
+    apiVersion: admissionVersion,
+    kind: "ValidatingAdmissionPolicy",
+    metadata: { name },
+    spec: {
+      failurePolicy: "Fail",
+      matchConstraints: { resourceRules: [rule] },
+      ...(variables && { variables }),
+      validations,
+    },
+  };
+  const binding = {
+    apiVersion: admissionVersion,
+    kind: "ValidatingAdmissionPolicyBinding",
+    metadata: { name },
+    spec: { policyName: name, validationActions: ["Deny"] },
+  };
+  return [policy, binding];
+}
+
+const policies = [pods, workspaceNamespaces, extraRules];
+
+/** The policies and their bindings as plain manifests. */
+export function admissionPolicies(): object[] {
+  const objects = policies.flatMap((policy) => objectsOf(policy, operatorName));
+  return JSON.parse(JSON.stringify(objects).replaceAll(namespacePlaceholder, operatorNamespace));
+}
+
+/** What the chart's policies say, by suffix: names and the operator's namespace are the release's. */
+export function chartPolicies(): Record<string, object> {
+  const specs = policies.map((policy) => {
+    const [{ spec }] = objectsOf(policy, "") as [{ spec: object }];
+    return [policy.suffix, spec];
+  });
+  return Object.fromEntries(specs);
+}
