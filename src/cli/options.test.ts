@@ -23,6 +23,7 @@ function program(run: (options: ControllerOptions) => void) {
 test("without flags the controller gets the documented defaults", async () => {
   expect(await parse("controller")).toEqual({
     namespaces: [],
+    workspaceNamespaces: [],
     leaderElect: true,
     metricsBindAddress: ":8080",
     healthProbeBindAddress: ":8081",
@@ -40,6 +41,12 @@ const settings: { flag: string; value: string; variable: string; option: Partial
     value: " a, b,a,",
     variable: "CODER_K8S_NAMESPACES",
     option: { namespaces: ["a", "b"] },
+  },
+  {
+    flag: "--workspace-namespaces",
+    value: "team-a,team-b",
+    variable: "CODER_K8S_WORKSPACE_NAMESPACES",
+    option: { workspaceNamespaces: ["team-a", "team-b"] },
   },
   {
     flag: "--leader-election-namespace",

@@ -130,7 +130,31 @@ describe("with its defaults", () => {
 
   test("grants exactly the generated ClusterRole", () => {
     const { rules } = parse(read("config/rbac/clusterrole.yaml"));
-    expect(only(manifests, "ClusterRole").rules).toEqual(rules);
+    expect(only(manifests, "ClusterRole", "coder-k8s").rules).toEqual(rules);
+  });
+
+  test("lets the operator write Leases in its own namespace and nowhere else", () => {
+    const isForLeases = ({ rules }: Manifest) => JSON.stringify(rules ?? []).includes("leases");
+    const roles = manifests.filter(isForLeases);
+    expect(roles.map(({ kind, metadata }) => [kind, metadata.namespace])).toEqual([["Role", "coder-system"]]);
+  });
+
+  test.for(["view", "edit", "admin"])(
+    "adds our kinds to the role %s of Kubernetes, and no status",
+    (role) => {
+      const { metadata, rules } = only(manifests, "ClusterRole", `coder-k8s-${role}`);
+      expect(metadata.labels).toMatchObject({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: "true" });
+      expect(JSON.stringify(rules)).not.toContain("status");
+    },
+  );
+
+  test("has the generated admission policies, each with its binding", () => {
+    const isPolicy = ({ kind }: { kind: string }) => kind.startsWith("ValidatingAdmissionPolicy");
+    const shape = ({ kind, metadata, spec }: Manifest) => [kind, metadata.name, spec];
+    const generated = parseAllDocuments(read("config/policy/tenancy.yaml")).map((part) => part.toJS());
+    const byName = (a: unknown[], b: unknown[]) => (`${a[0]} ${a[1]}` < `${b[0]} ${b[1]}` ? -1 : 1);
+    expect(manifests.filter(isPolicy).map(shape).sort(byName)).toEqual(generated.map(shape).sort(byName));
+    expect(generated).toHaveLength(6);
   });
 
   test.for(["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"])(
@@ -183,7 +207,8 @@ describe("namespaces to watch", () => {
     const lease = [
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "patch"] },
     ];
-    const roles = manifests.filter(({ kind }) => /Role$/.test(kind));
+    const roles = manifests.filter(({ kind }) => kind === "Role");
+    expect(manifests.filter(({ kind }) => kind === "ClusterRoleBinding")).toEqual([]);
     expect(roles.map((role) => [role.metadata.namespace, role.kind, role.rules])).toEqual([
       ["coder-system", "Role", lease],
       ["team-a", "Role", rules],
