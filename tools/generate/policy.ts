@@ -8,7 +8,7 @@ import { operatorName, operatorNamespace } from "./rbac.ts";
  */
 
 /** Stands for the operator's namespace until the chart knows it. */
-export const namespacePlaceholder = "OPERATOR_NAMESPACE";
+const namespacePlaceholder = "OPERATOR_NAMESPACE";
 
 const MOST_NAMESPACES = 20;
 
