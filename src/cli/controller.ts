@@ -36,7 +36,7 @@ export async function runController(
   options: ControllerOptions,
   environment: ProcessEnvironment,
 ): Promise<void> {
-  const log = createLogger({ level: options.logLevel });
+  const log = createLogger({ level: options.logLevel, format: options.logFormat });
   const metrics = new OperatorMetrics({ clock: systemClock });
   const credentials = await loadCredentials(options);
   const [work, renewal] = [httpTransport(credentials), httpTransport(credentials)];

@@ -31,6 +31,7 @@ test("without flags the controller gets the documented defaults", async () => {
     coderdAccess: "direct",
     shutdownGraceSeconds: 20,
     logLevel: "info",
+    logFormat: "json",
   });
 });
 
@@ -80,6 +81,7 @@ const settings: { flag: string; value: string; variable: string; option: Partial
     option: { shutdownGraceSeconds: 5 },
   },
   { flag: "--log-level", value: "debug", variable: "CODER_K8S_LOG_LEVEL", option: { logLevel: "debug" } },
+  { flag: "--log-format", value: "text", variable: "CODER_K8S_LOG_FORMAT", option: { logFormat: "text" } },
 ];
 
 describe.each(settings)("$flag", ({ flag, value, variable, option }) => {

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { LogLevel } from "../runtime/logging.ts";
+import type { LogFormat, LogLevel } from "../runtime/logging.ts";
 
 /** Everything that `coder-k8s controller` can be told, after defaults. */
 export interface ControllerOptions {
@@ -14,6 +14,7 @@ export interface ControllerOptions {
   readonly coderdAccess: string;
   readonly shutdownGraceSeconds: number;
   readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
 }
 
 export interface CommandLine {
@@ -77,6 +78,9 @@ function controllerFlags(): Option[] {
     flag("--log-level <level>", "least severe line to print")
       .default("info")
       .choices(["debug", "info", "warn", "error"]),
+    flag("--log-format <format>", "one JSON object per line, or text for people")
+      .default("json")
+      .choices(["json", "text"]),
   ];
 }
 

@@ -19,14 +19,17 @@ export function differences(wanted: Files, present: Files): Difference[] {
   return [...changed, ...leftOver].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** The files under `root` that carry the mark, and the chart's values; other files written by hand beside them are not ours to judge. */
+/**
+ * The files under `root` that carry the mark, and the chart's values; other files written by hand beside them are
+ * not ours to judge.
+ */
 export function presentFiles(root: string): Files {
   const files = new Map<string, string>();
   for (const folder of generatedFolders) {
     for (const path of filesIn(root, folder)) {
       const content = readFileSync(join(root, path), "utf8");
-      const isGenerated = path === valuesFile || content.split("\n", 1)[0]?.includes(generatedMark);
-      if (isGenerated) files.set(path, content);
+      const marked = content.split("\n", 2).some((line) => line.includes(generatedMark));
+      if (marked || path === valuesFile) files.set(path, content);
     }
   }
   return files;

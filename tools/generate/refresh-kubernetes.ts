@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { chartTypes } from "./chart-schema.ts";
 import { plainSchema } from "./crd.ts";
 import { resources } from "./inputs.ts";
 import { localName, type Snapshot, snapshotFile } from "./kubernetes.ts";
@@ -38,7 +39,10 @@ function closure(all: Readonly<Record<string, Schema>>, roots: readonly string[]
 
 const { version, directory } = kubernetesModule();
 const openAPI = JSON.parse(readFileSync(join(directory, "api/openapi-spec/swagger.json"), "utf8"));
-const roots = resources.flatMap(({ spec, status }) => [spec, status].map(plainSchema).flatMap(referencesIn));
+const ofKinds = resources.flatMap(({ spec, status }) =>
+  [spec, status].map(plainSchema).flatMap(referencesIn),
+);
+const roots = [...ofKinds.map(localName), ...chartTypes()];
 const snapshot: Snapshot = {
   kubernetesVersion: version,
   definitions: closure(openAPI.definitions, roots),

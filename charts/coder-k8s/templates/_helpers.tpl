@@ -31,6 +31,14 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- toYaml (merge $own .Values.commonLabels) }}
 {{- end }}
 
+{{- /* Annotations of an object: a list of the root and its own, which win over those for all. Empty without any. */}}
+{{- define "coder-k8s.annotations" -}}
+{{- with merge (dict) (index . 1) (index . 0).Values.commonAnnotations -}}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{- define "coder-k8s.image" -}}
 {{- $version := printf ":%s" (default .Chart.AppVersion .Values.image.tag) }}
 {{- .Values.image.repository }}{{ .Values.image.digest | empty | ternary $version (printf "@%s" .Values.image.digest) }}
@@ -38,6 +46,14 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- /* Combinations that the schema can't refuse. */}}
 {{- define "coder-k8s.checkValues" -}}
+{{- if .Chart.IsRoot }}
+{{- range $name, $_ := .Values.global }}
+{{- fail (printf "global.%s: this chart has no such value; only a parent chart hands down global values, for its other parts" $name) }}
+{{- end }}
+{{- if hasKey .Values "enabled" }}
+{{- fail "enabled: this chart has no such value; it is the condition of a parent chart" }}
+{{- end }}
+{{- end }}
 {{- if and (has "--no-leader-elect" .Values.extraArgs) (gt (int .Values.replicas) 1) }}
 {{- fail "replicas: with --no-leader-elect in extraArgs there must be at most 1, or several would write at once" }}
 {{- end }}

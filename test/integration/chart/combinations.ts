@@ -28,12 +28,24 @@ const pieces: Readonly<Record<string, Readonly<Record<string, object>>>> = {
     monitor: {
       metrics: { serviceMonitor: { enabled: true, labels: { release: "prometheus" }, interval: "1m" } },
     },
+    "monitor elsewhere": {
+      metrics: {
+        serviceMonitor: {
+          enabled: true,
+          namespace: "kube-public",
+          relabelings: [{ sourceLabels: ["__meta_kubernetes_pod_node_name"], targetLabel: "node" }],
+          metricRelabelings: [{ sourceLabels: ["__name__"], regex: "nodejs_.*", action: "drop" }],
+        },
+      },
+    },
     alerts: {
       metrics: { serviceMonitor: { enabled: true } },
       alerts: {
         enabled: true,
         labels: { release: "prometheus" },
         runbookURL: "https://wiki.example.com/coder",
+        namespace: "kube-public",
+        rules: { CoderQueueBacklog: { enabled: false }, CoderLicenseExpiring: { threshold: 30, for: "6h" } },
       },
     },
   },
@@ -43,6 +55,7 @@ const pieces: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   budget: {
     "no budget": { podDisruptionBudget: { enabled: false } },
     "half may go": { podDisruptionBudget: { maxUnavailable: "50%" } },
+    "one stays": { podDisruptionBudget: { minAvailable: 1 } },
   },
   network: {
     policy: { networkPolicy: { enabled: true } },
@@ -80,21 +93,32 @@ const pieces: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   process: {
     "tuned process": {
       logLevel: "debug",
+      logFormat: "text",
       concurrency: 7,
       extraEnv: [
         { name: "HTTPS_PROXY", value: "http://proxy:3128" },
         { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
       ],
     },
+    "own authority": {
+      extraVolumes: [{ name: "ca", configMap: { name: "internal-ca" } }],
+      extraVolumeMounts: [{ name: "ca", mountPath: "/etc/internal-ca", readOnly: true }],
+      extraEnv: [{ name: "NODE_EXTRA_CA_CERTS", value: "/etc/internal-ca/ca.crt" }],
+    },
   },
   security: {
     OpenShift: {
-      podSecurityContext: { runAsUser: null, runAsGroup: null },
+      podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null },
       resources: { limits: null },
+    },
+    "own limits": {
+      resources: { requests: { cpu: 0.5, memory: "256Mi" }, limits: { cpu: 1 } },
+      securityContext: { seccompProfile: { type: "RuntimeDefault" } },
     },
   },
   names: {
     "part of the name": { nameOverride: "operator", commonLabels: { "cost-centre": "42" } },
+    annotated: { commonAnnotations: { "example.com/owner": "platform" } },
     "whole name": { fullnameOverride: "an-operator-with-a-name-as-long-as-it-may-be-xx" },
   },
 };

@@ -130,6 +130,38 @@ describe("alerts", () => {
     expect(rendered).toContain(`job=\\"${metadata.name}\\"`);
   });
 
+  test("are left out, delayed, rerouted and given another threshold one by one", async () => {
+    const values = {
+      metrics: { serviceMonitor: { enabled: true } },
+      alerts: {
+        enabled: true,
+        rules: {
+          CoderOperatorDown: { enabled: false },
+          CoderObjectNotReady: { for: "1h", severity: "info" },
+          CoderLicenseExpiring: { threshold: 30 },
+          CoderWatchRestarts: { threshold: 5 },
+        },
+      },
+    };
+    const { spec } = only(await helm.manifests({ ...release, values }), "PrometheusRule");
+    const rendered = alertsIn(spec as Parameters<typeof alertsIn>[0]);
+    const named = (name: string) => rendered.find(({ alert }) => alert === name);
+    expect(rendered).toHaveLength(alerts.length - 1);
+    expect(named("CoderOperatorDown")).toBeUndefined();
+    expect(named("CoderObjectNotReady")).toMatchObject({ for: "1h", labels: { severity: "info" } });
+    expect(named("CoderLicenseExpiring")?.expr).toMatch(/ < 30 \* 24 \* 3600$/);
+    expect(named("CoderWatchRestarts")?.expr).toMatch(/ > 5$/);
+  });
+
+  test("have a switch each in the values", () => {
+    const { rules } = parse(chartFile("values.yaml")).alerts;
+    expect(Object.keys(rules)).toEqual(alerts.map(({ alert }) => alert));
+  });
+
+  test.for(alerts)("$alert says nothing that its switches could make untrue", ({ annotations }) => {
+    expect(Object.values(annotations).join(" ")).not.toMatch(/within \d+ days|for \d+ minutes/i);
+  });
+
   test("are, with the names of the guide, what the file for a Prometheus without an operator says", async () => {
     const manifests = await helm.manifests({
       name: "coder-k8s",

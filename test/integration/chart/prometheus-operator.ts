@@ -22,6 +22,19 @@ function crd(names: { kind: string; plural: string }, spec: object) {
 function serviceMonitorSpec(): object {
   const duration = { type: "string", pattern: "^([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$" };
   const labels = { type: "object", additionalProperties: { type: "string" } };
+  const names = { type: "array", items: { type: "string" } };
+  const relabeling = {
+    type: "object",
+    properties: {
+      sourceLabels: names,
+      separator: { type: "string" },
+      targetLabel: { type: "string" },
+      regex: { type: "string" },
+      modulus: { type: "integer" },
+      replacement: { type: "string" },
+      action: { type: "string", enum: ["replace", "keep", "drop", "labelmap", "labeldrop", "labelkeep"] },
+    },
+  };
   const endpoint = {
     type: "object",
     properties: {
@@ -29,12 +42,15 @@ function serviceMonitorSpec(): object {
       honorLabels: { type: "boolean" },
       interval: duration,
       scrapeTimeout: duration,
+      relabelings: { type: "array", items: relabeling },
+      metricRelabelings: { type: "array", items: relabeling },
     },
   };
   return {
     type: "object",
     required: ["endpoints", "selector"],
     properties: {
+      namespaceSelector: { type: "object", properties: { matchNames: names } },
       selector: { type: "object", properties: { matchLabels: labels } },
       endpoints: { type: "array", items: endpoint },
     },

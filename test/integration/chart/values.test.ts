@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parse, parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments, stringify } from "yaml";
 import manifest from "../../../package.json" with { type: "json" };
 import { type ControllerOptions, commandLine } from "../../../src/cli/options.ts";
 import { differences, presentFiles } from "../../../tools/generate/compare.ts";
@@ -237,10 +240,95 @@ describe("the API server accepts", () => {
   });
 });
 
+/** A chart that has ours as a part of it. */
+async function parentChart(): Promise<{ path: string } & AsyncDisposable> {
+  const path = await mkdtemp(join(tmpdir(), "coder-k8s-parent-"));
+  await cp(chartDir, join(path, "charts/coder-k8s"), { recursive: true });
+  await writeFile(
+    join(path, "Chart.yaml"),
+    stringify({ apiVersion: "v2", name: "parent", version: "1.0.0" }),
+  );
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+describe("an object", () => {
+  test("has the annotations for all, and its own where both name one", async () => {
+    const values = {
+      commonAnnotations: { owner: "platform", role: "all" },
+      serviceAccount: { annotations: { role: "own" } },
+      watchNamespaces: ["team"],
+      networkPolicy: { enabled: true },
+      metrics: { serviceMonitor: { enabled: true } },
+      alerts: { enabled: true },
+      dashboard: { enabled: true },
+    };
+    const manifests = await helm.manifests({ ...release, values });
+    const owners = manifests.map(({ metadata }) => (metadata.annotations as { owner: string }).owner);
+    expect(owners).toEqual(manifests.map(() => "platform"));
+    expect(only(manifests, "ServiceAccount").metadata.annotations).toMatchObject({ role: "own" });
+    expect(
+      only(manifests, "CustomResourceDefinition", "coderprovisioners.coder.com").metadata.annotations,
+    ).toEqual({
+      owner: "platform",
+      role: "all",
+      "helm.sh/resource-policy": "keep",
+    });
+  });
+
+  test("for Prometheus is where that looks, and chooses the operator's namespace from there", async () => {
+    const elsewhere = { enabled: true, namespace: "monitoring" };
+    const values = { metrics: { serviceMonitor: elsewhere }, alerts: elsewhere };
+    const manifests = await helm.manifests({ ...release, values });
+    const { metadata, spec } = only(manifests, "ServiceMonitor");
+    expect(metadata.namespace).toBe("monitoring");
+    expect(spec).toMatchObject({ namespaceSelector: { matchNames: ["coder-system"] } });
+    expect(only(manifests, "PrometheusRule").metadata.namespace).toBe("monitoring");
+  });
+});
+
 describe("refuses by name", () => {
   test.for<[object, string]>([
     [{ replica: 3 }, "additional properties 'replica' not allowed"],
     [{ crds: { enabeld: true } }, "at '/crds': additional properties 'enabeld' not allowed"],
+    [{ resources: { limitz: { cpu: 1 } } }, "at '/resources': additional properties 'limitz' not allowed"],
+    [{ podSecurityContext: { runAsNonroot: true } }, "at '/podSecurityContext': additional properties"],
+    [{ securityContext: { capabilities: { dropp: ["ALL"] } } }, "at '/securityContext/capabilities'"],
+    [{ tolerations: [{ key: "gpu", efect: "NoSchedule" }] }, "at '/tolerations/0'"],
+    [{ affinity: { nodeAfinity: {} } }, "at '/affinity': additional properties 'nodeAfinity' not allowed"],
+    [
+      { topologySpreadConstraints: [{ maxSkew: 1 }] },
+      "at '/topologySpreadConstraints/0': missing properties",
+    ],
+    [{ extraEnv: [{ name: "A", valueFrom: { secretRef: {} } }] }, "at '/extraEnv/0/valueFrom'"],
+    [
+      { extraVolumes: [{ name: "ca", configmap: {} }] },
+      "at '/extraVolumes/0': additional properties 'configmap'",
+    ],
+    [{ extraVolumeMounts: [{ name: "ca" }] }, "at '/extraVolumeMounts/0': missing property 'mountPath'"],
+    [
+      { networkPolicy: { egress: [{ port: 443 }] } },
+      "at '/networkPolicy/egress/0': additional properties 'port'",
+    ],
+    [{ networkPolicy: { metricsFrom: [{ namespaces: [] }] } }, "at '/networkPolicy/metricsFrom/0'"],
+    [
+      { global: { imageRegistry: "registry.internal" } },
+      "global.imageRegistry: this chart has no such value",
+    ],
+    [{ enabled: false }, "enabled: this chart has no such value"],
+    [{ logFormat: "logfmt" }, "at '/logFormat': value must be one of 'json', 'text'"],
+    [
+      { alerts: { rules: { CoderDown: { enabled: false } } } },
+      "at '/alerts/rules': additional properties 'CoderDown'",
+    ],
+    [
+      { alerts: { rules: { CoderOperatorDown: { threshold: 2 } } } },
+      "additional properties 'threshold' not allowed",
+    ],
+    [
+      { metrics: { serviceMonitor: { relabelings: [{ target: "a" }] } } },
+      "at '/metrics/serviceMonitor/relabelings/0'",
+    ],
+    [{ podDisruptionBudget: { minAvailable: "some" } }, "at '/podDisruptionBudget/minAvailable'"],
     [{ replicas: "two" }, "at '/replicas': got string, want integer"],
     [{ replicas: -1 }, "at '/replicas': minimum"],
     [{ concurrency: 0 }, "at '/concurrency': minimum"],
@@ -270,7 +358,8 @@ describe("refuses by name", () => {
   });
 
   test("no value that a parent chart hands down", async () => {
-    const values = { global: { storageClass: "fast" }, enabled: true };
-    succeeded(await helm.release("template", { ...release, values }));
+    await using parent = await parentChart();
+    const values = { global: { storageClass: "fast" }, "coder-k8s": { enabled: true } };
+    succeeded(await helm.release("template", { ...release, chart: parent.path, values }));
   });
 });
