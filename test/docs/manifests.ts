@@ -13,6 +13,7 @@ const kinds: readonly Kind[] = [CoderControlPlane, CoderProvisioner, CoderWorksp
 const foreignKinds = new Set([
   "argoproj.io/v1alpha1 Application",
   "cert-manager.io/v1 Certificate",
+  "external-secrets.io/v1 ExternalSecret",
   "gateway.networking.k8s.io/v1 Gateway",
   "kustomize.toolkit.fluxcd.io/v1 Kustomization",
   "postgresql.cnpg.io/v1 Cluster",

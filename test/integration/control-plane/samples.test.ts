@@ -48,9 +48,9 @@ describe("the full sample", () => {
 
   test("has every child, each with the common labels and owned by the control plane", async () => {
     const children = await childrenOf(controlPlane);
-    const hash = expect.stringMatching(/^coder-[0-9a-f]{8}(-workspace-perms)?$/);
+    const hash = expect.stringMatching(/^coder-server-[0-9a-f]{8}(-workspace-perms)?$/);
     expect(children.map(({ kind, child }) => [kind, child.metadata.name])).toEqual([
-      ["ServiceAccount", "coder"],
+      ["ServiceAccount", "coder-server"],
       ["Role", hash],
       ["RoleBinding", hash],
       ["Deployment", "coder-production"],
@@ -95,7 +95,7 @@ describe("the full sample", () => {
     });
     expect(binding).toMatchObject({
       roleRef: { kind: "Role", name: role?.metadata.name },
-      subjects: [{ kind: "ServiceAccount", name: "coder", namespace: stage.namespace }],
+      subjects: [{ kind: "ServiceAccount", name: "coder-server", namespace: stage.namespace }],
     });
   });
 
