@@ -64,8 +64,8 @@ docs: $(INSTALLED) ## build the site of the documentation (SERVE=1: show it, and
 	@$(BIN)/vitepress $(if $(SERVE),dev,build) docs
 
 .PHONY: demo
-demo: $(INSTALLED) kube ## run everything on this machine to play with (ONCE=1: end when it is ready)
-	@$(BIN)/node demo/main.ts $(if $(ONCE),--once)
+demo: $(INSTALLED) kube $(if $(REAL),coder) ## run everything here to play with (ONCE=1: end when ready; REAL=1: the real Coder)
+	@$(BIN)/node demo/main.ts $(if $(ONCE),--once) $(if $(REAL),--real)
 
 .PHONY: chaos
 chaos: $(INSTALLED) kube ## break everything under a fleet and see whether it heals (SEED=n MINUTES=m OBJECTS=n)

@@ -1,9 +1,12 @@
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { systemClock } from "../src/runtime/clock.ts";
 import type { CoderdDeployment } from "../test/support/coderd/deployment.ts";
 import { Board } from "./board.ts";
-import { guide } from "./guide.ts";
+import { type GuideFacts, guide } from "./guide.ts";
 import type { Replica } from "./operators.ts";
 import { Show, seconds } from "./show.ts";
+import { Signposts } from "./signposts.ts";
 import type { Screen } from "./view/screen.ts";
 import { type Line, span } from "./view/text.ts";
 import { startWorld, type World, type WorldOptions } from "./world.ts";
@@ -19,8 +22,8 @@ export interface Surroundings {
   readonly screen: Screen;
   /** Aborted when somebody wants the demo to end. */
   readonly signal: AbortSignal;
-  /** Whether there is a kubectl on the PATH. */
-  readonly hasKubectl: boolean;
+  /** Whether the real Coder is there, and could be asked for. */
+  readonly offersRealCoder: boolean;
 }
 
 const TICK_MS = 200;
@@ -38,14 +41,15 @@ export async function runDemo(options: DemoOptions, surroundings: Surroundings):
     clearInterval,
   );
   const world = await startWorld(options, { owned, progress: show, signal });
-  const stage = { world, board: owned.use(new Board(world.client)), show, signal };
+  const signposts = new Signposts(dirname(world.cluster.admin.kubeconfig));
+  const stage = { world, board: owned.use(new Board(world.client)), show, signposts, signal };
   await world.cluster.apply(world.manifests);
   show.tell("applied demo/manifests");
   await follow(stage, (late) => late.length === 0, options.once ? options.withinMs : Infinity);
   if (signal.aborted) return;
   show.tell(`everything is ready after ${seconds(show.elapsedMs)}`);
   if (options.once) return show.print(await listing(world));
-  show.print(guide(guideFacts(world, surroundings)));
+  show.print(guide(guideFacts(stage, surroundings)));
   await follow(stage, () => false, Infinity);
 }
 
@@ -53,12 +57,13 @@ interface Stage {
   readonly world: World;
   readonly board: Board;
   readonly show: Show;
+  readonly signposts: Signposts;
   readonly signal: AbortSignal;
 }
 
 /** Shows what happens until `enough` of what is not ready yet, until the time is over, or until told to end. */
 async function follow(
-  { world, board, show, signal }: Stage,
+  { world, board, show, signposts, signal }: Stage,
   enough: (late: readonly string[]) => boolean,
   withinMs: number,
 ): Promise<void> {
@@ -66,7 +71,9 @@ async function follow(
   while (!signal.aborted) {
     const rows = board.rows();
     show.rows(rows);
-    show.running("operator", describeReplicas(world.operators.replicas));
+    const { replicas } = world.operators;
+    show.running("operator", describeReplicas(replicas));
+    await signposts.point(replicas);
     if (world.simulator) show.running("coderd", describeCoderd(world.simulator));
     const late = rows.flatMap(({ title, blocked }) =>
       blocked === undefined ? [] : [`${title}: ${blocked}`],
@@ -104,13 +111,15 @@ async function listing({ cluster }: World): Promise<Line[]> {
   return [[], [span("$ kubectl get coder")], ...stdout.split("\n").map((line) => [span(line)])];
 }
 
-function guideFacts(world: World, { hasKubectl }: Surroundings): Parameters<typeof guide>[0] {
-  const { cluster, operators, otherLicense } = world;
-  const leader = operators.replicas.find(({ leads }) => leads);
+function guideFacts({ world, signposts }: Stage, { offersRealCoder }: Surroundings): GuideFacts {
+  const { cluster, simulator, coderdUrl, otherLicense } = world;
   return {
     kubeconfig: cluster.admin.kubeconfig,
-    leaderPid: leader?.pid ?? 0,
-    ...(hasKubectl ? {} : { kubectl: cluster.connection.kubectlBinary }),
+    kubectl: cluster.connection.kubectlBinary,
+    leaderFile: signposts.leader,
+    operatorLogs: signposts.logs,
+    offersRealCoder,
+    ...(simulator ? {} : { coderd: { url: coderdUrl, logs: join(tmpdir(), "coder-k8s-pod-*/log") } }),
     ...(otherLicense ? { otherLicense } : {}),
   };
 }

@@ -3,11 +3,18 @@ import { type Line, span } from "./view/text.ts";
 /** What somebody needs to know to play. */
 export interface GuideFacts {
   readonly kubeconfig: string;
-  /** The path of a kubectl for those who have none of their own. */
-  readonly kubectl?: string;
-  readonly leaderPid: number;
-  /** A manifest with another licence; absent where only real licences count. */
+  /** The path of the kubectl that fits this cluster. */
+  readonly kubectl: string;
+  /** A file with the process of the replica that leads at the moment. */
+  readonly leaderFile: string;
+  /** Log files of the operator, as a pattern for a shell. */
+  readonly operatorLogs: string;
+  /** Where coderd answers, and its pods' output as a pattern for a shell; absent when it is simulated. */
+  readonly coderd?: { readonly url: string; readonly logs: string };
+  /** A manifest with another licence; absent where there is none to offer. */
   readonly otherLicense?: string;
+  /** Whether the real Coder could run instead of the simulated one. */
+  readonly offersRealCoder: boolean;
 }
 
 interface Idea {
@@ -18,14 +25,15 @@ interface Idea {
 
 /** How to play, and what one will see. */
 export function guide(facts: GuideFacts): Line[] {
-  const { kubeconfig, kubectl } = facts;
   return [
     [],
     [span("  Everything is ready. To play, open another terminal:", "bold")],
     [],
-    command(`export KUBECONFIG=${kubeconfig}`),
-    ...(kubectl ? [command(`alias kubectl=${kubectl}`)] : []),
+    command(`export KUBECONFIG=${facts.kubeconfig}`),
+    command(`alias kubectl=${facts.kubectl}`),
     command("kubectl get coder"),
+    [],
+    ...logs(facts),
     [],
     [span("  Things to try:", "bold")],
     ...ideas(facts).flatMap(({ title, command: text, effect }) => [
@@ -34,6 +42,7 @@ export function guide(facts: GuideFacts): Line[] {
       command(text),
       [span(`    ${effect}`, "dim")],
     ]),
+    ...offer(facts),
     [],
     [span("  Ctrl-C ends everything and leaves nothing behind.", "bold")],
     [],
@@ -44,7 +53,36 @@ function command(text: string): Line {
   return [span(`    ${text}`, "cyan")];
 }
 
-function ideas({ leaderPid, otherLicense }: GuideFacts): Idea[] {
+function remark(text: string): Line {
+  return [span(`    ${text}`, "dim")];
+}
+
+function logs({ operatorLogs, coderd }: GuideFacts): Line[] {
+  return [
+    [span("  Logs:", "bold")],
+    [],
+    command(`tail -F ${operatorLogs}`),
+    ...(coderd ? [command(`tail -F ${coderd.logs}`), remark(`coderd answers at ${coderd.url}`)] : []),
+    remark(
+      "Pods are played by this demo and there is no kubelet, so `kubectl logs`, `exec` and `port-forward`",
+    ),
+    remark('end with `pods "local" not found`. All else of kubectl works.'),
+  ];
+}
+
+function offer({ offersRealCoder }: GuideFacts): Line[] {
+  if (!offersRealCoder) return [];
+  return [
+    [],
+    [span("  The real Coder")],
+    command("make demo REAL=1"),
+    remark(
+      "It has been built on this machine. Pods then run coder and Terraform, with licences for an hour.",
+    ),
+  ];
+}
+
+function ideas({ leaderFile, otherLicense }: GuideFacts): Idea[] {
   const rotation: Idea[] = otherLicense
     ? [
         {
@@ -72,8 +110,8 @@ function ideas({ leaderPid, otherLicense }: GuideFacts): Idea[] {
       effect: "Both are back at once, and the proxy with them.",
     },
     {
-      title: "Kill the leader",
-      command: `kill -9 ${leaderPid}`,
+      title: "Kill the leader, as often as you like",
+      command: `kill -9 $(cat ${leaderFile})`,
       effect: "The standby leads once the lease has run out, in 15 s. A plain kill hands it over within 2 s.",
     },
     {

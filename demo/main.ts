@@ -1,16 +1,19 @@
 /** `make demo`: the whole operator on this machine, with nothing to install and nothing left behind. */
-import { accessSync, constants } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { messageOf } from "../src/runtime/errors.ts";
+import { mint } from "../test/e2e/support/mint.ts";
+import { cachedCoderBinaries } from "../tools/coder/binaries.ts";
 import { type DemoOptions, runDemo } from "./demo.ts";
 import { LiveScreen, PlainScreen } from "./view/screen.ts";
+import type { WorldOptions } from "./world.ts";
 
-const HELP = `usage: node demo/main.ts [--once] [--within <seconds>]
+const HELP = `usage: node demo/main.ts [--once] [--within <seconds>] [--real]
 
   --once               end with 0 when everything is ready, with 1 and the reason when it is not in time
-  --within <seconds>   how long that may take from the moment the manifests are applied (60)
+  --within <seconds>   how long that may take from the moment the manifests are applied (60; 240 with --real)
+  --real               run the Coder that \`make test-e2e\` has built, with a licence of its own
 
   CODER_BINARY         a coder binary to run in the pods; they are simulated otherwise
   CODER_LICENSE_FILE   the licence to upload; a real coderd takes none but real ones
@@ -33,31 +36,30 @@ async function optionsOf(args: readonly string[]): Promise<DemoOptions | undefin
     args: [...args],
     options: {
       once: { type: "boolean", default: false },
-      within: { type: "string", default: "60" },
+      within: { type: "string" },
+      real: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return undefined;
-  const withinSeconds = Number(values.within);
+  const withinSeconds = Number(values.within ?? (values.real ? 240 : 60));
   if (!(withinSeconds > 0)) throw new Error("--within needs a number of seconds");
   const { CODER_BINARY: coderBinary, CODER_LICENSE_FILE: licenseFile } = process.env;
   return {
     once: values.once,
     withinMs: withinSeconds * 1_000,
+    ...(values.real ? await realCoder() : {}),
     ...(coderBinary ? { coderBinary } : {}),
     ...(licenseFile ? { license: (await readFile(licenseFile, "utf8")).trim() } : {}),
   };
 }
 
-function isOnPath(program: string): boolean {
-  return (process.env.PATH ?? "").split(delimiter).some((dir) => {
-    try {
-      accessSync(join(dir, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+/** The Coder and Terraform that the end-to-end tests built, with licences that this Coder takes. */
+async function realCoder(): Promise<WorldOptions> {
+  const binaries = await cachedCoderBinaries();
+  if (!binaries) throw new Error("the real Coder is not in the cache; `make demo REAL=1` builds it");
+  const [license, otherLicense] = await mint(binaries, "enterprise", "premium");
+  return { coderBinary: binaries.coder, path: [dirname(binaries.terraform)], license, otherLicense };
 }
 
 try {
@@ -66,8 +68,10 @@ try {
   const screen = live
     ? new LiveScreen(process.stdout)
     : new PlainScreen((text) => process.stdout.write(text));
-  if (options) await runDemo(options, { screen, signal: stop.signal, hasKubectl: isOnPath("kubectl") });
-  else process.stdout.write(HELP);
+  if (options) {
+    const offersRealCoder = !options.coderBinary && (await cachedCoderBinaries()) !== undefined;
+    await runDemo(options, { screen, signal: stop.signal, offersRealCoder });
+  } else process.stdout.write(HELP);
 } catch (error) {
   // Whoever ended it does not care what else went wrong by that.
   if (!stop.signal.aborted) {

@@ -9,6 +9,7 @@ export interface Replica {
   readonly number: number;
   readonly pid: number;
   readonly leads: boolean;
+  readonly logFile: string;
 }
 
 /**
@@ -50,7 +51,14 @@ export class Operators implements AsyncDisposable {
   get replicas(): Replica[] {
     return this.#processes.flatMap((operator, index) =>
       operator?.program.running
-        ? [{ number: index + 1, pid: operator.program.pid, leads: operator.isLeader }]
+        ? [
+            {
+              number: index + 1,
+              pid: operator.program.pid,
+              leads: operator.isLeader,
+              logFile: operator.logFile,
+            },
+          ]
         : [],
     );
   }

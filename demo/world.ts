@@ -23,8 +23,12 @@ const REPLICAS = 2;
 export interface WorldOptions {
   /** A real `coder` to run in the pods; they are played at a simulator when absent. */
   readonly coderBinary?: string;
+  /** Folders with further programs that pods need. */
+  readonly path?: readonly string[];
   /** The licence to start with; one that the simulator takes when absent. */
   readonly license?: string;
+  /** One to change to; absent where only the simulator has one. */
+  readonly otherLicense?: string;
 }
 
 /** Told what is going on while the world is made. */
@@ -47,7 +51,9 @@ export interface World {
   readonly simulator: CoderdDeployment | undefined;
   /** All that there is to apply. */
   readonly manifests: string;
-  /** A file with another licence to apply; only where licences are simulated. */
+  /** Where coderd answers on this machine. */
+  readonly coderdUrl: string;
+  /** A file with another licence to apply, where there is one. */
   readonly otherLicense: string | undefined;
 }
 
@@ -77,7 +83,7 @@ export async function startWorld(options: WorldOptions, making: Making): Promise
   const databaseUrl = `${database.url}?sslmode=disable`;
   const client = await adminClient(cluster, "coder-k8s-demo");
   const coderd = options.coderBinary
-    ? await realCoderd(options.coderBinary, client, owned)
+    ? await realCoderd({ ...options, binary: options.coderBinary }, client, owned)
     : await simulatedCoderd(databaseUrl, owned);
   progress.running("coderd", options.coderBinary ?? `simulated at ${coderd.url}`);
   owned.use(new PodRunner({ client, launch: coderd.launch }));
@@ -85,13 +91,15 @@ export async function startWorld(options: WorldOptions, making: Making): Promise
   signal.throwIfAborted();
   await cluster.kubectl(["config", "set-context", "--current", `--namespace=${NAMESPACE}`]);
   const license = options.license ?? fakeLicense({ featureSet: "enterprise" });
+  const otherLicense = options.otherLicense ?? (coderd.simulator && fakeLicense());
   return {
     cluster,
     client,
     operators,
     simulator: coderd.simulator,
     manifests: await manifests({ databaseUrl, license }),
-    otherLicense: coderd.simulator && (await writeOtherLicense(cluster)),
+    coderdUrl: coderd.url,
+    otherLicense: otherLicense && (await writeLicense(otherLicense, cluster)),
   };
 }
 
@@ -117,10 +125,14 @@ async function simulatedCoderd(databaseUrl: string, owned: AsyncDisposableStack)
   return { simulator, launch: simulatedCoder(simulator), url: server.url };
 }
 
-async function realCoderd(binary: string, client: Client, owned: AsyncDisposableStack): Promise<Coderd> {
+async function realCoderd(
+  { binary, path }: { readonly binary: string; readonly path?: readonly string[] },
+  client: Client,
+  owned: AsyncDisposableStack,
+): Promise<Coderd> {
   const services = owned.use(new LocalServices(client));
   const url = await services.translate(`http://${CODERD_HOST}`);
-  return { simulator: undefined, launch: coderProcess({ binary, services }), url };
+  return { simulator: undefined, launch: coderProcess({ binary, services, ...(path && { path }) }), url };
 }
 
 async function startOperators(
@@ -137,8 +149,8 @@ async function startOperators(
 }
 
 /** Beside the kubeconfig, in the folder that goes when the cluster goes. */
-async function writeOtherLicense(cluster: LocalCluster): Promise<string> {
+async function writeLicense(license: string, cluster: LocalCluster): Promise<string> {
   const file = join(dirname(cluster.admin.kubeconfig), "premium-license.yaml");
-  await writeFile(file, licenseManifest(fakeLicense()), { mode: 0o600 });
+  await writeFile(file, licenseManifest(license), { mode: 0o600 });
   return file;
 }

@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -110,6 +110,12 @@ describe("the demo", () => {
     await demo.untilPrinted("Ctrl-C ends everything");
     const idea = (pattern: RegExp) => pattern.exec(demo.output)?.[1] ?? "";
     const kubeconfig = idea(/export KUBECONFIG=(.*)/);
+    expect(demo.output).toContain(`alias kubectl=${sharedCluster().connection.kubectlBinary}`);
+    expect(demo.output).toContain('`pods "local" not found`');
+    const leader = await readFile(idea(/kill -9 \$\(cat (.*)\)/), "utf8");
+    expect(demo.output).toContain(`(pid ${leader.trim()}) leads`);
+    const log = await readFile(idea(/tail -F (.*operator-.*)/).replace("*", "1"), "utf8");
+    expect(log).toContain("operator starts");
     const rotate = idea(/kubectl (apply -f .*premium.*)/);
     const { kubectlBinary } = sharedCluster().connection;
     await promisify(execFile)(kubectlBinary, rotate.split(" "), { env: { KUBECONFIG: kubeconfig } });

@@ -93,9 +93,13 @@ function spawn(
       `--metrics-bind-address=127.0.0.1:${ports.metrics}`,
       ...flags,
     ],
-    logFile: join(dir, "log"),
+    logFile: logFileIn(dir),
     scratch: dir,
   });
+}
+
+function logFileIn(dir: string): string {
+  return join(dir, "log");
 }
 
 export class OperatorProcess implements AsyncDisposable {
@@ -108,9 +112,14 @@ export class OperatorProcess implements AsyncDisposable {
     this.#place = place;
   }
 
+  /** Where it writes to; gone when it is disposed of. */
+  get logFile(): string {
+    return logFileIn(this.#place.dir);
+  }
+
   /** All that it has written so far, whoever in it wrote it. */
   get output(): string {
-    return readFileSync(join(this.#place.dir, "log"), "utf8");
+    return readFileSync(this.logFile, "utf8");
   }
 
   /** All that it has logged so far; what is no JSON was not written by its logger. */
