@@ -149,6 +149,10 @@ describe("when the API server", () => {
     await using scene = await Scene.set();
     const { proxy, namespace } = scene;
     const observed = await scene.syncedCache();
+    await scene.load.stop();
+    // The last that the load did to them may have been a deletion.
+    for (const name of ["a", "b"])
+      await direct.apply(ConfigMap, { metadata: { namespace, name, labels: { load: "yes" } } });
     await scene.expectTruth(observed);
     const known = observed.heard.length;
     proxy.fault = { do: "refuse" };

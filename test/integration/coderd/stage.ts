@@ -1,6 +1,5 @@
 import { expect } from "vitest";
 import type { ControlPlaneSpec, ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
-import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { fixedAddress } from "../../../src/coder/http/route.ts";
 import { CoreEvent, Deployment, Secret } from "../../../src/runtime/kinds.ts";
 import type { Stored } from "../../../src/runtime/object.ts";
@@ -35,7 +34,7 @@ export interface CoderdOptions extends Omit<DeploymentOptions, "now"> {
 }
 
 type Parts = ConstructorParameters<typeof Stage>[0] &
-  Pick<CoderdStage, "clock" | "postgres" | "server" | "databases" | "secrets" | "witness">;
+  Pick<CoderdStage, "postgres" | "server" | "databases" | "secrets">;
 
 /**
  * A stage with coderds to speak to: a simulator that plays any number of them and a real Postgres. The operator's
@@ -43,23 +42,19 @@ type Parts = ConstructorParameters<typeof Stage>[0] &
  */
 export class CoderdStage extends Stage {
   declare operator: RunningOperator;
-  readonly clock: SkewedClock;
   readonly postgres: Databases;
   readonly server: CoderdServer;
   readonly databases: WatchedDatabase;
   readonly secrets: Secrets;
-  readonly witness: Witness;
   readonly #past: RunningOperator[] = [];
 
   /** Use `openCoderdStage`. */
   constructor(parts: Parts) {
     super(parts);
-    this.clock = parts.clock;
     this.postgres = parts.postgres;
     this.server = parts.server;
     this.databases = parts.databases;
     this.secrets = parts.secrets;
-    this.witness = parts.witness;
   }
 
   override create(name: string, spec: ControlPlaneSpec = {}): ReturnType<Stage["create"]> {
@@ -108,20 +103,6 @@ export class CoderdStage extends Stage {
   async token(secretName: string): Promise<string> {
     const { data } = await this.get(Secret, secretName);
     return Buffer.from(data?.token ?? "", "base64").toString("utf8");
-  }
-
-  /** Lets the operator finish what it is at, and then the time pass. */
-  async timePasses(ms: number): Promise<void> {
-    await eventually(() => expect(this.witness.running).toBe(0), PATIENCE);
-    this.clock.jump(ms);
-  }
-
-  /** Gives the operator a reason to look at the control plane, and waits until it did. */
-  async touch(name: string, why: string): Promise<void> {
-    const runs = () => this.witness.runs;
-    const before = runs();
-    await this.person.mergePatch(CoderControlPlane, this.ref(name), { metadata: { annotations: { why } } });
-    await eventually(() => expect(runs()).toBeGreaterThan(before), PATIENCE);
   }
 
   untilReady(name: string): Promise<unknown> {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import type { Client } from "../../../src/runtime/client/client.ts";
@@ -16,8 +15,8 @@ import { sharedCluster } from "../../support/cluster/shared.ts";
 import { eventually } from "../../support/eventually.ts";
 import { openStage, type Stage } from "./stage.ts";
 
-const REPAIRED_MS = 1_000;
-const QUIET_MS = 5_000;
+const PATIENCE = { withinMs: 20_000 };
+const HOUR_MS = 60 * 60 * 1_000;
 const host = "coder.example.com";
 const spec: ControlPlaneSpec = {
   expose: { ingress: { host } },
@@ -45,8 +44,7 @@ function content(object: Stored<KubeObject>): object {
   return { ...rest, metadata };
 }
 
-// A busy machine may lose a race against the clock now and then, but an operator that is slow loses them all.
-describe("an edit by hand is undone within a second", { retry: 2 }, () => {
+describe("an edit by hand is undone", () => {
   const labels = { "app.kubernetes.io/managed-by": null };
   const edits: { what: string; kind: Kind; edit: object }[] = [
     {
@@ -74,34 +72,26 @@ describe("an edit by hand is undone within a second", { retry: 2 }, () => {
   test.each(edits)("$what of the $kind.kind", async ({ kind, edit }) => {
     const before = await child(kind);
     const edited = await stage.person.mergePatch(kind, stage.ref(before.metadata.name), edit);
-    const startedAt = performance.now();
     expect(content(edited)).not.toEqual(content(before));
-    await eventually(async () => expect(content(await child(kind))).toEqual(content(before)), {
-      withinMs: 10_000,
-    });
-    expect(performance.now() - startedAt).toBeLessThan(REPAIRED_MS);
+    await eventually(async () => expect(content(await child(kind))).toEqual(content(before)), PATIENCE);
   });
 
   test("the image, changed with kubectl", async () => {
     const set = ["set", "image", "deployment/coder", "coder=example.invalid/evil:1", "-n", stage.namespace];
     expect((await stage.cluster.kubectl(set)).code).toBe(0);
-    const startedAt = performance.now();
     await eventually(
       async () =>
         expect((await child(Deployment)).spec?.template.spec?.containers[0]?.image).toBe(
           "ghcr.io/coder/coder:latest",
         ),
-      { withinMs: 10_000 },
+      PATIENCE,
     );
-    expect(performance.now() - startedAt).toBeLessThan(REPAIRED_MS);
   });
 
   test.each(kinds)("the deletion of the $kind", async (kind) => {
     const before = await child(kind);
     await stage.person.delete(kind, stage.ref(before.metadata.name));
-    const startedAt = performance.now();
-    const made = await eventually(() => child(kind), { withinMs: 10_000 });
-    expect(performance.now() - startedAt).toBeLessThan(REPAIRED_MS);
+    const made = await eventually(() => child(kind), PATIENCE);
     expect(made.metadata.uid).not.toBe(before.metadata.uid);
   });
 });
@@ -109,7 +99,7 @@ describe("an edit by hand is undone within a second", { retry: 2 }, () => {
 describe("what others add is left alone", () => {
   let countedFrom: number;
   beforeEach(async () => {
-    await stage.settled("coder");
+    await stage.touch("coder", "the repairs of others are over");
     countedFrom = (await stage.writes()).length;
   });
   const writesSince = async () => (await stage.writes()).slice(countedFrom);
@@ -118,9 +108,9 @@ describe("what others add is left alone", () => {
     const metadata = { annotations: { "injector.example.com/seen": "yes" }, labels: { team: "sre" } };
     for (const kind of kinds) {
       const { name } = (await child(kind)).metadata;
-      await injector.mergePatch(kind, stage.ref(name), { metadata });
+      await stage.whenSeen(() => injector.mergePatch(kind, stage.ref(name), { metadata }));
     }
-    await sleep(QUIET_MS);
+    await anHourPasses();
     expect(await writesSince()).toEqual([]);
     for (const kind of kinds) expect((await child(kind)).metadata).toMatchObject(metadata);
   });
@@ -129,19 +119,16 @@ describe("what others add is left alone", () => {
     const [coder] = (await child(Deployment)).spec?.template.spec?.containers ?? [];
     const sidecar = { name: "sidecar", image: "example.invalid/sidecar:1" };
     const traced = { name: "coder", env: [{ name: "TRACED", value: "yes" }] };
-    await injector.apply<KubeObject>(Deployment, {
-      metadata: stage.ref("coder"),
-      spec: {
-        template: {
-          metadata: { annotations: { "injector.example.com/seen": "yes" } },
-          spec: { containers: [traced, sidecar] },
-        },
-      },
-    } as KubeObject);
+    const template = {
+      metadata: { annotations: { "injector.example.com/seen": "yes" } },
+      spec: { containers: [traced, sidecar] },
+    };
+    const injected = { metadata: stage.ref("coder"), spec: { template } } as KubeObject;
+    await stage.whenSeen(() => injector.apply<KubeObject>(Deployment, injected));
     await noFight(1);
-    const { template } = (await child(Deployment)).spec ?? {};
-    expect(template?.metadata?.annotations).toEqual({ "injector.example.com/seen": "yes" });
-    expect(template?.spec?.containers).toMatchObject([
+    const stored = (await child(Deployment)).spec?.template;
+    expect(stored?.metadata?.annotations).toEqual({ "injector.example.com/seen": "yes" });
+    expect(stored?.spec?.containers).toMatchObject([
       { ...coder, env: [...(coder?.env ?? []), ...traced.env] },
       sidecar,
     ]);
@@ -149,10 +136,10 @@ describe("what others add is left alone", () => {
 
   test("a field that we leave to its default stays as somebody sets it", async () => {
     const strategy = { type: "Recreate", rollingUpdate: null };
-    await stage.person.mergePatch(Deployment, stage.ref("coder"), {
-      spec: { strategy, revisionHistoryLimit: 3 },
-    });
-    await stage.person.mergePatch(Service, stage.ref("coder"), { spec: { sessionAffinity: "ClientIP" } });
+    const spec = { strategy, revisionHistoryLimit: 3 };
+    await stage.whenSeen(() => stage.person.mergePatch(Deployment, stage.ref("coder"), { spec }));
+    const sticky = { spec: { sessionAffinity: "ClientIP" } };
+    await stage.whenSeen(() => stage.person.mergePatch(Service, stage.ref("coder"), sticky));
     await noFight(2);
     expect((await child(Deployment)).spec).toMatchObject({
       strategy: { type: "Recreate" },
@@ -164,7 +151,7 @@ describe("what others add is left alone", () => {
   test("a status of the Deployment alone writes our status once and nothing else", async () => {
     await stage.cluster.markDeploymentReady(stage.namespace, "coder");
     await stage.untilCondition("coder", "Ready", { status: "True" });
-    await sleep(QUIET_MS);
+    await anHourPasses();
     const written = (await writesSince()).filter(({ resource }) => resource !== "events");
     expect(written.map(({ resource, subresource }) => [resource, subresource])).toEqual([
       ["codercontrolplanes", "status"],
@@ -173,10 +160,15 @@ describe("what others add is left alone", () => {
 
   /** At most one look at each child that somebody changed, then silence. */
   async function noFight(atMost: number): Promise<void> {
-    await sleep(REPAIRED_MS);
     const written = await writesSince();
     expect(written.length).toBeLessThanOrEqual(atMost);
-    await sleep(QUIET_MS);
+    await anHourPasses();
     expect(await writesSince()).toEqual(written);
+  }
+
+  /** By the operator's clock, so that all it has put off comes due; and it has looked at the control plane since. */
+  async function anHourPasses(): Promise<void> {
+    await stage.timePasses(HOUR_MS);
+    await stage.touch("coder", "an hour later");
   }
 });

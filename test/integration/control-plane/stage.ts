@@ -13,23 +13,32 @@ import type { AuditRequest } from "../../support/cluster/audit.ts";
 import type { LocalCluster } from "../../support/cluster/cluster.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type RunningOperator, startOperator } from "../../support/operator.ts";
+import { SkewedClock } from "../../support/skewed-clock.ts";
+import { Witness } from "../../support/witness.ts";
 
 /** Generous, because the machine may be busy; what must be fast is measured by the test that says so. */
 const PATIENCE = { withinMs: 20_000 };
 
-/** Where a test plays: a namespace, the operator at work in it and a person who reads and writes there. */
+/**
+ * Where a test plays: a namespace, the operator at work in it and a person who reads and writes there. The operator's
+ * clock can be made to jump.
+ */
 export class Stage implements AsyncDisposable {
   readonly cluster: ClusterAccess;
   readonly namespace: string;
   readonly person: Client;
   readonly operator: RunningOperator;
+  readonly clock: SkewedClock;
+  readonly witness: Witness;
 
   /** Use `openStage`. */
-  constructor(parts: Pick<Stage, "cluster" | "namespace" | "person" | "operator">) {
+  constructor(parts: Pick<Stage, "cluster" | "namespace" | "person" | "operator" | "clock" | "witness">) {
     this.cluster = parts.cluster;
     this.namespace = parts.namespace;
     this.person = parts.person;
     this.operator = parts.operator;
+    this.clock = parts.clock;
+    this.witness = parts.witness;
   }
 
   create(name: string, spec?: ControlPlaneSpec): Promise<Stored<CoderControlPlane>> {
@@ -95,6 +104,32 @@ export class Stage implements AsyncDisposable {
     }, PATIENCE);
   }
 
+  /** Makes something happen and waits until the operator has looked at it and is done. */
+  async whenSeen(happens: () => Promise<unknown>): Promise<void> {
+    const before = this.witness.runs;
+    await happens();
+    await eventually(() => expect(this.witness.runs).toBeGreaterThan(before), PATIENCE);
+    await this.untilIdle();
+  }
+
+  /** Gives the operator a reason to look at the control plane, and waits until it did. */
+  touch(name: string, why: string): Promise<void> {
+    const annotations = { why };
+    return this.whenSeen(() =>
+      this.person.mergePatch(CoderControlPlane, this.ref(name), { metadata: { annotations } }),
+    );
+  }
+
+  untilIdle(): Promise<void> {
+    return eventually(() => expect(this.witness.running).toBe(0), PATIENCE);
+  }
+
+  /** Lets the operator finish what it is at, and then the time pass. */
+  async timePasses(ms: number): Promise<void> {
+    await this.untilIdle();
+    this.clock.jump(ms);
+  }
+
   /** What the operator wrote in this namespace, events included, as the API server counted it. */
   async writes(): Promise<AuditRequest[]> {
     const requests = await this.cluster.auditRequests();
@@ -132,9 +167,10 @@ async function open(
   namespace: string,
   namespaces: readonly string[],
 ): Promise<Stage> {
+  const [clock, witness] = [new SkewedClock(), new Witness()];
   const [person, operator] = await Promise.all([
     adminClient(cluster),
-    startOperator(cluster, { namespaces }),
+    startOperator(cluster, { namespaces, clock, observer: witness }),
   ]);
-  return new Stage({ cluster, namespace, person, operator });
+  return new Stage({ cluster, namespace, person, operator, clock, witness });
 }
