@@ -30,7 +30,11 @@ export interface ProxiedRequest {
 /** A TLS proxy on loopback in front of an API server, which breaks connections as real networks do. */
 export class FaultProxy implements AsyncDisposable {
   fault: ProxyFault | undefined;
+  /** Picks requests that never get an answer: they are not passed on, or they are and their answer is kept back. */
+  holds: ((request: ProxiedRequest) => "request" | "answer" | undefined) | undefined;
   readonly requests: ProxiedRequest[] = [];
+  /** How many requests wait for ever by now. */
+  held = 0;
   readonly #server: Server;
   readonly #upstream: { readonly server: string; readonly ca: Buffer };
   readonly #sockets = new Set<Socket>();
@@ -97,7 +101,10 @@ export class FaultProxy implements AsyncDisposable {
       response.writeHead(status, headers).end("<html>the proxy says no</html>");
       return;
     }
-    const answer = await this.#ask(request, response);
+    const held = this.holds?.(record);
+    const answer = held === "request" ? undefined : await this.#ask(request, response);
+    if (held) this.held++;
+    if (held || !answer) return;
     record.status = answer.statusCode ?? 0;
     response.writeHead(record.status, answer.headers).flushHeaders();
     for await (const chunk of answer as AsyncIterable<Buffer>) await this.#pass(chunk, response);
