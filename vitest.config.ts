@@ -7,7 +7,10 @@ export default defineConfig({
         test: {
           name: "unit",
           testTimeout: 20_000,
-          include: ["{src,tools,demo,test/support,test/chaos}/**/*.test.ts", "test/docs/*.test.ts"],
+          include: [
+            "{src,tools,demo,test/support,test/chaos,test/world}/**/*.test.ts",
+            "test/docs/*.test.ts",
+          ],
         },
       },
       {

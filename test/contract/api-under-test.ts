@@ -13,6 +13,7 @@ import type { ClusterAccess } from "../support/cluster/access.ts";
 import { startCluster } from "../support/cluster/cluster.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 import { FakeApi } from "../support/fake-api/fake-api.ts";
+import type { Schema } from "../support/fake-api/schema.ts";
 import { FaultyTransport } from "../support/faulty-transport.ts";
 
 /** An API server, fake or real, and what a contract suite may do with it. */
@@ -24,8 +25,8 @@ export interface ApiUnderTest {
   readonly other: Client;
   /** A namespace that nobody else uses. */
   newNamespace(): Promise<string>;
-  /** Starts to serve a custom kind. */
-  install(kind: Kind): Promise<void>;
+  /** Starts to serve a custom kind, with any fields unless a schema is given. */
+  install(kind: Kind, schema?: Schema): Promise<void>;
   /** Ends serving a custom kind; its objects are gone. */
   uninstall(kind: Kind): Promise<void>;
   /** From now on nobody can resume a watch that was opened before. */
@@ -92,7 +93,7 @@ async function startFake(): Promise<ApiUnderTest> {
   return {
     ...clientsOver(fake),
     newNamespace: async () => `contract-${randomBytes(4).toString("hex")}`,
-    install: async (kind) => fake.install(kind),
+    install: async (kind, schema) => fake.install(kind, schema),
     uninstall: async (kind) => fake.uninstall(kind),
     expireHistory: async () => {
       fake.compact();
@@ -128,7 +129,7 @@ async function overCluster(
   return {
     ...clients,
     newNamespace: () => cluster.createNamespace("contract"),
-    install: (kind) => installDefinition(clients.other, kind),
+    install: (kind, schema) => installDefinition(clients.other, kind, schema),
     uninstall: (kind) => removeDefinition(clients.other, kind),
     expireHistory: control.expireHistory,
     close: async () => {
@@ -151,9 +152,11 @@ function newClient(transport: Transport, fieldManager: string): Client {
   return new HttpClient({ transport, clock: systemClock, fieldManager, userAgent: "contract-tests" });
 }
 
-async function installDefinition(client: Client, kind: Kind): Promise<void> {
+const ANY_FIELDS = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+async function installDefinition(client: Client, kind: Kind, given: Schema = ANY_FIELDS): Promise<void> {
   const [, version = "v1"] = kind.apiVersion.split("/");
-  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const schema = { openAPIV3Schema: given as { type: string } };
   await client.create(CustomResourceDefinition, {
     metadata: { name: resourceName(kind) },
     spec: {

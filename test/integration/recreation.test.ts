@@ -5,8 +5,10 @@ import type { Kind } from "../../src/runtime/object.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 import { eventually } from "../support/eventually.ts";
 import { acceptedAs } from "../support/operator-access.ts";
+import { openStage, type ProvisionerStage } from "../support/stages/provisioner.ts";
+import { PATIENCE } from "../support/stages/stage.ts";
+import { openRealWorld } from "../support/world/real.ts";
 import { type CoderdStage, openCoderdStage, urlVariable } from "./coderd/stage.ts";
-import { openStage, PATIENCE, type ProvisionerStage } from "./provisioner/stage.ts";
 
 /*
  * The cluster of these tests has no garbage collector: children stay when their owner is deleted, as they do in a
@@ -17,7 +19,10 @@ let stage: CoderdStage;
 let pools: ProvisionerStage;
 beforeAll(async () => {
   const cluster = sharedCluster();
-  [stage, pools] = await Promise.all([openCoderdStage(cluster, "anew"), openStage(cluster, "anew-pool")]);
+  [stage, pools] = await Promise.all([
+    openCoderdStage(cluster, "anew"),
+    openRealWorld(cluster).then((world) => openStage(world, "anew-pool")),
+  ]);
 });
 afterAll(async () => {
   await stage?.[Symbol.asyncDispose]();
@@ -53,7 +58,7 @@ test("a provisioner that is deleted and made anew replaces the Secret of the one
   const coderd = await pools.controlPlane();
   await pools.serve("pool");
   await pools.person.delete(CoderProvisioner, pools.ref("pool"));
-  await pools.untilGone("pool");
+  await pools.untilGone(CoderProvisioner, "pool");
   const { metadata } = await pools.create("pool");
   const ownerReferences = [{ uid: metadata.uid, controller: true }];
   await eventually(async () => {

@@ -14,6 +14,7 @@ interface Timer {
 export class VirtualClock implements Clock {
   #now: number;
   #order = 0;
+  #steps: Promise<void> = Promise.resolve();
   readonly #start: number;
   readonly #timers = new Set<Timer>();
 
@@ -43,6 +44,25 @@ export class VirtualClock implements Clock {
   /** The number of timers that wait: zero means nothing will ever happen by itself. */
   get pending(): number {
     return this.#timers.size;
+  }
+
+  /** Moves ahead by `ms` at once, as after a suspend: what has become due fires late, in the order in which it was due. */
+  jump(ms: number): void {
+    this.#now += ms;
+    for (let next = this.#nextDue(this.#now); next; next = this.#nextDue(this.#now)) {
+      this.#timers.delete(next);
+      next.fire();
+    }
+  }
+
+  /** Moves to the next moment at which something is due, but not past `until`, and lets that settle. */
+  step(until: number): Promise<void> {
+    // One step at a time, whoever asks: what a step starts is over before the next.
+    this.#steps = this.#steps.then(async () => {
+      const next = this.#nextDue(until);
+      await this.advance(Math.max(0, (next?.due ?? until) - this.#now));
+    });
+    return this.#steps;
   }
 
   async advance(ms: number): Promise<void> {

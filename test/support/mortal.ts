@@ -24,17 +24,16 @@ const noAnswer = failed({ kind: "transient", message: "the connection was cut" }
  */
 export class Mortal {
   readonly effects: string[] = [];
-  readonly died: Promise<void>;
   readonly #options: MortalOptions;
-  #die: () => void = () => {};
   #armed = false;
   #dead = false;
 
   constructor(options: MortalOptions = {}) {
     this.#options = options;
-    this.died = new Promise((resolve) => {
-      this.#die = resolve;
-    });
+  }
+
+  get isDead(): boolean {
+    return this.#dead;
   }
 
   /** From now on effects count; before, all goes well. */
@@ -79,10 +78,7 @@ export class Mortal {
     if (!this.#armed) return true;
     const number = this.effects.push(effect);
     const { diesAfter, missesAnswer, onEffect } = this.#options;
-    if (number === diesAfter) {
-      this.#dead = true;
-      this.#die();
-    }
+    if (number === diesAfter) this.#dead = true;
     await onEffect?.(effect);
     this.#live();
     return number !== missesAnswer;

@@ -4,13 +4,15 @@ import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-ac
 import type { Tenancy } from "../../src/operator/control-plane/tenancy.ts";
 import { controllers } from "../../src/operator/controllers.ts";
 import { HttpClient } from "../../src/runtime/client/http-client.ts";
-import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+
+import type { Transport } from "../../src/runtime/client/transport.ts";
+import { type Clock, type Random, systemClock } from "../../src/runtime/clock.ts";
 import { LeaderFence } from "../../src/runtime/fence.ts";
 import { createLogger } from "../../src/runtime/logging.ts";
 import { Manager, type ManagerObserver } from "../../src/runtime/manager.ts";
 import { transportAs } from "./admin-client.ts";
 import type { ClusterAccess } from "./cluster/access.ts";
-import { eventually } from "./eventually.ts";
+import { eventually, type Patience } from "./eventually.ts";
 import { type Fault, FaultyTransport } from "./faulty-transport.ts";
 
 const FIELD_MANAGER = "coder-k8s";
@@ -44,6 +46,18 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
+/** What an operator finds around it. */
+export interface Surroundings {
+  /** A way to the API server. */
+  readonly transport: Transport;
+  /** The time by which requests give up. */
+  readonly requestClock: Clock;
+  readonly random: Random;
+  eventually<T>(assertion: () => T | Promise<T>, patience: Patience): Promise<T>;
+  /** Resolves with what comes of the work, for which time passes. */
+  finish<T>(work: Promise<T>): Promise<T>;
+}
+
 /**
  * The operator in this process, under the identity and the role it has in production. Returns once its
  * caches are synced. All that it sends goes through a transport that can be told to fail.
@@ -52,33 +66,43 @@ export async function startOperator(
   cluster: ClusterAccess,
   options: OperatorOptions = {},
 ): Promise<RunningOperator> {
-  const transport = new FaultyTransport(await transportAs(cluster.operator));
+  const transport = await transportAs(cluster.operator);
+  const finish = <T>(work: Promise<T>) => work;
+  return launchOperator(
+    { transport, requestClock: systemClock, random: Math.random, eventually, finish },
+    options,
+  );
+}
+
+/** The same in any surroundings. */
+export async function launchOperator(
+  surroundings: Surroundings,
+  options: OperatorOptions = {},
+): Promise<RunningOperator> {
+  const { requestClock, random } = surroundings;
+  const transport = new FaultyTransport(surroundings.transport);
   transport.fault = options.fault;
-  const { namespaces = [], coderdRoute: route, clock = systemClock, database, observer } = options;
+  const { namespaces = [], coderdRoute: route, clock = requestClock, database, observer } = options;
   const fence = new LeaderFence();
   const coderd =
-    options.coderd ?? new CoderClients({ clock: systemClock, fence, ...(route ? { route } : {}) });
+    options.coderd ?? new CoderClients({ clock: requestClock, fence, ...(route ? { route } : {}) });
   const chosen = options.controllers ?? controllers;
   const lines: string[] = [];
   const manager = new Manager({
     client: new HttpClient({
       transport,
-      clock: systemClock,
+      clock: requestClock,
       fieldManager: FIELD_MANAGER,
       userAgent: FIELD_MANAGER,
     }),
     fence,
     clock,
-    random: Math.random,
+    random,
     log: createLogger({ level: "debug", destination: { write: (line) => lines.push(line) } }),
     fieldManager: FIELD_MANAGER,
     instance: `${FIELD_MANAGER}-under-test`,
     controllers: chosen(
-      {
-        coderd,
-        database: database ?? operatorAccess({ clock, fence }),
-        random: Math.random,
-      },
+      { coderd, database: database ?? operatorAccess({ clock, fence }), random },
       options.tenancy,
     ),
     namespaces,
@@ -86,8 +110,9 @@ export async function startOperator(
     shutdownGraceMs: 5_000,
     ...(observer ? { observer } : {}),
   });
-  const operator = new RunningOperator({ manager, transport, coderd, lines });
-  await eventually(() => operator.assertSynced(), { withinMs: SYNC_MS });
+  const { finish } = surroundings;
+  const operator = new RunningOperator({ manager, transport, coderd, lines, finish });
+  await surroundings.eventually(() => operator.assertSynced(), { withinMs: SYNC_MS });
   return operator;
 }
 
@@ -96,6 +121,7 @@ interface Parts {
   readonly transport: FaultyTransport;
   readonly coderd: CoderClients;
   readonly lines: readonly string[];
+  readonly finish: Surroundings["finish"];
 }
 
 export class RunningOperator implements AsyncDisposable {
@@ -125,7 +151,7 @@ export class RunningOperator implements AsyncDisposable {
   /** Ends it as SIGTERM would; further calls do nothing. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.#run;
+    await this.#parts.finish(this.#run);
     await Promise.all([this.#parts.coderd.close(), this.transport.close()]);
   }
 

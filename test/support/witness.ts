@@ -9,15 +9,26 @@ export class Witness extends OperatorMetrics {
   /** Runs under way. */
   running = 0;
   readonly errors: unknown[] = [];
+  /** By controller, so that an operator that is started anew takes the place of the one before. */
+  readonly #depths = new Map<string, () => number>();
 
   constructor() {
     super({ clock: systemClock });
+  }
+
+  /** Whether no run is under way and none is due. */
+  get idle(): boolean {
+    return this.running === 0 && [...this.#depths.values()].every((depth) => depth() === 0);
   }
 
   override queue(controller: string): QueueObserver {
     const metrics = super.queue(controller);
     return {
       ...metrics,
+      depthFrom: (read) => {
+        this.#depths.set(controller, read);
+        metrics.depthFrom(read);
+      },
       started: (waitedMs) => {
         this.running++;
         metrics.started(waitedMs);

@@ -4,12 +4,13 @@ import { keyChecksum, tagsHash } from "../../../src/operator/provisioner/hashes.
 import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
-import { openStage, type ProvisionerStage } from "./stage.ts";
+import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
+import { openRealWorld } from "../../support/world/real.ts";
 
 let stage: ProvisionerStage;
 let coderd: CoderdDeployment;
 beforeAll(async () => {
-  stage = await openStage(sharedCluster(), "life");
+  stage = await openStage(await openRealWorld(sharedCluster()), "life");
   coderd = await stage.controlPlane();
 });
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -109,7 +110,7 @@ describe("a new provisioner", () => {
   test("loses its key at coderd, and nothing else, when it is deleted", async () => {
     await stage.serve("bystander");
     await stage.person.delete(CoderProvisioner, stage.ref("pool"));
-    await stage.untilGone("pool");
+    await stage.untilGone(CoderProvisioner, "pool");
     expect(coderd.keys.map(({ name }) => name)).toEqual(["bystander"]);
   });
 });

@@ -6,7 +6,8 @@ import type { CoderdDeployment, ProvisionerKey } from "../../support/coderd/depl
 import { eventually } from "../../support/eventually.ts";
 import { PodRunner } from "../../support/pod-runner/pod-runner.ts";
 import { simulatedCoder } from "../../support/pod-runner/simulated-coder.ts";
-import { openStage, type ProvisionerStage } from "./stage.ts";
+import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
+import { openRealWorld } from "../../support/world/real.ts";
 
 const REPLICAS = 2;
 const ROLLOUT = { withinMs: 90_000 };
@@ -17,7 +18,7 @@ let stage: ProvisionerStage;
 let coderd: CoderdDeployment;
 beforeAll(async () => {
   cluster = await sharedClusterWithControllers();
-  stage = await openStage(cluster, "rotation");
+  stage = await openStage(await openRealWorld(cluster), "rotation");
   coderd = await stage.controlPlane();
 });
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -90,7 +91,7 @@ describe("with real rollouts", () => {
   });
 
   test("a namespace that is deleted takes its provisioners along, and their keys", async () => {
-    await using doomed = await openStage(cluster, "doomed");
+    await using doomed = await openStage(await openRealWorld(cluster), "doomed");
     const elsewhere = await doomed.controlPlane();
     await using _kubelet = new PodRunner({
       client: doomed.person,
@@ -101,7 +102,7 @@ describe("with real rollouts", () => {
     await doomed.untilSettled("pool");
     expect(elsewhere.keys).toHaveLength(1);
     await cluster.kubectl(["delete", "namespace", doomed.namespace, "--wait=false"]);
-    await doomed.untilGone("pool");
+    await doomed.untilGone(CoderProvisioner, "pool");
     expect(elsewhere.keys).toEqual([]);
     await eventually(async () => {
       const { stderr } = await cluster.kubectl(["get", "namespace", doomed.namespace]);

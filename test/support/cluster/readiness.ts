@@ -18,9 +18,14 @@ interface Pod {
 export async function markDeploymentReady(api: ApiEndpoint, namespace: string, name: string): Promise<void> {
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
   const { metadata, spec } = await apiObject<Deployment>(api, { method: "GET", path });
-  const replicas = spec.replicas ?? 1;
-  const status = {
-    observedGeneration: metadata.generation,
+  const status = rolledOutStatus(metadata.generation, spec.replicas ?? 1);
+  await apiObject(api, { method: "PATCH", path: `${path}/status`, body: { status } });
+}
+
+/** The status of a Deployment whose replicas all run this generation of its spec. */
+export function rolledOutStatus(generation: number, replicas: number): object {
+  return {
+    observedGeneration: generation,
     replicas,
     updatedReplicas: replicas,
     readyReplicas: replicas,
@@ -30,7 +35,6 @@ export async function markDeploymentReady(api: ApiEndpoint, namespace: string, n
       condition("Progressing", "NewReplicaSetAvailable"),
     ],
   };
-  await apiObject(api, { method: "PATCH", path: `${path}/status`, body: { status } });
 }
 
 /** Writes the status a kubelet gives to pods whose containers all run and pass their probes. */

@@ -49,3 +49,22 @@ export function signedOut(detail: string): Reply {
     detail,
   );
 }
+
+/** The head and the body of a reply as they go over the wire. */
+export function wireForm({ status, body, text, headers }: Reply): {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+} {
+  const isJson = body !== undefined;
+  const contentType = isJson ? "application/json; charset=utf-8" : "text/plain; charset=utf-8";
+  const withType = isJson || text ? { "Content-Type": contentType } : {};
+  return { status, headers: { ...withType, ...headers }, body: isJson ? JSON.stringify(body) : (text ?? "") };
+}
+
+/** An answer of which only the beginning ever comes. */
+export const BEGUN_ANSWER = {
+  status: 200,
+  headers: { "Content-Type": "application/json; charset=utf-8", "Content-Length": "1000" },
+  body: '{"has_',
+};

@@ -1,37 +1,48 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Account } from "./accounts.ts";
 import type { CoderdDeployment } from "./deployment.ts";
 import type { Fault, Injection } from "./faults.ts";
 import { json, message, type Reply, routeNotFound } from "./reply.ts";
 import { findRoute, gate } from "./routes.ts";
 
-interface Exchange {
-  readonly request: IncomingMessage;
+/** One request as it arrived, however it came. */
+export interface Arrival {
+  readonly method: string;
   /** The path within the deployment, with its query. */
   readonly path: string;
-  readonly response: ServerResponse;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+  /** Lets the time pass that a slow answer takes. */
+  readonly sleep: (ms: number) => Promise<void>;
 }
+
+/** What the caller gets: an answer, or a connection that ends or stands still, perhaps within the answer. */
+export type Outcome =
+  | { readonly kind: "reply"; readonly reply: Reply }
+  | { readonly kind: "stall" | "cut"; readonly midBody: boolean };
 
 const MINUTE_MS = 60_000;
 const databaseDown = message(500, "Internal error fetching API key by id.");
 
 /** Answers one request: what coderd would, unless a fault is injected. */
-export async function respond(deployment: CoderdDeployment | undefined, exchange: Exchange): Promise<void> {
-  const body = await readBody(exchange.request);
-  if (!deployment) return write(exchange.response, json(503, { message: "No such deployment." }));
-  const url = new URL(exchange.path, "http://coderd");
-  const name = `${exchange.request.method} ${url.pathname}`;
-  const token = sessionToken(exchange.request);
+export async function respond(deployment: CoderdDeployment | undefined, arrival: Arrival): Promise<Outcome> {
+  if (!deployment) return replied(json(503, { message: "No such deployment." }));
+  const url = new URL(arrival.path, "http://coderd");
+  const name = `${arrival.method} ${url.pathname}`;
+  const token = sessionToken(arrival);
   const found = await findAccount(deployment, token);
   const account = found === "unknown" ? undefined : found;
   deployment.calls.push({ request: name, at: deployment.now(), user: account?.username });
   const injection = deployment.faults.next(name);
-  if (injection && !injection.afterEffect && (await show(injection, exchange))) return;
+  const early = injection && !injection.afterEffect ? await show(injection, arrival) : undefined;
+  if (early) return early;
   const reply =
-    found === "unknown" ? databaseDown : act(deployment, { url, exchange, caller: { token, account }, body });
-  if (injection?.afterEffect && (await show(injection, exchange))) return;
-  write(exchange.response, reply);
+    found === "unknown" ? databaseDown : act(deployment, { url, arrival, caller: { token, account } });
+  const late = injection?.afterEffect ? await show(injection, arrival) : undefined;
+  return late ?? replied(reply);
+}
+
+function replied(reply: Reply): Outcome {
+  return { kind: "reply", reply };
 }
 
 /** Without its database coderd can't tell whose a token is. */
@@ -47,26 +58,24 @@ function act(
   deployment: CoderdDeployment,
   {
     url,
-    exchange,
+    arrival,
     caller,
-    body,
   }: {
     url: URL;
-    exchange: Exchange;
+    arrival: Arrival;
     caller: { token: string | undefined; account: Account | undefined };
-    body: Record<string, unknown>;
   },
 ): Reply {
-  const found = findRoute(exchange.request.method ?? "GET", url.pathname);
-  const limited = rateLimit(deployment, exchange.request, caller.account);
+  const found = findRoute(arrival.method, url.pathname);
+  const limited = rateLimit(deployment, arrival, caller.account);
   const refused = limited ?? gate(found?.route, deployment, caller);
   if (refused || !found) return refused ?? routeNotFound;
   return found.route.handle({
     deployment,
     params: found.params,
     query: url.searchParams,
-    headers: exchange.request.headers,
-    body,
+    headers: arrival.headers,
+    body: bodyOf(arrival),
     account: caller.account as Account,
   });
 }
@@ -77,12 +86,12 @@ function act(
  */
 function rateLimit(
   deployment: CoderdDeployment,
-  request: IncomingMessage,
+  { headers }: Arrival,
   account: Account | undefined,
 ): Reply | undefined {
   const limit = deployment.requestsPerMinute;
   if (limit === undefined || !account) return undefined;
-  const bypass = request.headers["x-coder-bypass-ratelimit"] === "true";
+  const bypass = headers["x-coder-bypass-ratelimit"] === "true";
   if (bypass && account.owner) return undefined;
   if (bypass) return { status: 428, text: '"X-Coder-Bypass-Ratelimit" provided but user is not owner\n' };
   const since = deployment.now() - MINUTE_MS;
@@ -99,19 +108,15 @@ function tooManyRequests(retryAfter: string | undefined, limit = 512): Reply {
   );
 }
 
-/** Plays a fault; false when the real answer is to follow. */
-async function show({ fault }: Injection, { request, response }: Exchange): Promise<boolean> {
+/** Plays a fault; nothing when the real answer is to follow. */
+async function show({ fault }: Injection, { sleep, path }: Arrival): Promise<Outcome | undefined> {
   if (fault.kind === "latency") {
-    await delay(fault.ms);
-    return false;
+    await sleep(fault.ms);
+    return undefined;
   }
-  if (fault.kind === "stall" || fault.kind === "cut") {
-    if (fault.midBody) await beginAnswer(response);
-    if (fault.kind === "cut") request.socket.destroy();
-    return true;
-  }
-  write(response, faultyReply(fault, request.url ?? "/"));
-  return true;
+  if (fault.kind === "stall" || fault.kind === "cut")
+    return { kind: fault.kind, midBody: fault.midBody ?? false };
+  return replied(faultyReply(fault, path));
 }
 
 function faultyReply(fault: Exclude<Fault, { kind: "latency" | "stall" | "cut" }>, path: string): Reply {
@@ -141,30 +146,15 @@ function faultyReply(fault: Exclude<Fault, { kind: "latency" | "stall" | "cut" }
   }
 }
 
-function beginAnswer(response: ServerResponse): Promise<void> {
-  response.writeHead(200, { "Content-Type": "application/json; charset=utf-8", "Content-Length": 1_000 });
-  return new Promise((resolve) => response.write('{"has_', () => resolve()));
-}
-
-function write(response: ServerResponse, { status, body, text, headers }: Reply): void {
-  const isJson = body !== undefined;
-  const contentType = isJson ? "application/json; charset=utf-8" : "text/plain; charset=utf-8";
-  const withType = isJson || text ? { "Content-Type": contentType } : {};
-  response.writeHead(status, { ...withType, ...headers });
-  response.end(isJson ? JSON.stringify(body) : (text ?? ""));
-}
-
-async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
+function bodyOf({ body }: Arrival): Record<string, unknown> {
   try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+    return JSON.parse(body);
   } catch {
     return {};
   }
 }
 
-function sessionToken(request: IncomingMessage): string | undefined {
-  const token = request.headers["coder-session-token"];
+function sessionToken({ headers }: Arrival): string | undefined {
+  const token = headers["coder-session-token"];
   return typeof token === "string" && token !== "" ? token : undefined;
 }

@@ -1,16 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { CoderdDeployment, type DeploymentOptions } from "./deployment.ts";
-import { respond } from "./respond.ts";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Address, Coderds } from "./coderds.ts";
+import type { CoderdDeployment, DeploymentOptions } from "./deployment.ts";
+import { BEGUN_ANSWER, wireForm } from "./reply.ts";
+import { type Outcome, respond } from "./respond.ts";
 
 export interface CoderdServerOptions {
   /** Serve TLS with this key and certificate, in PEM. */
   readonly tls?: { readonly key: string; readonly cert: string };
 }
-
-/** How requests find a deployment: by the name in the `Host` header, or by the first segment of the path. */
-type Address = { readonly host: string } | { readonly pathPrefix: string };
 
 /**
  * A loopback server that plays any number of coderds. Give each an address, or let one take every request
@@ -25,11 +26,9 @@ export interface CoderdServer {
 }
 
 export async function startCoderdServer(options: CoderdServerOptions = {}): Promise<CoderdServer> {
-  const deployments = new Map<string, CoderdDeployment>();
-  const handle = (request: IncomingMessage, response: ServerResponse) => {
-    const { deployment, path } = locate(deployments, request);
-    void respond(deployment, { request, path, response });
-  };
+  const coderds = new Coderds();
+  const handle = (request: IncomingMessage, response: ServerResponse) =>
+    void answer(coderds, request, response);
   const server = options.tls ? createTlsServer(options.tls, handle) : createServer(handle);
   // Like the real one, it announces no end of idle connections: clients may keep them.
   server.keepAliveTimeout = 0;
@@ -37,34 +36,32 @@ export async function startCoderdServer(options: CoderdServerOptions = {}): Prom
   const { port } = server.address() as AddressInfo;
   return {
     url: `${options.tls ? "https" : "http"}://127.0.0.1:${port}`,
-    add(deploymentOptions = {}, address) {
-      const deployment = new CoderdDeployment(deploymentOptions);
-      deployments.set(keyOf(address), deployment);
-      return deployment;
-    },
+    add: (deploymentOptions = {}, address) => coderds.add(deploymentOptions, address),
     async close() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
-      await Promise.all([...deployments.values()].map(({ accounts }) => accounts.close()));
+      await coderds.close();
     },
   };
 }
 
-function keyOf(address: Address | undefined): string {
-  if (!address) return "*";
-  return "host" in address ? `host ${address.host}` : `path ${address.pathPrefix}`;
+async function answer(coderds: Coderds, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = "GET", headers } = request;
+  const { deployment, path } = coderds.locate(headers.host ?? "", request.url ?? "/");
+  const body = await text(request);
+  await write(await respond(deployment, { method, path, headers, body, sleep }), response);
 }
 
-function locate(
-  deployments: ReadonlyMap<string, CoderdDeployment>,
-  request: IncomingMessage,
-): { deployment: CoderdDeployment | undefined; path: string } {
-  const path = request.url ?? "/";
-  const host = (request.headers.host ?? "").replace(/:\d+$/, "");
-  const byHost = deployments.get(`host ${host}`);
-  if (byHost) return { deployment: byHost, path };
-  const prefix = /^\/[^/?]+/.exec(path)?.[0] ?? "";
-  const byPath = deployments.get(`path ${prefix}`);
-  if (byPath) return { deployment: byPath, path: path.slice(prefix.length) || "/" };
-  return { deployment: deployments.get("*"), path };
+async function write(outcome: Outcome, response: ServerResponse): Promise<void> {
+  if (outcome.kind === "reply") {
+    const { status, headers, body } = wireForm(outcome.reply);
+    response.writeHead(status, headers).end(body);
+    return;
+  }
+  if (outcome.midBody) {
+    const { status, headers, body } = BEGUN_ANSWER;
+    response.writeHead(status, headers);
+    await new Promise<void>((resolve) => response.write(body, () => resolve()));
+  }
+  if (outcome.kind === "cut") response.socket?.destroy();
 }

@@ -19,6 +19,7 @@ import { badRequest, expired, Failure, invalid, statusOf } from "./failure.ts";
 import type { JsonObject } from "./patches.ts";
 import { type FakePatch, type Preconditions, Registry, type ServedKind, type Write } from "./registry.ts";
 import { bookmark, json, metadataOf, text, untyped } from "./responses.ts";
+import type { Schema } from "./schema.ts";
 import { fieldPredicate, labelPredicate, type Predicate } from "./selectors.ts";
 import { type FakeObject, Storage } from "./storage.ts";
 import { WatchFeed } from "./watch-feed.ts";
@@ -59,9 +60,9 @@ export class FakeApi implements Transport {
     return new HttpClient({ transport: this, clock: this.#clock, fieldManager, userAgent: "test" });
   }
 
-  /** Starts to serve a kind, as after the installation of its CustomResourceDefinition. */
-  install(kind: Kind): void {
-    this.#serve({ ...kind, hasStatus: true, custom: true });
+  /** Starts to serve a kind, as after the installation of its CustomResourceDefinition, whose schema may be given. */
+  install(kind: Kind, schema?: Schema): void {
+    this.#serve({ ...kind, hasStatus: true, custom: true, ...(schema ? { schema } : {}) });
   }
 
   /** Ends serving a kind, as after the deletion of its CustomResourceDefinition: its objects are gone. */
@@ -161,7 +162,7 @@ export class FakeApi implements Transport {
   #page(kind: ServedKind, address: Address): { version: number; items: FakeObject[] } {
     const token = address.query.get("continue");
     if (!token) {
-      const items = this.#storage.all(resourceName(kind)).filter(predicateOf(address));
+      const items = this.#storage.all(resourceName(kind)).filter(predicateOf(kind, address));
       return { version: this.#storage.version, items };
     }
     const page = this.#pages.get(token);
@@ -179,7 +180,7 @@ export class FakeApi implements Transport {
     const feed = new WatchFeed(
       {
         resource: resourceName(kind),
-        matches: predicateOf(address),
+        matches: predicateOf(kind, address),
         view: metadataOnly ? metadataOf : (object) => object,
         fromVersion: version && !streamsList ? Number(version) : undefined,
         initialEndAfterMs: streamsList ? this.streamLagMs : undefined,
@@ -204,13 +205,13 @@ export class FakeApi implements Transport {
   }
 }
 
-function predicateOf({ namespace, query }: Address): Predicate {
+function predicateOf(kind: Kind, { namespace, query }: Address): Predicate {
   const labels = query.get("labelSelector");
   const fields = query.get("fieldSelector");
   const predicates: Predicate[] = [];
   if (namespace) predicates.push(({ metadata }) => metadata.namespace === namespace);
   if (labels) predicates.push(labelPredicate(labels));
-  if (fields) predicates.push(fieldPredicate(fields));
+  if (fields) predicates.push(fieldPredicate(kind, fields));
   return (object) => predicates.every((holds) => holds(object));
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectMeta } from "../../../src/runtime/object.ts";
+import { ITEM, keyed, unkeyed } from "./keyed-lists.ts";
 import { isJsonObject, type Json, type JsonObject, mergePatch } from "./patches.ts";
 
 /** Who writes, and when. */
@@ -10,7 +11,7 @@ export interface Writer {
 
 type ManagedFields = NonNullable<ObjectMeta["managedFields"]>;
 type Entry = ManagedFields[number];
-/** The fields that somebody owns: every leaf below an object; lists count as one leaf. */
+/** The fields that somebody owns: every leaf below an object; a list whose items have no names counts as one leaf. */
 type Paths = Set<string>;
 
 const SEPARATOR = "\0";
@@ -32,18 +33,19 @@ const UNOWNED = new Set([
 ]);
 
 /** Server-side apply with force: sets what is applied and removes what this manager applied before but no longer does. */
-export function applied(current: JsonObject, wanted: JsonObject, writer: Writer): JsonObject {
+export function applied(present: JsonObject, desired: JsonObject, writer: Writer): JsonObject {
+  const [current, wanted] = [keyed(present), keyed(desired)];
   const entries = managedFieldsOf(current);
   const mine = entries.find((entry) => isOf(entry, writer, "Apply"));
   const others = entries.filter((entry) => entry !== mine);
   const paths = leafPaths(wanted);
   const owned = new Set(others.flatMap((entry) => [...pathsOf(entry)]));
-  const result = mergePatch(current, wanted) as JsonObject;
+  const result = inOrderOf(wanted, mergePatch(current, wanted) as JsonObject);
   for (const path of mine ? pathsOf(mine) : []) {
-    if (!paths.has(path) && !owned.has(path)) removePath(result, path.split(SEPARATOR));
+    if (!covers(paths, path) && !owned.has(path)) removePath(result, path.split(SEPARATOR));
   }
   const taken = new Set([...paths].filter((path) => !sameAt(path, current, result)));
-  return withOwners(result, [
+  return withOwners(unkeyed(result) as JsonObject, [
     ...without(others, taken),
     newEntry(result, paths, { ...writer, operation: "Apply" }),
   ]);
@@ -51,7 +53,8 @@ export function applied(current: JsonObject, wanted: JsonObject, writer: Writer)
 
 /** Any other write: what it changed belongs to its manager from then on. */
 export function updated(before: JsonObject, after: JsonObject, writer: Writer): JsonObject {
-  const changed = new Set([...leafPaths(after)].filter((path) => !sameAt(path, before, after)));
+  const [earlier, later] = [keyed(before), keyed(after)];
+  const changed = new Set([...leafPaths(later)].filter((path) => !sameAt(path, earlier, later)));
   if (changed.size === 0) return after;
   const entries = managedFieldsOf(after);
   const mine = entries.find((entry) => isOf(entry, writer, "Update"));
@@ -104,13 +107,19 @@ function leafPaths(value: JsonObject, prefix = ""): Paths {
   return paths;
 }
 
+/** Whether the path is among these, or has become one that leads to some of them. */
+function covers(paths: Paths, path: string): boolean {
+  return paths.has(path) || [...paths].some((each) => each.startsWith(path + SEPARATOR));
+}
+
 function fieldsOf(paths: Paths): JsonObject {
   const fields: JsonObject = {};
   for (const path of paths) {
     let node = fields;
     for (const name of path.split(SEPARATOR)) {
-      const child = node[`f:${name}`] ?? {};
-      node[`f:${name}`] = child;
+      const field = name.startsWith(ITEM) ? name : `f:${name}`;
+      const child = node[field] ?? {};
+      node[field] = child;
       node = child as JsonObject;
     }
   }
@@ -147,4 +156,17 @@ function removePath(object: JsonObject, [name = "", ...rest]: string[]): void {
     if (Object.keys(copy).length > 0) object[name] = copy;
     else delete object[name];
   }
+}
+
+/** Items of lists come in the order in which they were applied, those of others after them. */
+function inOrderOf(wanted: JsonObject, result: JsonObject): JsonObject {
+  const first = Object.keys(wanted).filter((name) => name in result);
+  const names = Object.keys(result).some((name) => name.startsWith(ITEM))
+    ? [...new Set([...first, ...Object.keys(result)])]
+    : Object.keys(result);
+  const ordered = names.map((name) => {
+    const [child, model] = [result[name], wanted[name]];
+    return [name, isJsonObject(child) && isJsonObject(model) ? inOrderOf(model, child) : child];
+  });
+  return Object.fromEntries(ordered);
 }

@@ -9,9 +9,11 @@ import {
   type ObjectRef,
   resourceName,
 } from "../../../src/runtime/object.ts";
+import { normalised, validate } from "./admission.ts";
 import { alreadyExists, conflict, invalid, notFound } from "./failure.ts";
 import { applied, updated } from "./ownership.ts";
 import { type JsonObject, jsonPatch, mergePatch } from "./patches.ts";
+import type { Schema } from "./schema.ts";
 import type { FakeObject, Storage } from "./storage.ts";
 
 /** A kind and what of the API server's behaviour depends on it. */
@@ -20,6 +22,8 @@ export interface ServedKind extends Kind {
   readonly hasStatus: boolean;
   /** Comes from a CustomResourceDefinition. */
   readonly custom: boolean;
+  /** What its CustomResourceDefinition says of its objects, where a test cares. */
+  readonly schema?: Schema;
 }
 
 export type FakePatch =
@@ -64,7 +68,9 @@ export class Registry {
     if (this.#storage.get(resource, keyOf(ref))) throw alreadyExists(resource, ref.name);
     const empty = this.#newObject(write);
     const { status: _, ...content } = body as JsonObject;
-    const full = mergePatch(kind.hasStatus ? content : body, identityOf(empty)) as JsonObject;
+    const wanted = mergePatch(kind.hasStatus ? content : body, identityOf(empty)) as JsonObject;
+    const full = normalised(kind, wanted);
+    validate(kind, full);
     return this.#storage.put(resource, updated(empty, full, this.#writer(write)) as FakeObject);
   }
 
@@ -78,6 +84,7 @@ export class Registry {
     if (!present && !DNS_NAME.test(ref.name))
       throw invalid(`${kind.kind} "${ref.name}"`, "metadata.name: Invalid value");
     const wanted = this.#patched(write, before, patch);
+    validate(kind, wanted);
     return { object: this.#store(write, before, wanted), created: !present };
   }
 
@@ -123,7 +130,7 @@ export class Registry {
     const { status: _, ...rest } = after;
     const status = kind.hasStatus ? before.status : after.status;
     const content = status === undefined ? rest : { ...rest, status };
-    return mergePatch(content, identityOf(before)) as JsonObject;
+    return normalised(kind, mergePatch(content, identityOf(before)) as JsonObject);
   }
 
   #store({ kind, ref }: Write, before: FakeObject, wanted: JsonObject): FakeObject {

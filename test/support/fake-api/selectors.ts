@@ -1,4 +1,6 @@
+import type { Kind } from "../../../src/runtime/object.ts";
 import { badRequest } from "./failure.ts";
+import { isJsonObject } from "./patches.ts";
 import type { FakeObject } from "./storage.ts";
 
 export type Predicate = (object: FakeObject) => boolean;
@@ -36,18 +38,29 @@ function isOneOf(value: string | undefined, values: string): boolean {
     .includes(value ?? "");
 }
 
-/** Reads a field selector; like most kinds of a real API server it knows name and namespace only. */
-export function fieldPredicate(selector: string): Predicate {
-  const requirements = selector.split(",").map(fieldRequirement);
+/** What may be selected by, besides name and namespace. */
+const SELECTABLE: Readonly<Record<string, RegExp>> = {
+  Event: /^(involvedObject\.\w+|reason|reportingComponent|source|type)$/,
+  Secret: /^type$/,
+};
+
+/** Reads a field selector. Every kind knows name and namespace, and few know more. */
+export function fieldPredicate(kind: Kind, selector: string): Predicate {
+  const requirements = selector.split(",").map((text) => fieldRequirement(kind, text));
   return (object) => requirements.every((holds) => holds(object));
 }
 
-function fieldRequirement(text: string): Predicate {
-  const [, field, operator, value] = /^([\w.]+)(!=|==?)(.*)$/.exec(text) ?? [];
-  if (field !== "metadata.name" && field !== "metadata.namespace") {
-    throw badRequest(`field label not supported: ${field ?? text}`);
+function fieldRequirement({ kind }: Kind, text: string): Predicate {
+  const [, field = "", operator, value] = /^([\w.]+)(!=|==?)(.*)$/.exec(text) ?? [];
+  if (!/^metadata\.(name|namespace)$/.test(field) && !SELECTABLE[kind]?.test(field)) {
+    throw badRequest(`field label not supported: ${field || text}`);
   }
-  const read: Predicate = ({ metadata }) =>
-    (field === "metadata.name" ? metadata.name : (metadata.namespace ?? "")) === value;
+  const read: Predicate = (object) => (readPath(object, field) ?? "") === value;
   return operator === "!=" ? (object) => !read(object) : read;
+}
+
+function readPath(object: FakeObject, path: string): unknown {
+  return path
+    .split(".")
+    .reduce<unknown>((value, name) => (isJsonObject(value) ? value[name] : undefined), object);
 }

@@ -2,18 +2,21 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { timestamp } from "../../../src/runtime/clock.ts";
 import { Deployment } from "../../../src/runtime/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
 import { fakeLicense } from "../../support/coderd/licenses.ts";
-import { eventually } from "../../support/eventually.ts";
-import { type ControlPlaneOptions, openStage, PATIENCE, type ProvisionerStage } from "./stage.ts";
+import {
+  type ControlPlaneOptions,
+  openStage,
+  type ProvisionerStage,
+} from "../../support/stages/provisioner.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 const TWO_MINUTES = 2 * 60_000;
 const ENTITLED = "ExternalProvisionersEntitled";
 
 let stage: ProvisionerStage;
 beforeAll(async () => {
-  stage = await openStage(sharedCluster(), "gate");
+  stage = await openStage(new MemoryWorld(), "gate");
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
@@ -161,9 +164,8 @@ describe("when a licence lapses", () => {
     await stage.untilCondition(name, "ProvisionerKeyReady", { status: "True" });
 
     await stage.change(name, { replicas: 3, tags: { new: "tags" } });
-    await eventually(
-      async () => expect((await stage.get(Deployment, `provisioner-${name}`)).spec?.replicas).toBe(3),
-      PATIENCE,
+    await stage.eventually(async () =>
+      expect((await stage.get(Deployment, `provisioner-${name}`)).spec?.replicas).toBe(3),
     );
     await stage.untilIdle();
     expect(keyCalls(coderd)).toBe(calls);
@@ -192,7 +194,7 @@ describe("a check of the key that is due and can't be made", () => {
     happen(coderd);
     const calls = coderd.count();
     await stage.timePasses(2 * TWO_MINUTES);
-    await eventually(() => expect(coderd.count()).toBeGreaterThan(calls), PATIENCE);
+    await stage.eventually(() => expect(coderd.count()).toBeGreaterThan(calls));
     await stage.touch(name, "a look in between");
     expect(await runsMeanwhile(name)).toBeLessThan(15);
   });
@@ -209,7 +211,7 @@ test("nothing is written while nothing changes, however often it is looked at", 
     const runs = stage.witness.runs;
     await stage.publish(name, ago(0));
     await stage.timePasses(TWO_MINUTES);
-    await eventually(() => expect(stage.witness.runs).toBeGreaterThan(runs), PATIENCE);
+    await stage.eventually(() => expect(stage.witness.runs).toBeGreaterThan(runs));
     await stage.untilIdle();
   }
   const written = stage.operator.transport.requests

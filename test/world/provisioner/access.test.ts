@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { Deployment } from "../../../src/runtime/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
 import type { Fault } from "../../support/coderd/faults.ts";
-import { eventually } from "../../support/eventually.ts";
-import { openStage, PATIENCE, type ProvisionerStage } from "./stage.ts";
+import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 let stage: ProvisionerStage;
 let coderd: CoderdDeployment;
 beforeAll(async () => {
-  stage = await openStage(sharedCluster(), "access");
+  stage = await openStage(new MemoryWorld(), "access");
   coderd = await stage.controlPlane();
 });
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -53,7 +52,7 @@ describe("the control plane", () => {
     await stage.serve("stays", { controlPlaneRef: { name: "upgraded" }, image: "own:1" });
     const image = async (name: string) => (await stage.template(name)).spec?.containers[0]?.image;
     await stage.person.mergePatch(CoderControlPlane, stage.ref("upgraded"), { spec: { image: "coder:2" } });
-    await eventually(async () => expect(await image("follows")).toBe("coder:2"), PATIENCE);
+    await stage.eventually(async () => expect(await image("follows")).toBe("coder:2"));
     expect(await image("stays")).toBe("own:1");
   });
 });
@@ -100,11 +99,11 @@ describe("credentials", () => {
     await stage.putSecret("spare", { token: "operator-token-of-the-tests" });
     const before = await stage.serve("switcher");
     await stage.change("switcher", { bootstrap: { credentialsSecretRef: { name: "spare" } } });
-    await eventually(async () => {
+    await stage.eventually(async () => {
       const { status } = await stage.get(CoderProvisioner, "switcher");
       expect(status?.credentialsSecretRef).toEqual({ name: "spare", key: "token" });
       expect(status?.provisionerKeyID).toBe(before.provisionerKeyID);
-    }, PATIENCE);
+    });
     await stage.untilCondition("switcher", "OperatorAccessReady", { status: "Unknown", reason: "NotUsed" });
   });
 
@@ -170,7 +169,7 @@ describe("a coderd that fails is told in a condition and asked again, calmly", (
       entitlementsLastChecked: new Date(stage.clock.now() + 110_000).toISOString(),
     });
     await stage.timePasses(120_000);
-    await eventually(() => expect(calls()).toBeGreaterThan(before), PATIENCE);
+    await stage.eventually(() => expect(calls()).toBeGreaterThan(before));
     await stage.untilIdle();
     expect((await stage.get(CoderProvisioner, "undisturbed")).metadata.resourceVersion).toBe(
       metadata.resourceVersion,

@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import { Secret } from "../../../src/runtime/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
-import { bootstrap, type Coderd, openProxyStage, type ProxyStage } from "./stage.ts";
+import {
+  bootstrap,
+  type Coderd,
+  openProxyStage,
+  type ProxyStage,
+} from "../../support/stages/workspace-proxy.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 let stage: ProxyStage;
 beforeAll(async () => {
-  stage = await openProxyStage(sharedCluster(), "token");
+  stage = await openProxyStage(new MemoryWorld(), "token");
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
@@ -47,9 +51,9 @@ describe("a token that is not what it was is replaced at once, and its pods with
     const before = await checksum(name);
     const id = coderd.deployment.proxies[0]?.id;
     await inflict(secret, token);
-    await eventually(() => expect(coderd.deployment.proxies[0]?.token).not.toBe(token), { withinMs: 10_000 });
+    await stage.eventually(() => expect(coderd.deployment.proxies[0]?.token).not.toBe(token));
     await stage.untilTokenWorks(coderd, secret);
-    await eventually(async () => expect(await checksum(name)).not.toBe(before), { withinMs: 10_000 });
+    await stage.eventually(async () => expect(await checksum(name)).not.toBe(before));
     expect(coderd.deployment.proxies.map((proxy) => proxy.id)).toEqual([id]);
     expect(coderd.deployment.count(regenerations)).toBe(1);
     expect(coderd.deployment.count(creations)).toBe(1);
@@ -61,8 +65,8 @@ test("a token that somebody regenerated at coderd is replaced within a minute", 
   const { coderd, secret, token } = await registered("replaced");
   const [proxy] = coderd.deployment.proxies;
   if (proxy) proxy.token = token.replace(/.{8}$/, "01234567");
-  await stage.pass(60_000);
-  await eventually(async () => expect(await stage.token(secret)).not.toBe(token), { withinMs: 10_000 });
+  await stage.timePasses(60_000);
+  await stage.eventually(async () => expect(await stage.token(secret)).not.toBe(token));
   await stage.untilTokenWorks(coderd, secret);
 });
 
@@ -70,16 +74,13 @@ test("a proxy that somebody deleted at coderd is registered again within a minut
   const { coderd, secret } = await registered("gone");
   const before = (await stage.status("gone")).proxyID;
   coderd.deployment.proxies = [];
-  await stage.pass(60_000);
+  await stage.timePasses(60_000);
   await stage.untilTokenWorks(coderd, secret);
-  const { proxyID } = await eventually(
-    async () => {
-      const status = await stage.status("gone");
-      expect(status.proxyID).not.toBe(before);
-      return stage.untilRegistered("gone");
-    },
-    { withinMs: 10_000 },
-  );
+  const { proxyID } = await stage.eventually(async () => {
+    const status = await stage.status("gone");
+    expect(status.proxyID).not.toBe(before);
+    return stage.untilRegistered("gone");
+  });
   expect(coderd.deployment.proxies.map(({ id }) => id)).toEqual([proxyID]);
 });
 
@@ -103,7 +104,7 @@ describe("a name that is taken at coderd", () => {
 
     coderd.deployment.proxies = coderd.deployment.proxies.filter(({ name }) => name !== "taken");
     await stage.change("first", { bootstrap: { proxyName: "another" } });
-    await stage.pass(30_000);
+    await stage.timePasses(30_000);
     await stage.untilRegistered("second");
     await stage.untilStatus("first", { proxyName: "another" });
   });
@@ -126,11 +127,10 @@ test("a Secret that somebody made by hand with the token that counts is taken ov
   const { coderd, secret, token } = await registered("handmade");
   await stage.operator.stop();
   await stage.delete(Secret, secret);
-  await stage.putSecret(secret, token);
+  await stage.putToken(secret, token);
   await stage.restart();
-  await eventually(
-    async () => expect((await stage.get(Secret, secret)).metadata.ownerReferences).toHaveLength(1),
-    { withinMs: 10_000 },
+  await stage.eventually(async () =>
+    expect((await stage.get(Secret, secret)).metadata.ownerReferences).toHaveLength(1),
   );
   expect(await stage.token(secret)).toBe(token);
   expect(coderd.deployment.count(regenerations)).toBe(0);

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "../../../src/runtime/kinds.ts";
 import type { Kind } from "../../../src/runtime/object.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
-import { openStage, type ProvisionerStage } from "./stage.ts";
+import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 let stage: ProvisionerStage;
 let coderd: CoderdDeployment;
 beforeAll(async () => {
-  stage = await openStage(sharedCluster(), "names");
+  stage = await openStage(new MemoryWorld(), "names");
   coderd = await stage.controlPlane();
 });
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -47,7 +47,7 @@ test.each([
   expect(names.get("Deployment")?.length).toBeLessThanOrEqual(63);
 
   await stage.person.delete(CoderProvisioner, stage.ref(name));
-  await stage.untilGone(name);
+  await stage.untilGone(CoderProvisioner, name);
   expect(coderd.keys.map(({ id }) => id)).not.toContain(key?.id);
 });
 

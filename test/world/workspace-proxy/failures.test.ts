@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Deployment, Secret } from "../../../src/runtime/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { Fault } from "../../support/coderd/faults.ts";
-import { eventually } from "../../support/eventually.ts";
-import { bootstrap, openProxyStage, type ProxyStage } from "./stage.ts";
+import { bootstrap, openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 let stage: ProxyStage;
 beforeAll(async () => {
-  stage = await openProxyStage(sharedCluster(), "failures");
+  stage = await openProxyStage(new MemoryWorld(), "failures");
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
@@ -25,20 +24,20 @@ describe("credentials", () => {
     expect(message).toContain(`Secret "${coderd.credentials}"`);
     await stage.untilCondition("late", "Ready", { status: "False", reason: "CredentialsReady" });
     expect(coderd.deployment.count()).toBe(0);
-    await stage.putSecret(coderd.credentials, coderd.owner);
+    await stage.putToken(coderd.credentials, coderd.owner);
     await stage.untilRegistered("late");
   });
 
   test("a token that coderd does not know is refused, and the right one tried at once", async () => {
     const coderd = await stage.coderd("stranger");
-    await stage.putSecret(coderd.credentials, "unknownabc-unknownunknownunknown1");
+    await stage.putToken(coderd.credentials, "unknownabc-unknownunknownunknown1");
     await stage.create("stranger", bootstrap(coderd));
     const { message } = await stage.untilCondition("stranger", "Registered", {
       status: "False",
       reason: "Forbidden",
     });
     expect(message).toContain("signed out");
-    await stage.putSecret(coderd.credentials, coderd.owner);
+    await stage.putToken(coderd.credentials, coderd.owner);
     await stage.untilRegistered("stranger");
   });
 
@@ -46,7 +45,7 @@ describe("credentials", () => {
     const coderd = await stage.coderd("member");
     const member = "membermemb-membermembermembermem1";
     coderd.accounts.add(member, { owner: false });
-    await stage.putSecret(coderd.credentials, member);
+    await stage.putToken(coderd.credentials, member);
     await stage.create("member", bootstrap(coderd));
     const { message } = await stage.untilCondition("member", "Registered", { reason: "Forbidden" });
     expect(message).toContain("lacks the permission");
@@ -67,12 +66,12 @@ describe("a coderd that can't or won't", () => {
     expect(message).toContain("Premium feature");
     expect(await stage.untilEvent("unlicensed", "NotEntitled")).toBe(message);
     const before = coderd.deployment.count();
-    await stage.pass(110_000);
+    await stage.timePasses(110_000);
     await stage.change("unlicensed", { replicas: 2 });
     await stage.untilStatus("unlicensed", { observedGeneration: 2 });
     expect(coderd.deployment.count()).toBe(before);
     coderd.deployment.licenses = licenses;
-    await stage.pass(10_000);
+    await stage.timePasses(10_000);
     await stage.untilRegistered("unlicensed");
   });
 
@@ -99,7 +98,7 @@ describe("a coderd that can't or won't", () => {
     await stage.untilStatus(name, { observedGeneration: 2 });
     expect(coderd.deployment.count()).toBe(before);
     end();
-    await stage.pass(RETRY_MS);
+    await stage.timePasses(RETRY_MS);
     await stage.untilRegistered(name);
   });
 
@@ -109,11 +108,11 @@ describe("a coderd that can't or won't", () => {
     await stage.create("limited", bootstrap(coderd));
     await stage.untilCondition("limited", "Registered", { status: "False", reason: "RateLimited" });
     expect(coderd.deployment.count()).toBe(1);
-    await stage.pass(299_000);
+    await stage.timePasses(299_000);
     await stage.change("limited", { replicas: 2 });
     await stage.untilStatus("limited", { observedGeneration: 2 });
     expect(coderd.deployment.count()).toBe(1);
-    await stage.pass(10_000);
+    await stage.timePasses(10_000);
     await stage.untilRegistered("limited");
   });
 });
@@ -124,13 +123,13 @@ test("a running proxy goes on while coderd is away, and follows its spec", async
   await stage.untilRegistered("away");
   await stage.markReady("wsproxy-away");
   coderd.deployment.faults.inject({ fault: { kind: "cut" } });
-  await stage.pass(60_000);
+  await stage.timePasses(60_000);
   await stage.untilCondition("away", "Registered", { status: "False", reason: "CoderdUnreachable" });
   await stage.untilCondition("away", "Healthy", { status: "Unknown" });
   await stage.change("away", { replicas: 3 });
-  await eventually(async () => expect((await stage.get(Deployment, "wsproxy-away")).spec?.replicas).toBe(3), {
-    withinMs: 10_000,
-  });
+  await stage.eventually(async () =>
+    expect((await stage.get(Deployment, "wsproxy-away")).spec?.replicas).toBe(3),
+  );
   expect(await stage.status("away")).toMatchObject({ registered: true, phase: "Ready" });
 });
 

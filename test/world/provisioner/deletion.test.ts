@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { Secret } from "../../../src/runtime/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
 import type { Fault } from "../../support/coderd/faults.ts";
-import { eventually } from "../../support/eventually.ts";
-import { openStage, PATIENCE, type ProvisionerStage } from "./stage.ts";
+import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 const FINALIZER = "coder.com/provisioner-key-cleanup";
 
 let stage: ProvisionerStage;
 beforeAll(async () => {
-  stage = await openStage(sharedCluster(), "deletion");
+  stage = await openStage(new MemoryWorld(), "deletion");
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
@@ -27,7 +26,7 @@ async function pair(spec: object = {}): Promise<{ name: string; coderd: CoderdDe
 
 async function remove(name: string): Promise<void> {
   await stage.person.delete(CoderProvisioner, stage.ref(name));
-  await stage.untilGone(name);
+  await stage.untilGone(CoderProvisioner, name);
 }
 
 async function leftBehind(name: string): Promise<string[]> {
@@ -37,9 +36,9 @@ async function leftBehind(name: string): Promise<string[]> {
 
 test("a finalizer guards every provisioner from the start", async () => {
   await stage.create("guarded", { controlPlaneRef: { name: "nobody" } });
-  await eventually(async () => {
+  await stage.eventually(async () => {
     expect((await stage.get(CoderProvisioner, "guarded")).metadata.finalizers).toEqual([FINALIZER]);
-  }, PATIENCE);
+  });
   await remove("guarded");
 });
 
@@ -79,11 +78,11 @@ describe("the key is removed", () => {
     const { name, coderd } = await pair();
     coderd.faults.inject({ fault: { kind: "rateLimited", retryAfter: "1" }, times: 1 });
     await stage.person.delete(CoderProvisioner, stage.ref(name));
-    await eventually(() => expect(coderd.count(/^GET .*provisionerkeys$/)).toBeGreaterThan(2), PATIENCE);
-    await eventually(async () => {
+    await stage.eventually(() => expect(coderd.count(/^GET .*provisionerkeys$/)).toBeGreaterThan(2));
+    await stage.eventually(async () => {
       stage.clock.jump(5_000);
       expect(await stage.exists(CoderProvisioner, name)).toBe(false);
-    }, PATIENCE);
+    });
     expect(coderd.keys).toEqual([]);
   });
 

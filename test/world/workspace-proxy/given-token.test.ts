@@ -2,13 +2,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import { isNotFound } from "../../../src/runtime/client/error.ts";
 import { Deployment, Secret } from "../../../src/runtime/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
-import { bootstrap, openProxyStage, type ProxyStage } from "./stage.ts";
+import { bootstrap, openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 let stage: ProxyStage;
 beforeAll(async () => {
-  stage = await openProxyStage(sharedCluster(), "given");
+  stage = await openProxyStage(new MemoryWorld(), "given");
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
@@ -20,7 +19,7 @@ const given = (name: string, key?: string) => ({
 const checksum = async (name: string) => (await stage.container(name)).annotations?.["checksum/proxy-token"];
 
 test("a proxy with a given token runs with it, and coderd is never asked", async () => {
-  await stage.putSecret("mine", "a-token-of-a-person", "value");
+  await stage.putSecret("mine", { value: "a-token-of-a-person" });
   await stage.create("manual", given("mine", "value"));
   const { env, image } = await stage.container("manual");
   expect(image).toBe("ghcr.io/coder/coder:latest");
@@ -40,11 +39,11 @@ test("a proxy with a given token runs with it, and coderd is never asked", async
 });
 
 test("another token rolls the pods within a second or two", async () => {
-  await stage.putSecret("rolled", "the-first-token");
+  await stage.putToken("rolled", "the-first-token");
   await stage.create("rolled", given("rolled"));
   const before = await checksum("rolled");
-  await stage.putSecret("rolled", "the-second-token");
-  await eventually(async () => expect(await checksum("rolled")).not.toBe(before), { withinMs: 5_000 });
+  await stage.putToken("rolled", "the-second-token");
+  await stage.eventually(async () => expect(await checksum("rolled")).not.toBe(before), { withinMs: 5_000 });
 });
 
 test("a missing Secret is named; nothing runs without it, and what runs is left alone", async () => {
@@ -53,7 +52,7 @@ test("a missing Secret is named; nothing runs without it, and what runs is left 
   expect(message).toContain('Secret "nowhere"');
   await stage.untilCondition("missing", "DeploymentReady", { status: "False", reason: "Pending" });
   await expect(stage.get(Deployment, "wsproxy-missing")).rejects.toSatisfy(isNotFound);
-  await stage.putSecret("nowhere", "found-after-all");
+  await stage.putToken("nowhere", "found-after-all");
   await stage.markReady("wsproxy-missing");
   await stage.untilCondition("missing", "Ready", { status: "True" });
 
@@ -67,7 +66,7 @@ test("a registered proxy that is given a token lets go of its registration, and 
   await stage.create("switched", bootstrap(coderd));
   const token = await stage.untilTokenWorks(coderd, "switched-proxy-token");
   await stage.untilRegistered("switched");
-  await stage.putSecret("taken-over", token);
+  await stage.putToken("taken-over", token);
   await stage.change("switched", { bootstrap: null, ...given("taken-over") });
   await stage.untilCondition("switched", "Registered", { status: "Unknown", reason: "NotManaged" });
   await stage.untilGone(Secret, "switched-proxy-token");

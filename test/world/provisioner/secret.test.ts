@@ -2,15 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { ConfigMap, Secret } from "../../../src/runtime/kinds.ts";
 import { controllerReference } from "../../../src/runtime/owner.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
-import { eventually } from "../../support/eventually.ts";
-import { openStage, PATIENCE, type ProvisionerStage } from "./stage.ts";
+import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 let stage: ProvisionerStage;
 let coderd: CoderdDeployment;
 beforeAll(async () => {
-  stage = await openStage(sharedCluster(), "secret");
+  stage = await openStage(new MemoryWorld(), "secret");
   coderd = await stage.controlPlane();
 });
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -30,17 +29,15 @@ describe("when only the place of the key changes, its value is copied and no key
     const calls = coderd.calls.length;
 
     await stage.change("renamed", { key: { secretName: "elsewhere" } });
-    await eventually(
-      async () => expect(await podsRead("renamed")).toMatchObject({ name: "elsewhere" }),
-      PATIENCE,
+    await stage.eventually(async () =>
+      expect(await podsRead("renamed")).toMatchObject({ name: "elsewhere" }),
     );
     expect(await stage.keyIn("elsewhere")).toBe(value);
     expect(await stage.keyIn("renamed-provisioner-key")).toBe(value);
 
     await stage.rollOut("renamed");
-    await eventually(
-      async () => expect(await stage.exists(Secret, "renamed-provisioner-key")).toBe(false),
-      PATIENCE,
+    await stage.eventually(async () =>
+      expect(await stage.exists(Secret, "renamed-provisioner-key")).toBe(false),
     );
     expect((await stage.untilSettled("renamed")).secretRef).toEqual({ name: "elsewhere", key: "key" });
     expect(coderd.calls.slice(calls)).toEqual([]);
@@ -53,17 +50,13 @@ describe("when only the place of the key changes, its value is copied and no key
     const calls = coderd.calls.length;
 
     await stage.change("rekeyed", { key: { secretKey: "daemon" } });
-    await eventually(
-      async () => expect(await podsRead("rekeyed")).toMatchObject({ key: "daemon" }),
-      PATIENCE,
-    );
+    await stage.eventually(async () => expect(await podsRead("rekeyed")).toMatchObject({ key: "daemon" }));
     expect(await stage.keyIn("rekeyed-provisioner-key", "daemon")).toBe(value);
     expect(await stage.keyIn("rekeyed-provisioner-key", "key")).toBe(value);
 
     await stage.rollOut("rekeyed");
-    await eventually(
-      async () => expect(await stage.keyIn("rekeyed-provisioner-key", "key")).toBeUndefined(),
-      PATIENCE,
+    await stage.eventually(async () =>
+      expect(await stage.keyIn("rekeyed-provisioner-key", "key")).toBeUndefined(),
     );
     expect(await stage.keyIn("rekeyed-provisioner-key", "daemon")).toBe(value);
     expect(coderd.calls.slice(calls)).toEqual([]);
@@ -81,11 +74,11 @@ describe("a Secret that is of no use gets a new key", () => {
     const name = what.replaceAll(" ", "-");
     const before = await stage.serve(name);
     await spoilIt(`${name}-provisioner-key`);
-    await eventually(async () => {
+    await stage.eventually(async () => {
       const { status } = await stage.get(CoderProvisioner, name);
       expect(status?.provisionerKeyID).toBeDefined();
       expect(status?.provisionerKeyID).not.toBe(before.provisionerKeyID);
-    }, PATIENCE);
+    });
     await stage.rollOut(name);
     const after = await stage.untilSettled(name);
     expect(keysOf(name)).toMatchObject([{ id: after.provisionerKeyID }]);
@@ -97,10 +90,10 @@ test("a Secret that lost its labels gets them back, and its key stays", async ()
   const before = await stage.serve("stripped");
   const labels = { "app.kubernetes.io/managed-by": null };
   await stage.person.mergePatch(Secret, stage.ref("stripped-provisioner-key"), { metadata: { labels } });
-  await eventually(async () => {
+  await stage.eventually(async () => {
     const { metadata } = await stage.get(Secret, "stripped-provisioner-key");
     expect(metadata.labels).toMatchObject({ "app.kubernetes.io/managed-by": "coder-k8s" });
-  }, PATIENCE);
+  });
   expect((await stage.untilSettled("stripped")).provisionerKeyID).toBe(before.provisionerKeyID);
 });
 

@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
-import { eventually } from "../../support/eventually.ts";
-import { openStage, PATIENCE, type ProvisionerStage } from "./stage.ts";
+import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 const TWO_MINUTES = 2 * 60_000;
 
 let stage: ProvisionerStage;
 let coderd: CoderdDeployment;
 beforeAll(async () => {
-  stage = await openStage(sharedCluster(), "drift");
+  stage = await openStage(new MemoryWorld(), "drift");
   coderd = await stage.controlPlane("coder", { organizations: ["team"] });
 });
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -20,12 +19,12 @@ const keysOf = (name: string, at = coderd) => at.keys.filter((key) => key.name.s
 
 /** Waits for another key in status; the pods of the old one still run. */
 function untilRotated(name: string, before: ProvisionerStatus): Promise<ProvisionerStatus> {
-  return eventually(async () => {
+  return stage.eventually(async () => {
     const { status } = await stage.get(CoderProvisioner, name);
     expect(status?.provisionerKeyID).toBeDefined();
     expect(status?.provisionerKeyID).not.toBe(before.provisionerKeyID);
     return status ?? {};
-  }, PATIENCE);
+  });
 }
 
 /** What every rotation keeps to: two keys while pods are replaced, one after. */
@@ -66,11 +65,11 @@ describe("drift rotates the key: the new one beside the old, which is deleted wh
   test("another name of the same organization is no drift", async () => {
     const before = await stage.serve("alias");
     await stage.change("alias", { organizationName: "coder" });
-    const after = await eventually(async () => {
+    const after = await stage.eventually(async () => {
       const status = await stage.untilSettled("alias");
       expect(status.organizationName).toBe("coder");
       return status;
-    }, PATIENCE);
+    });
     expect(after.provisionerKeyID).toBe(before.provisionerKeyID);
   });
 
@@ -145,7 +144,7 @@ describe("a name that the user fixed", () => {
     expect(coderd.keys).toContainEqual(foreign);
     // It would look for that key in the time of other tests, which count what is asked of coderd.
     await stage.person.delete(CoderProvisioner, stage.ref("squatter"));
-    await stage.untilGone("squatter");
+    await stage.untilGone(CoderProvisioner, "squatter");
   });
 });
 
@@ -176,13 +175,13 @@ describe("a key that is changed behind our back is found within two minutes", ()
     const before = coderd.calls.length;
     await stage.timePasses(TWO_MINUTES);
     const organization = coderd.organizations[0]?.id;
-    await eventually(() => {
+    await stage.eventually(() => {
       const calls = coderd.calls.slice(before).filter(({ request }) => !request.includes("entitlements"));
       expect(calls.length).toBeGreaterThan(0);
       for (const { request } of calls)
         expect(request).toMatch(/^GET \/api\/v2\/organizations\/[^/]+\/provisionerkeys$/);
       return organization;
-    }, PATIENCE);
+    });
   });
 });
 
@@ -202,10 +201,10 @@ test("what status does not say is filled in, each field by itself, without a rot
   for (const field of fields) {
     await stage.person.patchStatus(CoderProvisioner, stage.ref("forgetful"), { status: { [field]: null } });
     await stage.touch("forgetful", field);
-    await eventually(async () => {
+    await stage.eventually(async () => {
       const { status } = await stage.get(CoderProvisioner, "forgetful");
       expect(status?.[field], field).toEqual(before[field]);
-    }, PATIENCE);
+    });
   }
   expect(keysOf("forgetful")).toMatchObject([{ id: before.provisionerKeyID }]);
   expect(coderd.everyKey.filter((plaintext) => plaintext === keysOf("forgetful")[0]?.plaintext)).toHaveLength(
@@ -224,9 +223,9 @@ test("a status that was lost as a whole is found again", async () => {
   const nothing = Object.fromEntries(Object.keys(status ?? {}).map((field) => [field, null]));
   await stage.person.patchStatus(CoderProvisioner, stage.ref("restored"), { status: nothing });
   await stage.startOperator();
-  await eventually(async () => {
+  await stage.eventually(async () => {
     const after = await stage.untilSettled("restored");
     expect(after.provisionerKeyID).toBe(rotated.provisionerKeyID);
-  }, PATIENCE);
+  });
   expect(keysOf("restored")).toHaveLength(1);
 });

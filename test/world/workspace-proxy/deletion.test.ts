@@ -1,15 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import { Secret } from "../../../src/runtime/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { Fault } from "../../support/coderd/faults.ts";
-import { eventually } from "../../support/eventually.ts";
 import { offline, when } from "../../support/faulty-transport.ts";
-import { bootstrap, type Coderd, openProxyStage, type ProxyStage } from "./stage.ts";
+import {
+  bootstrap,
+  type Coderd,
+  openProxyStage,
+  type ProxyStage,
+} from "../../support/stages/workspace-proxy.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 let stage: ProxyStage;
 beforeAll(async () => {
-  stage = await openProxyStage(sharedCluster(), "deletion");
+  stage = await openProxyStage(new MemoryWorld(), "deletion");
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
@@ -129,7 +133,7 @@ test("an API server that can't be asked for the credentials delays the deletion,
   stage.operator.transport.fault = when(readsSecret, offline);
   const before = requests.length;
   let changes = 0;
-  await eventually(async () => {
+  await stage.eventually(async () => {
     // A read that was on its way already may bring the first change along.
     const label = { metadata: { labels: { changed: `${++changes}` } } };
     await stage.person.mergePatch(Secret, stage.ref(coderd.credentials), label);
@@ -137,7 +141,7 @@ test("an API server that can't be asked for the credentials delays the deletion,
   }, SOON);
   const beforeDeletion = requests.length;
   await stage.delete(CoderWorkspaceProxy, "delayed");
-  await eventually(() => expectReadsAfter(beforeDeletion), SOON);
+  await stage.eventually(() => expectReadsAfter(beforeDeletion), SOON);
   expect((await stage.get(CoderWorkspaceProxy, "delayed")).metadata.deletionTimestamp).toBeDefined();
   stage.operator.transport.fault = undefined;
   await stage.untilGone(CoderWorkspaceProxy, "delayed");

@@ -1,17 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
-import { fixedAddress } from "../../../src/coder/http/route.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
 import { Secret } from "../../../src/runtime/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
-import { eventually } from "../../support/eventually.ts";
 import { Mortal, type MortalOptions } from "../../support/mortal.ts";
 import type { RunningOperator } from "../../support/operator.ts";
+
+import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { unfenced } from "../../support/unfenced.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 import { Pods } from "./pods.ts";
-import { openStage, PATIENCE, type ProvisionerStage } from "./stage.ts";
 
 interface Story {
   readonly title: string;
@@ -23,6 +21,8 @@ interface Story {
 }
 
 const NAME = "pool";
+/** An operator that missed an answer tries again after a while. */
+const PATIENCE = { withinMs: 5 * 60_000 };
 
 const stories: readonly Story[] = [
   { title: "a first key", first: {}, served: true },
@@ -42,17 +42,14 @@ const stories: readonly Story[] = [
   },
 ];
 
-/** A stage for one story that goes wrong once: all of its own, so that several can be played at a time. */
+/** A world for one story that goes wrong once. */
 class Play implements AsyncDisposable {
   readonly stage: ProvisionerStage;
   readonly #coderds: readonly CoderdDeployment[];
-  readonly #timer: NodeJS.Timeout;
 
   constructor(stage: ProvisionerStage, coderds: readonly CoderdDeployment[]) {
     this.stage = stage;
     this.#coderds = coderds;
-    // Ten times as fast as real time, so that nobody has to wait for the next attempt.
-    this.#timer = setInterval(() => stage.clock.jump(900), 100);
   }
 
   get keys(): CoderdDeployment["keys"] {
@@ -64,39 +61,37 @@ class Play implements AsyncDisposable {
   }
 
   start(mortal: Mortal): Promise<RunningOperator> {
-    const coderd = mortal.clients({
-      fence: unfenced,
-      clock: systemClock,
-      route: fixedAddress(this.stage.server.url),
-    });
+    const { clock, coderds } = this.stage.world;
+    const coderd = mortal.clients({ fence: unfenced, clock, route: coderds.route });
     return this.stage.startOperator({ coderd, fault: mortal.fault });
   }
 
+  untilOneOfEach(): Promise<void> {
+    return this.stage.eventually(() => this.assertOneOfEach(), PATIENCE);
+  }
+
   /** What every story must end with: one key, one Secret that holds it, and a status that knows it. */
-  async expectOneOfEach(): Promise<void> {
-    await eventually(async () => {
-      const status = await this.stage.untilSettled(NAME);
-      expect(status).not.toHaveProperty("pendingKey");
-      expect(status).not.toHaveProperty("retiredKeys");
-      expect(this.keys).toMatchObject([{ id: status.provisionerKeyID, name: status.provisionerKeyName }]);
-      const { name: secret = "", key = "" } = status.secretRef ?? {};
-      const labelSelector = `app.kubernetes.io/instance=${NAME}`;
-      const { namespace } = this.stage;
-      const { items } = await this.stage.person.list(Secret, { namespace, labelSelector });
-      expect(items.map(({ metadata }) => metadata.name)).toEqual([secret]);
-      expect(Object.keys(items[0]?.data ?? {})).toEqual([key]);
-      expect(await this.stage.keyIn(secret, key)).toBe(this.keys[0]?.plaintext);
-    }, PATIENCE);
+  async assertOneOfEach(): Promise<void> {
+    const status = await this.stage.assertSettled(NAME);
+    expect(status).not.toHaveProperty("pendingKey");
+    expect(status).not.toHaveProperty("retiredKeys");
+    expect(this.keys).toMatchObject([{ id: status.provisionerKeyID, name: status.provisionerKeyName }]);
+    const { name: secret = "", key = "" } = status.secretRef ?? {};
+    const labelSelector = `app.kubernetes.io/instance=${NAME}`;
+    const { namespace } = this.stage;
+    const { items } = await this.stage.person.list(Secret, { namespace, labelSelector });
+    expect(items.map(({ metadata }) => metadata.name)).toEqual([secret]);
+    expect(Object.keys(items[0]?.data ?? {})).toEqual([key]);
+    expect(await this.stage.keyIn(secret, key)).toBe(this.keys[0]?.plaintext);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
     await this.stage[Symbol.asyncDispose]();
   }
 }
 
 async function openPlay(): Promise<Play> {
-  const stage = await openStage(sharedCluster(), "crash", { operator: false });
+  const stage = await openStage(new MemoryWorld(), "crash", { operator: false });
   const coderd = await stage.controlPlane("coder", { organizations: ["team"] });
   return new Play(stage, [coderd, await stage.controlPlane("other")]);
 }
@@ -113,7 +108,7 @@ async function play(story: Story, failure: MortalOptions): Promise<string | unde
   if (story.change) {
     await using _healthy = await stage.startOperator();
     await stage.create(NAME, story.first);
-    await theatre.expectOneOfEach();
+    await theatre.untilOneOfEach();
   }
   const mortal = new Mortal({ ...failure, onEffect });
   await suffer(story, mortal, theatre);
@@ -122,10 +117,10 @@ async function play(story: Story, failure: MortalOptions): Promise<string | unde
   const heir = new Mortal({ onEffect });
   heir.arm();
   await using _heir = await theatre.start(heir);
-  await theatre.expectOneOfEach();
+  await theatre.untilOneOfEach();
   expect(complaints, `failed at ${failed}`).toEqual([]);
   await stage.person.delete(CoderProvisioner, stage.ref(NAME));
-  await stage.untilGone(NAME);
+  await stage.untilGone(CoderProvisioner, NAME);
   expect(theatre.keys, `failed at ${failed}`).toEqual([]);
   return failed;
 }
@@ -137,30 +132,29 @@ async function suffer(story: Story, mortal: Mortal, theatre: Play): Promise<void
   mortal.arm();
   if (story.change) await theatre.stage.change(NAME, story.change);
   else await theatre.stage.create(NAME, story.first);
-  await Promise.race([mortal.died, theatre.expectOneOfEach()]);
+  await theatre.stage.eventually(async () => {
+    if (!mortal.isDead) await theatre.assertOneOfEach();
+  }, PATIENCE);
 }
-
-/** How many plays go on at a time. Most of their time they wait. */
-const AT_ONCE = 3;
 
 /** Plays the story with a failure at the first effect, then at the second, and so on until there is none. */
 async function playAll(story: Story, failureAt: (number: number) => MortalOptions): Promise<void> {
   const failed: string[] = [];
-  for (let first = 1; failed.length === first - 1; first += AT_ONCE) {
-    const numbers = Array.from({ length: AT_ONCE }, (_, index) => first + index);
-    const effects = await Promise.all(numbers.map((number) => play(story, failureAt(number))));
-    failed.push(...effects.filter((effect) => effect !== undefined));
+  for (;;) {
+    const effect = await play(story, failureAt(failed.length + 1));
+    if (effect === undefined) break;
+    failed.push(effect);
   }
   expect(failed.filter((effect) => effect === "createProvisionerKey")).not.toEqual([]);
   expect(failed.filter((effect) => effect.endsWith("/status")).length).toBeGreaterThan(1);
 }
 
 describe("a key and its Secret survive, and no other key is left, when the operator", () => {
-  test.for(stories)("is killed after any effect: $title", { timeout: 300_000 }, (story) =>
+  test.for(stories)("is killed after any effect: $title", (story) =>
     playAll(story, (diesAfter) => ({ diesAfter })),
   );
 
-  test.for(stories.slice(1, 4))("misses the answer to any effect: $title", { timeout: 300_000 }, (story) =>
+  test.for(stories.slice(1, 4))("misses the answer to any effect: $title", (story) =>
     playAll(story, (missesAnswer) => ({ missesAnswer })),
   );
 });

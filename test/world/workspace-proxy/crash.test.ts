@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import type { TransportRequest } from "../../../src/runtime/client/transport.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { Injection } from "../../support/coderd/faults.ts";
-import { eventually } from "../../support/eventually.ts";
 import { offline, when } from "../../support/faulty-transport.ts";
-import { bootstrap, openProxyStage, type ProxyStage } from "./stage.ts";
+import { bootstrap, openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 /*
  * A crash is played by cutting the process off at one point, for good, and starting another: what the first knew
@@ -14,7 +13,7 @@ import { bootstrap, openProxyStage, type ProxyStage } from "./stage.ts";
 
 let stage: ProxyStage;
 beforeAll(async () => {
-  stage = await openProxyStage(sharedCluster(), "crash");
+  stage = await openProxyStage(new MemoryWorld(), "crash");
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
@@ -55,14 +54,11 @@ test.each(crashes)("a registration that ends $name is completed, with one record
   const end = crash.coderd && coderd.deployment.faults.inject(crash.coderd);
   stage.operator.transport.fault = crash.kubernetes && when(crash.kubernetes, offline);
   await stage.create(name, bootstrap(coderd));
-  await eventually(
-    async () => {
-      expect(coderd.deployment.proxies).toHaveLength(reached.records);
-      expect((await stage.status(name)).proxyName).toBe(reached.claimed ? name : undefined);
-      if (!reached.claimed) expect(stage.operator.transport.requests.some(notesClaim)).toBe(true);
-    },
-    { withinMs: 10_000 },
-  );
+  await stage.eventually(async () => {
+    expect(coderd.deployment.proxies).toHaveLength(reached.records);
+    expect((await stage.status(name)).proxyName).toBe(reached.claimed ? name : undefined);
+    if (!reached.claimed) expect(stage.operator.transport.requests.some(notesClaim)).toBe(true);
+  });
   end?.();
   await stage.restart();
   const token = await stage.untilTokenWorks(coderd, `${name}-proxy-token`);
@@ -87,10 +83,8 @@ test.each(regenerations)(
     const { proxyID } = await stage.untilRegistered(name);
     const end = fault && coderd.deployment.faults.inject(fault);
     stage.operator.transport.fault = kubernetes && when(kubernetes, offline);
-    await stage.putSecret(secret, "");
-    await eventually(() => expect(coderd.deployment.count(/^PATCH /)).toBeGreaterThan(0), {
-      withinMs: 10_000,
-    });
+    await stage.putToken(secret, "");
+    await stage.eventually(() => expect(coderd.deployment.count(/^PATCH /)).toBeGreaterThan(0));
     end?.();
     await stage.restart();
     const token = await stage.untilTokenWorks(coderd, secret);
@@ -109,7 +103,7 @@ test("a deletion that ends after coderd was told is completed", async () => {
     (body ?? "").includes('"finalizers":[]');
   stage.operator.transport.fault = when(removesFinalizer, offline);
   await stage.delete(CoderWorkspaceProxy, "deleted");
-  await eventually(() => expect(coderd.deployment.proxies).toEqual([]), { withinMs: 10_000 });
+  await stage.eventually(() => expect(coderd.deployment.proxies).toEqual([]));
   await stage.restart();
   await stage.untilGone(CoderWorkspaceProxy, "deleted");
 });

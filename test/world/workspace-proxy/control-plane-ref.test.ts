@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { Deployment } from "../../../src/runtime/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
-import { openProxyStage, type ProxyStage } from "./stage.ts";
+import { openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
 
 let stage: ProxyStage;
 beforeAll(async () => {
-  stage = await openProxyStage(sharedCluster(), "by-reference");
+  stage = await openProxyStage(new MemoryWorld(), "by-reference");
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
@@ -37,24 +36,18 @@ test("the proxy sends browsers to the access URL that coderd has, and follows it
       extraEnv: [{ name: "CODER_ACCESS_URL", value: "https://next.example.com" }],
     },
   });
-  await eventually(
-    async () => {
-      expect(await primary()).toBe("https://next.example.com");
-      expect((await stage.container("tokyo")).image).toBe("example.com/coder:next");
-    },
-    { withinMs: 10_000 },
-  );
+  await stage.eventually(async () => {
+    expect(await primary()).toBe("https://next.example.com");
+    expect((await stage.container("tokyo")).image).toBe("example.com/coder:next");
+  });
   await stage.change("tokyo", {
     primaryAccessURL: "https://mine.example.com",
     image: "example.com/coder:mine",
   });
-  await eventually(
-    async () => {
-      expect(await primary()).toBe("https://mine.example.com");
-      expect((await stage.container("tokyo")).image).toBe("example.com/coder:mine");
-    },
-    { withinMs: 10_000 },
-  );
+  await stage.eventually(async () => {
+    expect(await primary()).toBe("https://mine.example.com");
+    expect((await stage.container("tokyo")).image).toBe("example.com/coder:mine");
+  });
 });
 
 test("a control plane that comes later is waited for, and asked as soon as it is ready", async () => {

@@ -1,7 +1,7 @@
 import { isNotFound } from "../../../src/runtime/client/error.ts";
 import { Deployment } from "../../../src/runtime/kinds.ts";
 import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
-import type { ProvisionerStage } from "./stage.ts";
+import type { ProvisionerStage } from "../../support/stages/provisioner.ts";
 
 interface Place {
   readonly name: string;
@@ -14,7 +14,7 @@ interface Generation {
   readonly value: string;
 }
 
-const PERIOD_MS = 20;
+const PERIOD_MS = 100;
 
 /**
  * Plays the pods of one provisioner: a new generation of the Deployment is started as soon as its Secret can be
@@ -26,7 +26,7 @@ export class Pods implements AsyncDisposable {
   readonly #coderd: readonly CoderdDeployment[];
   readonly #loop: Promise<void>;
   #running: Generation | undefined;
-  #stopped = false;
+  readonly #stop = new AbortController();
 
   constructor(stage: ProvisionerStage, name: string, coderd: readonly CoderdDeployment[]) {
     this.#stage = stage;
@@ -50,16 +50,17 @@ export class Pods implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopped = true;
+    this.#stop.abort();
     await this.#loop;
   }
 
   async #play(): Promise<void> {
-    while (!this.#stopped) {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
       await this.#roll().catch((error) => {
         if (!isNotFound(error)) throw error;
       });
-      await new Promise((resolve) => setTimeout(resolve, PERIOD_MS));
+      await this.#stage.clock.sleep(PERIOD_MS, signal).catch(() => {});
     }
   }
 
@@ -72,7 +73,7 @@ export class Pods implements AsyncDisposable {
     const value = await this.#stage.keyIn(name, key);
     if (!this.#isAccepted(value)) return;
     this.#running = { place: { name, key }, value: value ?? "" };
-    await this.#stage.cluster.markDeploymentReady(this.#stage.namespace, `provisioner-${this.#name}`);
+    await this.#stage.world.markDeploymentReady(this.#stage.namespace, `provisioner-${this.#name}`);
   }
 
   #isAccepted(value: string | undefined): boolean {

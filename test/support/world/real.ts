@@ -1,0 +1,56 @@
+import { fixedAddress } from "../../../src/coder/http/route.ts";
+import type { Client } from "../../../src/runtime/client/client.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { adminClient, transportAs } from "../admin-client.ts";
+import type { ClusterAccess } from "../cluster/access.ts";
+import { type CoderdServer, startCoderdServer } from "../coderd/server.ts";
+import { eventually } from "../eventually.ts";
+import type { Surroundings } from "../operator.ts";
+import { SkewedClock } from "../skewed-clock.ts";
+import type { World, WorldCoderds } from "./world.ts";
+
+/** A world of real parts: somebody's cluster, and coderds behind a socket of its own. */
+export class RealWorld implements World {
+  readonly clock = new SkewedClock();
+  readonly cluster: ClusterAccess;
+  readonly person: Client;
+  readonly server: CoderdServer;
+  readonly coderds: WorldCoderds;
+  readonly eventually = eventually;
+
+  /** Use `openRealWorld`. */
+  constructor(cluster: ClusterAccess, person: Client, server: CoderdServer) {
+    this.cluster = cluster;
+    this.person = person;
+    this.server = server;
+    this.coderds = { route: fixedAddress(server.url), add: server.add };
+  }
+
+  createNamespace(prefix: string): Promise<string> {
+    return this.cluster.createNamespace(prefix);
+  }
+
+  async surroundings(): Promise<Surroundings> {
+    return {
+      transport: await transportAs(this.cluster.operator),
+      // A jump must end no request.
+      requestClock: systemClock,
+      random: Math.random,
+      eventually,
+      finish: (work) => work,
+    };
+  }
+
+  markDeploymentReady(namespace: string, name: string): Promise<void> {
+    return this.cluster.markDeploymentReady(namespace, name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server.close();
+  }
+}
+
+export async function openRealWorld(cluster: ClusterAccess): Promise<RealWorld> {
+  const [person, server] = await Promise.all([adminClient(cluster), startCoderdServer()]);
+  return new RealWorld(cluster, person, server);
+}

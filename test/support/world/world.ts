@@ -1,0 +1,37 @@
+import type { Route } from "../../../src/coder/http/route.ts";
+import type { Client } from "../../../src/runtime/client/client.ts";
+import type { Clock } from "../../../src/runtime/clock.ts";
+import type { Address } from "../coderd/coderds.ts";
+import type { CoderdDeployment, DeploymentOptions } from "../coderd/deployment.ts";
+import type { Patience } from "../eventually.ts";
+import type { Surroundings } from "../operator.ts";
+
+/**
+ * What a stage stands in. Two worlds offer it: the real one, with an API server, sockets and real time that can be
+ * made to jump, and one in memory, where time passes only while somebody waits.
+ */
+export interface World extends AsyncDisposable {
+  /** The time by which operators wait and judge. */
+  readonly clock: JumpingClock;
+  /** A person who may do everything. */
+  readonly person: Client;
+  readonly coderds: WorldCoderds;
+  createNamespace(prefix: string): Promise<string>;
+  /** What an operator that is started now finds around it. */
+  surroundings(): Promise<Surroundings>;
+  /** Repeats the assertion until it holds; fails with its last words when it does not hold in time. */
+  eventually<T>(assertion: () => T | Promise<T>, patience: Patience): Promise<T>;
+  /** Plays the Deployment's controller: reports all replicas of its current spec ready. */
+  markDeploymentReady(namespace: string, name: string): Promise<void>;
+}
+
+interface JumpingClock extends Clock {
+  /** Moves ahead by `ms` at once. */
+  jump(ms: number): void;
+}
+
+/** Simulated coderds, and the way to them. */
+export interface WorldCoderds {
+  readonly route: Route;
+  add(options?: DeploymentOptions, address?: Address): CoderdDeployment;
+}
