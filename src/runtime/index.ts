@@ -17,7 +17,7 @@ export { type Action, awaitChange, requeue } from "./controller/action.ts";
 export { Children, OwnedByAnotherError, type Owner } from "./controller/children.ts";
 export { type Controller, controller, type Reconcile, type RunContext } from "./controller/controller.ts";
 export { finalizer } from "./controller/finalizer.ts";
-export { specOrMetadataChanged } from "./controller/predicates.ts";
+export { contentChanged, specOrMetadataChanged } from "./controller/predicates.ts";
 export { writeStatus } from "./controller/status.ts";
 export { type StepResult, Steps } from "./controller/steps.ts";
 export { NotLeaderError, TerminalError } from "./errors.ts";

@@ -66,7 +66,7 @@ describe("RuntimeMetrics", () => {
     const metrics = new RuntimeMetrics({ prefix: "widget_" });
     const objects = new Store<Secret>();
     metrics.cached(Secret, objects);
-    objects.remember({ metadata: { name: "a", uid: "u", resourceVersion: "1" } });
+    objects.remember({ metadata: { name: "a", uid: "u", resourceVersion: "1" } }, { by: "create" });
     expect(await metrics.registry.metrics()).toContain('widget_cache_objects{resource="secrets"} 1');
   });
 

@@ -2,6 +2,7 @@ import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { Action } from "../../runtime/controller/action.ts";
 import { type Controller, controller, type RunContext } from "../../runtime/controller/controller.ts";
+import { contentChanged } from "../../runtime/controller/predicates.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import {
   ConfigMap,
@@ -20,6 +21,7 @@ import { HTTPRoute } from "../shared/gateway.ts";
 import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
 import { reconciler } from "../shared/reconciler.ts";
+import { rolloutMoved } from "../shared/rollout-moved.ts";
 import { ensureExposure } from "../shared/steps/exposure.ts";
 import { ensureService } from "../shared/steps/service.ts";
 import type { CoderdContext } from "./coderd.ts";
@@ -39,12 +41,14 @@ import type { Tenancy } from "./tenancy.ts";
 
 /** Runs coderd from a CoderControlPlane, and looks after its licence through a token of its own. */
 export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Controller {
-  const grants = { ...managedByUs, indexes: { [GRANT_INDEX]: grantOwnerOfLabels } };
+  const children = { ...managedByUs, when: contentChanged };
+  const grants = { ...children, indexes: { [GRANT_INDEX]: grantOwnerOfLabels } };
   return controller("control-plane")
     .for(CoderControlPlane, { indexes: { [GRANT_INDEX]: grantOwnerOfControlPlane } })
-    .owns([ServiceAccount, Deployment, Service, Ingress, Secret], managedByUs)
+    .owns([ServiceAccount, Service, Ingress, Secret], children)
+    .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .owns([Role, RoleBinding], grants)
-    .owns([HTTPRoute], { ...managedByUs, optional: true })
+    .owns([HTTPRoute], { ...children, optional: true })
     .watches(Role, grantedControlPlanes)
     .watches(RoleBinding, grantedControlPlanes)
     .refersTo(Secret, referencedSecrets)

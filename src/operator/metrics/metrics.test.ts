@@ -34,7 +34,7 @@ function put<T extends KubeObject>(kind: Kind<T>, content: Partial<T> = {}, name
   const resourceVersion = `${++version}`;
   const uid = stores.get(kind as Kind)?.get(`n/${name}`)?.metadata.uid ?? `made at ${resourceVersion}`;
   const metadata = { namespace: "n", name, uid, resourceVersion };
-  stores.get(kind as Kind)?.remember({ ...content, metadata } as Stored<T>);
+  stores.get(kind as Kind)?.remember({ ...content, metadata } as Stored<T>, { by: "create" });
 }
 
 function remove(kind: Kind, name = "coder"): void {

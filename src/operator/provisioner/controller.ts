@@ -2,6 +2,7 @@ import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { Action } from "../../runtime/controller/action.ts";
 import { type Controller, controller } from "../../runtime/controller/controller.ts";
+import { contentChanged } from "../../runtime/controller/predicates.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "../../runtime/kinds.ts";
 import { explain } from "../shared/explain.ts";
@@ -9,6 +10,7 @@ import { finish } from "../shared/finish.ts";
 import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
 import { reconciler } from "../shared/reconciler.ts";
+import { rolloutMoved } from "../shared/rollout-moved.ts";
 import { CONTROL_PLANE_INDEX, findControlPlane, namedControlPlane, thoseNaming } from "../shared/session.ts";
 import { releaseKeys } from "./cleanup.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
@@ -25,7 +27,8 @@ import { ensureWorkspaceRbac } from "./steps/workspace-rbac.ts";
 export function provisionerController(ports: CoderPorts): Controller {
   return controller("provisioner")
     .for(CoderProvisioner, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
-    .owns([Secret, ServiceAccount, Role, RoleBinding, Deployment], managedByUs)
+    .owns([Secret, ServiceAccount, Role, RoleBinding], { ...managedByUs, when: contentChanged })
+    .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .watches(CoderControlPlane, thoseNaming(CoderProvisioner))
     .refersTo(Secret, referencedSecrets)
     .reconcile(reconciler(reconciliation, ports));

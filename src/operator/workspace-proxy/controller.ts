@@ -2,6 +2,7 @@ import { CoderControlPlane, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds
 import type { WorkspaceProxyStatus } from "../../api/v1alpha1/workspace-proxy.ts";
 import type { Action } from "../../runtime/controller/action.ts";
 import { type Controller, controller } from "../../runtime/controller/controller.ts";
+import { contentChanged } from "../../runtime/controller/predicates.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import { ConfigMap, Deployment, Ingress, Secret, Service } from "../../runtime/kinds.ts";
 import type { Stored } from "../../runtime/object.ts";
@@ -11,6 +12,7 @@ import { HTTPRoute } from "../shared/gateway.ts";
 import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
 import { reconciler } from "../shared/reconciler.ts";
+import { rolloutMoved } from "../shared/rollout-moved.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane, thoseNaming } from "../shared/session.ts";
 import { ensureExposure } from "../shared/steps/exposure.ts";
 import { ensureService } from "../shared/steps/service.ts";
@@ -29,8 +31,9 @@ import { ensureRegistration } from "./steps/registration.ts";
 export function workspaceProxyController(ports: CoderPorts): Controller {
   return controller("workspace-proxy")
     .for(CoderWorkspaceProxy, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
-    .owns([Deployment, Service, Ingress, Secret], managedByUs)
-    .owns([HTTPRoute], { ...managedByUs, optional: true })
+    .owns([Service, Ingress, Secret], { ...managedByUs, when: contentChanged })
+    .owns([Deployment], { ...managedByUs, when: rolloutMoved })
+    .owns([HTTPRoute], { ...managedByUs, when: contentChanged, optional: true })
     .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)

@@ -5,6 +5,7 @@ import type { Logger } from "../log.ts";
 import {
   type Kind,
   type KubeObject,
+  keyOfObject,
   type ObjectKey,
   refOfKey,
   resourceName,
@@ -12,7 +13,8 @@ import {
 } from "../object.ts";
 import { type WatchTiming, watcher } from "../watch/watcher.ts";
 import type { IndexFunctions } from "./indexes.ts";
-import { type Change, Store, type StoreReader } from "./store.ts";
+import type { Sent } from "./own-write.ts";
+import { type Change, Store, type StoreFault, type StoreReader } from "./store.ts";
 
 export interface CacheOptions<T extends KubeObject> {
   readonly labelSelector?: string;
@@ -41,7 +43,8 @@ const OPTIONAL_RETRY_CAP_MS = 5_000;
 
 /**
  * The objects of one kind, kept up to date by one watch per namespace in scope, or by one for the whole
- * cluster. Reads cost no request. Handlers added before `run` hear of every change once.
+ * cluster. Reads cost no request. Handlers added before `run` hear of every change once; one that throws keeps
+ * no other from hearing of it.
  */
 export class Cache<T extends KubeObject> implements StoreReader<T> {
   readonly kind: Kind<T>;
@@ -59,7 +62,9 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     const scopes = kind.namespaced && environment.namespaces.length > 0 ? environment.namespaces : [""];
     for (const namespace of scopes) {
       this.#unsynced.add(namespace);
-      this.#stores.set(namespace, new Store({ ...this.#options, onChange: (change) => this.#emit(change) }));
+      const onChange = (change: Change<T>) => this.#emit(change);
+      const onFault = (fault: StoreFault) => this.#confine(fault);
+      this.#stores.set(namespace, new Store({ ...this.#options, onChange, onFault }));
     }
   }
 
@@ -95,9 +100,10 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     this.#handlers.push(handler);
   }
 
-  remember(written: Stored<T>): void {
+  /** See `Store.remember`. */
+  remember(written: Stored<T>, sent: Sent): void {
     const namespace = written.metadata.namespace;
-    this.#storeOf(namespace ? `${namespace}/` : "")?.remember(written);
+    this.#storeOf(namespace ? `${namespace}/` : "")?.remember(written, sent);
   }
 
   forget(key: ObjectKey, uid: string): void {
@@ -166,7 +172,19 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   }
 
   #emit(change: Change<T>): void {
-    for (const handler of this.#handlers) handler(change);
+    for (const handler of this.#handlers) {
+      try {
+        handler(change);
+      } catch (error) {
+        this.#confine({ what: "handler", key: keyOfObject(change.object), error });
+      }
+    }
+  }
+
+  /** An object that somebody's function can't take must not end the watch of all others. */
+  #confine({ what, key, error }: StoreFault): void {
+    const { log } = this.#environment;
+    log.error(`a cache's ${what} failed`, { kind: resourceName(this.kind), object: key, error });
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type Stored,
 } from "../object.ts";
 import { Cache, type CacheEnvironment, type CacheOptions } from "./cache.ts";
+import type { Sent } from "./own-write.ts";
 
 /** The caches of a process, one per kind. Controllers that watch the same kind share one watch. */
 export class Caches {
@@ -46,21 +47,24 @@ export class Caches {
     const remember = async <T extends KubeObject>(
       kind: Kind<T>,
       write: Promise<Stored<T>>,
+      sent: Sent,
     ): Promise<Stored<T>> => {
       const written = await write;
       if (isGone(written)) this.#find(kind)?.forget(keyOfObject(written), written.metadata.uid);
-      else this.#find(kind)?.remember(written);
+      else this.#find(kind)?.remember(written, sent);
       return written;
     };
+    const fields = (body: object): Sent => ({ by: "fields", fields: body });
     return {
       get: (kind, ref) => client.get(kind, ref),
       list: (kind, options) => client.list(kind, options),
       watch: (kind, options) => client.watch(kind, options),
-      create: (kind, object) => remember(kind, client.create(kind, object)),
-      apply: (kind, object) => remember(kind, client.apply(kind, object)),
-      mergePatch: (kind, ref, patch) => remember(kind, client.mergePatch(kind, ref, patch)),
-      jsonPatch: (kind, ref, operations) => remember(kind, client.jsonPatch(kind, ref, operations)),
-      patchStatus: (kind, ref, patch) => remember(kind, client.patchStatus(kind, ref, patch)),
+      create: (kind, object) => remember(kind, client.create(kind, object), { by: "create" }),
+      apply: (kind, object) => remember(kind, client.apply(kind, object), fields(object)),
+      mergePatch: (kind, ref, patch) => remember(kind, client.mergePatch(kind, ref, patch), fields(patch)),
+      jsonPatch: (kind, ref, operations) =>
+        remember(kind, client.jsonPatch(kind, ref, operations), { by: "other" }),
+      patchStatus: (kind, ref, patch) => remember(kind, client.patchStatus(kind, ref, patch), fields(patch)),
       delete: async (kind, ref, options) => {
         const before = this.#find(kind)?.get(keyOf(ref));
         const remains = await client.delete(kind, ref, options);
@@ -76,13 +80,21 @@ export class Caches {
     { before, remains }: { before: Stored<T> | undefined; remains: Stored<T> | undefined },
   ): void {
     const cache = this.#find(kind);
-    if (remains) cache?.remember(remains);
+    if (remains) cache?.remember(remains, deletion(remains));
     else if (before) cache?.forget(keyOf(ref), before.metadata.uid);
   }
 
   #find<T extends KubeObject>(kind: Kind<T>): Cache<T> | undefined {
     return this.#caches.get(resourceName(kind)) as Cache<T> | undefined;
   }
+}
+
+function deletion({ metadata }: Stored<KubeObject>): Sent {
+  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = metadata;
+  return {
+    by: "fields",
+    fields: { metadata: { deletionTimestamp, deletionGracePeriodSeconds, finalizers } },
+  };
 }
 
 /** Removing the last finalizer of a deleted object ends it, yet is answered with the object. */

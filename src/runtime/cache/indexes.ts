@@ -3,13 +3,21 @@ import type { KubeObject, ObjectKey, Stored } from "../object.ts";
 /** For each index, the values under which an object is found. */
 export type IndexFunctions<T extends KubeObject> = Readonly<Record<string, (object: Stored<T>) => string[]>>;
 
-/** Inverted indexes over a store: value → keys. Follows the store by the before and after of each change. */
+/**
+ * Inverted indexes over a store: value → keys. Follows the store by the before and after of each change. An
+ * object for which an index function throws is in no place of that index.
+ */
 export class Indexes<T extends KubeObject> {
   readonly #functions: IndexFunctions<T>;
+  readonly #onFault: (fault: { what: string; key: ObjectKey; error: unknown }) => void;
   readonly #entries = new Map<string, Map<string, Set<ObjectKey>>>();
 
-  constructor(functions: IndexFunctions<T>) {
+  constructor(
+    functions: IndexFunctions<T>,
+    onFault: (fault: { what: string; key: ObjectKey; error: unknown }) => void,
+  ) {
     this.#functions = functions;
+    this.#onFault = onFault;
     for (const name of Object.keys(functions)) this.#entries.set(name, new Map());
   }
 
@@ -21,10 +29,21 @@ export class Indexes<T extends KubeObject> {
 
   update(key: ObjectKey, before: Stored<T> | undefined, after: Stored<T> | undefined): void {
     for (const [name, entries] of this.#entries) {
-      const values = this.#functions[name];
-      if (!values) continue;
-      if (before) for (const value of values(before)) remove(entries, value, key);
-      if (after) for (const value of values(after)) add(entries, value, key);
+      if (before) for (const value of this.#valuesOf(name, before) ?? []) remove(entries, value, key);
+      if (!after) continue;
+      const values = this.#valuesOf(name, after, (error) => {
+        this.#onFault({ what: `index "${name}"`, key, error });
+      });
+      for (const value of values ?? []) add(entries, value, key);
+    }
+  }
+
+  #valuesOf(name: string, object: Stored<T>, onError?: (error: unknown) => void): string[] | undefined {
+    try {
+      return this.#functions[name]?.(object);
+    } catch (error) {
+      onError?.(error);
+      return undefined;
     }
   }
 }

@@ -1,12 +1,17 @@
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ConfigMap } from "../kinds.ts";
 import { keyOfObject, type ObjectKey, type Stored } from "../object.ts";
 import type { WatcherEvent } from "../watch/watcher.ts";
+import type { Sent } from "./own-write.ts";
 import { type Change, Store } from "./store.ts";
 
 type Step =
-  | { readonly do: "otherWrites" | "otherDeletes" | "weWrite" | "weDelete"; readonly name: string }
+  | {
+      readonly do: "otherWrites" | "otherDeletes" | "weWrite" | "weRepeat" | "weDelete";
+      readonly name: string;
+    }
   | { readonly do: "answerArrives"; readonly which: number }
   | { readonly do: "watchTells" | "bookmark" | "listStarts" | "listEnds" };
 
@@ -14,7 +19,10 @@ const name = fc.constantFrom("a", "b");
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
-    arbitrary: fc.record({ do: fc.constantFrom("otherWrites", "otherDeletes", "weWrite", "weDelete"), name }),
+    arbitrary: fc.record({
+      do: fc.constantFrom("otherWrites", "otherDeletes", "weWrite", "weRepeat", "weDelete"),
+      name,
+    }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("answerArrives"), which: fc.nat({ max: 3 }) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("watchTells") }) },
@@ -27,6 +35,8 @@ class World {
   readonly store: Store<ConfigMap>;
   /** What a reader knows who only hears of changes. */
   readonly heard = new Map<ObjectKey, Stored<ConfigMap>>();
+  /** What others wrote, as known to a reader who hears only of what is no own write. */
+  readonly theirs = new Map<ObjectKey, string | undefined>();
   readonly #history: WatcherEvent<ConfigMap>[] = [];
   readonly #answers: (() => void)[] = [];
   readonly #gone = new Set<string>();
@@ -59,16 +69,28 @@ class World {
 
   #write(what: string, name: string): void {
     const key = `n/${name}`;
-    const written = what.endsWith("Writes") || what === "weWrite" ? this.#put(name) : this.#remove(key);
-    if (!written || !what.startsWith("we")) return;
     const before = this.store.get(key)?.metadata.uid;
-    this.#answers.push(what === "weWrite" ? () => this.#written(written) : () => this.#deleted(key, before));
+    if (what === "otherWrites") this.#put(name, { theirs: `${this.#version}` });
+    else if (what === "otherDeletes") this.#remove(key);
+    else if (what === "weDelete" && this.#remove(key)) this.#answers.push(() => this.#deleted(key, before));
+    else if (what === "weWrite") this.#weWrite(name, { ours: `${this.#version}` });
+    else if (what === "weRepeat") this.#weWrite(name, { ours: this.objects.get(key)?.data?.ours ?? "1" });
   }
 
-  #put(name: string): Stored<ConfigMap> {
-    const uid = this.objects.get(`n/${name}`)?.metadata.uid ?? `uid-${this.#uids++}`;
+  #weWrite(name: string, data: Record<string, string>): void {
+    const sent: Sent = this.objects.has(`n/${name}`) ? { by: "fields", fields: { data } } : { by: "create" };
+    const written = this.#put(name, data);
+    this.#answers.push(() => this.#written(written, sent));
+  }
+
+  /** A write that changes nothing leaves the version as it is, as the API server does. */
+  #put(name: string, change: Record<string, string>): Stored<ConfigMap> {
+    const present = this.objects.get(`n/${name}`);
+    const data = { ...present?.data, ...change };
+    if (present && isDeepStrictEqual(present.data, data)) return present;
+    const uid = present?.metadata.uid ?? `uid-${this.#uids++}`;
     const resourceVersion = String(++this.#version);
-    const object: Stored<ConfigMap> = { metadata: { namespace: "n", name, uid, resourceVersion } };
+    const object: Stored<ConfigMap> = { metadata: { namespace: "n", name, uid, resourceVersion }, data };
     this.objects.set(`n/${name}`, object);
     this.#history.push({ type: "apply", object });
     return object;
@@ -82,8 +104,8 @@ class World {
     return object;
   }
 
-  #written(object: Stored<ConfigMap>): void {
-    this.store.remember(object);
+  #written(object: Stored<ConfigMap>, sent: Sent): void {
+    this.store.remember(object, sent);
     this.#mustNotBeOlderThan(keyOfObject(object), versionOf(object));
   }
 
@@ -116,8 +138,10 @@ class World {
     this.store.handle({ type: "initDone", resourceVersion: String(version) });
   }
 
-  #hear({ type, object, previous }: Change<ConfigMap>): void {
+  #hear({ type, object, previous, ownWrite }: Change<ConfigMap>): void {
     const key = keyOfObject(object);
+    if (type === "deleted") this.theirs.delete(key);
+    else if (!ownWrite) this.theirs.set(key, object.data?.theirs);
     expect(previous).toBe(this.heard.get(key));
     expect(type).toBe(type === "deleted" ? "deleted" : previous ? "updated" : "added");
     if (type === "deleted") {
@@ -146,7 +170,7 @@ function eventVersion(event: WatcherEvent<ConfigMap> | undefined): number {
   return event && "object" in event ? versionOf(event.object) : Number.POSITIVE_INFINITY;
 }
 
-test("in whatever order news arrive, no reader sees an object older than one it saw or we wrote, and all end with the truth", () => {
+test("in whatever order news arrive, no reader sees an object older than one it saw or we wrote, none misses what others wrote, and all end with the truth", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const world = new World();
@@ -156,7 +180,8 @@ test("in whatever order news arrive, no reader sees an object older than one it 
         world.objects,
       );
       expect(world.heard).toEqual(world.objects);
-      for (const object of world.objects.values()) {
+      for (const [key, object] of world.objects) {
+        expect(world.theirs.get(key)).toBe(object.data?.theirs);
         expect(world.store.byIndex("uid", object.metadata.uid)).toEqual([object]);
       }
       expect(world.store.size).toBe(world.objects.size);

@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { ConfigMap } from "../kinds.ts";
 import type { Stored } from "../object.ts";
 import type { WatcherEvent } from "../watch/watcher.ts";
-import { type Change, Store } from "./store.ts";
+import { type Change, Store, type StoreFault } from "./store.ts";
+
+const OURS = { by: "create" } as const;
 
 function object(
   version: number,
@@ -87,7 +89,7 @@ describe("an own write", () => {
   test("is seen at once and told once, although the watch tells it too", () => {
     const { store, list, feed, seen, changes } = newStore();
     list(10);
-    store.remember(object(11));
+    store.remember(object(11), OURS);
     expect(seen()).toEqual(["a@11"]);
     feed({ type: "apply", object: object(11) });
     expect(changes).toEqual(["we added a@11"]);
@@ -96,7 +98,7 @@ describe("an own write", () => {
   test("is not hidden by older news", () => {
     const { store, list, feed, seen } = newStore();
     list(10, object(5));
-    store.remember(object(13));
+    store.remember(object(13), OURS);
     feed({ type: "apply", object: object(12) });
     expect(seen()).toEqual(["a@13"]);
     list(12, object(12));
@@ -110,8 +112,8 @@ describe("an own write", () => {
   test("whose answer comes after that of a later one is not shown", () => {
     const { store, list, seen } = newStore();
     list(10);
-    store.remember(object(12));
-    store.remember(object(11));
+    store.remember(object(12), OURS);
+    store.remember(object(11), OURS);
     expect(seen()).toEqual(["a@12"]);
   });
 
@@ -119,21 +121,94 @@ describe("an own write", () => {
     const { store, list, feed, seen } = newStore();
     list(10, object(5));
     feed({ type: "apply", object: object(11) }, { type: "delete", object: object(12) });
-    store.remember(object(11));
+    store.remember(object(11), OURS);
     expect(seen()).toEqual([]);
     list(20);
-    store.remember(object(19));
+    store.remember(object(19), OURS);
     expect(seen()).toEqual([]);
   });
 
   test("outside the selection goes as soon as the watch is past it", () => {
     const { store, list, feed, seen, changes } = newStore();
     list(10);
-    store.remember(object(11));
+    store.remember(object(11), OURS);
     feed({ type: "progress", resourceVersion: "11" });
     expect(seen()).toEqual([]);
     expect(changes).toEqual(["we added a@11", "watch deleted a@11"]);
   });
+});
+
+describe("an own write whose answer holds somebody else's change as well", () => {
+  const moved = { by: "fields", fields: { data: { team: "blue" } } } as const;
+
+  test("is reported as a change of somebody else, because the watch can't report it any more", () => {
+    const { store, list, feed, changes } = newStore();
+    list(10, object(5));
+    const { metadata, data } = object(12, { team: "blue" });
+    store.remember({ metadata, data: { ...data, theirs: "new" } }, moved);
+    feed({ type: "apply", object: object(11) }, { type: "apply", object: object(12) });
+    expect(changes).toEqual(["list added a@5", "watch updated a@12"]);
+  });
+
+  test("and changed nothing itself is reported as a change of somebody else", () => {
+    const { store, list, changes } = newStore();
+    list(10, object(5, { team: "blue" }));
+    const { metadata, data } = object(11, { team: "blue" });
+    store.remember({ metadata, data: { ...data, theirs: "new" } }, moved);
+    expect(changes.at(-1)).toBe("watch updated a@11");
+  });
+});
+
+test("after a restore of the server to an older version, a list replaces all that was known, own writes too", () => {
+  const { store, list, feed, seen, changes } = newStore();
+  list(100, object(90), object(95, { name: "b" }));
+  store.remember(object(101, { name: "c" }), OURS);
+  store.remember(object(102), OURS);
+  list(50, object(40), object(95, { name: "b", team: "blue" }));
+  expect(seen()).toEqual(["a@40", "b@95"]);
+  expect(store.byIndex("team", "blue")).toHaveLength(1);
+  feed({ type: "apply", object: object(51) });
+  expect(seen()).toContain("a@51");
+  expect(changes.at(-1)).toBe("watch updated a@51");
+});
+
+describe("a function that throws", () => {
+  const fussy = (name: string) => (each: Stored<ConfigMap>) => {
+    if (each.metadata.name === name) throw new Error("can't take it");
+    return each;
+  };
+
+  test("as a transform costs its object no more than the transform", () => {
+    const faults: StoreFault[] = [];
+    const store = new Store<ConfigMap>({ transform: fussy("a"), onFault: (fault) => faults.push(fault) });
+    for (const name of ["a", "b"]) store.handle({ type: "apply", object: object(1, { name }) });
+    expect(store.size).toBe(2);
+    expect(faults).toEqual([{ what: "transform", key: "n/a", error: new Error("can't take it") }]);
+  });
+
+  test("as an index leaves its object out of that index alone", () => {
+    const faults: StoreFault[] = [];
+    const store = new Store<ConfigMap>({
+      indexes: { fussy: (each) => [fussy("a")(each).metadata.uid], uid: ({ metadata }) => [metadata.uid] },
+      onFault: (fault) => faults.push(fault),
+    });
+    for (const name of ["a", "b"]) store.handle({ type: "apply", object: object(1, { name }) });
+    expect([store.byIndex("uid", "a").length, store.byIndex("fussy", "b").length]).toEqual([1, 1]);
+    store.handle({ type: "delete", object: object(2) });
+    expect(faults).toEqual([{ what: 'index "fussy"', key: "n/a", error: new Error("can't take it") }]);
+  });
+});
+
+test("a reader that tries to change an object fails, however deep the change is and however the object came", () => {
+  const { store, list, feed } = newStore();
+  list(10, object(1));
+  feed({ type: "apply", object: object(11, { name: "b" }) });
+  store.remember(object(12, { name: "c" }), OURS);
+  for (const each of store.all()) {
+    expect(() => Object.assign(each, { data: {} })).toThrow(TypeError);
+    expect(() => Object.assign(each.data ?? {}, { team: "blue" })).toThrow(TypeError);
+    expect(() => Object.assign(each.metadata, { name: "x" })).toThrow(TypeError);
+  }
 });
 
 describe("an own deletion", () => {
@@ -152,7 +227,7 @@ describe("an own deletion", () => {
     const { store, list, seen } = newStore();
     list(10, object(5));
     store.forget("n/a", "a");
-    store.remember(object(11));
+    store.remember(object(11), OURS);
     list(11, object(11));
     expect(seen()).toEqual([]);
   });
@@ -168,7 +243,7 @@ describe("an own deletion", () => {
     const { store, list, feed, seen } = newStore();
     list(10, object(5, { uid: "first" }));
     store.forget("n/a", "first");
-    store.remember(object(13, { uid: "second" }));
+    store.remember(object(13, { uid: "second" }), OURS);
     feed({ type: "delete", object: object(12, { uid: "first" }) });
     expect(seen()).toEqual(["a@13"]);
     store.forget("n/a", "second");
@@ -180,7 +255,7 @@ describe("an own deletion", () => {
     const { store, list, feed, seen } = newStore();
     list(10, object(5, { uid: "first" }));
     store.forget("n/a", "first");
-    store.remember(object(13, { uid: "second" }));
+    store.remember(object(13, { uid: "second" }), OURS);
     store.forget("n/a", "second");
     for (const event of [
       { type: "apply", object: object(11, { uid: "first" }) },
@@ -220,6 +295,6 @@ test("an index finds an object under its present values alone", () => {
 test("objects are kept as the transform leaves them", () => {
   const store = new Store<ConfigMap>({ transform: ({ data: _, ...rest }) => rest });
   store.handle({ type: "apply", object: object(1) });
-  store.remember(object(2, { name: "b" }));
+  store.remember(object(2, { name: "b" }), OURS);
   expect([...store.all()].map((each) => each.data)).toEqual([undefined, undefined]);
 });

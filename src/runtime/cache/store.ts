@@ -1,18 +1,22 @@
+import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, keyOfObject, type ObjectKey, type Stored } from "../object.ts";
 import type { WatcherEvent } from "../watch/watcher.ts";
+import { deepFreeze } from "./freeze.ts";
 import { Indexes, type IndexFunctions } from "./indexes.ts";
+import { isExplainedBy, type Sent } from "./own-write.ts";
 
-/** One object before and after. `ownWrite` tells that this process made the change. */
+/** One object before and after. */
 export interface Change<T extends KubeObject> {
   readonly type: "added" | "updated" | "deleted";
   readonly object: Stored<T>;
   readonly previous: Stored<T> | undefined;
+  /** This process made the change, and nobody else's is in it. */
   readonly ownWrite: boolean;
   /** The change was found by a (re)list, not told by a live watch: nothing is known to be urgent. */
   readonly fromList: boolean;
 }
 
-/** What a reconcile may read. Objects are shared and replaced, never changed: treat them as frozen. */
+/** What a reconcile may read. Objects are shared, frozen, and replaced rather than changed. */
 export interface StoreReader<T extends KubeObject> {
   get(key: ObjectKey): Stored<T> | undefined;
   all(): Iterable<Stored<T>>;
@@ -26,6 +30,15 @@ export interface StoreOptions<T extends KubeObject> {
   /** Drops what nobody reads before an object is kept. Must not change its argument. */
   readonly transform?: (object: Stored<T>) => Stored<T>;
   readonly onChange?: (change: Change<T>) => void;
+  /** Called when an index or the transform throws: the object is kept, without that index or as it came. */
+  readonly onFault?: (fault: StoreFault) => void;
+}
+
+/** A function of the user of a store that threw, and the object it was given. */
+export interface StoreFault {
+  readonly what: string;
+  readonly key: ObjectKey;
+  readonly error: unknown;
 }
 
 /** The last thing this process did to an object, until the watch has told as much. */
@@ -55,7 +68,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
 
   constructor(options: StoreOptions<T> = {}) {
     this.#options = options;
-    this.#indexes = new Indexes(options.indexes ?? {});
+    this.#indexes = new Indexes(options.indexes ?? {}, (fault) => options.onFault?.(fault));
   }
 
   get size(): number {
@@ -111,13 +124,22 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     }
   }
 
-  /** Shows the result of our own write to readers at once. Ignored when newer things are known already. */
-  remember(written: Stored<T>): void {
+  /**
+   * Shows the result of our own write to readers at once. Ignored when newer things are known already. What
+   * `sent` does not explain is somebody else's change, which the watch reports too late to be noticed.
+   */
+  remember(written: Stored<T>, sent: Sent): void {
     const version = versionOf(written);
     const key = keyOfObject(written);
     if (!(version > this.#version) || this.#isPast(key, written)) return;
     this.#ownWrites.set(key, { version });
-    this.#put(key, this.#slim(written), { ownWrite: true, fromList: false });
+    const object = this.#slim(written);
+    const ownWrite = isExplainedBy(sent, {
+      before: this.#objects.get(key),
+      after: object,
+      managers: written.metadata.managedFields?.length ?? 0,
+    });
+    this.#put(key, object, { ownWrite, fromList: false });
   }
 
   /** Hides an object that we deleted until the watch tells the same. */
@@ -129,19 +151,31 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   }
 
   #slim(object: Stored<T>): Stored<T> {
-    return this.#options.transform?.(object) ?? object;
+    try {
+      return deepFreeze(this.#options.transform?.(object) ?? object);
+    } catch (error) {
+      this.#options.onFault?.({ what: "transform", key: keyOfObject(object), error });
+      return deepFreeze(object);
+    }
   }
 
   #swap(version: number): void {
     const staged = this.#staged ?? new Map<ObjectKey, Stored<T>>();
     this.#staged = undefined;
+    // A server restored from a backup counts on from an older version: what was written since is gone.
+    const isRewound = version < this.#version;
+    if (isRewound) this.#ownWrites.clear();
     this.#version = version;
     const changes: Change<T>[] = [];
     this.#untold = changes;
     for (const key of new Set([...this.#objects.keys(), ...this.#ownWrites.keys()])) {
       if (!staged.has(key)) this.#deleteSeen(key, true);
     }
-    for (const [key, object] of staged) this.#applySeen(key, object, true);
+    for (const [key, object] of staged) {
+      // Versions are given out anew then, so an equal one may belong to another content.
+      if (isRewound && !isDeepStrictEqual(this.#objects.get(key), object)) this.#deleteSeen(key, true);
+      this.#applySeen(key, object, true);
+    }
     this.#untold = undefined;
     for (const change of changes) this.#tell(change);
   }

@@ -59,6 +59,20 @@ test("controllers that want different objects of one kind are told so, before an
   );
 });
 
+test("controllers that mean different things by one index are told so, before anything runs", () => {
+  const indexed = (name: string, index: typeof byName) =>
+    controller(name)
+      .for(Parent)
+      .watches(Secret, () => [], { indexes: { same: index } })
+      .reconcile(nothing);
+  expect(() => cachesFor(indexed("one", byName), indexed("two", byUid))).toThrow(
+    'two controllers index secrets differently as "same"',
+  );
+  expect(cachesFor(indexed("one", byName), indexed("two", byName)).of(Secret).byIndex("same", "x")).toEqual(
+    [],
+  );
+});
+
 test("a kind that nobody watches has no cache", () => {
   const caches = cachesFor(controller("one").for(Parent).reconcile(nothing));
   expect(() => caches.of(Secret)).toThrow("no controller watches secrets");

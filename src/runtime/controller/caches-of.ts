@@ -5,7 +5,10 @@ import type { Controller } from "./controller.ts";
 
 type Options = CacheOptions<KubeObject>;
 
-/** One cache per kind, with what all controllers together ask of it. Throws when they ask for different objects. */
+/**
+ * One cache per kind, with what all controllers together ask of it. Throws when they ask for different objects,
+ * or mean different things by the name of an index.
+ */
 export function cachesOf(controllers: readonly Controller[], environment: CacheEnvironment): Caches {
   const merged = new Map<string, { kind: Kind; options: Options | undefined }>();
   for (const { kind, cache } of controllers.flatMap(({ sources }) => sources)) {
@@ -21,9 +24,13 @@ export function cachesOf(controllers: readonly Controller[], environment: CacheE
 }
 
 function merge(kind: Kind, left: Options, right: Options): Options {
-  const selects = ["labelSelector", "fieldSelector", "metadataOnly"] as const;
-  const differing = selects.find((field) => left[field] !== right[field]);
+  const shared = ["labelSelector", "fieldSelector", "metadataOnly", "transform", "optional"] as const;
+  const differing = shared.find((field) => left[field] !== right[field]);
   if (differing)
     throw new TypeError(`two controllers watch ${resourceName(kind)} with a different ${differing}`);
-  return { ...left, ...right, indexes: { ...left.indexes, ...right.indexes } };
+  const clash = Object.entries(left.indexes ?? {}).find(
+    ([name, values]) => values !== (right.indexes?.[name] ?? values),
+  );
+  if (clash) throw new TypeError(`two controllers index ${resourceName(kind)} differently as "${clash[0]}"`);
+  return { ...left, indexes: { ...left.indexes, ...right.indexes } };
 }

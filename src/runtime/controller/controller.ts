@@ -49,6 +49,7 @@ export type Reconcile = (key: ObjectKey, context: RunContext) => Promise<Action>
 export interface Source {
   readonly kind: Kind;
   readonly cache: CacheOptions<KubeObject> | undefined;
+  readonly when: Predicate<KubeObject>;
   readonly keysOf: (change: Change<KubeObject>, caches: Caches) => readonly ObjectKey[];
 }
 
@@ -66,8 +67,11 @@ export interface Controller {
   readonly reconcile: Reconcile;
 }
 
-interface ForOptions<T extends KubeObject> extends CacheOptions<T> {
-  /** Which changes of the object itself cause a run; what a user may have changed, by default. */
+interface SourceOptions<T extends KubeObject> extends CacheOptions<T> {
+  /**
+   * Which changes cause a run: of the object itself what a user may have changed, of others any, by default. A
+   * change for which it throws causes one.
+   */
   readonly when?: Predicate<T>;
 }
 
@@ -75,7 +79,7 @@ interface ForOptions<T extends KubeObject> extends CacheOptions<T> {
 export function controller(name: string) {
   return {
     /** The kind whose objects are reconciled, each under its own key. */
-    for: <T extends KubeObject>(kind: Kind<T>, options: ForOptions<T> = {}) =>
+    for: <T extends KubeObject>(kind: Kind<T>, options: SourceOptions<T> = {}) =>
       new ControllerBuilder<T>(name, kind, options),
   };
 }
@@ -86,23 +90,21 @@ class ControllerBuilder<T extends KubeObject> {
   readonly #sources: Source[] = [];
   readonly #referrals: Referral[] = [];
 
-  constructor(name: string, kind: Kind<T>, { when = specOrMetadataChanged, ...cache }: ForOptions<T>) {
+  constructor(name: string, kind: Kind<T>, { when = specOrMetadataChanged, ...cache }: SourceOptions<T>) {
     this.#name = name;
     this.#kind = kind;
-    this.#add(kind, cache, (change) =>
-      !change.ownWrite && when(change) ? [keyOfObject(change.object)] : [],
-    );
+    const keysOf = (change: Change<T>) => [keyOfObject(change.object)];
+    this.#add(kind, { cache, when: byOthers(when), keysOf });
   }
 
   /**
    * Kinds of children: a change of one that an object of ours controls runs that object. The run that
    * wrote a child does not cause another.
    */
-  owns(kinds: readonly Kind[], cache?: CacheOptions<KubeObject>): this {
-    const indexes = { ...cache?.indexes, [CONTROLLER_INDEX]: controllerUid };
-    for (const kind of kinds) {
-      this.#add(kind, { ...cache, indexes }, (change) => (change.ownWrite ? [] : this.#ownerKeys(change)));
-    }
+  owns(kinds: readonly Kind[], { when = anyChange, ...cache }: SourceOptions<KubeObject> = {}): this {
+    const indexes = { ...cache.indexes, [CONTROLLER_INDEX]: controllerUid };
+    const keysOf = (change: Change<KubeObject>) => this.#ownerKeys(change);
+    for (const kind of kinds) this.#add(kind, { cache: { ...cache, indexes }, when: byOthers(when), keysOf });
     return this;
   }
 
@@ -110,12 +112,15 @@ class ControllerBuilder<T extends KubeObject> {
   watches<W extends KubeObject>(
     kind: Kind<W>,
     keysOf: (object: Stored<W>, caches: Caches) => readonly ObjectKey[],
-    cache?: CacheOptions<W>,
+    options?: SourceOptions<W>,
   ): this {
-    this.#add(kind, cache, (change, caches) => {
+    const { when = anyChange, ...cache } = options ?? {};
+    const keysBeforeAndAfter = (change: Change<W>, caches: Caches) => {
       const keys = keysOf(change.object, caches);
-      return change.previous ? [...keys, ...keysOf(change.previous, caches)] : [...keys];
-    });
+      return change.previous ? [...keys, ...keysOf(change.previous, caches)] : keys;
+    };
+    // Who names no options takes the cache that others ask for.
+    this.#add(kind, { cache: options && cache, when, keysOf: keysBeforeAndAfter });
     return this;
   }
 
@@ -143,19 +148,33 @@ class ControllerBuilder<T extends KubeObject> {
 
   #add<W extends KubeObject>(
     kind: Kind<W>,
-    cache: CacheOptions<W> | undefined,
-    keysOf: (change: Change<W>, caches: Caches) => ObjectKey[],
+    source: {
+      readonly cache: CacheOptions<W> | undefined;
+      readonly when: Predicate<W>;
+      readonly keysOf: (change: Change<W>, caches: Caches) => readonly ObjectKey[];
+    },
   ): void {
-    this.#sources.push({ kind, cache, keysOf } as unknown as Source);
+    this.#sources.push({ kind, ...source } as unknown as Source);
   }
 
   #ownerKeys({ object, previous }: Change<KubeObject>): ObjectKey[] {
     return [object, previous].flatMap((child) => {
       const owner = child && controllerOf(child);
       const isOurs = owner?.kind === this.#kind.kind && groupOf(owner) === groupOf(this.#kind);
-      return isOurs ? [keyOf({ namespace: child?.metadata.namespace, name: owner.name })] : [];
+      // A namespaced object is owned from within its namespace; one without owns children anywhere.
+      const namespace = this.#kind.namespaced ? child?.metadata.namespace : undefined;
+      return isOurs ? [keyOf({ namespace, name: owner.name })] : [];
     });
   }
+}
+
+/** A run does not cause another by what it writes. */
+function byOthers<T extends KubeObject>(when: Predicate<T>): Predicate<T> {
+  return (change) => !change.ownWrite && when(change);
+}
+
+function anyChange(): boolean {
+  return true;
 }
 
 function controllerUid(child: Stored<KubeObject>): string[] {

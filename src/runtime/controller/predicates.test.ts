@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { stored } from "../../../test/support/stored.ts";
 import type { Change } from "../cache/store.ts";
+import type { Secret } from "../kinds.ts";
 import type { KubeObject, ObjectMeta } from "../object.ts";
-import { specOrMetadataChanged } from "./predicates.ts";
+import { contentChanged, specOrMetadataChanged } from "./predicates.ts";
 
 const metadata: Partial<ObjectMeta> = {
   generation: 1,
@@ -40,6 +41,22 @@ test.each<[string, Partial<ObjectMeta>]>([
 test("what is new or gone causes a run", () => {
   const object = stored({}, metadata);
   const origin = { ownWrite: false, fromList: true };
-  expect(specOrMetadataChanged({ type: "added", object, previous: undefined, ...origin })).toBe(true);
-  expect(specOrMetadataChanged({ type: "deleted", object, previous: object, ...origin })).toBe(true);
+  for (const when of [specOrMetadataChanged, contentChanged]) {
+    expect(when({ type: "added", object, previous: undefined, ...origin })).toBe(true);
+    expect(when({ type: "deleted", object, previous: object, ...origin })).toBe(true);
+  }
+});
+
+test.each<[string, Secret & { status?: object }, Partial<ObjectMeta>, boolean]>([
+  ["its data", { data: { a: "Mg==" } }, {}, true],
+  ["a label", { data: { a: "MQ==" } }, { labels: { a: "2" } }, true],
+  ["its owner", { data: { a: "MQ==" } }, { ownerReferences: [] }, true],
+  ["the status alone", { data: { a: "MQ==" }, status: { ready: true } }, {}, false],
+  ["who manages which field", { data: { a: "MQ==" } }, { managedFields: [{ manager: "x" }] }, false],
+])("whether a child whose status nobody reads has changed: %s", (_, after, meta, changed) => {
+  const previous = stored<Secret>({ data: { a: "MQ==" } }, metadata);
+  const object = stored(after, { ...metadata, resourceVersion: "2", ...meta });
+  expect(contentChanged({ type: "updated", object, previous, ownWrite: false, fromList: false })).toBe(
+    changed,
+  );
 });

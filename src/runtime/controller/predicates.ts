@@ -21,3 +21,17 @@ export function specOrMetadataChanged(change: Change<KubeObject>): boolean {
     !isDeepStrictEqual(before.finalizers, after.finalizers)
   );
 }
+
+/**
+ * Lets through every change but that of the status alone, also of kinds without a generation: for children
+ * whose status nobody reads.
+ */
+export function contentChanged({ type, object, previous }: Change<KubeObject>): boolean {
+  return type === "deleted" || !previous || !isDeepStrictEqual(contentOf(previous), contentOf(object));
+}
+
+function contentOf(object: KubeObject & { status?: unknown }): object {
+  const { status: _, apiVersion: __, kind: ___, metadata = {}, ...content } = object;
+  const { resourceVersion: ____, managedFields: _____, generation: ______, ...kept } = metadata;
+  return { ...content, metadata: kept };
+}

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { Parent, prepareManager, runManager } from "../../../test/support/manager-under-test.ts";
 import { TerminalError } from "../errors.ts";
 import { ConfigMap, Secret, Service } from "../kinds.ts";
+import { createLogger } from "../logging.ts";
+import type { KubeObject, Stored } from "../object.ts";
 import { awaitChange, requeue } from "./action.ts";
 import { controller } from "./controller.ts";
 
@@ -78,6 +80,54 @@ describe("a function of the controller that fails for one object", () => {
       message: "change could not be understood",
       fields: { controller: "parent", object: "n/bad" },
     });
+  });
+
+  test("as an index or a transform leaves all other objects and watches alone, and is told without secrets", async () => {
+    const runs: string[] = [];
+    const stumbling = (object: Stored<KubeObject>) => {
+      if (object.metadata.name === "bad") throw new TypeError("can't read postgres://coder:hunter2@db/coder");
+      return object;
+    };
+    const parents = controller("parent")
+      .for(Parent, {
+        transform: stumbling as never,
+        indexes: { uid: (each) => [stumbling(each).metadata.uid] },
+      })
+      .reconcile(async (key) => {
+        runs.push(key);
+        return awaitChange;
+      });
+    const lines: string[] = [];
+    const log = createLogger({ level: "info", destination: { write: (line) => void lines.push(line) } });
+    const { person, clock, running } = await runManager([parents], { log });
+    for (const name of ["bad", "good"]) await person.create(Parent, parent(name));
+    await clock.advance(0);
+    expect(runs).toEqual(["n/bad", "n/good"]);
+    const failed = lines.filter((line) => line.includes("n/bad"));
+    expect(failed).toEqual([expect.stringContaining("transform"), expect.stringContaining("index")]);
+    expect(failed.join()).not.toContain("hunter2");
+    expect(await Promise.race([running(), "runs"])).toBe("runs");
+  });
+
+  test("as a predicate costs a run too many rather than a change that nobody notices", async () => {
+    const runs: string[] = [];
+    const when = ({ object }: { object: KubeObject }) => {
+      stumble(object.metadata?.name);
+      return false;
+    };
+    const parents = controller("parent")
+      .for(Parent, { when })
+      .reconcile(async (key) => {
+        runs.push(key);
+        return awaitChange;
+      });
+    const { person, clock, log } = await runManager([parents]);
+    for (const name of ["bad", "good"]) await person.create(Parent, parent(name));
+    await clock.advance(0);
+    expect(runs).toEqual(["n/bad"]);
+    expect(log.filter(({ level }) => level === "error")).toMatchObject([
+      { message: "predicate failed, the object is run", fields: { controller: "parent", object: "n/bad" } },
+    ]);
   });
 
   test("makes the run of that object fail, and no other", async () => {

@@ -82,12 +82,23 @@ export class ControllerRunner {
   }
 
   #enqueue(source: Source, change: Change<KubeObject>): void {
+    if (!this.#wants(source, change)) return;
     const priority = change.fromList ? "resync" : "fresh";
     this.#tolerate(change.object, () => {
       // An object before and after mostly names the same key; added twice, it would run twice.
       const keys = new Set(source.keysOf(change, this.#environment.caches));
       for (const key of keys) this.#queue.add(key, { priority });
     });
+  }
+
+  #wants({ when }: Source, change: Change<KubeObject>): boolean {
+    try {
+      return when(change);
+    } catch (error) {
+      const fields = { controller: this.#controller.name, object: keyOfObject(change.object) };
+      this.#environment.log.error("predicate failed, the object is run", { ...fields, error });
+      return true;
+    }
   }
 
   /** An object that the controller's own functions stumble over must not end the watch of all others. */

@@ -1,0 +1,24 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Change } from "../../runtime/cache/store.ts";
+import { contentChanged } from "../../runtime/controller/predicates.ts";
+import type { Deployment } from "../../runtime/kinds.ts";
+import type { KubeObject } from "../../runtime/object.ts";
+
+interface WithRollout extends KubeObject {
+  status?: Deployment["status"];
+}
+
+/** Everything that our controllers read of a Deployment's status. */
+function rolloutOf({ status = {} }: WithRollout): object {
+  const { observedGeneration, replicas, updatedReplicas, readyReplicas, availableReplicas } = status;
+  // The times and messages of conditions tick without saying anything new.
+  const conditions = status.conditions?.map(({ type, status, reason }) => ({ type, status, reason }));
+  return { observedGeneration, replicas, updatedReplicas, readyReplicas, availableReplicas, conditions };
+}
+
+/** For Deployments: a tick of the status that changes nothing we read causes no run. */
+export function rolloutMoved(change: Change<WithRollout>): boolean {
+  const { object, previous } = change;
+  if (contentChanged(change) || !previous) return true;
+  return !isDeepStrictEqual(rolloutOf(previous), rolloutOf(object));
+}
