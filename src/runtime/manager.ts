@@ -137,7 +137,7 @@ export class Manager {
   }
 
   #stopReading(caches: AbortController): void {
-    for (const runner of this.#runners) runner.stop();
+    this.#caches.stopReferences();
     caches.abort();
   }
 

@@ -5,7 +5,7 @@ import { runCampaign } from "./campaign.ts";
 
 const MINUTE_MS = 60_000;
 /**
- * The longest waits that the operator allows itself: a watch that fell silent is given up after 90 s, coderd is
+ * The longest waits that the operator allows itself: a watch that fell silent is given up after four minutes, coderd is
  * left alone for at most two minutes and asked about keys and licences every two; and then the machine is busy.
  */
 const HEAL_MS = 5 * MINUTE_MS;

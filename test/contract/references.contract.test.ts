@@ -44,8 +44,9 @@ contract("references", (api) => {
       namespaces: [],
       timing,
     };
-    const references = new References(Secret, environment, (holder) => notified.push(holder));
-    onTestFinished(() => references.stop());
+    const shared = new References(Secret, environment);
+    const references = shared.heldBy((holder) => notified.push(holder));
+    onTestFinished(() => shared.stop());
     const read = async (name: string) => (await references.get(ref(name)))?.data?.value;
     return { references, notified, read };
   }

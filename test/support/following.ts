@@ -16,7 +16,7 @@ export interface Following {
   readonly transport: FaultyTransport;
   readonly other: Client;
   readonly seen: string[];
-  readonly retries: { readonly error: ApiError; readonly waitMs: number }[];
+  readonly retries: { readonly error: ApiError; readonly waitMs: number; readonly expected: boolean }[];
   readonly abort: AbortController;
   /** Resolves when the watcher has ended. */
   readonly ended: Promise<void>;
@@ -39,7 +39,7 @@ export function following(fault?: Fault, options: Partial<WatcherOptions<ConfigM
     clock,
     random: () => 0.5,
     signal: abort.signal,
-    onRetry: (error, waitMs) => retries.push({ error, waitMs }),
+    onRetry: (error, waitMs, expected) => retries.push({ error, waitMs, expected }),
     ...options,
   });
   const ended = record(events, seen);

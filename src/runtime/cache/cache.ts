@@ -136,7 +136,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
       random,
       signal,
       timing: { ...timing, ...(optional ? { retryCapMs: OPTIONAL_RETRY_CAP_MS } : {}) },
-      onRetry: (error, waitMs) => this.#retrying(namespace, error, waitMs),
+      onRetry: (error, waitMs, expected) => this.#retrying(error, { namespace, waitMs, expected }),
     });
     for await (const event of events) {
       store.handle(event);
@@ -144,7 +144,10 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     }
   }
 
-  #retrying(namespace: string, error: ApiError, waitMs: number): void {
+  #retrying(
+    error: ApiError,
+    { namespace, waitMs, expected }: { namespace: string; waitMs: number; expected: boolean },
+  ): void {
     const { log, onWatchRetry } = this.#environment;
     const kind = resourceName(this.kind);
     if (this.#options.optional && isNotFound(error)) {
@@ -153,7 +156,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
       return;
     }
     onWatchRetry?.(kind, error.reason);
-    log.warn("watch interrupted, will resume", {
+    log[expected ? "debug" : "warn"]("watch interrupted, will resume", {
       kind,
       namespace,
       reason: error.reason,

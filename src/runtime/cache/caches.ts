@@ -10,11 +10,13 @@ import {
 } from "../object.ts";
 import { Cache, type CacheEnvironment, type CacheOptions } from "./cache.ts";
 import type { Sent } from "./own-write.ts";
+import { References } from "./references.ts";
 
 /** The caches of a process, one per kind. Controllers that watch the same kind share one watch. */
 export class Caches {
   readonly #environment: CacheEnvironment;
   readonly #caches = new Map<string, Cache<KubeObject>>();
+  readonly #references = new Map<string, References<KubeObject>>();
 
   constructor(environment: CacheEnvironment) {
     this.#environment = environment;
@@ -40,6 +42,19 @@ export class Caches {
 
   all(): Iterable<Cache<KubeObject>> {
     return this.#caches.values();
+  }
+
+  /** The objects of a kind that others refer to by name: one set of watches for all controllers. */
+  referencesTo<T extends KubeObject>(kind: Kind<T>): References<T> {
+    const name = resourceName(kind);
+    const references = this.#references.get(name) ?? new References<KubeObject>(kind, this.#environment);
+    this.#references.set(name, references);
+    return references as unknown as References<T>;
+  }
+
+  /** Ends the watches of referenced objects. */
+  stopReferences(): void {
+    for (const references of this.#references.values()) references.stop();
   }
 
   /** Passes writes on and shows their results in the caches before it resolves. Reads go to the server. */

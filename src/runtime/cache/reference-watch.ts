@@ -3,9 +3,15 @@ import { type Kind, type KubeObject, keyOfObject, type ObjectKey, type Stored } 
 import { type WatcherEvent, watcher } from "../watch/watcher.ts";
 import type { CacheEnvironment } from "./cache.ts";
 
+/** An object that refers to others, on behalf of its controller. */
+export interface Holder {
+  readonly refs: Set<ObjectKey>;
+  readonly notify: () => void;
+}
+
 /** What is known of one referenced object. */
 export interface Reference<T extends KubeObject> {
-  readonly holders: Set<ObjectKey>;
+  readonly holders: Set<Holder>;
   /** The object as last fetched; `undefined` when it did not exist. Absent while it must be fetched anew. */
   content?: { readonly object: Stored<T> | undefined };
   /** How often a watch told of it: an answer that was overtaken by such news is not used. */
@@ -16,7 +22,6 @@ export interface ReferenceWatchOptions<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly selection: Selection;
   readonly environment: CacheEnvironment;
-  readonly onChange: (holder: ObjectKey) => void;
   /** The referenced objects that this watch tells of. */
   readonly all: () => Iterable<[ObjectKey, Reference<T>]>;
   readonly find: (key: ObjectKey) => Reference<T> | undefined;
@@ -48,9 +53,9 @@ export class ReferenceWatch<T extends KubeObject> {
       random,
       signal: this.#stop.signal,
       ...(timing ? { timing } : {}),
-      onRetry: (error, waitMs) => {
+      onRetry: (error, waitMs, expected) => {
         onWatchRetry?.(kind.plural, error.reason);
-        log.warn("watch of referenced objects interrupted, will resume", {
+        log[expected ? "debug" : "warn"]("watch of referenced objects interrupted, will resume", {
           kind: kind.plural,
           namespace: selection.namespace,
           reason: error.reason,
@@ -76,7 +81,7 @@ export class ReferenceWatch<T extends KubeObject> {
         break;
       case "initDone":
         for (const [key, reference] of this.#options.all()) {
-          this.#listedAs(reference, this.#listed.get(key), Number(event.resourceVersion));
+          this.#listedAs(reference, this.#listed.get(key));
         }
         this.#listed = new Map();
         break;
@@ -92,18 +97,26 @@ export class ReferenceWatch<T extends KubeObject> {
     }
   }
 
-  /** Nobody acted yet on what was never fetched, so a list tells holders only what their content is not. */
-  #listedAs(reference: Reference<T>, version: number | undefined, listVersion: number): void {
-    if (reference.content)
-      this.#told(reference, { version: version ?? listVersion, exists: version !== undefined });
+  /**
+   * Nobody acted yet on what was never fetched, so a list tells holders only what their content is not. It has to
+   * be the same, not as new: a server that was restored from a backup lists older versions.
+   */
+  #listedAs(reference: Reference<T>, version: number | undefined): void {
+    const { content } = reference;
+    const known = content?.object && Number(content.object.metadata.resourceVersion);
+    if (content && known !== version) this.#changed(reference);
     else reference.tellings++;
   }
 
   #told(reference: Reference<T>, news: News): void {
+    if (reference.content && isCurrent(reference.content.object, news)) reference.tellings++;
+    else this.#changed(reference);
+  }
+
+  #changed(reference: Reference<T>): void {
     reference.tellings++;
-    if (reference.content && isCurrent(reference.content.object, news)) return;
     delete reference.content;
-    for (const holder of reference.holders) this.#options.onChange(holder);
+    for (const holder of reference.holders) holder.notify();
   }
 }
 

@@ -18,15 +18,16 @@ const ref = (name: string, namespace = "n") => ({ namespace, name });
 const fieldSelector = (path: string) => new URL(path, "http://api").searchParams.get("fieldSelector");
 const isFetch = ({ path }: TransportRequest) => !path.includes("watch=true") && !path.includes("limit=");
 
-function setUp() {
+function setUp({ namespaces = [] }: { namespaces?: readonly string[] } = {}) {
   const clock = new VirtualClock();
   const api = new FakeApi(clock);
   const transport = new FaultyTransport(api);
   const client = new HttpClient({ transport, clock, fieldManager: "test", userAgent: "test" });
   const notified: string[] = [];
-  const environment = { client, clock, random: () => 0.5, log: silentLog, namespaces: [] };
-  const references = new References(Secret, environment, (holder) => notified.push(holder));
-  onTestFinished(() => references.stop());
+  const environment = { client, clock, random: () => 0.5, log: silentLog, namespaces };
+  const shared = new References(Secret, environment);
+  const references = shared.heldBy((holder) => notified.push(holder));
+  onTestFinished(() => shared.stop());
   const other = api.client();
   const write = (name: string, value: string, namespace = "n") =>
     other.apply(Secret, { metadata: { namespace, name }, stringData: { value } });
@@ -38,7 +39,7 @@ function setUp() {
     await clock.advance(ms);
     return notified.splice(0);
   };
-  return { clock, api, transport, references, write, remove, read, fetches, news };
+  return { clock, api, transport, shared, references, write, remove, read, fetches, news };
 }
 
 /** Holds back answers that the server has already given, until told to let them go. */
@@ -133,7 +134,7 @@ describe("what nobody refers to", () => {
   });
 
   test("is not watched: the last reference to an object takes its watch along", async () => {
-    const { references, api, news } = setUp();
+    const { shared, references, api, news } = setUp();
     references.set("x", [ref("a"), ref("a", "other"), ref("b")]);
     references.set("y", [ref("b")]);
     await news();
@@ -144,7 +145,7 @@ describe("what nobody refers to", () => {
     references.set("y", [ref("c", "other")]);
     await news();
     expect(api.openWatches).toBe(1);
-    references.stop();
+    shared.stop();
     await news();
     expect(api.openWatches).toBe(0);
   });
@@ -217,6 +218,62 @@ describe("more references than there may be watches", () => {
     await news();
     expect(api.openWatches).toBe(0);
   });
+});
+
+describe("references into many namespaces", () => {
+  const everywhere = Array.from({ length: 500 }, (_, number) => ref("a", `n${number}`));
+
+  test("by several controllers share watches, and a few connections serve all of them", async () => {
+    const { shared, api, write, news } = setUp();
+    const notified: string[] = [];
+    for (const controller of ["one", "two", "three"]) {
+      const held = shared.heldBy((holder) => notified.push(`${controller} ${holder}`));
+      for (const each of everywhere) held.set(`${each.namespace}/x`, [each]);
+    }
+    await news();
+    expect(api.openWatches).toBe(1);
+    await write("a", "1", "n7");
+    await write("a", "1", "n499");
+    await write("unrelated", "1", "n7");
+    await news();
+    expect(notified.sort()).toEqual(
+      ["one", "three", "two"].flatMap((name) => [`${name} n499/x`, `${name} n7/x`]),
+    );
+  });
+
+  test("never hold more than 64 connections on the way there, nor miss a change", async () => {
+    const { references, api, write, news } = setUp();
+    for (const [index, each] of everywhere.slice(0, 80).entries()) {
+      references.set(`${each.namespace}/x`, [each]);
+      await news();
+      expect(api.openWatches).toBeLessThanOrEqual(64);
+      await write("a", `${index}`, "n0");
+      expect(await news()).toEqual(["n0/x"]);
+      expect((await references.get(ref("a", "n0")))?.stringData?.value).toBe(`${index}`);
+    }
+    expect(api.openWatches).toBe(1);
+  });
+
+  test("stay within the namespaces that the operator may look at", async () => {
+    const namespaces = everywhere.slice(0, 80).map(({ namespace }) => namespace);
+    const { references, transport, news } = setUp({ namespaces });
+    for (const each of everywhere.slice(0, 80)) references.set(`${each.namespace}/x`, [each]);
+    await news();
+    expect(transport.requests.filter(({ path }) => !path.includes("/namespaces/"))).toEqual([]);
+  });
+});
+
+test("after a restore of the server to an older version, what was fetched before is fetched anew", async () => {
+  const { api, references, write, read, news } = setUp();
+  await write("a", "1");
+  references.set("x", [ref("a")]);
+  const restore = api.backUp();
+  await write("a", "2");
+  await news();
+  expect(await read("a")).toBe("2");
+  restore();
+  expect(await news(5_000)).toEqual(["x"]);
+  expect(await read("a")).toBe("1");
 });
 
 describe("an answer that is overtaken by the watch is not kept", () => {

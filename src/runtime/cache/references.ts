@@ -1,43 +1,46 @@
 import { find } from "../client/find.ts";
 import { type Kind, type KubeObject, keyOf, type ObjectKey, type ObjectRef, type Stored } from "../object.ts";
 import type { CacheEnvironment } from "./cache.ts";
-import { type Reference, ReferenceWatch } from "./reference-watch.ts";
+import { type Holder, type Reference, ReferenceWatch } from "./reference-watch.ts";
+
+/** So many referenced objects are watched one by one: nothing else of their kind crosses the wire. */
+const SINGLE_WATCHES = 32;
 
 /**
- * So many referenced objects are watched one by one, a connection each. The namespace of one that comes on
- * top is watched as a whole, because connections cost memory too.
+ * So many namespaces of those that come on top are watched as a whole, because connections cost memory too.
+ * After that one watch serves the whole cluster.
  */
-const SINGLE_WATCHES = 32;
+const NAMESPACE_WATCHES = 32;
 
 /**
  * Objects that other objects refer to by name, such as Secrets. Watches carry metadata alone; only
  * referenced objects are fetched and kept. What nobody refers to costs no memory, however much of it the
- * cluster has.
+ * cluster has. All controllers of a process share one of these for each kind: see `Caches.referencesTo`.
  */
 export class References<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly #environment: CacheEnvironment;
-  readonly #onChange: (holder: ObjectKey) => void;
-  readonly #keysByHolder = new Map<ObjectKey, Set<ObjectKey>>();
   readonly #references = new Map<ObjectKey, Reference<T>>();
   readonly #watches = new Map<Scope, ReferenceWatch<T>>();
   #stopped = false;
 
-  /** `onChange` hears the key of every holder of an object that was made, changed or deleted. */
-  constructor(kind: Kind<T>, environment: CacheEnvironment, onChange: (holder: ObjectKey) => void) {
+  constructor(kind: Kind<T>, environment: CacheEnvironment) {
     this.kind = kind;
     this.#environment = environment;
-    this.#onChange = onChange;
   }
 
-  /** Declares all that `holder` refers to; what it no longer names and nobody else does is dropped. */
-  set(holder: ObjectKey, refs: readonly ObjectRef[]): void {
-    const before = this.#keysByHolder.get(holder) ?? new Set();
-    const after = new Set(refs.map(keyOf));
-    for (const ref of refs) if (!before.has(keyOf(ref))) this.#add(holder, ref);
-    for (const key of before) if (!after.has(key)) this.#remove(holder, key);
-    if (after.size > 0) this.#keysByHolder.set(holder, after);
-    else this.#keysByHolder.delete(holder);
+  /** For one controller: `onChange` is called with the key of every holder of an object that was made, changed or deleted. */
+  heldBy(onChange: (holder: ObjectKey) => void): HeldReferences<T> {
+    const holders = new Map<ObjectKey, Holder>();
+    return {
+      get: (ref) => this.get(ref),
+      set: (key, refs) => {
+        const holder = holders.get(key) ?? { refs: new Set(), notify: () => onChange(key) };
+        this.#hold(holder, refs);
+        if (holder.refs.size > 0) holders.set(key, holder);
+        else holders.delete(key);
+      },
+    };
   }
 
   /**
@@ -64,16 +67,24 @@ export class References<T extends KubeObject> {
     for (const scope of this.#watches.keys()) this.#endWatch(scope);
   }
 
-  #add(holder: ObjectKey, ref: ObjectRef): void {
+  #hold(holder: Holder, refs: readonly ObjectRef[]): void {
+    const after = new Set(refs.map(keyOf));
+    for (const ref of refs) if (!holder.refs.has(keyOf(ref))) this.#add(holder, ref);
+    for (const key of holder.refs) if (!after.has(key)) this.#remove(holder, key);
+  }
+
+  #add(holder: Holder, ref: ObjectRef): void {
     const key = keyOf(ref);
     const reference = this.#references.get(key) ?? { holders: new Set(), tellings: 0 };
     reference.holders.add(holder);
+    holder.refs.add(key);
     this.#references.set(key, reference);
     this.#cover(ref);
   }
 
-  #remove(holder: ObjectKey, key: ObjectKey): void {
+  #remove(holder: Holder, key: ObjectKey): void {
     const reference = this.#references.get(key);
+    holder.refs.delete(key);
     reference?.holders.delete(holder);
     if (reference?.holders.size === 0) this.#references.delete(key);
     for (const scope of this.#watches.keys()) {
@@ -81,18 +92,25 @@ export class References<T extends KubeObject> {
     }
   }
 
-  /** Sees to it that some watch tells of the object. */
+  /** Sees to it that some watch reports on the object. */
   #cover(ref: ObjectRef): void {
-    const [single, whole] = [keyOf(ref), namespaceScope(ref)];
-    if (this.#stopped || this.#watches.has(single) || this.#watches.has(whole)) return;
-    const singles = [...this.#watches.keys()].filter((scope) => !isWhole(scope));
-    if (singles.length < SINGLE_WATCHES) {
+    const [single, namespace] = [keyOf(ref), namespaceScope(ref)];
+    if (this.#stopped || [single, namespace, EVERYTHING].some((scope) => this.#watches.has(scope))) return;
+    const singles = [...this.#watches.keys()].filter((scope) => !isWhole(scope)).length;
+    const namespaces = this.#watches.size - singles;
+    if (singles < SINGLE_WATCHES) {
       this.#watch(single, { ...ref, fieldSelector: `metadata.name=${ref.name}` });
-      return;
+    } else if (namespaces < NAMESPACE_WATCHES || this.#environment.namespaces.length > 0) {
+      this.#takeOver(namespace, ref);
+    } else {
+      this.#takeOver(EVERYTHING, {});
     }
-    // It lists the whole namespace anew, so it finds what happened since the others ended.
-    for (const scope of singles) if (isWithin(whole, scope)) this.#endWatch(scope);
-    this.#watch(whole, ref);
+  }
+
+  /** Watches more in place of less. It lists anew, so it finds what happened since the others ended. */
+  #takeOver(scope: Scope, { namespace }: { readonly namespace?: string | undefined }): void {
+    for (const part of this.#watches.keys()) if (part.startsWith(scope)) this.#endWatch(part);
+    this.#watch(scope, { namespace });
   }
 
   #watch(
@@ -103,7 +121,6 @@ export class References<T extends KubeObject> {
       kind: this.kind,
       selection: { namespace, fieldSelector, metadataOnly: true },
       environment: this.#environment,
-      onChange: this.#onChange,
       find: (key) => (isWithin(scope, key) ? this.#references.get(key) : undefined),
       all: () => this.#within(scope),
     });
@@ -121,15 +138,23 @@ export class References<T extends KubeObject> {
   }
 }
 
-/** What a watch covers: the key of one object, or `namespace/`; empty for all of a kind without namespaces. */
+/** What one controller's objects refer to. */
+export interface HeldReferences<T extends KubeObject> extends Pick<References<T>, "get"> {
+  /** Declares all that `holder` refers to; what it no longer names and nobody else does is dropped. */
+  set(holder: ObjectKey, refs: readonly ObjectRef[]): void;
+}
+
+/** What a watch covers: the key of one object, `namespace/`, or everything. */
 type Scope = string;
 
+const EVERYTHING: Scope = "";
+
 function namespaceScope({ namespace }: ObjectRef): Scope {
-  return namespace ? `${namespace}/` : "";
+  return namespace ? `${namespace}/` : EVERYTHING;
 }
 
 function isWhole(scope: Scope): boolean {
-  return scope === "" || scope.endsWith("/");
+  return scope === EVERYTHING || scope.endsWith("/");
 }
 
 function isWithin(scope: Scope, key: ObjectKey): boolean {

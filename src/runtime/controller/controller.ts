@@ -36,7 +36,7 @@ export interface RunContext extends Fence {
   /** Carries the controller, the object and an id of this run. */
   readonly log: Logger;
   /** The objects of a kind that this controller's objects refer to; see `refersTo`. */
-  referenced<T extends KubeObject>(kind: Kind<T>): References<T>;
+  referenced<T extends KubeObject>(kind: Kind<T>): Pick<References<T>, "get">;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { CacheEnvironment } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
-import { References } from "../cache/references.ts";
+import type { HeldReferences, References } from "../cache/references.ts";
 import type { Change } from "../cache/store.ts";
 import type { Logger } from "../log.ts";
 import {
@@ -41,7 +41,7 @@ export class ControllerRunner {
   readonly #controller: Controller;
   readonly #environment: RunnerEnvironment;
   readonly #queue: WorkQueue;
-  readonly #references = new Map<string, References<KubeObject>>();
+  readonly #references = new Map<string, HeldReferences<KubeObject>>();
   /** The log of each run under way: a key never runs twice at once. */
   readonly #logs = new Map<ObjectKey, Logger>();
 
@@ -67,11 +67,6 @@ export class ControllerRunner {
       work: (key) => this.#reconcile(key),
       onOutcome: (key, outcome) => this.#report(key, outcome),
     });
-  }
-
-  /** Ends the watches of referenced objects. */
-  stop(): void {
-    for (const references of this.#references.values()) references.stop();
   }
 
   #reconcile(key: ObjectKey): Promise<Action> {
@@ -113,8 +108,11 @@ export class ControllerRunner {
 
   #followReferences(): void {
     for (const { kind } of this.#controller.referrals) {
-      const references = new References(kind, this.#environment, (holder) => this.#queue.add(holder));
-      this.#references.set(resourceName(kind), references);
+      const references = this.#environment.caches.referencesTo(kind);
+      this.#references.set(
+        resourceName(kind),
+        references.heldBy((holder) => this.#queue.add(holder)),
+      );
     }
     if (this.#references.size === 0) return;
     const objects = this.#environment.caches.of(this.#controller.kind);
@@ -143,10 +141,10 @@ export class ControllerRunner {
     };
   }
 
-  #referencesOf<T extends KubeObject>(kind: Kind<T>): References<T> {
+  #referencesOf<T extends KubeObject>(kind: Kind<T>): Pick<References<T>, "get"> {
     const references = this.#references.get(resourceName(kind));
     if (!references) throw new TypeError(`${this.#controller.name} declares no reference to ${kind.kind}`);
-    return references as unknown as References<T>;
+    return references as unknown as HeldReferences<T>;
   }
 
   #report(key: ObjectKey, outcome: Outcome & { readonly durationMs: number }): void {

@@ -21,6 +21,7 @@ type FaultCase = [string, (clock: VirtualClock) => Fault];
 
 const MINUTE = 60_000;
 
+const watches = ({ path }: { path: string }) => path.includes("watch=true");
 const streams = ({ path }: { path: string }) => path.includes("sendInitialEvents");
 const paths = ({ transport }: Following) => transport.requests.map(({ path }) => path);
 
@@ -143,42 +144,82 @@ describe("a watch that breaks", () => {
   test.each([
     ["is silent", () => silent],
     ["drips a byte each second", (clock) => drips(clock, 1_000)],
-  ] satisfies FaultCase[])("because it %s is replaced after the silence limit", async (_, faultOf) => {
+  ] satisfies FaultCase[])(
+    "because it %s is replaced when the server does not end it in time",
+    async (_, faultOf) => {
+      const it = following();
+      await it.clock.advance(0);
+      it.transport.fault = when(watches, times(1, faultOf(it.clock)));
+      it.transport.cutWatches();
+      await it.clock.advance(1_000);
+      await it.other.create(ConfigMap, configMap("one"));
+      await it.clock.advance(225_000);
+      expect(it.seen).toEqual(["init", "initDone", "apply one"]);
+      expect(it.retries.at(-1)).toMatchObject({
+        error: { reason: "Timeout", message: expect.stringContaining("silent") },
+        expected: true,
+      });
+    },
+  );
+
+  test("by silence for the second time in a row is no accident: all is listed anew", async () => {
     const it = following();
     await it.clock.advance(0);
-    it.transport.fault = times(1, faultOf(it.clock));
+    it.transport.fault = when(watches, times(2, silent));
     it.transport.cutWatches();
-    await it.clock.advance(1_000);
-    await it.other.create(ConfigMap, configMap("one"));
-    await it.clock.advance(95_000);
-    expect(it.seen).toEqual(["init", "initDone", "apply one"]);
-    expect(it.retries.at(-1)?.error).toMatchObject({
-      reason: "Timeout",
-      message: expect.stringContaining("silent"),
-    });
+    await it.clock.advance(8 * MINUTE);
+    expect(it.seen).toEqual(["init", "initDone", "init", "initDone"]);
+    expect(it.retries.map(({ expected }) => expected)).toEqual([false, true, false]);
   });
 
-  test("is kept by bookmarks alone when nothing changes", async () => {
+  test("of a kind that nobody changes is no failure: it ends when the server was asked to end it", async () => {
     const it = following();
-    await it.clock.advance(3 * MINUTE);
-    expect(it.transport.requests).toHaveLength(1);
+    await it.clock.advance(60 * MINUTE);
+    expect(it.retries).toEqual([]);
+    expect(it.seen).toEqual(["init", "initDone"]);
+    expect(it.transport.requests.length).toBeLessThan(20);
+  });
+
+  test("because the server was restored to an older version starts over, and follows what comes then", async () => {
+    const it = following();
+    await it.other.create(ConfigMap, configMap("kept"));
+    const restore = it.api.backUp();
+    await it.other.create(ConfigMap, configMap("lost"));
+    for (let change = 0; change < 50; change++)
+      await it.other.mergePatch(
+        ConfigMap,
+        { namespace: "default", name: "lost" },
+        { data: { value: `${change}` } },
+      );
+    await it.clock.advance(MINUTE);
+    restore();
+    await it.clock.advance(5_000);
+    await it.other.create(ConfigMap, configMap("after"));
+    await it.clock.advance(0);
+    expect(it.seen.slice(it.seen.lastIndexOf("init"))).toEqual([
+      "init",
+      "initApply kept",
+      "initDone",
+      "apply after",
+    ]);
   });
 });
 
 describe("time", () => {
-  test("the server is asked to end each watch after four to eight minutes, spread at random", async () => {
+  test("the server is asked to end each watch after three to four minutes, spread at random", async () => {
     const lengths = [0, 0.999].map(async (random) => {
       const it = following(undefined, { random: () => random });
       await it.clock.advance(0);
       return new URLSearchParams(paths(it)[0]).get("timeoutSeconds");
     });
-    expect(await Promise.all(lengths)).toEqual(["240", "480"]);
+    expect(await Promise.all(lengths)).toEqual(["180", "240"]);
   });
 
   test("the routine end of a watch costs no wait and is no failure", async () => {
     const it = following();
     await it.clock.advance(6 * MINUTE);
     expect(it.transport.requests).toHaveLength(2);
+    expect(paths(it).filter((path) => !path.includes("watch=true"))).toEqual([]);
     expect(it.api.openWatches).toBe(1);
     expect(it.retries).toEqual([]);
   });

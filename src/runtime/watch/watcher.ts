@@ -1,5 +1,5 @@
 import type { Client, Selection, WatchEvent } from "../client/client.ts";
-import { ApiError, isExpired } from "../client/error.ts";
+import { ApiError, isExpired, isNotFound } from "../client/error.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Kind, KubeObject, Stored } from "../object.ts";
 import { backoff } from "../queue/backoff.ts";
@@ -27,21 +27,27 @@ export interface WatcherOptions<T extends KubeObject> {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly timing?: Partial<WatchTiming>;
-  /** Told why a list or watch failed and how long it waits, before it waits. */
-  readonly onRetry?: (error: ApiError, waitMs: number) => void;
+  /**
+   * Called with why a list or watch failed and how long it waits, before it waits. `expected` says that a
+   * connection fell silent for the first time, which a proxy on the way may have made of a quiet kind.
+   */
+  readonly onRetry?: (error: ApiError, waitMs: number, expected: boolean) => void;
 }
 
 export interface WatchTiming {
-  /** The server ends a watch after this time, plus up to as much again at random. */
+  /** The server is asked to end a watch after this time, plus up to a third of it at random. */
   readonly serverTimeoutSeconds: number;
-  /** Longer than the server's bookmark interval (75 s at most), so only a dead connection is this silent. */
+  /** A server that has not ended a watch so long after that time is not there any more. */
+  readonly graceMs: number;
+  /** A streamed list that stops for this long is not going to end. */
   readonly silenceLimitMs: number;
   readonly retryBaseMs: number;
   readonly retryCapMs: number;
 }
 
 const DEFAULT_TIMING: WatchTiming = {
-  serverTimeoutSeconds: 240,
+  serverTimeoutSeconds: 180,
+  graceMs: 10_000,
   silenceLimitMs: 90_000,
   retryBaseMs: 200,
   retryCapMs: 10_000,
@@ -52,16 +58,31 @@ const PAGE_SIZE = 500;
 const HEALTHY_LIFETIME_MS = 5_000;
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
+/** So many watches in a row that fell silent are reason to list anew. */
+const MOST_SILENCES = 2;
+
 /**
  * Where the watcher stands.
  *
  *     empty ──list or streaming list──▶ listed ──watch──▶ listed (at a later version)
- *       ▲                                 │
- *       └────────── 410 Gone ─────────────┘
+ *       ▲ ▲                              │  ▲
+ *       │ └── 410, twice silent ─────────┤  └─── the server is at this version or later ───┐
+ *       │                                └── broken, or ended before its time ──▶ doubtful ┤
+ *       └──────────────────── the server is at an older version ─────────────────────────┘
+ *
+ * How a dead connection is told from a quiet kind: a server sends nothing about a kind that nobody changes, not
+ * even bookmarks, but it ends every watch after the time that was asked for. Dead peers are found by TCP
+ * keep-alive within half a minute; what keeps its connection open and does not end the watch in time, such as a
+ * proxy whose server is gone, by that.
+ *
+ * `doubtful`: etcd may have been restored to an older version while the connection was broken. A watch from a
+ * version that is yet to come is silent until then, so the version is compared before it is resumed.
  *
  * Any other failure stays where it is and tries again after a backoff.
  */
-type State = { readonly at: "empty" } | { readonly at: "listed"; readonly resourceVersion: string };
+type State =
+  | { readonly at: "empty" }
+  | { readonly at: "listed" | "doubtful"; readonly resourceVersion: string };
 
 const EMPTY: State = { at: "empty" };
 
@@ -79,6 +100,9 @@ class Watcher<T extends KubeObject> {
   #state: State = EMPTY;
   #streamingList = true;
   #failures = 0;
+  #silences = 0;
+  /** What the server was last asked for. */
+  #timeoutSeconds = 0;
 
   constructor(options: WatcherOptions<T>) {
     this.#options = options;
@@ -91,15 +115,23 @@ class Watcher<T extends KubeObject> {
       const startedAt = clock.monotonic();
       let failure: ApiError | undefined;
       try {
-        yield* this.#state.at === "empty" ? this.#initialise() : this.#follow(this.#state.resourceVersion);
+        yield* this.#proceed();
       } catch (error) {
         if (signal.aborted) return;
         failure = toApiError(error);
-        this.#recover(failure);
       }
-      const healthy = clock.monotonic() - startedAt >= HEALTHY_LIFETIME_MS;
-      await this.#pause(failure, healthy).catch(() => undefined);
+      const livedMs = clock.monotonic() - startedAt;
+      this.#recover(failure, livedMs);
+      await this.#pause(failure, livedMs >= HEALTHY_LIFETIME_MS).catch(() => undefined);
     }
+  }
+
+  #proceed(): AsyncGenerator<WatcherEvent<T>> {
+    const state = this.#state;
+    if (state.at === "empty") return this.#initialise();
+    return state.at === "listed"
+      ? this.#follow(state.resourceVersion)
+      : this.#followIfKnown(state.resourceVersion);
   }
 
   /** From `empty` to `listed`, by a streaming list where the server has it, else page by page. */
@@ -117,56 +149,91 @@ class Watcher<T extends KubeObject> {
       for (const object of page.items) yield { type: "initApply", object };
       ({ continueToken, resourceVersion } = page);
     } while (continueToken);
-    this.#state = { at: "listed", resourceVersion };
-    yield { type: "initDone", resourceVersion };
+    yield this.#listed(resourceVersion);
     yield* this.#follow(resourceVersion);
   }
 
   async *#streamInitialState(): AsyncGenerator<WatcherEvent<T>> {
+    const { clock } = this.#options;
+    const silence = new AbortController();
+    const limit = () =>
+      clock.setTimer(() => silence.abort(timeout("the list stopped")), this.#timing.silenceLimitMs);
+    let cancel = limit();
     yield { type: "init" };
     let initialised = false;
-    for await (const event of this.#open({ sendInitialEvents: true })) {
-      if (initialised) {
-        yield this.#advance(event);
-      } else if (event.type !== "BOOKMARK") {
-        yield { type: event.type === "DELETED" ? "initDelete" : "initApply", object: event.object };
-      } else if (event.object.metadata.annotations?.[INITIAL_EVENTS_END] === "true") {
-        initialised = true;
-        const { resourceVersion } = event.object.metadata;
-        this.#state = { at: "listed", resourceVersion };
-        yield { type: "initDone", resourceVersion };
+    try {
+      for await (const event of this.#open({ sendInitialEvents: true }, silence.signal)) {
+        cancel();
+        if (initialised) {
+          yield this.#advance(event);
+        } else if (event.type !== "BOOKMARK") {
+          yield { type: event.type === "DELETED" ? "initDelete" : "initApply", object: event.object };
+        } else if (event.object.metadata.annotations?.[INITIAL_EVENTS_END] === "true") {
+          initialised = true;
+          yield this.#listed(event.object.metadata.resourceVersion);
+        }
+        if (!initialised) cancel = limit();
       }
+    } finally {
+      cancel();
     }
     // A server that ignores the parameter ends the watch without ever telling that the list is complete.
     if (!initialised) this.#streamingList = false;
+  }
+
+  #listed(resourceVersion: string): WatcherEvent<T> {
+    this.#state = { at: "listed", resourceVersion };
+    return { type: "initDone", resourceVersion };
   }
 
   async *#follow(resourceVersion: string): AsyncGenerator<WatcherEvent<T>> {
     for await (const event of this.#open({ resourceVersion })) yield this.#advance(event);
   }
 
-  #open(from: { resourceVersion: string } | { sendInitialEvents: true }): AsyncIterable<WatchEvent<T>> {
+  async *#followIfKnown(resourceVersion: string): AsyncGenerator<WatcherEvent<T>> {
+    const { client, kind, selection, signal } = this.#options;
+    const newest = await client.list(kind, { ...selection, metadataOnly: true, limit: 1, signal });
+    const isRewound = Number(newest.resourceVersion) < Number(resourceVersion);
+    this.#state = isRewound ? EMPTY : { at: "listed", resourceVersion };
+    if (!isRewound) yield* this.#follow(resourceVersion);
+  }
+
+  #open(
+    from: { resourceVersion: string } | { sendInitialEvents: true },
+    ...signals: readonly AbortSignal[]
+  ): AsyncIterable<WatchEvent<T>> {
     const { client, kind, selection, random, signal } = this.#options;
-    const { serverTimeoutSeconds, silenceLimitMs } = this.#timing;
+    const { serverTimeoutSeconds, graceMs } = this.#timing;
+    this.#timeoutSeconds = Math.ceil(serverTimeoutSeconds * (1 + random() / 3));
     return client.watch(kind, {
       ...selection,
       ...from,
-      timeoutSeconds: Math.ceil(serverTimeoutSeconds * (1 + random())),
-      idleTimeoutMs: silenceLimitMs,
-      signal,
+      timeoutSeconds: this.#timeoutSeconds,
+      idleTimeoutMs: this.#timeoutSeconds * 1_000 + graceMs,
+      signal: AbortSignal.any([signal, ...signals]),
     });
   }
 
   #advance(event: WatchEvent<T>): WatcherEvent<T> {
     const { resourceVersion } = event.object.metadata;
     this.#state = { at: "listed", resourceVersion };
+    this.#silences = 0;
     if (event.type === "BOOKMARK") return { type: "progress", resourceVersion };
     return { type: event.type === "DELETED" ? "delete" : "apply", object: event.object };
   }
 
-  #recover(failure: ApiError): void {
-    if (isExpired(failure)) this.#state = EMPTY;
-    else if (this.#state.at === "empty" && refusesStreaming(failure)) this.#streamingList = false;
+  #recover(failure: ApiError | undefined, livedMs: number): void {
+    const { at } = this.#state;
+    if (at === "empty") {
+      if (failure && refusesStreaming(failure)) this.#streamingList = false;
+      return;
+    }
+    this.#silences = at === "listed" && failure?.reason === "Timeout" ? this.#silences + 1 : 0;
+    const isLost = failure && (isExpired(failure) || isNotFound(failure));
+    if (isLost || this.#silences >= MOST_SILENCES) this.#state = EMPTY;
+    else if (failure || livedMs < this.#timeoutSeconds * 1_000) {
+      this.#state = { at: "doubtful", resourceVersion: this.#state.resourceVersion };
+    }
   }
 
   /** Waits before the next try. The routine end of a watch that lived long enough costs no wait. */
@@ -176,7 +243,7 @@ class Watcher<T extends KubeObject> {
     if (healthy && !failure) return;
     const { retryBaseMs: baseMs, retryCapMs: capMs } = this.#timing;
     const waitMs = Math.max(failure?.retryAfter ?? 0, backoff({ baseMs, capMs }, this.#failures, random));
-    if (failure) onRetry?.(failure, waitMs);
+    if (failure) onRetry?.(failure, waitMs, this.#silences === 1);
     await clock.sleep(waitMs, signal);
   }
 }
@@ -184,6 +251,10 @@ class Watcher<T extends KubeObject> {
 /** Silence counts too: a server that ignores the parameter sends its objects and never says that these are all. */
 function refusesStreaming(failure: ApiError): boolean {
   return failure.code === 400 || failure.code === 422 || failure.reason === "Timeout";
+}
+
+function timeout(message: string): ApiError {
+  return new ApiError(message, { reason: "Timeout", code: 0 });
 }
 
 function toApiError(error: unknown): ApiError {

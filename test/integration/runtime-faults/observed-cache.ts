@@ -12,7 +12,13 @@ import { ConfigMap } from "../../../src/runtime/kinds.ts";
 import { silentLog } from "../../support/stub-client.ts";
 
 /** Seconds where production has minutes, so that a test sees many rounds of trying again. */
-const TIMING = { serverTimeoutSeconds: 30, silenceLimitMs: 2_000, retryBaseMs: 50, retryCapMs: 1_000 };
+const TIMING = {
+  serverTimeoutSeconds: 3,
+  graceMs: 500,
+  silenceLimitMs: 2_000,
+  retryBaseMs: 50,
+  retryCapMs: 1_000,
+};
 const REQUEST_TIMEOUT_MS = 2_000;
 
 /** A cache of the ConfigMaps that a load changes, with a record of all it was told. */

@@ -78,6 +78,15 @@ export class FakeApi implements Transport {
     this.#pages.clear();
   }
 
+  /** Remembers the present state; the returned function restores it, as etcd is from a backup. */
+  backUp(): () => void {
+    const restore = this.#storage.backUp();
+    return () => {
+      this.endWatches();
+      restore();
+    };
+  }
+
   /** Ends every open watch in order, as a server does that shuts down. */
   endWatches(): void {
     for (const feed of [...this.#feeds]) feed.end();

@@ -79,6 +79,17 @@ export class Storage {
     this.#oldestVersion = ++this.#version;
   }
 
+  /** Remembers the present state; the returned function goes back to it, version included. */
+  backUp(): () => void {
+    const objects = new Map([...this.#objects].map(([resource, all]) => [resource, new Map(all)]));
+    const [version, history] = [this.#version, this.#history];
+    return () => {
+      this.#objects.clear();
+      for (const [resource, all] of objects) this.#objects.set(resource, all);
+      [this.#version, this.#history] = [version, [...history]];
+    };
+  }
+
   /** Calls `listener` with every write from now on; the returned function ends that. */
   listen(listener: (event: StorageEvent) => void): () => void {
     this.#listeners.add(listener);

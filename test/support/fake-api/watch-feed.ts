@@ -85,8 +85,8 @@ export class WatchFeed {
 
   /** An object that starts or stops to match is, for this watch, added or deleted. */
   #write({ resource, version, before, after }: StorageEvent): void {
-    const { matches } = this.#request;
-    if (resource !== this.#request.resource) return;
+    const { matches, fromVersion = 0 } = this.#request;
+    if (resource !== this.#request.resource || version <= fromVersion) return;
     const matched = before !== undefined && matches(before);
     if (after && matches(after)) this.#object(matched ? "MODIFIED" : "ADDED", after);
     else if (matched) this.#object("DELETED", withVersion(before, version));
@@ -100,10 +100,12 @@ export class WatchFeed {
     this.body.write(`${JSON.stringify({ type, object })}\n`);
   }
 
-  #scheduleBookmark(clock: Clock): void {
+  /** A real server has no bookmark for a watch that is as far as the server is. */
+  #scheduleBookmark(clock: Clock, from = this.#storage.version): void {
     this.#cancelBookmark = clock.setTimer(() => {
-      this.#line("BOOKMARK", this.#request.bookmark(this.#storage.version));
-      this.#scheduleBookmark(clock);
+      const { version } = this.#storage;
+      if (version > from) this.#line("BOOKMARK", this.#request.bookmark(version));
+      this.#scheduleBookmark(clock, version);
     }, BOOKMARK_INTERVAL_MS);
   }
 
