@@ -10,7 +10,11 @@ const condition = {
   message: 'ReplicaSet "a" is progressing.',
   lastUpdateTime: "2026-01-01T00:00:00Z",
 };
-const status: NonNullable<Deployment["status"]> = { observedGeneration: 1, replicas: 2, conditions: [condition] };
+const status: NonNullable<Deployment["status"]> = {
+  observedGeneration: 1,
+  replicas: 2,
+  conditions: [condition],
+};
 
 test.each<[string, NonNullable<Deployment["status"]>, boolean]>([
   ["a pod is ready", { ...status, readyReplicas: 1 }, true],
