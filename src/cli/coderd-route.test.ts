@@ -50,6 +50,14 @@ describe("the service proxy", () => {
     expect([origin, pathPrefix]).toEqual(["https://api.example:6443", path]);
   });
 
+  test.each(["https://coder.example.com", "https://coder.example.com:8443", "http://coder.svc"])(
+    "takes %s for no Service and goes there itself, without the API server's credentials",
+    async (url) => {
+      const route = await coderdRoute("service-proxy", credentials())(new URL(url));
+      expect(route).toMatchObject({ origin: new URL(url).origin, headers: {} });
+    },
+  );
+
   test("keeps the path under which the API server is served", async () => {
     const { pathPrefix } = await coderdRoute("service-proxy", credentials("/k8s/clusters/c-1"))(coderd);
     expect(pathPrefix).toBe("/k8s/clusters/c-1/api/v1/namespaces/dev/services/http:coder:80/proxy");

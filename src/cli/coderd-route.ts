@@ -11,11 +11,14 @@ export function coderdRoute(access: string, credentials: Credentials): Route {
 
 /**
  * Through the API server, which can reach Services where this process can't: from outside the cluster. The
- * user of the kubeconfig needs `get`, `create`, `patch` and `delete` on `services/proxy`.
+ * user of the kubeconfig needs `get`, `create`, `patch` and `delete` on `services/proxy`. What is no Service is
+ * reached directly.
  */
 function serviceProxy(credentials: Credentials): Route {
   let connections = openConnections(credentials);
   return async (coderd) => {
+    const path = proxyPath(coderd);
+    if (!path) return directRoute(coderd);
     const headers = await credentials.headers();
     if (connections.tls !== credentials.tls) {
       // Certificates were rotated. What is under way on the old connections may end there.
@@ -25,7 +28,7 @@ function serviceProxy(credentials: Credentials): Route {
     const { origin, pathPrefix } = credentials;
     return {
       origin,
-      pathPrefix: `${pathPrefix}${proxyPath(coderd)}`,
+      pathPrefix: `${pathPrefix}${path}`,
       headers,
       dispatcher: connections.dispatcher,
     };
@@ -36,9 +39,13 @@ function openConnections({ tls }: Credentials): { tls: Credentials["tls"]; dispa
   return { tls, dispatcher: new Agent({ connect: { ...tls } }) };
 }
 
-/** The address of a Service by the URL that it has in the cluster: `http://name.namespace.svc.…:port`. */
-function proxyPath({ hostname, port, protocol }: URL): string {
-  const [name, namespace] = hostname.split(".");
+/** `name.namespace.svc`, with the cluster's domain behind it or without. */
+const SERVICE_HOST = /^([a-z0-9-]+)\.([a-z0-9-]+)\.svc(?:\.|$)/;
+
+/** The address of a Service by the URL that it has in the cluster; nothing for the URL of anything else. */
+function proxyPath({ hostname, port, protocol }: URL): string | undefined {
+  const [, name, namespace] = SERVICE_HOST.exec(hostname) ?? [];
+  if (!name || !namespace) return undefined;
   const scheme = protocol.slice(0, -1);
   const number = port || (scheme === "https" ? "443" : "80");
   return `/api/v1/namespaces/${namespace}/services/${scheme}:${name}:${number}/proxy`;

@@ -168,3 +168,33 @@ test("the defined ones of some variables are those with a value", async () => {
   const parts = environment({ extraEnv: [literal("x"), fromSecret("db", "url"), literal("", "EMPTY")] });
   expect(await definedVariables(["URL", "EMPTY", "ABSENT"], parts, run({}))).toEqual(new Set(["EMPTY"]));
 });
+
+describe("variables that are made to take long", () => {
+  test("and double each other are given up as too long, before they fill the memory", async () => {
+    const doubling = Array.from({ length: 60 }, (_, index) =>
+      literal(`$(V${index - 1})$(V${index - 1})`, `V${index}`),
+    );
+    const extraEnv = [literal("x", "V-1"), ...doubling, literal("$(V59)")];
+    expect(await resolved({ extraEnv })).toEqual({ kind: "tooLong" });
+  });
+
+  test("and refer to two others each are looked up once each", async () => {
+    const pairs = Array.from({ length: 100 }, (_, index) => [
+      literal(`$(A${index - 1})$(B${index - 1})`, `A${index}`),
+      literal(`$(B${index - 1})$(A${index - 1})`, `B${index}`),
+    ]).flat();
+    const extraEnv = [literal("", "A-1"), literal("", "B-1"), ...pairs, literal("$(A99)")];
+    expect(await resolved({ extraEnv })).toEqual({ kind: "value", value: "" });
+  });
+
+  test("with a hundred thousand beginnings of a reference are read once", async () => {
+    // An expression that looks for the end anew at each beginning takes minutes for this.
+    const value = "$(".repeat(10_000);
+    expect(await resolved({ extraEnv: [literal(value)] })).toEqual({ kind: "value", value });
+    const refs = variableRefs("Secret", ["URL"], {
+      environment: environment({ extraEnv: [literal("$(".repeat(100_000))] }),
+      namespace,
+    });
+    expect(refs).toEqual([]);
+  });
+});

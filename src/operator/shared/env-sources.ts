@@ -17,9 +17,17 @@ type Origin = { readonly kind: "literal"; readonly text: string } | EnvFromKey;
 export type VariableValue =
   | { readonly kind: "value"; readonly value: string }
   | { readonly kind: "undefined" }
+  /** Longer than anything that the operator reads, as when variables double each other. */
+  | { readonly kind: "tooLong" }
   | { readonly kind: "missing"; readonly source: EnvFromKey };
 
-const REFERENCE = /\$\$|\$\(([^)]+)\)/g;
+const MAX_LENGTH = 32 * 1024;
+
+/** As many variables as may take part in the value of one. */
+const MAX_VARIABLES = 256;
+
+/** A piece of a variable's text: as it is written, or the name of the variable that it stands for. */
+type Piece = { readonly text: string } | { readonly name: string };
 
 /** The Secrets or ConfigMaps that may take part in a variable's value: what a controller has to refer to. */
 export function variableRefs(
@@ -30,7 +38,7 @@ export function variableRefs(
   const names = new Set<string>();
   const seen = new Set<string>();
   const visit = (variable: string) => {
-    if (seen.has(variable)) return;
+    if (seen.has(variable) || seen.size >= MAX_VARIABLES) return;
     seen.add(variable);
     for (const origin of originsOf(variable, environment)) {
       if (origin.kind === "literal") for (const name of referencesIn(origin.text)) visit(name);
@@ -50,12 +58,22 @@ export async function variableValue(
   environment: PodEnvironment,
   { namespace, context }: { namespace: string; context: RunContext },
 ): Promise<VariableValue> {
+  const known = new Map<string, VariableValue>();
   const resolve = async (name: string, seen: readonly string[]): Promise<VariableValue> => {
+    const before = known.get(name);
+    if (before) return before;
+    if (known.size >= MAX_VARIABLES) return { kind: "tooLong" };
+    const value = await find(name, seen);
+    known.set(name, value);
+    return value;
+  };
+  const find = async (name: string, seen: readonly string[]): Promise<VariableValue> => {
     let missing: VariableValue = { kind: "undefined" };
     for (const origin of seen.includes(name) ? [] : originsOf(name, environment)) {
       if (origin.kind === "literal") return expand(origin.text, (other) => resolve(other, [...seen, name]));
       const value = await valueAt(origin, namespace, context);
-      if (value !== undefined) return { kind: "value", value };
+      if (value !== undefined)
+        return value.length > MAX_LENGTH ? { kind: "tooLong" } : { kind: "value", value };
       if (isRequired(name, environment)) missing = { kind: "missing", source: origin };
     }
     return missing;
@@ -72,7 +90,7 @@ export async function definedVariables(
   const defined = new Set<string>();
   for (const variable of variables) {
     const { kind } = await variableValue(variable, environment, run);
-    if (kind === "value") defined.add(variable);
+    if (kind === "value" || kind === "tooLong") defined.add(variable);
   }
   return defined;
 }
@@ -97,7 +115,24 @@ function isRequired(variable: string, { extraEnv }: PodEnvironment): boolean {
 }
 
 function referencesIn(text: string): string[] {
-  return [...text.matchAll(REFERENCE)].flatMap(([, name]) => (name ? [name] : []));
+  return piecesOf(text).flatMap((piece) => ("name" in piece ? [piece.name] : []));
+}
+
+/** Takes a text apart from the left, each place looked at once. `$$` is a dollar; `$(` without an end is text. */
+function piecesOf(text: string): Piece[] {
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (let at = text.indexOf("$"); at >= 0; at = text.indexOf("$", Math.max(at + 1, from))) {
+    const next = text[at + 1];
+    const end = next === "(" ? text.indexOf(")", at) : -1;
+    if (next === "(" && end < 0) break;
+    if (next !== "$" && end <= at + 2) continue;
+    pieces.push({ text: text.slice(from, at) });
+    pieces.push(next === "$" ? { text: "$" } : { name: text.slice(at + 2, end) });
+    from = next === "$" ? at + 2 : end + 1;
+  }
+  pieces.push({ text: text.slice(from) });
+  return pieces;
 }
 
 /** Like the kubelet, leaves a reference to an unknown variable as it is. */
@@ -105,16 +140,17 @@ async function expand(
   text: string,
   resolve: (name: string) => Promise<VariableValue>,
 ): Promise<VariableValue> {
-  const values = new Map<string, string>();
-  for (const name of new Set(referencesIn(text))) {
-    const found = await resolve(name);
-    if (found.kind === "missing") return found;
-    if (found.kind === "value") values.set(name, found.value);
+  const parts: string[] = [];
+  let length = 0;
+  for (const piece of piecesOf(text)) {
+    const found = "name" in piece ? await resolve(piece.name) : { kind: "value" as const, value: piece.text };
+    if (found.kind === "missing" || found.kind === "tooLong") return found;
+    const part = found.kind === "value" ? found.value : `$(${"name" in piece ? piece.name : ""})`;
+    length += part.length;
+    if (length > MAX_LENGTH) return { kind: "tooLong" };
+    parts.push(part);
   }
-  const value = text.replace(REFERENCE, (match, name) =>
-    match === "$$" ? "$" : (values.get(name) ?? match),
-  );
-  return { kind: "value", value };
+  return { kind: "value", value: parts.join("") };
 }
 
 async function valueAt(

@@ -1,11 +1,11 @@
-import { tokenSecretKey } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { CoderClient } from "../../coder/client.ts";
 import { keyOf } from "../../runtime/object.ts";
 import { withDefaults } from "../control-plane/spec.ts";
-import { type SecretKey, secretKey } from "./normalise.ts";
+import type { SecretKey } from "./normalise.ts";
 import type { CoderPorts } from "./ports.ts";
-import { openSession, type SecretReader, tokenFrom } from "./session.ts";
+import { clusterURL } from "./service.ts";
+import { openSession, operatorTokenRef, type SecretReader, type TokenUse, tokenFrom } from "./session.ts";
 
 /** A coderd at which something was made earlier, as a status remembers it. */
 export interface FormerCoderd {
@@ -30,8 +30,9 @@ interface SessionEnvironment {
 }
 
 /**
- * Every way to a coderd that may have moved or lost its control plane: to where the control plane is now, and
- * to where it was. Empty when no URL or no token is left.
+ * Every way to a coderd that may have moved or lost its control plane: to where the control plane is now, with every
+ * token, and to where a status says it was, with tokens that people gave or that worked there earlier. A token that
+ * the operator made never follows a URL from a status. Empty when no URL or no token is left.
  */
 export async function formerSessions(
   former: FormerCoderd,
@@ -40,32 +41,31 @@ export async function formerSessions(
   const { namespace, controlPlaneName: name } = former;
   const { caches } = environment.context;
   const object = name ? caches.of(CoderControlPlane).get(keyOf({ namespace, name })) : undefined;
-  const own = secretKey(object?.status?.operatorTokenSecretRef, tokenSecretKey);
-  const tokens = await readTokens([...former.credentials, ...(own ? [own] : [])], former, environment);
   const settings = object && withDefaults(object);
-  const open = (url: string, token: string) =>
-    settings
-      ? openSession(settings, { url, token }, environment)
-      : environment.ports.coderd.client({ url, token });
+  const own = settings && operatorTokenRef(settings, object.status);
+  const refs = [...former.credentials, ...(own ? [own] : [])];
+  const here = settings && clusterURL(settings);
   const sessions: FormerSession[] = [];
-  for (const url of new Set([object?.status?.url, former.url])) {
+  for (const url of new Set([here, former.url])) {
     if (!url) continue;
+    const recipient =
+      settings && url === here ? { controlPlaneUID: settings.identity.uid } : ("elsewhere" as const);
+    const tokens = await readTokens(refs, { namespace, context: environment.context, recipient });
     const remembered = former.remembered?.url === url ? [former.remembered.token] : [];
-    const usable = [...new Set([...tokens, ...remembered])];
-    const clients = await Promise.all(usable.map((token) => open(url, token)));
-    if (clients.length > 0) sessions.push({ url, clients });
+    const clients = [...new Set([...tokens, ...remembered])].map((token) =>
+      settings
+        ? openSession(settings, { url, token }, environment)
+        : environment.ports.coderd.client({ url, token }),
+    );
+    if (clients.length > 0) sessions.push({ url, clients: await Promise.all(clients) });
   }
   return sessions;
 }
 
-async function readTokens(
-  refs: readonly SecretKey[],
-  { namespace }: FormerCoderd,
-  { context }: SessionEnvironment,
-): Promise<string[]> {
+async function readTokens(refs: readonly SecretKey[], use: TokenUse): Promise<string[]> {
   const tokens: string[] = [];
   for (const ref of refs) {
-    const { value } = await tokenFrom(ref, { namespace, context });
+    const { value } = await tokenFrom(ref, use);
     if (value) tokens.push(value);
   }
   return tokens;

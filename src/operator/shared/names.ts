@@ -64,17 +64,21 @@ export interface Parent {
 
 export type Labels = Readonly<Record<string, string>>;
 
+/** The label that every child has, and its value. */
+export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
+export const MANAGER_NAME = "coder-k8s";
+
 /** The labels of every child. Selectors use all three and are immutable, so these never change. */
 export function commonLabels({ app, identity }: Parent): Record<string, string> {
   return {
     "app.kubernetes.io/name": app,
     "app.kubernetes.io/instance": labelValue(identity.name),
-    "app.kubernetes.io/managed-by": "coder-k8s",
+    [MANAGED_BY_LABEL]: MANAGER_NAME,
   };
 }
 
 /** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */
-export const managedByUs = { labelSelector: "app.kubernetes.io/managed-by=coder-k8s" };
+export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}` };
 
 /** Metadata of a child in its parent's namespace. The owner reference is for whoever applies it. */
 export function childMetadata(parent: Parent, name: string, annotations: Labels = {}): ObjectMeta {

@@ -15,12 +15,14 @@ import {
   type ObjectRef,
   type Stored,
 } from "../../runtime/object.ts";
+import { controllerOf } from "../../runtime/owner.ts";
 import { type ControlPlane, withDefaults } from "../control-plane/spec.ts";
 import { UNREPORTED } from "./finish.ts";
-import type { Parent } from "./names.ts";
+import { MANAGED_BY_LABEL, MANAGER_NAME, type Parent } from "./names.ts";
 import { type SecretKey, secretKey, trimmed } from "./normalise.ts";
 import type { CoderPorts } from "./ports.ts";
 import { readSecretValue } from "./secret.ts";
+import { clusterURL } from "./service.ts";
 import { blocked } from "./steps/result.ts";
 
 /*
@@ -40,6 +42,7 @@ const SECRET_RETRY_MS = 30_000;
 export interface FoundControlPlane {
   readonly settings: ControlPlane;
   readonly status: ControlPlaneStatus;
+  /** Computed from the spec: whoever may write a status must not choose where tokens go. */
   readonly url: string;
   /** Changes whenever the control plane says something new. */
   readonly resourceVersion: string;
@@ -78,12 +81,14 @@ export function findControlPlane(
   }
   if (!object.status)
     return blocked(UNREPORTED, `waits for the first status of CoderControlPlane "${name}", which is new`);
-  const { url } = object.status;
-  if (!url) return blocked("Pending", `waits for CoderControlPlane "${name}" to have a URL in its status`);
+  if (!object.status.url)
+    return blocked("Pending", `waits for CoderControlPlane "${name}" to have a URL in its status`);
+  const settings = withDefaults(object);
+  const url = clusterURL(settings);
   return {
     condition: { status: "True", reason: "Found", message: `CoderControlPlane "${name}" is at ${url}` },
     value: {
-      settings: withDefaults(object),
+      settings,
       status: object.status,
       url,
       resourceVersion: object.metadata.resourceVersion,
@@ -91,13 +96,13 @@ export function findControlPlane(
   };
 }
 
-/** The token that the operator has for a control plane. */
+/** The token that the operator has for a control plane: for the coderd of that one and no other. */
 export async function operatorToken(
   { settings, status }: Pick<FoundControlPlane, "settings" | "status">,
   context: SecretReader,
 ): Promise<StepResult<object, string>> {
-  const { name, namespace } = settings.identity;
-  const ref = secretKey(status.operatorTokenSecretRef, tokenSecretKey);
+  const { name, namespace, uid } = settings.identity;
+  const ref = operatorTokenRef(settings, status);
   if (!status.operatorAccessReady || !ref) {
     const why = findCondition(status.conditions, "OperatorAccessReady")?.message ?? "not ready yet";
     return blocked(
@@ -105,21 +110,56 @@ export async function operatorToken(
       `CoderControlPlane "${name}" gives the operator no access: ${why}`,
     );
   }
-  return tokenFrom(ref, { namespace, context });
+  return tokenFrom(ref, { namespace, context, recipient: { controlPlaneUID: uid } });
 }
 
-/** A token that somebody put into a Secret of the namespace. */
+/** Where the operator's token for a control plane is: where the spec says it was given, else where it was put. */
+export function operatorTokenRef(
+  { operatorAccess }: ControlPlane,
+  status: ControlPlaneStatus | undefined,
+): SecretKey | undefined {
+  const recorded = secretKey(status?.operatorTokenSecretRef, tokenSecretKey);
+  return recorded && operatorAccess.kind === "given" ? operatorAccess.token : recorded;
+}
+
+export interface TokenUse {
+  readonly namespace: string;
+  readonly context: SecretReader;
+  /** Who gets the token: the coderd of a control plane, pods that could read the Secret anyway, or anybody else. */
+  readonly recipient: { readonly controlPlaneUID: string } | "pods" | "elsewhere";
+}
+
+/**
+ * The token in a Secret of the namespace. One that the operator made is given out for the coderd of its own control
+ * plane alone, whoever names its Secret.
+ */
 export async function tokenFrom(
   ref: SecretKey,
-  { namespace, context }: { readonly namespace: string; readonly context: SecretReader },
+  { namespace, context, recipient }: TokenUse,
 ): Promise<StepResult<object, string>> {
-  const token = readSecretValue(await readSecret({ namespace, name: ref.name }, context), ref.key)?.trim();
+  const secret = await readSecret({ namespace, name: ref.name }, context);
+  const uid = typeof recipient === "string" ? undefined : recipient.controlPlaneUID;
+  if (secret && recipient !== "pods" && isKeptFrom(uid, secret))
+    return blocked("SecretNotAllowed", notAllowed(ref), { requeueAfterMs: SECRET_RETRY_MS });
+  const token = readSecretValue(secret, ref.key)?.trim();
   if (!token) {
     const message = `Secret "${ref.name}" does not exist or has nothing under key "${ref.key}"; put a session token there`;
     return blocked("SecretMissing", message, { requeueAfterMs: SECRET_RETRY_MS });
   }
   const message = `the token in Secret "${ref.name}" is used`;
   return { condition: { status: "True", reason: "TokenFound", message }, value: token };
+}
+
+/** Whether the operator made the Secret, and not for the control plane with this UID. */
+export function isKeptFrom(controlPlaneUID: string | undefined, secret: Secret): boolean {
+  const controller = controllerOf(secret);
+  const isMarked = secret.metadata?.labels?.[MANAGED_BY_LABEL] === MANAGER_NAME;
+  const isOwned = controller?.apiVersion === CoderControlPlane.apiVersion;
+  return (isMarked || isOwned) && (controller === undefined || controller.uid !== controlPlaneUID);
+}
+
+export function notAllowed({ name }: SecretKey): string {
+  return `The operator made Secret "${name}" for another use and sends what it holds nowhere else; put a token of your own into another Secret and name that.`;
 }
 
 /** A client for a control plane's coderd at `url`, which trusts the certificates that it serves TLS with. */
@@ -154,8 +194,9 @@ export function sessionSecrets(
 ): ObjectRef[] {
   const object = name ? caches.of(CoderControlPlane).get(keyOf({ namespace, name })) : undefined;
   if (!object) return [];
-  const token = secretKey(object.status?.operatorTokenSecretRef, tokenSecretKey);
-  const keys = [...(token ? [token] : []), ...servedCertificates(withDefaults(object))];
+  const settings = withDefaults(object);
+  const token = operatorTokenRef(settings, object.status);
+  const keys = [...(token ? [token] : []), ...servedCertificates(settings)];
   // Those that we made are in the cache of our children, which costs no further watch.
   const refs = keys.map((key) => ({ namespace, name: key.name }));
   return refs.filter((ref) => !caches.of(Secret).get(keyOf(ref)));

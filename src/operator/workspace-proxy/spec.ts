@@ -89,11 +89,18 @@ export function withDefaults(stored: Stored<CoderWorkspaceProxy>): WorkspaceProx
     replicas: spec.replicas ?? workspaceProxyDefaults.replicas,
     pod,
     derpOnly: spec.derpOnly ?? false,
-    primaryAccessURL: trimmed(spec.primaryAccessURL),
+    primaryAccessURL: withoutCredentials(trimmed(spec.primaryAccessURL)),
     credentials: credentials(spec, identity),
     service: serviceSettings(spec.service, { tls, target: httpContainerPort }),
     exposure: exposureOf(spec.expose),
   };
+}
+
+/**
+ * A user and a password in a URL, which admission refuses by now, are used by nobody and would be seen in a status.
+ */
+function withoutCredentials(address: string | undefined): string | undefined {
+  return address?.replace(/^([^/?#]*\/\/)[^/?#]*@/, "$1");
 }
 
 /** Of several ways the most automatic one wins, as it always has with bootstrap and a given token. */
@@ -109,7 +116,7 @@ function credentials(spec: WorkspaceProxySpec, identity: Identity): ProxyCredent
   }
   const session = secretKey(bootstrap?.credentialsSecretRef, tokenSecretKey);
   if (bootstrap && session) {
-    const coderURL = bootstrap.coderURL.trim();
+    const coderURL = withoutCredentials(bootstrap.coderURL.trim()) ?? "";
     return { kind: "bootstrap", coderURL, session, registration: registration(bootstrap, identity) };
   }
   const token = secretKey(spec.proxySessionTokenSecretRef, tokenSecretKey);

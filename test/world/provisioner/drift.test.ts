@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";
+import { Secret } from "../../../src/runtime/kinds.ts";
+import { controllerReference } from "../../../src/runtime/owner.ts";
 import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
@@ -16,6 +18,17 @@ beforeAll(async () => {
 afterAll(() => stage[Symbol.asyncDispose]());
 
 const keysOf = (name: string, at = coderd) => at.keys.filter((key) => key.name.startsWith(name));
+
+/** Makes the control plane's token one that the operator made, as it is outside of this stage. */
+async function markAsOperators(controlPlane: string): Promise<void> {
+  const owner = await stage.get(CoderControlPlane, controlPlane);
+  await stage.person.mergePatch(Secret, stage.ref(`${controlPlane}-operator-token`), {
+    metadata: {
+      labels: { "app.kubernetes.io/managed-by": "coder-k8s" },
+      ownerReferences: [controllerReference(owner, CoderControlPlane)],
+    },
+  });
+}
 
 /** Waits for another key in status; the pods of the old one still run. */
 function untilRotated(name: string, before: ProvisionerStatus): Promise<ProvisionerStatus> {
@@ -99,13 +112,32 @@ describe("drift rotates the key: the new one beside the old, which is deleted wh
     const lonely = await stage.controlPlane("movable");
     const before = await stage.serve("follower", { controlPlaneRef: { name: "movable" } });
     const url = `http://movable.${stage.namespace}.svc.cluster.local:8080`;
-    await stage.publish("movable", { url });
+    await stage.person.mergePatch(CoderControlPlane, stage.ref("movable"), {
+      spec: { service: { port: 8080 } },
+    });
     await untilRotated("follower", before);
     expect(keysOf("follower", lonely)).toHaveLength(2);
     await stage.rollOut("follower");
     const after = await stage.untilSettled("follower");
     expect(after.controlPlaneURL).toBe(url);
     expect(keysOf("follower", lonely)).toMatchObject([{ id: after.provisionerKeyID }]);
+  });
+
+  test("but not a URL that somebody wrote into a status: no token goes there", async () => {
+    const [known, evil] = [await stage.controlPlane("steady"), stage.addCoderd("evil.example.com")];
+    await markAsOperators("steady");
+    const before = await stage.serve("unmoved", { controlPlaneRef: { name: "steady" } });
+    await stage.publish("steady", { url: "http://evil.example.com" });
+    await stage.person.patchStatus(CoderProvisioner, stage.ref("unmoved"), {
+      status: { controlPlaneURL: "http://evil.example.com" },
+    });
+    await stage.change("unmoved", { tags: { moved: "no" } });
+    await untilRotated("unmoved", before);
+    await stage.rollOut("unmoved");
+    const after = await stage.untilSettled("unmoved");
+    expect(after.controlPlaneURL).toBe(stage.urlOf("steady"));
+    expect(keysOf("unmoved", known)).toHaveLength(1);
+    expect(evil.calls).toEqual([]);
   });
 
   test("drift in the middle of a rotation, and back again, ends with one key", async () => {

@@ -81,6 +81,10 @@ async function connectionUrl(
     const message = `${kind} "${name}" does not exist or has no key "${key}", from which ${databaseVariable} comes`;
     return failed({ reason: "SecretMissing", message, retryMs: RETRY_MS });
   }
+  if (found.kind === "tooLong") {
+    const message = `The value of ${databaseVariable} is longer than 32 KiB; give the connection URL alone.`;
+    return failed({ reason: databaseReasons.invalidUrl, message, retryMs: RETRY_MS });
+  }
   const message = `${databaseVariable} is not set in spec.extraEnv or spec.envFrom; set it, or give a token with spec.operatorAccess.tokenSecretRef`;
   return failed({ reason: NO_CONNECTION_URL, message, retryMs: RETRY_MS });
 }

@@ -1,6 +1,7 @@
 import { Secret } from "../../../runtime/kinds.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { readSecretValue } from "../../shared/secret.ts";
+import { isKeptFrom, notAllowed } from "../../shared/session.ts";
 import type { CoderdContext } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
 import { noAccess, ready } from "./access-result.ts";
@@ -52,8 +53,10 @@ async function giveUpGeneratedToken(ref: SecretKey, run: Run): Promise<Result<st
 
 async function useGivenToken(ref: SecretKey, run: Run): Promise<Result<string>> {
   const { snapshot, environment } = run;
-  const { namespace } = snapshot.controlPlane.identity;
+  const { namespace, uid } = snapshot.controlPlane.identity;
   const secret = await environment.context.referenced(Secret).get({ namespace, name: ref.name });
+  if (secret && isKeptFrom(uid, secret))
+    return noAccess({ reason: "SecretNotAllowed", message: notAllowed(ref), retryMs: RETRY_MS });
   const token = readSecretValue(secret, ref.key)?.trim();
   if (!token) {
     const message = `Secret "${ref.name}" does not exist or has nothing under key "${ref.key}"; put a token of an owner there`;

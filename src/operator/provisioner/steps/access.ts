@@ -1,9 +1,15 @@
-import { tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import { findCondition } from "../../../runtime/conditions.ts";
 import type { StepResult } from "../../../runtime/controller/steps.ts";
-import { type SecretKey, secretKey } from "../../shared/normalise.ts";
-import { type FoundControlPlane, openSession, operatorToken, tokenFrom } from "../../shared/session.ts";
+import type { SecretKey } from "../../shared/normalise.ts";
+import {
+  type FoundControlPlane,
+  openSession,
+  operatorToken,
+  operatorTokenRef,
+  type TokenUse,
+  tokenFrom,
+} from "../../shared/session.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes } from "../status.ts";
 import { type Result, waiting } from "./result.ts";
@@ -34,16 +40,20 @@ export async function openAccess(
   const { context, memory } = environment;
   const { namespace } = identity;
   const found: StepResult<object, string> = bootstrap
-    ? await tokenFrom(bootstrap, { namespace, context })
+    ? await tokenFrom(bootstrap, { namespace, context, recipient: recipientOf(controlPlane) })
     : controlPlane
       ? await operatorToken(controlPlane, context)
       : waiting(conditionTypes.operatorAccess, "waits for the control plane", snapshot);
   const { value: token, ...result } = found;
-  const ref = bootstrap ?? secretKey(controlPlane?.status.operatorTokenSecretRef, tokenSecretKey);
+  const ref = bootstrap ?? (controlPlane && operatorTokenRef(controlPlane.settings, controlPlane.status));
   if (!token || !controlPlane || !ref) return result;
   memory.session = { url: controlPlane.url, token };
   const client = await openSession(controlPlane.settings, { url: controlPlane.url, token }, environment);
   return { ...result, value: { controlPlane, client, token, credentialsSecretRef: ref } };
+}
+
+function recipientOf(controlPlane: FoundControlPlane | undefined): TokenUse["recipient"] {
+  return controlPlane ? { controlPlaneUID: controlPlane.settings.identity.uid } : "elsewhere";
 }
 
 /** Other credentials were used before: what was wrong with those no longer matters. */

@@ -27,11 +27,15 @@ export async function readCredentials(
   if (!coderd) return blocked("Pending", "waits until coderd is found");
   const { context, ports } = environment;
   const { credentials, identity, pod } = proxy;
+  const use = { namespace: identity.namespace, context };
   switch (credentials.kind) {
     case "controlPlane":
       return operatorSession(coderd, environment);
     case "bootstrap": {
-      const { value: token, ...found } = await tokenFrom(credentials.session, { ...identity, context });
+      const { value: token, ...found } = await tokenFrom(credentials.session, {
+        ...use,
+        recipient: "elsewhere",
+      });
       if (!token) return found;
       const ca = await certificates(pod.authorities, proxy, context);
       const client = ports.coderd.client({ url: coderd.url, token, ca });
@@ -39,7 +43,7 @@ export async function readCredentials(
       return { ...found, value: { kind: "session", ...session } };
     }
     case "given": {
-      const { value: token, ...found } = await tokenFrom(credentials.token, { ...identity, context });
+      const { value: token, ...found } = await tokenFrom(credentials.token, { ...use, recipient: "pods" });
       return token ? { ...found, value: { kind: "token", token } } : found;
     }
     case "none":
