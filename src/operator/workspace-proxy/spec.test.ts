@@ -66,6 +66,15 @@ test.each([
   expect(fromSpec(spec)).toStrictEqual(minimal);
 });
 
+test("a user and a password in a URL, stored before admission refused them, are left out", () => {
+  const { credentials, primaryAccessURL } = fromSpec({
+    primaryAccessURL: "https://me:hunter2@coder.example.com/x",
+    bootstrap: { coderURL: "http://hunter2@coder.example.com:80", credentialsSecretRef: { name: "admin" } },
+  });
+  expect(primaryAccessURL).toBe("https://coder.example.com/x");
+  expect(credentials).toMatchObject({ coderURL: "http://coder.example.com:80" });
+});
+
 describe("credentials", () => {
   const token = { name: "sydney-proxy-token", key: "token" };
   const registration = { proxyName: "sydney", displayName: "", icon: "", token };

@@ -176,6 +176,11 @@ const proxies: readonly Refused[] = [
   }),
   proxy("spec.bootstrap.coderURL", { bootstrap: { credentialsSecretRef: { name: "token" } } }),
   proxy("spec.bootstrap.coderURL", { bootstrap: { ...bootstrap, coderURL: "https://" } }),
+  proxy(
+    "spec.bootstrap.coderURL",
+    { bootstrap: { ...bootstrap, coderURL: "https://me:pass@coder.example.com" } },
+    "must not hold a user name or a password",
+  ),
   proxy("spec.bootstrap.credentialsSecretRef", { bootstrap: { coderURL: bootstrap.coderURL } }),
   proxy("spec.bootstrap.credentialsSecretRef.name", {
     bootstrap: { ...bootstrap, credentialsSecretRef: { name: "" } },
