@@ -72,6 +72,10 @@ chaos: $(INSTALLED) kube ## break everything under a fleet and see whether it he
 	@$(BIN)/node test/chaos/main.ts $(if $(SEED),--seed=$(SEED)) $(if $(MINUTES),--minutes=$(MINUTES)) \
 	  $(if $(OBJECTS),--objects=$(OBJECTS))
 
+.PHONY: fence
+fence: setup ## stop the leader at many points of its work and count what it still sends (POINTS=20 SEED=n)
+	@POINTS=$(or $(POINTS),20) $(if $(SEED),SEED=$(SEED)) $(VITEST) --project integration test/integration/manager/stopped-leader.test.ts
+
 .PHONY: clean
 clean: ## remove dependencies and build results (the Kubernetes binaries stay in the per-user cache)
 	@rm -rf node_modules dist coverage

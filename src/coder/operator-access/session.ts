@@ -26,18 +26,20 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 10_000;
 const GOODBYE_MS = 1_000;
 
+type WriteCallback = (error?: Error | null) => void;
+
 /** Connects with `pg`. Everything is given explicitly: libpq's environment variables must have no say. */
 export const connectPostgres: Connect = async (settings, encryption, fence) => {
   fence.assertLeading();
-  const socket = new Socket();
-  const cut = () => socket.destroy();
-  fence.signal.addEventListener("abort", cut);
-  socket.once("close", () => fence.signal.removeEventListener("abort", cut));
+  const socket = new FencedSocket(fence);
   const client = new pg.Client({
     host: settings.host,
     port: settings.port,
     user: settings.user,
-    password: () => settings.password,
+    password: () => {
+      fence.assertLeading();
+      return settings.password;
+    },
     database: settings.database,
     ssl: encryption,
     ...(encryption && settings.directTls ? { sslnegotiation: "direct" } : {}),
@@ -69,6 +71,40 @@ export const connectPostgres: Connect = async (settings, encryption, fence) => {
     close,
   };
 };
+
+/**
+ * A socket that is cut as soon as the fence is closed, and that sends nothing past it, a greeting included. Under TLS
+ * a handshake that has begun may end, which changes nothing.
+ */
+class FencedSocket extends Socket {
+  readonly #fence: Fence;
+
+  constructor(fence: Fence) {
+    super();
+    this.#fence = fence;
+    const cut = () => this.destroy();
+    fence.signal.addEventListener("abort", cut);
+    this.once("close", () => fence.signal.removeEventListener("abort", cut));
+  }
+
+  override _write(chunk: unknown, encoding: BufferEncoding, callback: WriteCallback): void {
+    this.#pass(callback, () => super._write(chunk, encoding, callback));
+  }
+
+  override _writev(chunks: { chunk: unknown; encoding: BufferEncoding }[], callback: WriteCallback): void {
+    this.#pass(callback, () => super._writev?.(chunks, callback));
+  }
+
+  #pass(callback: WriteCallback, write: () => void): void {
+    try {
+      this.#fence.assertLeading();
+    } catch (error) {
+      callback(error as Error);
+      return;
+    }
+    write();
+  }
+}
 
 /** Waits for its turn under a name; the transaction's end gives it to the next. */
 export async function lock(session: Session, name: string): Promise<void> {

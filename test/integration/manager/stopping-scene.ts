@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import type { Client } from "../../../src/runtime/client/client.ts";
+import { Deployment, Secret } from "../../../src/runtime/kinds.ts";
+import { adminClient } from "../../support/admin-client.ts";
+import { aControlPlane } from "../../support/builders.ts";
+import type { ClusterAccess } from "../../support/cluster/access.ts";
+import { PostgresAccounts } from "../../support/coderd/accounts.ts";
+import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
+import { fakeLicense } from "../../support/coderd/licenses.ts";
+import { startCoderdServer } from "../../support/coderd/server.ts";
+import { type CountingRelay, startRelay } from "../../support/counting-relay.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
+import { sharedPostgres } from "../../support/shared-postgres.ts";
+import { STOPPED_AT } from "../../support/stopping-operator/marker.ts";
+
+const ENTRY = fileURLToPath(new URL("../../support/stopping-operator/main.ts", import.meta.url));
+const PROVISIONERS = ["pool-a", "pool-b", "pool-c"];
+/** Control planes without access to coderd: more work at the same time. */
+const OTHERS = ["other-a", "other-b", "other-c"];
+const POLL_MS = 200;
+
+/** What a process has sent so far. */
+interface Sent {
+  readonly kubernetes: readonly string[];
+  readonly coderd: number;
+  readonly postgres: readonly string[];
+}
+
+interface Parts {
+  readonly cluster: ClusterAccess;
+  readonly namespace: string;
+  readonly person: Client;
+  readonly operator: OperatorProcess;
+  readonly coderd: CoderdDeployment;
+  readonly relay: Pick<CountingRelay, "sent">;
+  readonly databaseUrl: string;
+  readonly owned: AsyncDisposableStack;
+}
+
+/**
+ * An operator that stops itself at an act of its choice, alone in a namespace with a Lease of its own, a coderd and
+ * a database. All that it sends is counted.
+ */
+export class StoppingScene implements AsyncDisposable {
+  readonly #parts: Parts;
+  readonly #end = new AbortController();
+
+  /** Use `openScene`. */
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get operator(): OperatorProcess {
+    return this.#parts.operator;
+  }
+
+  /** Makes objects that need Kubernetes, coderd and the database, and plays the kubelet for them from then on. */
+  async load(): Promise<void> {
+    const { person, namespace, databaseUrl } = this.#parts;
+    const data = { url: Buffer.from(databaseUrl).toString("base64") };
+    await person.create(Secret, { metadata: { namespace, name: "db" }, data });
+    const valueFrom = { secretKeyRef: { name: "db", key: "url" } };
+    const spec = { operatorAccess: {}, extraEnv: [{ name: "CODER_PG_CONNECTION_URL", valueFrom }] };
+    const others = OTHERS.map((name) => aControlPlane({ namespace, name }));
+    await Promise.all([
+      ...[aControlPlane({ namespace, spec }), ...others].map((object) =>
+        person.create(CoderControlPlane, object),
+      ),
+      ...PROVISIONERS.map((name) =>
+        person.create(CoderProvisioner, {
+          metadata: { namespace, name },
+          spec: { controlPlaneRef: { name: "coder" } },
+        }),
+      ),
+    ]);
+    void this.#playKubelet();
+  }
+
+  async untilStopped(withinMs: number): Promise<void> {
+    await eventually(() => expect(this.operator.output).toContain(STOPPED_AT), { withinMs });
+  }
+
+  /** The Lease is left out: its writes name the version that they replace, so they can't harm. */
+  async sent(): Promise<Sent> {
+    const { cluster, namespace, coderd, relay } = this.#parts;
+    const writes = (await cluster.auditRequests()).filter(
+      ({ user, verb, namespace: where, resource }) =>
+        user === cluster.operator.user &&
+        where === namespace &&
+        resource !== "leases" &&
+        !["get", "list", "watch"].includes(verb),
+    );
+    return {
+      kubernetes: writes.map(({ at, verb, uri }) => `${at.toISOString()} ${verb} ${uri}`),
+      coderd: coderd.count(),
+      postgres: relay.sent(),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort();
+    await this.#parts.owned.disposeAsync();
+  }
+
+  async #playKubelet(): Promise<void> {
+    const { cluster, person, namespace } = this.#parts;
+    while (!this.#end.signal.aborted) {
+      const { items } = await person.list(Deployment, { namespace });
+      const waiting = items.filter(({ status }) => !status?.readyReplicas);
+      await Promise.all(waiting.map(({ metadata }) => cluster.markDeploymentReady(namespace, metadata.name)));
+      await sleep(POLL_MS, undefined, { signal: this.#end.signal }).catch(() => undefined);
+    }
+  }
+}
+
+/** Opens a scene whose operator leads and will stop at `stopAt`, once there is a load. */
+export async function openScene(cluster: ClusterAccess, stopAt: string): Promise<StoppingScene> {
+  await using opening = new AsyncDisposableStack();
+  const [namespace, person, server] = await Promise.all([
+    cluster.createNamespace("stopping"),
+    adminClient(cluster),
+    startCoderdServer(),
+  ]);
+  opening.defer(() => server.close());
+  const postgres = opening.adopt(sharedPostgres(), (databases) => databases.stop());
+  const url = new URL((await postgres.createDatabase("2.26")).url);
+  const host = `coder.${namespace}.svc.cluster.local`;
+  const coderd = server.add({ accounts: new PostgresAccounts(url.href) }, { host });
+  coderd.addLicense(fakeLicense());
+  const relay = opening.use(await startRelay({ host: url.hostname, port: Number(url.port) }));
+  url.port = String(relay.port);
+  const flags = [
+    `--namespaces=${namespace}`,
+    `--leader-election-namespace=${namespace}`,
+    `--coderd-access=${server.url}`,
+    `--stop-at=${stopAt}`,
+  ];
+  const operator = opening.use(await startOperatorProcess(cluster, flags, ENTRY));
+  const owned = opening.move();
+  return new StoppingScene({
+    cluster,
+    namespace,
+    person,
+    operator,
+    coderd,
+    relay,
+    databaseUrl: url.href,
+    owned,
+  });
+}
