@@ -19,6 +19,8 @@ import { leaseNamespace } from "./lease-namespace.ts";
 import type { ControllerOptions } from "./options.ts";
 
 const FIELD_MANAGER = "coder-k8s";
+/** How long the leader waits for an answer about its Lease: a renewal must not arrive when nobody waits for it. */
+const RENEWAL_TIMEOUT_MS = 5_000;
 const LEASE_NAME = "coder-k8s-controller.coder.com";
 
 export interface ProcessEnvironment {
@@ -49,8 +51,9 @@ export async function runController(
     observer: metrics.coderd,
   });
   const database = operatorAccess({ clock: systemClock, fence });
-  const client = (transport: Transport) =>
+  const client = (transport: Transport, limits: { readonly timeoutMs?: number } = {}) =>
     new HttpClient({
+      ...limits,
       transport,
       clock: systemClock,
       fieldManager: FIELD_MANAGER,
@@ -58,7 +61,7 @@ export async function runController(
       onRequest: (request) => metrics.requested(request),
     });
   const manager = new Manager({
-    ...(await identity(options, environment, client(renewal))),
+    ...(await identity(options, environment, client(renewal, { timeoutMs: RENEWAL_TIMEOUT_MS }))),
     client: client(work),
     fence,
     clock: systemClock,

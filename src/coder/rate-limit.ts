@@ -6,12 +6,13 @@ const LONGEST_DELAY_MS = 120_000;
 /**
  * How long to wait after the `attempt`-th rate-limited answer in a row (counted from 0): 2 s doubling to
  * 2 min, spread over the upper half of that so that many callers do not return together, and never less
- * than coderd asked for.
+ * than coderd asked for, up to those 2 min.
  */
 export function rateLimitDelay(attempt: number, retryAfterMs: number | undefined, random: Random): number {
   const ceiling = Math.min(FIRST_DELAY_MS * 2 ** Math.min(attempt, 16), LONGEST_DELAY_MS);
   const spread = ceiling / 2 + (ceiling / 2) * random();
-  return retryAfterMs === undefined ? spread : Math.max(spread, retryAfterMs + FIRST_DELAY_MS * random());
+  if (retryAfterMs === undefined) return spread;
+  return Math.max(spread, Math.min(retryAfterMs, LONGEST_DELAY_MS) + FIRST_DELAY_MS * random());
 }
 
 /** Reads a `Retry-After` header, seconds or a date, as milliseconds from `now`. */

@@ -6,25 +6,28 @@ export interface Clock {
   now(): number;
   /** Milliseconds that never go backwards: for measuring durations. */
   monotonic(): number;
-  /** Resolves after `ms`; rejects with the signal's reason as soon as it is aborted. */
+  /** Resolves after `ms`, or after 24 days if that is sooner; rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `callback` once after `ms`; the returned function cancels it. */
+  /** Calls `callback` once after `ms`, or after 24 days if that is sooner; the returned function cancels it. */
   setTimer(callback: () => void, ms: number): () => void;
 }
+
+/** A longer time makes timers of the platform fire at once: a wait for a month would be a hot loop. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   sleep: async (ms, signal) => {
     try {
-      await delay(ms, undefined, signal ? { signal } : {});
+      await delay(Math.min(ms, LONGEST_TIMER_MS), undefined, signal ? { signal } : {});
     } catch (error) {
       signal?.throwIfAborted();
       throw error;
     }
   },
   setTimer: (callback, ms) => {
-    const timer = setTimeout(callback, ms);
+    const timer = setTimeout(callback, Math.min(ms, LONGEST_TIMER_MS));
     return () => clearTimeout(timer);
   },
 };

@@ -1,5 +1,5 @@
 import { type Kind, type KubeObject, keyOf, type ObjectRef, refOf } from "../object.ts";
-import type { DeleteOptions, ListOptions, WatchOptions } from "./client.ts";
+import type { DeleteOptions, JsonPatchOperation, ListOptions, WatchOptions } from "./client.ts";
 import { collectionPath, objectPath, queryString } from "./paths.ts";
 import type { TransportRequest } from "./transport.ts";
 
@@ -14,6 +14,8 @@ export interface Call {
   readonly contentType?: string;
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
+  /** Whether it does no harm when it takes effect twice, or the second time fails because of the first. */
+  readonly repeatable: boolean;
 }
 
 const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -26,7 +28,13 @@ const PATCH_TYPES = {
 };
 
 export function getCall(kind: Kind, ref: ObjectRef): Call {
-  return { verb: "get", what: describe("get", kind, ref), method: "GET", path: objectPath(kind, ref) };
+  return {
+    verb: "get",
+    what: describe("get", kind, ref),
+    method: "GET",
+    path: objectPath(kind, ref),
+    repeatable: true,
+  };
 }
 
 export function listCall(kind: Kind, options: ListOptions): Call {
@@ -38,6 +46,7 @@ export function listCall(kind: Kind, options: ListOptions): Call {
     method: "GET",
     path: collectionPath(kind, options.namespace) + query,
     signal: options.signal,
+    repeatable: true,
     ...(options.metadataOnly ? { accept: METADATA_LIST } : {}),
   };
 }
@@ -57,6 +66,7 @@ export function watchCall(kind: Kind, options: WatchOptions): Call {
   return {
     verb: "watch",
     what: `watch ${kind.kind}`,
+    repeatable: false,
     method: "GET",
     path: collectionPath(kind, options.namespace) + query,
     ...(options.metadataOnly ? { accept: METADATA_ITEM } : {}),
@@ -66,6 +76,7 @@ export function watchCall(kind: Kind, options: WatchOptions): Call {
 export function createCall(kind: Kind, object: KubeObject, fieldManager: string): Call {
   return {
     verb: "create",
+    repeatable: false,
     what: describe("create", kind, refOf(object)),
     method: "POST",
     path: collectionPath(kind, object.metadata?.namespace) + queryString({ fieldManager }),
@@ -89,6 +100,7 @@ export function patchCall(kind: Kind, ref: ObjectRef, patch: Patch): Call {
     what: describe(verb, kind, ref),
     method: "PATCH",
     path: objectPath(kind, ref, patch.subresource) + query,
+    repeatable: type === "apply" || isGuarded(patch.body),
     body: type === "apply" ? withType(kind, patch.body as KubeObject) : patch.body,
     contentType: PATCH_TYPES[type],
   };
@@ -98,6 +110,7 @@ export function deleteCall(kind: Kind, ref: ObjectRef, options: DeleteOptions): 
   const { uid, resourceVersion, propagation = "Background", gracePeriodSeconds } = options;
   return {
     verb: "delete",
+    repeatable: uid !== undefined || resourceVersion !== undefined,
     what: describe("delete", kind, ref),
     method: "DELETE",
     path: objectPath(kind, ref),
@@ -109,6 +122,12 @@ export function deleteCall(kind: Kind, ref: ObjectRef, options: DeleteOptions): 
       preconditions: { uid, resourceVersion },
     },
   };
+}
+
+/** Whether a patch is refused once something else, or itself, has changed the object. */
+function isGuarded(patch: unknown): boolean {
+  if (Array.isArray(patch)) return patch.some((operation: JsonPatchOperation) => operation.op === "test");
+  return (patch as KubeObject).metadata?.resourceVersion !== undefined;
 }
 
 function describe(verb: string, kind: Kind, ref: ObjectRef): string {

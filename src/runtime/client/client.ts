@@ -76,7 +76,7 @@ export interface Client {
   ): Promise<Stored<T>>;
   /** JSON merge patch of the status subresource. */
   patchStatus<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, patch: object): Promise<Stored<T>>;
-  /** Resolves with the object while finalizers keep it, with `undefined` once it is gone. */
+  /** Resolves with the object while finalizers or a grace period keep it, with `undefined` once it is gone. */
   delete<T extends KubeObject>(
     kind: Kind<T>,
     ref: ObjectRef,

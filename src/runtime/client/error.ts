@@ -1,7 +1,7 @@
 /**
  * Why a request failed, in the API server's own words where it gave some (`NotFound`, `Conflict`,
  * `AlreadyExists`, `Expired`, `TooManyRequests`, …). `Timeout` and `Unreachable` are ours, for requests
- * that got no answer: whether they took effect is unknown.
+ * that got no answer: whether they took effect is unknown. So are `InvalidResponse` and `ResponseTooLarge`.
  */
 export type ApiErrorReason =
   | "BadRequest"
@@ -19,16 +19,20 @@ export type ApiErrorReason =
   | "Timeout"
   | "Unreachable"
   | "InvalidResponse"
+  | "ResponseTooLarge"
   | (string & {});
 
 export interface ApiErrorDetails {
   readonly reason: ApiErrorReason;
   /** The HTTP status code; 0 when there was no answer. */
   readonly code: number;
-  /** How long the server asked us to wait, in milliseconds. */
+  /** How long the server asked us to wait, in milliseconds; more than a minute counts as one. */
   readonly retryAfter?: number | undefined;
   readonly cause?: unknown;
 }
+
+/** Nobody is left alone for longer, whatever is asked for: a mistaken value must not blind the operator. */
+export const MOST_RETRY_AFTER_MS = 60_000;
 
 /** The one error of the client. Its message names the verb and the object, never their content. */
 export class ApiError extends Error {
@@ -41,7 +45,8 @@ export class ApiError extends Error {
     super(message, { cause: details.cause });
     this.reason = details.reason;
     this.code = details.code;
-    this.retryAfter = details.retryAfter;
+    const { retryAfter } = details;
+    this.retryAfter = retryAfter === undefined ? undefined : Math.min(retryAfter, MOST_RETRY_AFTER_MS);
   }
 }
 
@@ -63,6 +68,11 @@ export function isAlreadyExists(error: unknown): boolean {
 
 export function isForbidden(error: unknown): boolean {
   return hasReason(error, "Forbidden");
+}
+
+/** The answer would have filled the memory: a list must be asked for in smaller pages. */
+export function isTooLarge(error: unknown): boolean {
+  return hasReason(error, "ResponseTooLarge");
 }
 
 /** The requested history is gone: a watch must list anew. */

@@ -10,12 +10,15 @@ import {
   neverAnswers,
   offline,
   silent,
+  times,
 } from "../../../test/support/faulty-transport.ts";
-import { ConfigMap, Secret } from "../kinds.ts";
+import { unfenced } from "../../../test/support/unfenced.ts";
+import { ConfigMap, kind, Secret } from "../kinds.ts";
 import { ApiError } from "./error.ts";
 import { HttpClient } from "./http-client.ts";
 
 const ref = { namespace: "n", name: "a" };
+const Pod = kind("v1", { kind: "Pod", plural: "pods" });
 const watchOptions = { timeoutSeconds: 60, idleTimeoutMs: 60_000 };
 
 function setUp(fault?: Fault) {
@@ -127,6 +130,7 @@ describe("a request", () => {
       "delete 200",
       "get 404",
       "get 0",
+      "get 0",
     ]);
   });
 
@@ -170,5 +174,120 @@ describe("a watch", () => {
     const { clock, client, told } = setUp(answers(403));
     await failure(clock, drain(client.watch(ConfigMap, watchOptions)));
     expect(told).toEqual(["watch 403"]);
+  });
+});
+
+describe("a delete", () => {
+  const pod = (metadata: object) => JSON.stringify({ kind: "Pod", metadata: { name: "a", ...metadata } });
+
+  test("of a pod that may still end its work gives the pod, which is not gone", async () => {
+    const ending = { deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 };
+    const { client } = setUp(answers(200, {}, pod(ending)));
+    expect(await client.delete(Pod, ref)).toMatchObject({ metadata: ending });
+  });
+
+  test("that is answered with what was removed gives nothing", async () => {
+    const { client } = setUp(answers(200, {}, pod({ deletionGracePeriodSeconds: 0 })));
+    expect(await client.delete(Pod, ref)).toBeUndefined();
+  });
+});
+
+describe("an API server that asks for a pause", () => {
+  const throttled = (seconds: number, status = 429) => answers(status, { "retry-after": String(seconds) });
+
+  test.each([
+    ["a read", (client: HttpClient) => client.get(ConfigMap, ref)],
+    ["a create", (client: HttpClient) => client.create(ConfigMap, { metadata: { ...ref, name: "b" } })],
+  ])("gets it, and then %s again", async (_, send) => {
+    for (const status of [429, 503]) {
+      const { clock, transport, client } = setUp();
+      await client.create(ConfigMap, { metadata: ref });
+      transport.fault = times(2, throttled(3, status));
+      const startedAt = clock.monotonic();
+      const answered = send(client).then(() => clock.monotonic() - startedAt);
+      await clock.advance(10_000);
+      expect(await answered).toBe(6_000);
+    }
+  });
+
+  test("gets it from all requests and watches of the client, those behind its fence included", async () => {
+    const { clock, transport, client, told } = setUp();
+    await client.create(ConfigMap, { metadata: ref });
+    const fenced = client.fencedBy(unfenced);
+    transport.fault = times(1, throttled(5));
+    const first = client.get(ConfigMap, ref);
+    await clock.advance(0);
+    told.length = 0;
+    const requests = [first, fenced.mergePatch(ConfigMap, ref, {}), client.list(ConfigMap)];
+    const watch = client.watch(ConfigMap, watchOptions)[Symbol.asyncIterator]();
+    void watch.next().catch(() => undefined);
+    await clock.advance(4_999);
+    expect(told).toEqual([]);
+    await clock.advance(1);
+    await Promise.all(requests);
+    expect(told.toSorted()).toEqual(["get 200", "list 200", "patch 200", "watch 200"]);
+    await watch.return?.(undefined);
+  });
+
+  test("beyond the deadline of a request fails it at once, and others before they are sent", async () => {
+    const { clock, client, told } = setUp(throttled(3_600));
+    const send = () => client.get(ConfigMap, ref).catch((error: unknown) => error);
+    const first = send();
+    await clock.advance(0);
+    expect(await first).toMatchObject({ code: 429, retryAfter: 60_000 });
+    await clock.advance(1_000);
+    expect(await send()).toMatchObject({ reason: "TooManyRequests", code: 0, retryAfter: 59_000 });
+    expect(told).toEqual(["get 429"]);
+  });
+
+  test("of no time at all, again and again, is asked no more than ten times", async () => {
+    const { clock, client, told } = setUp(throttled(0));
+    expect(await failure(clock, client.get(ConfigMap, ref))).toMatchObject({ code: 429 });
+    expect(told).toHaveLength(10);
+  });
+
+  test("without saying for how long is not asked again", async () => {
+    const { clock, client, told } = setUp(answers(503));
+    expect(await failure(clock, client.get(ConfigMap, ref))).toMatchObject({ code: 503 });
+    expect(told).toHaveLength(1);
+  });
+});
+
+describe("a connection that breaks", () => {
+  const guard = { metadata: { resourceVersion: "1" } };
+  const guarded = [{ op: "test", path: "/metadata/uid", value: "u" }] as const;
+
+  test.each<[string, (client: HttpClient) => Promise<unknown>]>([
+    ["a get", (client) => client.get(ConfigMap, ref)],
+    ["a list", (client) => client.list(ConfigMap)],
+    ["an apply", (client) => client.apply(ConfigMap, { metadata: ref })],
+    ["a patch of one version", (client) => client.mergePatch(ConfigMap, ref, guard)],
+    ["a status of one version", (client) => client.patchStatus(ConfigMap, ref, guard)],
+    ["a patch with a test", (client) => client.jsonPatch(ConfigMap, ref, guarded)],
+    ["a delete of one incarnation", (client) => client.delete(ConfigMap, ref, { uid: "u" })],
+  ])("is tried once more for %s", async (_, send) => {
+    const { clock, client, told } = setUp(offline);
+    expect(await failure(clock, send(client))).toMatchObject({ reason: "Unreachable" });
+    expect(told).toHaveLength(2);
+  });
+
+  test.each<[string, (client: HttpClient) => Promise<unknown>]>([
+    ["a create", (client) => client.create(ConfigMap, { metadata: ref })],
+    ["a patch of any version", (client) => client.mergePatch(ConfigMap, ref, {})],
+    ["a patch without a test", (client) => client.jsonPatch(ConfigMap, ref, [])],
+    ["a delete of any incarnation", (client) => client.delete(ConfigMap, ref)],
+  ])("is not tried again for %s, which might happen twice", async (_, send) => {
+    const { clock, client, told } = setUp(offline);
+    expect(await failure(clock, send(client))).toMatchObject({ reason: "Unreachable" });
+    expect(told).toHaveLength(1);
+  });
+
+  test("reaches no caller when the next one holds, also in the middle of an answer", async () => {
+    for (const fault of [offline, cutAfter(10)]) {
+      const { transport, client } = setUp();
+      await client.create(ConfigMap, { metadata: ref });
+      transport.fault = times(1, fault);
+      expect((await client.get(ConfigMap, ref)).metadata.name).toBe("a");
+    }
   });
 });

@@ -24,6 +24,7 @@ import type {
 } from "./client.ts";
 import { ApiError, isNotFound } from "./error.ts";
 import { errorFromResponse, readText } from "./response.ts";
+import { Throttle, type Waiting } from "./throttle.ts";
 import type { Transport, TransportResponse } from "./transport.ts";
 import { failWhenSilent, watchEvents } from "./watch-stream.ts";
 
@@ -44,21 +45,30 @@ interface ListBody<T extends KubeObject> {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** How often one request is sent while the server asks for pauses, if its deadline does not end that before. */
+const MOST_TRIES = 10;
 
-/** The `Client` that speaks HTTP to an API server through a transport. */
+/**
+ * The `Client` that speaks HTTP to an API server through a transport. What passes by itself reaches no caller,
+ * within the deadline of the request: it waits when the server asks for a pause, and a connection that breaks is
+ * tried once more where that can do no harm.
+ */
 export class HttpClient implements FenceableClient {
   readonly #options: HttpClientOptions;
   readonly #timeoutMs: number;
+  #throttle: Throttle;
   #fence: Fence | undefined;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#throttle = new Throttle(options.clock);
   }
 
   fencedBy(fence: Fence): Client {
     const fenced = new HttpClient(this.#options);
     fenced.#fence = fence;
+    fenced.#throttle = this.#throttle;
     return fenced;
   }
 
@@ -84,13 +94,17 @@ export class HttpClient implements FenceableClient {
     const abort = new AbortController();
     const signal = options.signal ? AbortSignal.any([abort.signal, options.signal]) : abort.signal;
     try {
-      const response = await this.#withDeadline(call, abort, () => this.#open(call, signal));
+      const response = await this.#withDeadline(call, abort, async (until) => {
+        await this.#throttle.pass({ what: call.what, until, signal });
+        return this.#open(call, signal);
+      });
       yield* failWhenSilent(watchEvents<T>(response.body), {
         clock: this.#options.clock,
         limitMs: options.idleTimeoutMs,
         abort: (reason) => abort.abort(reason),
       });
     } catch (error) {
+      this.#throttle.isAskedFor(error);
       throw asApiError(call.what, error, signal);
     } finally {
       abort.abort();
@@ -128,8 +142,7 @@ export class HttpClient implements FenceableClient {
   ): Promise<Stored<T> | undefined> {
     try {
       const answer = await this.#send<KubeObject>(deleteCall(kind, ref, options));
-      const remains = answer.kind !== "Status" && (answer.metadata?.finalizers?.length ?? 0) > 0;
-      return remains ? (answer as Stored<T>) : undefined;
+      return answer.kind !== "Status" && remains(answer) ? (answer as Stored<T>) : undefined;
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -149,24 +162,45 @@ export class HttpClient implements FenceableClient {
     const deadline = new AbortController();
     const signal = call.signal ? AbortSignal.any([call.signal, deadline.signal]) : deadline.signal;
     try {
-      const text = await this.#withDeadline(call, deadline, async () => {
-        const response = await this.#open(call, signal);
-        return readText(response.body);
-      });
+      const text = await this.#withDeadline(call, deadline, (until) =>
+        this.#exchange(call, { what: call.what, until, signal }),
+      );
       return parseBody<R>(call.what, text);
     } catch (error) {
       throw asApiError(call.what, error, signal);
     }
   }
 
-  async #withDeadline<R>(call: Call, deadline: AbortController, work: () => Promise<R>): Promise<R> {
+  async #exchange(call: Call, waiting: Waiting): Promise<string> {
+    let brokeBefore = false;
+    for (let tries = 1; ; tries++) {
+      await this.#throttle.pass(waiting);
+      try {
+        const { body } = await this.#open(call, waiting.signal);
+        return await readText(body);
+      } catch (error) {
+        if (this.#throttle.isAskedFor(error)) {
+          if (tries === MOST_TRIES || !this.#throttle.opensBefore(waiting.until)) throw error;
+        } else {
+          if (!isBroken(error) || !call.repeatable || brokeBefore || waiting.signal.aborted) throw error;
+          brokeBefore = true;
+        }
+      }
+    }
+  }
+
+  async #withDeadline<R>(
+    call: Call,
+    deadline: AbortController,
+    work: (until: number) => Promise<R>,
+  ): Promise<R> {
     const expire = () =>
       deadline.abort(
         new ApiError(`${call.what}: no answer within ${this.#timeoutMs} ms`, { reason: "Timeout", code: 0 }),
       );
     const cancel = this.#options.clock.setTimer(expire, this.#timeoutMs);
     try {
-      return await work();
+      return await work(this.#options.clock.monotonic() + this.#timeoutMs);
     } finally {
       cancel();
     }
@@ -200,12 +234,22 @@ export class HttpClient implements FenceableClient {
   }
 }
 
+/** Whether there was no answer, or no whole one: nobody has said what became of the request. */
+function isBroken(error: unknown): boolean {
+  return !(error instanceof ApiError) && !(error instanceof NotLeaderError);
+}
+
 function parseBody<R>(what: string, text: string): R {
   try {
     return JSON.parse(text) as R;
   } catch (cause) {
     throw new ApiError(`${what}: the answer is not JSON`, { reason: "InvalidResponse", code: 0, cause });
   }
+}
+
+/** Some kinds are answered with the object although it is gone: what keeps one is a finalizer or a grace period. */
+function remains({ metadata }: KubeObject): boolean {
+  return (metadata?.finalizers?.length ?? 0) > 0 || (metadata?.deletionGracePeriodSeconds ?? 0) > 0;
 }
 
 function asApiError(what: string, error: unknown, signal: AbortSignal): Error {

@@ -109,5 +109,5 @@ test("a body that would fill the memory is refused", async () => {
   const endless = (async function* () {
     for (;;) yield megabyte;
   })();
-  await expect(readText(endless)).rejects.toMatchObject({ reason: "InvalidResponse" });
+  await expect(readText(endless)).rejects.toMatchObject({ reason: "ResponseTooLarge" });
 });

@@ -30,7 +30,7 @@ export async function readText(body: AsyncIterable<Uint8Array>): Promise<string>
     size += chunk.byteLength;
     if (size > MAX_BODY_BYTES) {
       throw new ApiError(`response is larger than ${MAX_BODY_BYTES} bytes`, {
-        reason: "InvalidResponse",
+        reason: "ResponseTooLarge",
         code: 0,
       });
     }

@@ -142,7 +142,7 @@ describe("a child", () => {
   });
 
   test("whose apply got no answer is applied again", async () => {
-    world.transport.fault = times(1, offline);
+    world.transport.fault = times(2, offline);
     await expect(apply({ a: "1" })).rejects.toMatchObject({ reason: "Unreachable" });
     await apply({ a: "1" });
     expect((await stored()).data).toEqual({ a: "1" });

@@ -1,4 +1,4 @@
-import { ApiError } from "../client/error.ts";
+import { ApiError, MOST_RETRY_AFTER_MS } from "../client/error.ts";
 import { TerminalError } from "../errors.ts";
 
 /** What to wait when a server says "too many requests" but not for how long. */
@@ -16,12 +16,12 @@ export function isTerminal(error: unknown): boolean {
 
 /**
  * The longest wait, in milliseconds, that anything in the error's tree of causes asks for by its
- * `retryAfter`; 0 when nothing does. Errors of other servers are honoured as `ApiError` is.
+ * `retryAfter`, a minute at most; 0 when nothing does. Errors of other servers are honoured as `ApiError` is.
  */
 export function retryAfterOf(error: unknown): number {
   if (!(error instanceof Error)) return 0;
   const causes: unknown[] = error instanceof AggregateError ? [...error.errors, error.cause] : [error.cause];
-  return Math.max(ownRetryAfter(error), ...causes.map(retryAfterOf));
+  return Math.min(MOST_RETRY_AFTER_MS, Math.max(ownRetryAfter(error), ...causes.map(retryAfterOf)));
 }
 
 function ownRetryAfter(error: Error & { readonly retryAfter?: unknown }): number {
