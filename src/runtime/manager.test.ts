@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { offline, when } from "../../test/support/faulty-transport.ts";
+import { neverAnswers, offline, when } from "../../test/support/faulty-transport.ts";
 import { Parent, prepareManager, runManager } from "../../test/support/manager-under-test.ts";
 import type { TransportRequest } from "./client/transport.ts";
 import { awaitChange } from "./controller/action.ts";
@@ -157,6 +157,18 @@ describe("the stop", () => {
     expect(await stopping).toBeUndefined();
     expect(endedAfterMs).toBe(5_000);
     expect(told).toEqual(["run begins", "run failed with NotLeaderError"]);
+  });
+
+  test("takes no more than six seconds beyond the grace when nobody answers any more", async () => {
+    const { slow } = slowController(60_000);
+    const world = await runManager([slow], { leaderElection, shutdownGraceMs: 5_000 });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(4_000);
+    const stoppedAt = world.clock.now();
+    world.transport.fault = neverAnswers;
+    const ended = world.running().then(() => world.clock.now() - stoppedAt);
+    await world.stop();
+    expect(await ended).toBeLessThanOrEqual(11_000);
   });
 
   test("closes the fence for every way out before the Lease is given back", async () => {

@@ -2,6 +2,7 @@ import { type Action, awaitChange } from "../../runtime/controller/action.ts";
 import type { Reconcile, RunContext } from "../../runtime/controller/controller.ts";
 import { finalizer } from "../../runtime/controller/finalizer.ts";
 import type { Kind, KubeObject, Stored } from "../../runtime/object.ts";
+import { reportFailedCleanup } from "./failed-cleanup.ts";
 import { Memories } from "./memories.ts";
 import type { CoderPorts } from "./ports.ts";
 
@@ -45,6 +46,7 @@ export function reconciler<T extends KubeObject, S, M extends object>(
       wanted: leavesTraces(object),
       apply: (current) => converge(observe(current, context), environment),
       cleanup: (current) => cleanup(observe(current, context), environment),
+      reportFailure: (current, error) => reportFailedCleanup({ kind, object: current, error }, context),
     });
   };
 }

@@ -9,6 +9,12 @@ import { finalizer } from "./finalizer.ts";
 const NAME = "example.com/cleanup";
 const ref = { namespace: "ns", name: "x" };
 
+interface RunOptions {
+  readonly wanted?: boolean;
+  readonly cleanup?: () => Promise<void>;
+  readonly reportFailure?: (object: unknown, error: unknown) => Promise<void>;
+}
+
 async function setUp(finalizers: string[] = []) {
   const client = new FakeApi(new VirtualClock()).client();
   const object = await client.create(ConfigMap, { metadata: { ...ref, finalizers } });
@@ -25,7 +31,10 @@ async function setUp(finalizers: string[] = []) {
   });
   const stored = () => client.get(ConfigMap, ref).catch(() => undefined);
   const storedFinalizers = async () => (await stored())?.metadata.finalizers;
-  const run = (seen: Stored<ConfigMap>, { wanted = true, cleanup = async () => {} } = {}) =>
+  const run = (
+    seen: Stored<ConfigMap>,
+    { wanted = true, cleanup = async () => {}, reportFailure }: RunOptions = {},
+  ) =>
     finalizer(counted, NAME, {
       kind: ConfigMap,
       object: seen,
@@ -39,6 +48,7 @@ async function setUp(finalizers: string[] = []) {
         calls.push("cleanup");
         await cleanup();
       },
+      ...(reportFailure ? { reportFailure } : {}),
     });
   return { client, object, calls, requests, stored, storedFinalizers, run };
 }
@@ -70,6 +80,14 @@ describe("a living object", () => {
     await run(object, { wanted: false });
     expect(calls).toEqual(["cleanup", expect.stringContaining("apply under other.com/x at")]);
     expect(await storedFinalizers()).toEqual(["other.com/x"]);
+  });
+
+  it("whose early cleanup fails keeps the finalizer, is applied all the same, and is tried again", async () => {
+    const { object, calls, run, storedFinalizers } = await setUp([NAME]);
+    const cleanup = () => Promise.reject(new Error("namespace locked"));
+    await expect(run(object, { wanted: false, cleanup })).rejects.toThrow("namespace locked");
+    expect(calls).toEqual(["cleanup", expect.stringContaining(`apply under ${NAME}`)]);
+    expect(await storedFinalizers()).toEqual([NAME]);
   });
 
   it("keeps finalizers that others added since it was seen", async () => {
@@ -133,6 +151,20 @@ describe("an object that is being deleted", () => {
     const cleanup = () => Promise.reject(new Error("namespace locked"));
     await expect(run(object, { cleanup })).rejects.toThrow("namespace locked");
     expect(await storedFinalizers()).toEqual([NAME]);
+  });
+
+  it("reports why its cleanup fails, and both errors when that can't be reported", async () => {
+    const { object, calls, run } = await deleting([NAME]);
+    const cleanup = () => Promise.reject(new Error("namespace locked"));
+    const reportFailure = async (_object: unknown, error: unknown) => {
+      calls.push(`reported ${error}`);
+      throw new Error("no status");
+    };
+    const failure = await run(object, { cleanup, reportFailure }).catch((error: AggregateError) => error);
+    expect(failure).toMatchObject({
+      errors: [{ message: "namespace locked" }, { message: "no status" }],
+    });
+    expect(calls).toEqual(["cleanup", "reported Error: namespace locked"]);
   });
 
   it("keeps the finalizers of others, those added during the cleanup included", async () => {

@@ -11,32 +11,56 @@ export interface Finalized<T extends KubeObject> {
   readonly wanted: boolean;
   /** Reconciles a living object. The finalizer is in place before it is called. */
   readonly apply: (object: Stored<T>) => Promise<Action>;
-  /** Removes what garbage collection can't reach. While it throws, the object stays. */
+  /** Removes what garbage collection can't reach. While it throws, the finalizer stays. */
   readonly cleanup: (object: Stored<T>) => Promise<void>;
+  /** Reports on an object that is being deleted why its cleanup failed, where people look for that. */
+  readonly reportFailure?: (object: Stored<T>, error: unknown) => Promise<void>;
 }
 
 const MAX_TRIES = 5;
 
 /**
  * Guards an object by the finalizer `name`: whatever `apply` makes outside, `cleanup` gets the chance to
- * remove before the object is gone. What is best effort is decided inside `cleanup`.
+ * remove before the object is gone. What is best effort is decided inside `cleanup`. An early cleanup that fails
+ * keeps nobody from being applied: it is thrown after that.
  */
 export async function finalizer<T extends KubeObject>(
   client: Client,
   name: string,
-  { kind, object, wanted, apply, cleanup }: Finalized<T>,
+  finalized: Finalized<T>,
 ): Promise<Action> {
+  const { kind, object, wanted, apply, cleanup, reportFailure } = finalized;
   const present = has(object, name);
   if (object.metadata.deletionTimestamp) {
     if (!present) return awaitChange;
-    await cleanup(object);
+    const failed = await attempt(() => cleanup(object));
+    if (failed) return failedWith(failed, await attempt(() => reportFailure?.(object, failed.error)));
     await setFinalizer(client, { kind, object, name }, false);
     return awaitChange;
   }
   if (present === wanted) return apply(object);
-  if (present) await cleanup(object);
+  const failed = present && (await attempt(() => cleanup(object)));
+  if (failed) return failedWith(failed, await attempt(() => apply(object)));
   const current = await setFinalizer(client, { kind, object, name }, wanted);
   return current && !current.metadata.deletionTimestamp ? apply(current) : awaitChange;
+}
+
+interface Failed {
+  readonly error: unknown;
+}
+
+async function attempt(work: () => Promise<unknown> | undefined): Promise<Failed | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
+}
+
+function failedWith({ error }: Failed, also: Failed | undefined): never {
+  if (!also) throw error;
+  throw new AggregateError([error, also.error], "the cleanup failed, and so did what came after it");
 }
 
 /**

@@ -5,7 +5,9 @@ import { answers, FaultyTransport, offline, when } from "../../../test/support/f
 import { Parent, type ParentStatus } from "../../../test/support/manager-under-test.ts";
 import type { Client } from "../client/client.ts";
 import { HttpClient } from "../client/http-client.ts";
-import type { Stored } from "../object.ts";
+import type { Condition } from "../conditions.ts";
+import { ConfigMap } from "../kinds.ts";
+import type { Kind, Stored } from "../object.ts";
 import { mergePatchBetween, writeStatus } from "./status.ts";
 
 const ref = { namespace: "n", name: "x" };
@@ -42,6 +44,32 @@ test("only what the run changed is sent, at any depth, and what it removed goes"
   expect(sent()[0].status.details).toEqual({ two: 2 });
   expect(await stored()).toEqual({ details: { one: 1, two: 2 } });
   expect(written.status).toEqual(await stored());
+});
+
+test("fields without a value, at any depth, are no change", async () => {
+  await person.patchStatus(Parent, ref, { status: { conditions: [{ type: "Ready", status: "True" }] } });
+  object = await person.get(Parent, ref);
+  const conditions = [
+    { type: "Ready", status: "True", observedGeneration: undefined },
+  ] as unknown as Condition[];
+  await write(({ details }) => ({ seen: "a", details: { ...details, two: undefined }, conditions }));
+  expect(transport.requests).toEqual([]);
+});
+
+test("an object that is gone is no failure", async () => {
+  await person.delete(Parent, ref);
+  expect(await write((current) => ({ ...current, seen: "b" }))).toBe(object);
+});
+
+test("a kind that has no status subresource is a failure, not an object that is gone", async () => {
+  const kind = ConfigMap as Kind<Parent>;
+  const child = (await person.create(ConfigMap, { metadata: ref })) as Stored<Parent>;
+  const writing = writeStatus<Parent, ParentStatus>(client, {
+    kind,
+    object: child,
+    update: () => ({ seen: "a" }),
+  });
+  await expect(writing).rejects.toMatchObject({ reason: "NotFound" });
 });
 
 describe("on a conflict", () => {

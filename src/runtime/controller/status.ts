@@ -32,19 +32,35 @@ export async function writeStatus<T extends WithStatus<S>, S extends object>(
   let { object } = write;
   for (let attempt = 1; ; attempt++) {
     const current: Partial<S> = object.status ?? {};
-    const status = mergePatchBetween(current, write.update(current));
+    const status = mergePatchBetween(current, asStored(write.update(current)));
     if (Object.keys(status).length === 0) return object;
     const { resourceVersion } = object.metadata;
     try {
       return await client.patchStatus(write.kind, refOf(object), { metadata: { resourceVersion }, status });
     } catch (error) {
-      if (isNotFound(error)) return object;
+      if (isNotFound(error)) return gone(client, write, error);
       if (!isConflict(error) || write.exact || attempt === MAX_TRIES) throw error;
     }
     const fresh = await find(client, write.kind, refOf(object));
     if (!fresh || isOvertaken(write.object, fresh)) return object;
     object = fresh;
   }
+}
+
+/** The object when it is really gone. While it is there, what is missing is its kind's status subresource. */
+async function gone<T extends WithStatus<S>, S extends object>(
+  client: Client,
+  { kind, object }: StatusWrite<T, S>,
+  error: unknown,
+): Promise<Stored<T>> {
+  const fresh = await find(client, kind, refOf(object));
+  if (fresh?.metadata.uid === object.metadata.uid) throw error;
+  return object;
+}
+
+/** What the server would make of it: fields that are `undefined`, at any depth, are not sent. */
+function asStored<S extends object>(status: Partial<S>): Partial<S> {
+  return JSON.parse(JSON.stringify(status)) as Partial<S>;
 }
 
 function isOvertaken(observed: Stored<KubeObject>, fresh: Stored<KubeObject>): boolean {

@@ -221,7 +221,7 @@ describe("releasing", () => {
     void a.leader.release().then(() => {
       over = true;
     });
-    await clock.advance(10_000);
+    await clock.advance(5_000);
     expect(over).toBe(true);
   });
 });

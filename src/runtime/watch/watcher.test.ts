@@ -15,6 +15,7 @@ import {
 import { configMap, type Following, following } from "../../../test/support/following.ts";
 import { stubClient } from "../../../test/support/stub-client.ts";
 import type { WatchEvent } from "../client/client.ts";
+import { ApiError } from "../client/error.ts";
 import { ConfigMap } from "../kinds.ts";
 
 type FaultCase = [string, (clock: VirtualClock) => Fault];
@@ -78,6 +79,24 @@ describe("the first list", () => {
       expect(it.transport.requests.filter(streams)).toHaveLength(1);
     },
   );
+
+  test("comes in smaller pages where so many objects would fill the memory, the first page repeated", async () => {
+    const limits: number[] = [];
+    const pageOf = async (_kind: unknown, { limit = 0, continueToken = "" } = {}) => {
+      limits.push(limit);
+      if (limit > 130) throw new ApiError("too large", { reason: "ResponseTooLarge", code: 0 });
+      const item = { metadata: { name: `after-${continueToken}`, uid: "u", resourceVersion: "7" } };
+      return { items: [item], resourceVersion: "7", continueToken: continueToken ? undefined : "first" };
+    };
+    async function* refusing(_kind: unknown, { sendInitialEvents = false }): AsyncGenerator<never> {
+      if (sendInitialEvents) throw new ApiError("no", { reason: "Invalid", code: 422 });
+      await new Promise(() => {});
+    }
+    const it = following(undefined, { client: stubClient({ list: pageOf, watch: refusing }) });
+    await it.clock.advance(1_000);
+    expect(limits).toEqual([500, 250, 125, 125]);
+    expect(it.seen.slice(-4)).toEqual(["init", "initApply after-", "initApply after-first", "initDone"]);
+  });
 
   test("starts anew when the pages expire on the way", async () => {
     const it = following(when(({ path }) => path.includes("continue="), times(1, answers(410))));

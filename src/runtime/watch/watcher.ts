@@ -1,5 +1,5 @@
-import type { Client, Selection, WatchEvent } from "../client/client.ts";
-import { ApiError, isExpired, isNotFound } from "../client/error.ts";
+import type { Client, Page, Selection, WatchEvent } from "../client/client.ts";
+import { ApiError, isExpired, isNotFound, isTooLarge } from "../client/error.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Kind, KubeObject, Stored } from "../object.ts";
 import { backoff } from "../queue/backoff.ts";
@@ -53,7 +53,7 @@ const DEFAULT_TIMING: WatchTiming = {
   retryCapMs: 10_000,
 };
 
-const PAGE_SIZE = 500;
+const MOST_PER_PAGE = 500;
 /** A watch that lived this long was healthy: its end is routine and needs no backoff. */
 const HEALTHY_LIFETIME_MS = 5_000;
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
@@ -99,6 +99,7 @@ class Watcher<T extends KubeObject> {
   readonly #timing: WatchTiming;
   #state: State = EMPTY;
   #streamingList = true;
+  #pageSize = MOST_PER_PAGE;
   #failures = 0;
   #silences = 0;
   /** What the server was last asked for. */
@@ -140,17 +141,29 @@ class Watcher<T extends KubeObject> {
   }
 
   async *#listPages(): AsyncGenerator<WatcherEvent<T>> {
-    const { client, kind, selection, signal } = this.#options;
     yield { type: "init" };
     let continueToken: string | undefined;
     let resourceVersion: string;
     do {
-      const page = await client.list(kind, { ...selection, limit: PAGE_SIZE, continueToken, signal });
+      const page: Page<T> = await this.#page(continueToken);
       for (const object of page.items) yield { type: "initApply", object };
       ({ continueToken, resourceVersion } = page);
     } while (continueToken);
     yield this.#listed(resourceVersion);
     yield* this.#follow(resourceVersion);
+  }
+
+  /** A page of objects too large to be taken at once is asked for again with fewer of them. */
+  async #page(continueToken: string | undefined): Promise<Page<T>> {
+    const { client, kind, selection, signal } = this.#options;
+    for (;;) {
+      try {
+        return await client.list(kind, { ...selection, limit: this.#pageSize, continueToken, signal });
+      } catch (error) {
+        if (!isTooLarge(error) || this.#pageSize === 1) throw error;
+        this.#pageSize = Math.ceil(this.#pageSize / 2);
+      }
+    }
   }
 
   async *#streamInitialState(): AsyncGenerator<WatcherEvent<T>> {
