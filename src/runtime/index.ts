@@ -22,6 +22,7 @@ export { writeStatus } from "./controller/status.ts";
 export { type StepResult, Steps } from "./controller/steps.ts";
 export { NotLeaderError, TerminalError } from "./errors.ts";
 export type { EventRecorder } from "./events.ts";
+export { type Fence, LeaderFence } from "./fence.ts";
 export { serveMetrics, serveProbes } from "./http.ts";
 export * from "./kinds.ts";
 export { candidateIdentity } from "./leader/lease.ts";
