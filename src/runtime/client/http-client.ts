@@ -45,8 +45,6 @@ interface ListBody<T extends KubeObject> {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** How often one request is sent while the server asks for pauses, if its deadline does not end that before. */
-const MOST_TRIES = 10;
 
 /**
  * The `Client` that speaks HTTP to an API server through a transport. What passes by itself reaches no caller,
@@ -173,14 +171,14 @@ export class HttpClient implements FenceableClient {
 
   async #exchange(call: Call, waiting: Waiting): Promise<string> {
     let brokeBefore = false;
-    for (let tries = 1; ; tries++) {
+    for (;;) {
       await this.#throttle.pass(waiting);
       try {
         const { body } = await this.#open(call, waiting.signal);
         return await readText(body);
       } catch (error) {
         if (this.#throttle.isAskedFor(error)) {
-          if (tries === MOST_TRIES || !this.#throttle.opensBefore(waiting.until)) throw error;
+          if (!this.#throttle.opensBefore(waiting.until)) throw error;
         } else {
           if (!isBroken(error) || !call.repeatable || brokeBefore || waiting.signal.aborted) throw error;
           brokeBefore = true;
@@ -226,7 +224,10 @@ export class HttpClient implements FenceableClient {
         admit: fence && (() => fence.assertLeading()),
       });
       code = response.status;
-      if (code >= 200 && code < 300) return response;
+      if (code >= 200 && code < 300) {
+        this.#throttle.succeeded();
+        return response;
+      }
       throw await errorFromResponse(call.what, response);
     } finally {
       onRequest?.({ verb: call.verb, code });

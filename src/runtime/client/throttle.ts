@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { ApiError } from "./error.ts";
+import { ApiError, MOST_RETRY_AFTER_MS } from "./error.ts";
 
 /** A server that asks for no time at all still gets this much. */
 const LEAST_PAUSE_MS = 100;
@@ -14,11 +14,13 @@ export interface Waiting {
 
 /**
  * The gate that all requests of a client pass. A server that is overloaded or about to end says so to one of them,
- * by a 429 or 503 with `Retry-After`; then all wait as long as it asked for.
+ * by a 429 or 503 with `Retry-After`; then all wait as long as it asked for, and twice as long each time that it
+ * goes on asking.
  */
 export class Throttle {
   readonly #clock: Clock;
   #closedUntil = 0;
+  #closures = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -41,9 +43,17 @@ export class Throttle {
   isAskedFor(error: unknown): boolean {
     if (!(error instanceof ApiError) || error.retryAfter === undefined) return false;
     if (error.code !== 429 && error.code !== 503) return false;
-    const pauseMs = Math.max(error.retryAfter, LEAST_PAUSE_MS);
+    // What was sent together is refused together: that is one closure.
+    if (this.#pauseMs() <= 0) this.#closures++;
+    const askedMs = Math.max(error.retryAfter, LEAST_PAUSE_MS);
+    const pauseMs = Math.min(MOST_RETRY_AFTER_MS, askedMs * 2 ** (this.#closures - 1));
     this.#closedUntil = Math.max(this.#closedUntil, this.#clock.monotonic() + pauseMs);
     return true;
+  }
+
+  /** The server has done what a request asked for. */
+  succeeded(): void {
+    this.#closures = 0;
   }
 
   opensBefore(until: number): boolean {
