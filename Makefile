@@ -76,6 +76,15 @@ chaos: $(INSTALLED) kube ## break everything under a fleet and see whether it he
 fence: setup ## stop the leader at many points of its work and count what it still sends (POINTS=20 SEED=n)
 	@POINTS=$(or $(POINTS),20) $(if $(SEED),SEED=$(SEED)) $(VITEST) --project integration test/integration/manager/stopped-leader.test.ts
 
+.PHONY: flaky
+flaky: setup ## look for tests that fail by chance, in changing order and under load (RUNS=n PART=unit|all SEED=n)
+	@$(BIN)/node test/flaky/main.ts --runs=$(or $(RUNS),5) --part=$(or $(PART),all) $(if $(SEED),--seed=$(SEED)) \
+	  -- $(VITEST_FLAGS)
+
+.PHONY: mutants
+mutants: $(INSTALLED) ## break guards one at a time, in a copy, and see whether a test notices (ONLY=words: only these)
+	@$(BIN)/node test/mutants/main.ts $(ONLY)
+
 .PHONY: clean
 clean: ## remove dependencies and build results (the Kubernetes binaries stay in the per-user cache)
 	@rm -rf node_modules dist coverage

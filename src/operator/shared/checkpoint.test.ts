@@ -3,6 +3,7 @@ import { stored } from "../../../test/support/stored.ts";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { Client } from "../../runtime/client/client.ts";
+import { ApiError } from "../../runtime/client/error.ts";
 import type { Stored } from "../../runtime/object.ts";
 import { checkpoint, SchemaOutdatedError } from "./checkpoint.ts";
 
@@ -29,4 +30,14 @@ test("what was stored as a whole is written down", async () => {
 test("what an older definition of the kind drops is an error that says what to do", async () => {
   await expect(write(answering({ pendingKey: { name: "new" } }))).rejects.toThrow(SchemaOutdatedError);
   await expect(write(answering({}))).rejects.toThrow("install the definitions of this release");
+});
+
+test.each([
+  ["a newer spec came first", { generation: 2 }],
+  ["the object was deleted and made anew", { uid: "another" }],
+])("nothing is written, and the run is told not to go on, when %s", async (_, newer) => {
+  const conflict = new ApiError("the object has been modified", { reason: "Conflict", code: 409 });
+  const fresh = { ...object, metadata: { ...object.metadata, resourceVersion: "2", ...newer } };
+  const client = { patchStatus: () => Promise.reject(conflict), get: async () => fresh as never };
+  expect(await write(client)).toBeUndefined();
 });

@@ -15,6 +15,7 @@ import {
   writeTokenFile,
 } from "./credentials.ts";
 import { type Etcd, startEtcd } from "./etcd.ts";
+import { startLateServer } from "./late-server.ts";
 import { onFreePort } from "./start.ts";
 
 /** What a cluster has beyond etcd and the API server. */
@@ -27,6 +28,8 @@ export interface ClusterOptions {
   readonly audit?: boolean;
   /** Further API server flags, for instance `--watch-cache=false`. */
   readonly apiServerFlags?: readonly string[];
+  /** Answers of the API server come so much later. */
+  readonly apiDelayMs?: number;
   /** Further etcd flags, for instance `--quota-backend-bytes` for much data. */
   readonly etcdFlags?: readonly string[];
 }
@@ -45,10 +48,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
   resources.defer(() => etcd.process.stop("SIGKILL"));
   const apiServer = await startApiServer({ binaries, dir, etcd, identities, options });
   resources.defer(() => apiServer.stop("SIGKILL"));
-  writeKubeconfigs(identities, apiServer.url, apiServerFiles(dir).ca);
+  const { apiDelayMs = 0 } = options;
+  const late = apiDelayMs > 0 ? resources.use(await startLateServer(apiServer.url, apiDelayMs)) : undefined;
+  const server = late?.url ?? apiServer.url;
+  writeKubeconfigs(identities, server, apiServerFiles(dir).ca);
 
   const connection: ClusterConnection = {
-    server: apiServer.url,
+    server,
     caFile: apiServerFiles(dir).ca,
     admin: identities.admin,
     operator: identities.operator,

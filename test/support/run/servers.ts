@@ -65,9 +65,10 @@ export class ServersOfRun {
   }
 
   async #start({ controllerManager }: { controllerManager: boolean }): Promise<LocalCluster> {
-    return this.#resources.use(
-      await startCluster({ audit: true, operatorInstalled: true, controllerManager }),
-    );
+    // `make flaky` slows it down.
+    const apiDelayMs = Number(process.env.API_DELAY_MS ?? 0);
+    const options = { audit: true, operatorInstalled: true, controllerManager, apiDelayMs };
+    return this.#resources.use(await startCluster(options));
   }
 }
 
