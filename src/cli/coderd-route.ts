@@ -1,5 +1,6 @@
 import { Agent } from "undici";
 import { directRoute, fixedAddress, type Route } from "../coder/http/route.ts";
+import { connectorFor } from "../runtime/client/connect.ts";
 import type { Credentials } from "../runtime/client/credentials.ts";
 
 /** How the operator reaches coderd: `direct`, `service-proxy`, or an http(s) URL that stands for every coderd. */
@@ -35,8 +36,8 @@ function serviceProxy(credentials: Credentials): Route {
   };
 }
 
-function openConnections({ tls }: Credentials): { tls: Credentials["tls"]; dispatcher: Agent } {
-  return { tls, dispatcher: new Agent({ connect: { ...tls } }) };
+function openConnections(credentials: Credentials): { tls: Credentials["tls"]; dispatcher: Agent } {
+  return { tls: credentials.tls, dispatcher: new Agent({ connect: connectorFor(credentials) }) };
 }
 
 /** `name.namespace.svc`, with the cluster's domain behind it or without. */

@@ -14,20 +14,13 @@ interface Replacement {
  */
 const REPLACEMENTS: readonly Replacement[] = [
   {
-    // The generated client of all APIs, 11 MB when loaded: only `KubeConfig.makeApiClient` asks for it.
-    within: "@kubernetes/client-node",
-    module: /^\.\/(gen\/index|middleware)\.js$/,
-    instead:
-      "export { leftOut as createConfiguration, leftOut as ServerConfiguration, leftOut as setHeaderMiddleware };",
-  },
-  {
     // Fetch, WebSockets, mocks, caches and interceptors, 4 MB: all our requests go through an Agent.
     module: /^undici$/,
     instead: `
       import Dispatcher from "undici/lib/dispatcher/dispatcher.js";
       import methods from "undici/lib/api/index.js";
       export { default as Agent } from "undici/lib/dispatcher/agent.js";
-      export { default as ProxyAgent } from "undici/lib/dispatcher/proxy-agent.js";
+      export { default as buildConnector } from "undici/lib/core/connect.js";
       Object.assign(Dispatcher.prototype, methods);`,
   },
   {

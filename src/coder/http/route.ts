@@ -6,7 +6,7 @@ export interface Destination {
   /** Put before every path; empty, or starts with a slash and ends without one. */
   readonly pathPrefix: string;
   /** Added to every request: what the way there needs, such as credentials of a proxy. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
   /** Connections to use instead of the client's own. They stay the caller's to close. */
   readonly dispatcher?: Dispatcher;
 }

@@ -1,41 +1,37 @@
-import type { RequestOptions } from "node:https";
 import { isDeepStrictEqual } from "node:util";
-import type { KubeConfig } from "@kubernetes/client-node";
 import { type Clock, systemClock } from "../clock.ts";
+import type { Identity, RequestHeaders, TlsOptions } from "./identity.ts";
+import { KubeconfigError } from "./kubeconfig/error.ts";
+import type { Settings } from "./kubeconfig/merge.ts";
+import { askPlugin, type PluginCredential } from "./kubeconfig/plugin-credential.ts";
+import { readIdentity } from "./kubeconfig/read-identity.ts";
+import {
+  type CredentialsSource,
+  loadSettings,
+  ownSurroundings,
+  type Surroundings,
+} from "./kubeconfig/sources.ts";
+import type { ProxyAddress } from "./proxy/address.ts";
+import { proxyFromEnvironment } from "./proxy/environment.ts";
 
-/** KubeConfig reads files each time it is asked; a 401 refreshes at once, so a short reuse is safe. */
-const HEADERS_REUSED_MS = 10_000;
+export type { TlsOptions } from "./identity.ts";
 
-export interface TlsOptions {
-  readonly ca?: RequestOptions["ca"];
-  readonly cert?: RequestOptions["cert"];
-  readonly key?: RequestOptions["key"];
-  readonly servername?: string;
-  readonly rejectUnauthorized?: boolean;
-}
+/** How long files are believed without looking again; a 401 looks at once, so a short time is safe. */
+const FILES_BELIEVED_MS = 10_000;
 
 /** Where the API server is and how we prove who we are. */
 export interface Credentials {
   readonly origin: string;
   /** Non-empty when the API server is served below a path, as by Rancher. */
   readonly pathPrefix: string;
-  /** Of the moment; another value after a refresh that found other certificates. */
+  /** What to connect through. */
+  readonly proxy?: ProxyAddress | undefined;
+  /** Of the moment; another value after a reading that found other certificates. */
   readonly tls: TlsOptions;
-  /** The authorization headers of the moment; asks exec plugins and token files again as they expire. */
-  headers(): Promise<Record<string, string>>;
+  /** The headers of the moment; asks exec plugins again as they expire, and follows files as they are rotated. */
+  headers(): Promise<RequestHeaders>;
   /** Reads everything anew: files, exec plugins, certificates. Calls at the same time share one reading. */
   refresh(): Promise<void>;
-}
-
-interface Identity {
-  readonly config: KubeConfig;
-  readonly tls: TlsOptions;
-  readonly headers: Record<string, string>;
-}
-
-export interface CredentialsSource {
-  /** A kubeconfig file; when absent `KUBECONFIG`, `~/.kube/config` and the service account, as kubectl does. */
-  readonly kubeconfig?: string | undefined;
 }
 
 /**
@@ -45,31 +41,92 @@ export interface CredentialsSource {
 export async function loadCredentials(
   source: CredentialsSource = {},
   clock: Clock = systemClock,
+  surroundings: Surroundings = ownSurroundings(),
 ): Promise<Credentials> {
-  const config = await loadKubeConfig(source);
-  const cluster = config.getCurrentCluster();
-  if (!cluster) throw new Error("no Kubernetes cluster is configured: set --kubeconfig or KUBECONFIG");
-  const url = new URL(cluster.server);
-  let current: Identity = { ...(await identityOf(config)), config };
-  let readAt = clock.monotonic();
-
-  async function read(from: KubeConfig): Promise<void> {
-    readAt = clock.monotonic();
-    const { tls, headers } = await identityOf(from);
-    current = { config: from, headers, tls: isDeepStrictEqual(tls, current.tls) ? current.tls : tls };
-  }
+  const load = () => loadSettings(source, surroundings);
+  const settings = await load();
+  const { server } = settings.cluster;
+  const reader = new CredentialsReader(settings, clock);
+  await reader.readAgain(async () => settings);
   return {
-    origin: url.origin,
-    pathPrefix: url.pathname.replace(/\/$/, ""),
+    origin: server.origin,
+    pathPrefix: server.pathname.replace(/\/$/, ""),
+    proxy: settings.cluster.proxy ?? proxyFromEnvironment(server, surroundings.env),
     get tls() {
-      return current.tls;
+      return reader.identity.tls;
     },
-    headers: async () => {
-      if (clock.monotonic() - readAt > HEADERS_REUSED_MS) await read(current.config);
-      return current.headers;
-    },
-    refresh: shared(async () => read(await loadKubeConfig(source))),
+    headers: () => reader.headers(),
+    refresh: shared(() => reader.readAgain(load)),
   };
+}
+
+/** The credentials as they were read last. Readings follow one another, so that an older never replaces a newer. */
+class CredentialsReader {
+  identity: Identity = { tls: {}, headers: {} };
+  readonly #clock: Clock;
+  readonly #follow = shared(() => this.#inTurn(() => this.#followFiles()));
+  #settings: Settings;
+  #answer: PluginCredential | undefined;
+  #readAt = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(settings: Settings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  async headers(): Promise<RequestHeaders> {
+    const isOld = this.#clock.monotonic() - this.#readAt > FILES_BELIEVED_MS;
+    if (isOld || this.#hasExpired()) await this.#follow();
+    return this.identity.headers;
+  }
+
+  /** Loads the settings and asks the plugin, whatever it answered before. Keeps what was known when that fails. */
+  readAgain(load: () => Promise<Settings>): Promise<void> {
+    return this.#inTurn(async () => {
+      const settings = await load();
+      const [before, after] = [this.#settings.cluster.server.href, settings.cluster.server.href];
+      // The connections stay those of the first server, which must not see another server's credentials.
+      if (before !== after)
+        throw new KubeconfigError(`the API server has changed to ${after}: restart to use it`);
+      const answer = await this.#ask(settings);
+      this.#become(await readIdentity(settings, answer), settings, answer);
+    });
+  }
+
+  /** Files that can't be read at the moment are being rotated; an expired answer of a plugin helps nobody. */
+  async #followFiles(): Promise<void> {
+    const settings = this.#settings;
+    const answer = this.#hasExpired() ? await this.#ask(settings) : this.#answer;
+    const identity = await readIdentity(settings, answer).catch((error: unknown) => {
+      if (answer !== this.#answer) throw error;
+      return this.identity;
+    });
+    this.#become(identity, settings, answer);
+  }
+
+  #ask({ user: { plugin }, cluster }: Settings): Promise<PluginCredential> | undefined {
+    return plugin && askPlugin(plugin, cluster, this.#clock);
+  }
+
+  #become(identity: Identity, settings: Settings, answer: PluginCredential | undefined): void {
+    const { tls } = this.identity;
+    this.identity = isDeepStrictEqual(tls, identity.tls) ? { ...identity, tls } : identity;
+    this.#settings = settings;
+    this.#answer = answer;
+    this.#readAt = this.#clock.monotonic();
+  }
+
+  #hasExpired(): boolean {
+    const expiresAt = this.#answer?.expiresAt;
+    return expiresAt !== undefined && expiresAt <= this.#clock.now();
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = this.#turn.then(work, work);
+    this.#turn = mine;
+    return mine;
+  }
 }
 
 /** Work that is under way is not begun a second time: whoever asks meanwhile gets its result. */
@@ -81,38 +138,4 @@ function shared(work: () => Promise<void>): () => Promise<void> {
     });
     return running;
   };
-}
-
-async function loadKubeConfig(source: CredentialsSource): Promise<KubeConfig> {
-  // The package's index would load its whole generated client: tens of megabytes that we never use.
-  const { KubeConfig } = await import("@kubernetes/client-node/dist/config.js");
-  const config = new KubeConfig();
-  if (source.kubeconfig) config.loadFromFile(source.kubeconfig);
-  else if (!process.env.KUBECONFIG && process.env.KUBERNETES_SERVICE_HOST) config.loadFromCluster();
-  else config.loadFromDefault();
-  return config;
-}
-
-async function identityOf(config: KubeConfig): Promise<Pick<Identity, "tls" | "headers">> {
-  const options: RequestOptions = {};
-  await config.applyToHTTPSOptions(options);
-  const { ca, cert, key, servername, rejectUnauthorized } = options;
-  return {
-    tls: {
-      ...(ca ? { ca } : {}),
-      ...(cert ? { cert } : {}),
-      ...(key ? { key } : {}),
-      ...(servername ? { servername } : {}),
-      ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
-    },
-    headers: authorization(options),
-  };
-}
-
-function authorization(options: RequestOptions): Record<string, string> {
-  const headers: Record<string, string> = {};
-  // Files that people write by hand end with a newline, which no header may contain.
-  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name] = String(value).trim();
-  if (options.auth) headers.Authorization = `Basic ${Buffer.from(options.auth).toString("base64")}`;
-  return headers;
 }

@@ -2,7 +2,9 @@ import type { Readable } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
 import { Agent, type Dispatcher } from "undici";
 import { admittedBy } from "../admission.ts";
-import type { Credentials, TlsOptions } from "./credentials.ts";
+import { connectorFor, type Way } from "./connect.ts";
+import type { Credentials } from "./credentials.ts";
+import type { RequestHeaders, TlsOptions } from "./identity.ts";
 
 export interface TransportRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -32,8 +34,6 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-const CONNECT_TIMEOUT_MS = 5_000;
-const KEEP_ALIVE_PROBE_MS = 15_000;
 const REQUEST_CONNECTIONS = 32;
 
 interface Agents {
@@ -46,7 +46,7 @@ interface Agents {
 interface Attempt {
   readonly response: Dispatcher.ResponseData;
   readonly tls: TlsOptions;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: RequestHeaders;
 }
 
 /**
@@ -55,12 +55,12 @@ interface Attempt {
  * were rotated, the request is sent once more. Other certificates mean new connections.
  */
 export function httpTransport(credentials: Credentials): Transport {
-  let agents = newAgents(credentials.tls);
+  let agents = newAgents(credentials);
 
   async function attempt(request: TransportRequest): Promise<Attempt> {
     const headers = await orAborted(credentials.headers(), request.signal);
     const { tls } = credentials;
-    if (agents.tls !== tls && !agents.requests.destroyed) agents = replaced(agents, tls);
+    if (agents.tls !== tls && !agents.requests.destroyed) agents = replaced(agents, credentials);
     const agent = request.streaming ? agents.watches : agents.requests;
     const connections = request.admit ? admittedBy(request.admit, agent) : agent;
     const response = await connections.request({
@@ -120,28 +120,16 @@ async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-function newAgents(tls: TlsOptions): Agents {
-  return { tls, requests: newAgent(tls, REQUEST_CONNECTIONS), watches: newAgent(tls) };
+function newAgents(way: Way): Agents {
+  return { tls: way.tls, requests: newAgent(way, REQUEST_CONNECTIONS), watches: newAgent(way) };
 }
 
 /** What is under way on the old connections may end there. */
-function replaced(old: Agents, tls: TlsOptions): Agents {
+function replaced(old: Agents, way: Way): Agents {
   for (const agent of [old.requests, old.watches]) agent.close().catch(() => undefined);
-  return newAgents(tls);
+  return newAgents(way);
 }
 
-function newAgent(tls: TlsOptions, connections?: number): Agent {
-  return new Agent({
-    ...(connections ? { connections } : {}),
-    pipelining: 1,
-    // HTTP/2 would open many watches more cheaply, but an abort ends only a stream there: undici would send
-    // the next request into the same dead connection, again and again.
-    allowH2: false,
-    connect: {
-      ...tls,
-      timeout: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
-      keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
-    },
-  });
+function newAgent(way: Way, connections?: number): Agent {
+  return new Agent({ ...(connections ? { connections } : {}), pipelining: 1, connect: connectorFor(way) });
 }

@@ -1,0 +1,52 @@
+import { resolve, sep } from "node:path";
+import type { Fields } from "./fields.ts";
+import type { Entry } from "./file.ts";
+
+/** A program that prints credentials. */
+export interface PluginSettings {
+  readonly apiVersion: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly installHint: string | undefined;
+  readonly providesClusterInfo: boolean;
+  /** Where it is configured, for messages. */
+  readonly where: string;
+}
+
+const GROUP = "client.authentication.k8s.io";
+const VERSIONS = [`${GROUP}/v1`, `${GROUP}/v1beta1`];
+
+/** `exec` of a user; throws over what can't be honoured. */
+export function pluginSettings({ fields: user, folder }: Entry): PluginSettings | undefined {
+  const fields = user.map("exec");
+  if (!fields) return undefined;
+  const apiVersion = fields.required("apiVersion");
+  if (!VERSIONS.includes(apiVersion)) throw fields.refuse("apiVersion", `must be ${VERSIONS.join(" or ")}`);
+  refuseTerminal(fields);
+  const command = fields.required("command");
+  return {
+    apiVersion,
+    // A bare name is looked for in PATH.
+    command: command.includes(sep) ? resolve(folder, command) : command,
+    args: fields.texts("args"),
+    env: Object.fromEntries(
+      fields.maps("env").map((variable) => [variable.required("name"), variable.text("value") ?? ""]),
+    ),
+    installHint: fields.text("installHint"),
+    providesClusterInfo: fields.flag("provideClusterInfo"),
+    where: user.where,
+  };
+}
+
+/** Nobody sits at the operator's terminal. */
+function refuseTerminal(fields: Fields): void {
+  const mode = fields.text("interactiveMode") ?? "IfAvailable";
+  if (mode === "Always")
+    throw fields.refuse(
+      "interactiveMode",
+      "is Always, but there is no terminal to ask at: use Never or IfAvailable",
+    );
+  if (!["Never", "IfAvailable"].includes(mode))
+    throw fields.refuse("interactiveMode", "must be Never, IfAvailable or Always");
+}

@@ -1,0 +1,81 @@
+import { access } from "node:fs/promises";
+import { isIPv6 } from "node:net";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import { KubeconfigError } from "./error.ts";
+import { readKubeconfig } from "./file.ts";
+import { currentSettings, type Settings } from "./merge.ts";
+import { anonymous } from "./user.ts";
+
+export interface CredentialsSource {
+  /** A kubeconfig file; when absent `KUBECONFIG`, the service account and `~/.kube/config` are tried. */
+  readonly kubeconfig?: string | undefined;
+}
+
+/** What a process finds around it. */
+export interface Surroundings {
+  readonly env: NodeJS.ProcessEnv;
+  readonly home: string;
+  /** Where Kubernetes mounts the token and the CA of a pod's service account. */
+  readonly serviceAccount: string;
+}
+
+/** Of this process. */
+export function ownSurroundings(): Surroundings {
+  return {
+    env: process.env,
+    home: homedir(),
+    serviceAccount: "/var/run/secrets/kubernetes.io/serviceaccount",
+  };
+}
+
+/**
+ * Finds settings in the usual order: the named kubeconfig, `KUBECONFIG`, the in-cluster service account,
+ * `~/.kube/config`. Throws with what to set when there is no usable cluster.
+ */
+export async function loadSettings(
+  { kubeconfig }: CredentialsSource,
+  { env, home, serviceAccount }: Surroundings,
+): Promise<Settings> {
+  if (kubeconfig) return currentSettings([await readKubeconfig(kubeconfig)]);
+  if (env.KUBECONFIG) return currentSettings(await readExisting(env.KUBECONFIG));
+  if (env.KUBERNETES_SERVICE_HOST) return inCluster(env, serviceAccount);
+  const ofHome = join(home, ".kube", "config");
+  if (await exists(ofHome)) return currentSettings([await readKubeconfig(ofHome)]);
+  throw new KubeconfigError("no Kubernetes cluster is configured: set --kubeconfig or KUBECONFIG");
+}
+
+/** As kubectl does, files of a list that are not there are passed over. */
+async function readExisting(list: string) {
+  const paths = list.split(delimiter).filter((path) => path !== "");
+  const present = [];
+  for (const path of paths) if (await exists(path)) present.push(path);
+  if (present.length === 0)
+    throw new KubeconfigError(`KUBECONFIG names no file that exists: ${paths.join(", ")}`);
+  return Promise.all(present.map(readKubeconfig));
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function inCluster(env: NodeJS.ProcessEnv, folder: string): Settings {
+  const { KUBERNETES_SERVICE_HOST: host = "", KUBERNETES_SERVICE_PORT: port } = env;
+  if (!port) throw new KubeconfigError("KUBERNETES_SERVICE_HOST is set without KUBERNETES_SERVICE_PORT");
+  const where = "the service account";
+  return {
+    cluster: {
+      server: new URL(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`),
+      proxy: undefined,
+      proxyUrl: undefined,
+      authority: { field: "ca.crt", where, file: join(folder, "ca.crt") },
+      serverName: undefined,
+      skipVerification: false,
+      pluginConfig: undefined,
+    },
+    user: { ...anonymous, token: { field: "token", where, file: join(folder, "token") } },
+  };
+}

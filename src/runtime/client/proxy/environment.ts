@@ -1,0 +1,72 @@
+import { BlockList, isIP } from "node:net";
+import { type ProxyAddress, proxyOf } from "./address.ts";
+
+interface Target {
+  readonly host: string;
+  readonly port: string;
+  /** 4 or 6 for an address, 0 for a name. */
+  readonly family: number;
+}
+
+/**
+ * The proxy that the environment names for a server, by the rules of Go's `ProxyFromEnvironment`, which client-go
+ * and kubectl follow: `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, upper case before lower case, and
+ * none for localhost, loopback addresses and what `NO_PROXY` lists.
+ */
+export function proxyFromEnvironment(server: URL, env: NodeJS.ProcessEnv): ProxyAddress | undefined {
+  const name = server.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
+  const address = env[name] || env[name.toLowerCase()];
+  if (!address || isExempt(server, env.NO_PROXY || env.no_proxy || "")) return undefined;
+  // Go takes "proxy:3128" for a host, too.
+  return proxyOf(/^[\w+.-]+:\/\//.test(address) ? address : `http://${address}`, name);
+}
+
+function isExempt(server: URL, list: string): boolean {
+  const host = server.hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  const port = server.port || (server.protocol === "https:" ? "443" : "80");
+  const target: Target = { host, port, family: isIP(host) };
+  if (host === "localhost" || isLoopback(target)) return true;
+  return list
+    .split(",")
+    .map((item) => item.trim().toLowerCase())
+    .some((item) => item !== "" && matches(item, target));
+}
+
+function isLoopback({ host, family }: Target): boolean {
+  return contains(family === 6 ? ["::1", 128] : ["127.0.0.0", 8], { host, family });
+}
+
+function matches(item: string, target: Target): boolean {
+  if (item === "*") return true;
+  const [, network = "", prefix = ""] = /^(.+)\/(\d+)$/.exec(item) ?? [];
+  if (isIP(network)) return contains([network, Number(prefix)], target);
+  const { host, port } = hostAndPort(item);
+  if (host === "" || (port !== "" && port !== target.port)) return false;
+  if (isIP(host)) return target.family !== 0 && contains([host, isIP(host) === 6 ? 128 : 32], target);
+  return isDomainOf(host, target.host);
+}
+
+/** `host`, `host:port`, `[::1]:port` or a bare IPv6 address. */
+function hostAndPort(item: string): { host: string; port: string } {
+  const [, host = item, port = ""] = isIP(item) ? [] : (/^(.*):(\d*)$/.exec(item) ?? []);
+  return { host: host.replace(/^\[|\]$/g, ""), port };
+}
+
+/** "example.com" is the domain and all below it; ".example.com" and "*.example.com" only what is below. */
+function isDomainOf(domain: string, host: string): boolean {
+  const suffix = domain.replace(/^\*\./, ".");
+  if (suffix.startsWith(".")) return host.endsWith(suffix);
+  return host === suffix || host.endsWith(`.${suffix}`);
+}
+
+function contains(
+  [network, prefix]: readonly [string, number],
+  { host, family }: Omit<Target, "port">,
+): boolean {
+  const ofNetwork = isIP(network);
+  if (ofNetwork !== family || prefix > (ofNetwork === 6 ? 128 : 32)) return false;
+  const list = new BlockList();
+  const type = family === 6 ? "ipv6" : "ipv4";
+  list.addSubnet(network, prefix, type);
+  return list.check(host, type);
+}
