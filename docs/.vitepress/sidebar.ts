@@ -54,6 +54,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "CoderProvisioner", link: "/reference/coderprovisioner" },
       { text: "CoderWorkspaceProxy", link: "/reference/coderworkspaceproxy" },
       { text: "Command line", link: "/reference/flags" },
+      { text: "Kubeconfig and proxies", link: "/reference/kubeconfig" },
       { text: "Metrics", link: "/reference/metrics" },
       { text: "Permissions", link: "/reference/permissions" },
     ],

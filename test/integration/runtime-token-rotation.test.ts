@@ -61,7 +61,7 @@ const write = (name: string) =>
 test("a cache goes on with the new token of its file when the old one is no longer accepted", async () => {
   const old = await issueToken("first");
   writeFileSync(tokenFile, old, { mode: 0o600 });
-  const user = { "auth-provider": { name: "tokenFile", config: { tokenFile } } };
+  const user = { tokenFile };
   await using observed = await ObservedCache.start(proxy.kubeconfig(user), namespace);
   await write("before");
   await eventually(() => expect(observed.cache.get(`${namespace}/before`)).toBeDefined(), soon);
@@ -73,7 +73,8 @@ test("a cache goes on with the new token of its file when the old one is no long
   await write("after");
   await eventually(() => expect(observed.cache.get(`${namespace}/after`)).toBeDefined(), soon);
   const statuses = proxy.requests.map(({ status }) => status);
-  expect(statuses.filter((status) => status === 401)).toHaveLength(1);
+  // None where the file was looked at again before the API server refused the old token.
+  expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(1);
   expect(statuses.at(-1)).toBe(200);
   expect(statuses.length).toBeLessThan(30);
   observed.expectOrder();

@@ -84,5 +84,7 @@ function withoutSecrets(text: string, { args, env }: PluginSettings): string {
     return named ? (named[1] ?? args[index + 1] ?? "") : "";
   });
   const secrets = [...Object.values(env), ...ofArgs].filter((secret) => secret.length > 3);
+  // One may begin with another.
+  secrets.sort((a, b) => b.length - a.length);
   return redactText(secrets.reduce((left, secret) => left.replaceAll(secret, "[redacted]"), text));
 }

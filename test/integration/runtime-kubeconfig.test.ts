@@ -1,0 +1,82 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
+import { loadCredentials } from "../../src/runtime/client/credentials.ts";
+import { readText } from "../../src/runtime/client/response.ts";
+import { httpTransport, type Transport } from "../../src/runtime/client/transport.ts";
+import { sharedCluster } from "../support/cluster/shared.ts";
+import { startConnectProxy } from "../support/connect-proxy.ts";
+import { base64, execAnswer, execUser, kubeconfigFolder } from "../support/kubeconfig-folder.ts";
+
+const cluster = sharedCluster();
+const reviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+const review = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" });
+
+function folder() {
+  const { write, kubeconfig } = kubeconfigFolder();
+  const data = base64(readFileSync(cluster.caFile, "utf8"));
+  const toCluster = { server: cluster.server, "certificate-authority-data": data };
+  return { write, kubeconfig: (user: object, more = {}) => kubeconfig(user, { ...toCluster, ...more }) };
+}
+
+async function open(kubeconfig: string): Promise<Transport> {
+  const transport = httpTransport(await loadCredentials({ kubeconfig }));
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+/** Whom the API server takes the caller for; undefined for nobody. */
+async function whoAmI(transport: Transport): Promise<object | undefined> {
+  const headers = { "content-type": "application/json" };
+  const { signal } = new AbortController();
+  const request = { method: "POST", path: reviews, headers, body: review, signal } as const;
+  const { status, body } = await transport.send(request);
+  const answer = JSON.parse(await readText(body));
+  return status === 201 ? answer.status.userInfo : undefined;
+}
+
+test("the API server knows the bearer of a token file", async () => {
+  const { write, kubeconfig } = folder();
+  const transport = await open(kubeconfig({ tokenFile: write("token", `${cluster.operator.token}\n`) }));
+  const direct = await open(cluster.operator.kubeconfig);
+  expect(await whoAmI(transport)).toEqual(await whoAmI(direct));
+});
+
+test("the API server knows the bearer of a plugin's token, which is asked again when it is refused", async () => {
+  const { write, kubeconfig } = folder();
+  const answer = write("answer", execAnswer({ token: "of-yesterday" }));
+  const transport = await open(kubeconfig(execUser(`cat ${answer}`)));
+  expect(await whoAmI(transport)).toBeUndefined();
+  writeFileSync(answer, execAnswer({ token: cluster.admin.token }));
+  expect(await whoAmI(transport)).toEqual(await whoAmI(await open(cluster.admin.kubeconfig)));
+});
+
+test("a proxy is on the way of requests and watches, and impersonation arrives whole", async () => {
+  await using proxy = await startConnectProxy();
+  const { kubeconfig } = folder();
+  const user = {
+    token: cluster.admin.token,
+    as: "jane",
+    "as-uid": "42",
+    "as-groups": ["system:masters", "dev"],
+    "as-user-extra": { "example.com/reason": ["night", "shift"] },
+  };
+  const transport = await open(kubeconfig(user, { "proxy-url": `http://127.0.0.1:${proxy.port}` }));
+  expect(await whoAmI(transport)).toMatchObject({
+    username: "jane",
+    uid: "42",
+    groups: expect.arrayContaining(["system:masters", "dev"]),
+    extra: { "example.com/reason": ["night", "shift"] },
+  });
+  const watch = "/api/v1/namespaces?watch=true&timeoutSeconds=1";
+  const { signal } = new AbortController();
+  const { status, body } = await transport.send({
+    method: "GET",
+    path: watch,
+    headers: {},
+    streaming: true,
+    signal,
+  });
+  expect(status).toBe(200);
+  expect(await readText(body)).toContain('"ADDED"');
+  expect(proxy.asked).toEqual([new URL(cluster.server).host, new URL(cluster.server).host]);
+});
