@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,3 +45,64 @@ describe("the guide to installing", { timeout: 120_000 }, () => {
     await (onlyLooks ? eventually(succeeds, { withinMs: 30_000 }) : succeeds());
   });
 });
+
+describe("the guide's command for finalizers of an operator that is gone", { timeout: 120_000 }, () => {
+  const command = commandBlocks.find(({ text }) => text.includes("/metadata/finalizers/"))?.text ?? "";
+  const foreign = "example.com/keep";
+  const guarded = [
+    { kind: "CoderControlPlane", finalizers: ["coder.com/workspace-rbac-cleanup"] },
+    { kind: "CoderProvisioner", finalizers: ["coder.com/provisioner-key-cleanup"] },
+    { kind: "CoderWorkspaceProxy", finalizers: [foreign, "coder.com/workspace-proxy-cleanup"] },
+  ];
+
+  test("names every finalizer that the operator sets", () => {
+    const sources = globSync("src/operator/*/controller.ts", { cwd: repository });
+    const set = sources.flatMap((path) =>
+      readFileSync(join(repository, path), "utf8").match(/coder\.com\/[\w-]+-cleanup/g),
+    );
+    expect(command.match(/coder\.com\/[\w-]+-cleanup/g)?.toSorted()).toEqual(set.toSorted());
+  });
+
+  test("lets a namespace go that was waiting for them, and leaves finalizers of others", async () => {
+    // The last command of the guide has installed the CRDs.
+    const namespace = await cluster.createNamespace("left-behind");
+    for (const { kind, finalizers } of guarded)
+      await cluster.apply({
+        apiVersion: "coder.com/v1alpha1",
+        kind,
+        metadata: { name: "left", namespace, finalizers },
+        spec: kind === "CoderControlPlane" ? {} : { controlPlaneRef: { name: "left" } },
+      });
+    await cluster.kubectl(["delete", "namespace", namespace, "--wait=false"]);
+    const left = async () => {
+      const { stdout } = await cluster.kubectl(["get", "coder", "-n", namespace, "-o", "json"]);
+      const { items }: { items: Left[] } = JSON.parse(stdout);
+      return items.map(({ kind, metadata }) => [
+        kind,
+        metadata.finalizers,
+        metadata.deletionTimestamp !== undefined,
+      ]);
+    };
+    await eventually(
+      async () =>
+        expect(await left()).toEqual(guarded.map(({ kind, finalizers }) => [kind, finalizers, true])),
+      { withinMs: 60_000 },
+    );
+
+    const { output, code } = await run(command);
+    expect(code, output).toBe(0);
+    expect(await left()).toEqual([["CoderWorkspaceProxy", [foreign], true]]);
+
+    const release = ["patch", "coderworkspaceproxy", "left", "-n", namespace, "--type=merge"];
+    await cluster.kubectl([...release, "-p", '{"metadata":{"finalizers":null}}']);
+    await eventually(
+      async () => expect((await cluster.kubectl(["get", "namespace", namespace])).code).not.toBe(0),
+      { withinMs: 60_000 },
+    );
+  });
+});
+
+interface Left {
+  readonly kind: string;
+  readonly metadata: { readonly finalizers?: string[]; readonly deletionTimestamp?: string };
+}
