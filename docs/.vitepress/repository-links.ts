@@ -1,17 +1,19 @@
 import { posix } from "node:path";
 import type { MarkdownRenderer } from "vitepress";
+import type { Repository } from "./repository.ts";
 
 /**
- * Pages link to files of the repository, which the site does not have. There such a link is shown as its text,
- * with the path as a tooltip.
+ * Pages link to files of the repository, which the site does not have. There such a link leads to the repository
+ * on the web; when nobody knows where that is, it is shown as its text, with the path as a tooltip.
  */
-export function repositoryLinks(markdown: MarkdownRenderer): void {
+export function repositoryLinks(markdown: MarkdownRenderer, repository: Repository | undefined): void {
   markdown.core.ruler.push("repository-links", ({ tokens, env }) => {
     for (const { children } of tokens) {
       let outside = false;
       for (const token of children ?? []) {
         const path = token.type === "link_open" && outsidePath(token.attrGet("href") ?? "", env.relativePath);
-        if (path) {
+        if (path && repository) token.attrSet("href", repository.file(path));
+        else if (path) {
           outside = true;
           token.attrs = [["title", `${path}, in the repository`]];
         }

@@ -8,6 +8,8 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "What it is", link: "/" },
       { text: "Five-minute start", link: "/start" },
       { text: "Install", link: "/install" },
+      { text: "Versions and support", link: "/versions" },
+      { text: "Glossary", link: "/glossary" },
     ],
   },
   {
@@ -25,13 +27,18 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: "How to",
     items: [
+      { text: "All tasks", link: "/how-to/" },
       { text: "Serve TLS", link: "/how-to/tls" },
       { text: "Expose by Ingress", link: "/how-to/ingress" },
       { text: "Expose by Gateway", link: "/how-to/gateway" },
+      { text: "Log in with OpenID Connect", link: "/how-to/oidc" },
       { text: "Run several pools", link: "/how-to/pools" },
       { text: "Install without internet", link: "/how-to/air-gapped" },
       { text: "Keep to chosen namespaces", link: "/how-to/namespaces" },
+      { text: "Keep secrets in a vault", link: "/how-to/external-secrets" },
       { text: "Change the database password", link: "/how-to/database-password" },
+      { text: "Back up and restore", link: "/how-to/backup" },
+      { text: "Upgrade Coder", link: "/how-to/upgrade-coder" },
       { text: "Find out what is wrong", link: "/how-to/diagnose" },
       { text: "Examples", link: "/how-to/examples" },
     ],
@@ -62,6 +69,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: "Operation",
     items: [
+      { text: "Sizing and high availability", link: "/sizing" },
       { text: "Monitoring", link: "/monitoring" },
       { text: "Runbooks", link: "/runbooks" },
       { text: "Security", link: "/security" },
@@ -73,6 +81,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
     items: [
       { text: "Architecture", link: "/architecture" },
       { text: "Writing an operator", link: "/runtime" },
+      { text: "Changelog", link: "/changelog" },
     ],
   },
 ];

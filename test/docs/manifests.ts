@@ -7,7 +7,21 @@ import type { ClusterAccess } from "../support/cluster/access.ts";
 import { apiRequest } from "../support/cluster/api-request.ts";
 import type { Manifest } from "../support/helm.ts";
 
-const kinds: readonly Kind[] = [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy, ConfigMap, Secret];
+const PodDisruptionBudget: Kind = {
+  apiVersion: "policy/v1",
+  kind: "PodDisruptionBudget",
+  plural: "poddisruptionbudgets",
+  namespaced: true,
+};
+
+const kinds: readonly Kind[] = [
+  CoderControlPlane,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+  ConfigMap,
+  PodDisruptionBudget,
+  Secret,
+];
 
 /** Kinds of others that our readers have and our API server does not: only read as YAML. */
 const foreignKinds = new Set([

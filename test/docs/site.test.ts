@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 import { repository } from "./pages.ts";
 
 test("the site is built, with a page for each file and without dead links", {
@@ -21,8 +21,15 @@ test("the site is built, with a page for each file and without dead links", {
       folder,
     ];
     await promisify(execFile)(process.execPath, args, { cwd: repository });
-    for (const page of ["index", "start", "reference/flags", "how-to/examples"])
-      expect(existsSync(join(folder, `${page}.html`)), page).toBe(true);
+    const html = (page: string) => readFile(join(folder, `${page}.html`), "utf8");
+    for (const page of ["index", "start", "reference/flags", "how-to/examples", "how-to/index"])
+      expect(await html(page), page).toContain(`href="/icon.svg"`);
+    expect(await html("index"), "its version").toContain(`>${manifest.version}<`);
+    expect(await html("reference/codercontrolplane"), "titles for phones").toMatch(
+      /<table class="stacks"[^>]*>[^]*<td data-title="Description">/,
+    );
+    const linksToSources = /class="edit-link-button"|VPSocialLink/.test(await html("start"));
+    expect(linksToSources).toBe("repository" in manifest);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -40,6 +40,7 @@ const verbs: Readonly<Record<string, "run" | "dry" | "once" | "parse">> = {
   create: "dry",
   delete: "dry",
   describe: "run",
+  exec: "parse",
   explain: "run",
   get: "run",
   logs: "parse",
@@ -73,7 +74,9 @@ function restraint(how: "run" | "dry" | "once"): string[] {
 
 /** Complains when the program does not know the command, or one of its flags. */
 function parsed(binary: string, command: readonly string[]): string | undefined {
-  const { status, stdout, stderr } = spawnSync(binary, [...args, "--help"], { encoding: "utf8" });
+  // What follows two dashes is for another program.
+  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  const { status, stdout, stderr } = spawnSync(binary, [...own, "--help"], { encoding: "utf8" });
   if (status !== 0) return stderr;
   return stdout.includes(`${command.join(" ")} `) ? undefined : `there is no command ${command.join(" ")}`;
 }
