@@ -3,7 +3,7 @@ import type { MarkdownRenderer } from "vitepress";
 /** From as many columns on, a phone shows each row as a list of its cells instead. */
 const WIDE = 3;
 
-/** Gives the cells of wide tables the titles of their columns, and the tables a class, for the style of phones. */
+/** Gives the cells of wide tables the titles of their columns, for the style of phones. */
 export function labelledCells(markdown: MarkdownRenderer): void {
   markdown.core.ruler.push("labelled-cells", ({ tokens }) => {
     for (const [index, table] of tokens.entries()) {
@@ -16,7 +16,6 @@ export function labelledCells(markdown: MarkdownRenderer): void {
         type === "th_open" ? [inside[at + 1]?.content ?? ""] : [],
       );
       if (titles.length < WIDE) continue;
-      table.attrJoin("class", "stacks");
       const cells = inside.filter(({ type }) => type === "td_open");
       for (const [at, cell] of cells.entries()) cell.attrSet("data-title", titles[at % titles.length] ?? "");
     }

@@ -21,15 +21,14 @@ test("the site is built, with a page for each file and without dead links", {
       folder,
     ];
     await promisify(execFile)(process.execPath, args, { cwd: repository });
-    const html = (page: string) => readFile(join(folder, `${page}.html`), "utf8");
+    const has = async (page: string, text: string) =>
+      (await readFile(join(folder, `${page}.html`), "utf8")).includes(text);
     for (const page of ["index", "start", "reference/flags", "how-to/examples", "how-to/index"])
-      expect(await html(page), page).toContain(`href="/icon.svg"`);
-    expect(await html("index"), "its version").toContain(`>${manifest.version}<`);
-    expect(await html("reference/codercontrolplane"), "titles for phones").toMatch(
-      /<table class="stacks"[^>]*>[^]*<td data-title="Description">/,
-    );
-    const linksToSources = /class="edit-link-button"|VPSocialLink/.test(await html("start"));
-    expect(linksToSources).toBe("repository" in manifest);
+      expect(await has(page, 'href="/icon.svg"'), page).toBe(true);
+    expect(await has("index", `>${manifest.version}<`), "its version").toBe(true);
+    const titled = '<td data-title="Description">';
+    expect(await has("reference/codercontrolplane", titled), "titles for phones").toBe(true);
+    expect(await has("start", "edit-link-button"), "a link to edit").toBe("repository" in manifest);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
