@@ -21,6 +21,7 @@ describe("the environment names a proxy", () => {
     ["https://localhost:6443", { HTTPS_PROXY }, undefined],
     ["https://127.0.0.5:6443", { HTTPS_PROXY }, undefined],
     ["https://[::1]:6443", { HTTPS_PROXY }, undefined],
+    ["https://[::ffff:127.0.0.1]", { HTTPS_PROXY }, undefined],
     ["https://sub.localhost", { HTTPS_PROXY }, "secure"],
   ])("for %s with %o: %s", (server, env, host) => {
     expect(hostFor(server, env)).toBe(host);
@@ -63,6 +64,10 @@ describe("NO_PROXY", () => {
     ["[fd00::1]:6443", "https://[fd00::1]:6443", true],
     ["[fd00::1]:443", "https://[fd00::1]:6443", false],
     [":443", "https://api", false],
+    ["0", "https://10.0.0.0", false],
+    ["[fd00::1]", "https://[fd00::1]", false],
+    ["10.0.0.0/8", "https://[::ffff:10.0.0.1]", true],
+    ["::ffff:10.0.0.1", "https://10.0.0.1", true],
     ["", "https://api", false],
   ])("%j and %s: %s", (list, server, exempt) => {
     const proxies = { HTTPS_PROXY, HTTP_PROXY };

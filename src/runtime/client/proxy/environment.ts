@@ -22,7 +22,7 @@ export function proxyFromEnvironment(server: URL, env: NodeJS.ProcessEnv): Proxy
 }
 
 function isExempt(server: URL, list: string): boolean {
-  const host = server.hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  const host = unmapped(server.hostname.replace(/^\[|\]$/g, "").toLowerCase());
   const port = server.port || (server.protocol === "https:" ? "443" : "80");
   const target: Target = { host, port, family: isIP(host) };
   if (host === "localhost" || isLoopback(target)) return true;
@@ -42,14 +42,24 @@ function matches(item: string, target: Target): boolean {
   if (isIP(network)) return contains([network, Number(prefix)], target);
   const { host, port } = hostAndPort(item);
   if (host === "" || (port !== "" && port !== target.port)) return false;
-  if (isIP(host)) return target.family !== 0 && contains([host, isIP(host) === 6 ? 128 : 32], target);
-  return isDomainOf(host, target.host);
+  if (isIP(host)) return contains([host, isIP(host) === 6 ? 128 : 32], target);
+  return target.family === 0 && isDomainOf(host, target.host);
 }
 
 /** `host`, `host:port`, `[::1]:port` or a bare IPv6 address. */
 function hostAndPort(item: string): { host: string; port: string } {
-  const [, host = item, port = ""] = isIP(item) ? [] : (/^(.*):(\d*)$/.exec(item) ?? []);
-  return { host: host.replace(/^\[|\]$/g, ""), port };
+  const [, host, port = ""] = isIP(item) ? [] : (/^(.*):(\d*)$/.exec(item) ?? []);
+  return { host: unmapped(host?.replace(/^\[|\]$/g, "") ?? item), port };
+}
+
+/** An IPv4 address that is written as an IPv6 one is the IPv4 address. */
+function unmapped(host: string): string {
+  if (isIP(host) !== 6) return host;
+  const [, high = "", low = ""] = /^\[::ffff:(\w+):(\w+)\]$/.exec(new URL(`http://[${host}]`).hostname) ?? [];
+  if (low === "") return host;
+  return [high, low]
+    .flatMap((word) => [Number.parseInt(word, 16) >> 8, Number.parseInt(word, 16) & 255])
+    .join(".");
 }
 
 /** "example.com" is the domain and all below it; ".example.com" and "*.example.com" only what is below. */
