@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { ClusterAccess } from "../support/cluster/access.ts";
 import { type LocalCluster, startCluster } from "../support/cluster/cluster.ts";
-import { sharedCluster } from "../support/cluster/shared.ts";
+import { sharedCluster, sharedClusterWithControllers } from "../support/cluster/shared.ts";
 
 const configMap = (namespace: string, name: string) => ({
   apiVersion: "v1",
@@ -77,18 +78,10 @@ describe("the shared cluster", () => {
   });
 });
 
-describe("a cluster of one's own", () => {
-  let cluster: LocalCluster;
+describe("the shared cluster with controllers", () => {
+  let cluster: ClusterAccess;
   beforeAll(async () => {
-    cluster = await startCluster({ controllerManager: true });
-  });
-  afterAll(() => cluster?.stop());
-
-  test("runs beside others and shares nothing with them", async () => {
-    const namespace = await cluster.createNamespace("own");
-    const { stdout } = await sharedCluster().kubectl(["get", "namespaces", "-o", "name"]);
-    expect(cluster.server).not.toBe(sharedCluster().server);
-    expect(stdout).not.toContain(namespace);
+    cluster = await sharedClusterWithControllers();
   });
 
   test("rolls out a deployment once its pods are marked ready", async () => {
@@ -130,6 +123,25 @@ describe("a cluster of one's own", () => {
     expect(gone.code).toBe(0);
   });
 
+  test("takes no report about a deployment that its controllers would contradict", async () => {
+    await expect(cluster.markDeploymentReady("default", "web")).rejects.toThrow("mark the pods ready");
+  });
+});
+
+describe("a cluster of one's own", () => {
+  let cluster: LocalCluster;
+  beforeAll(async () => {
+    cluster = await startCluster({ apiServerFlags: ["--watch-cache=false"] });
+  });
+  afterAll(() => cluster?.stop());
+
+  test("runs beside others and shares nothing with them", async () => {
+    const namespace = await cluster.createNamespace("own");
+    const { stdout } = await sharedCluster().kubectl(["get", "namespaces", "-o", "name"]);
+    expect(cluster.server).not.toBe(sharedCluster().server);
+    expect(stdout).not.toContain(namespace);
+  });
+
   test("keeps its address and data across a restart of the API server", async () => {
     const namespace = await cluster.createNamespace("restart");
     await cluster.apply(configMap(namespace, "before"));
@@ -159,21 +171,20 @@ describe("a cluster of one's own", () => {
     }
     expect((await cluster.kubectl(["create", "cm", "y", "-n", namespace])).code).toBe(0);
   });
-});
 
-test("a resource version older than a compaction is gone", async () => {
-  await using cluster = await startCluster({ apiServerFlags: ["--watch-cache=false"] });
-  const namespace = await cluster.createNamespace("compact");
-  await cluster.apply(configMap(namespace, "a"));
-  const path = (query: string) => ["get", "--raw", `/api/v1/namespaces/${namespace}/configmaps?${query}`];
-  const list = JSON.parse((await cluster.kubectl(path("limit=1"))).stdout) as {
-    metadata: { resourceVersion: string };
-  };
-  for (const name of ["b", "c"]) await cluster.apply(configMap(namespace, name));
-  await cluster.compactHistory();
-  const version = list.metadata.resourceVersion;
-  const { stdout } = await cluster.kubectl(path(`watch=true&timeoutSeconds=5&resourceVersion=${version}`));
-  expect(stdout).toContain('"code":410');
+  test("a resource version older than a compaction is gone", async () => {
+    const namespace = await cluster.createNamespace("compact");
+    await cluster.apply(configMap(namespace, "a"));
+    const path = (query: string) => ["get", "--raw", `/api/v1/namespaces/${namespace}/configmaps?${query}`];
+    const list = JSON.parse((await cluster.kubectl(path("limit=1"))).stdout) as {
+      metadata: { resourceVersion: string };
+    };
+    for (const name of ["b", "c"]) await cluster.apply(configMap(namespace, name));
+    await cluster.compactHistory();
+    const version = list.metadata.resourceVersion;
+    const { stdout } = await cluster.kubectl(path(`watch=true&timeoutSeconds=5&resourceVersion=${version}`));
+    expect(stdout).toContain('"code":410');
+  });
 });
 
 test("killing the process that started a cluster leaves no process and no file behind", async () => {

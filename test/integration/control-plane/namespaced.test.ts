@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { Client } from "../../../src/runtime/client/client.ts";
@@ -7,37 +6,27 @@ import { findCondition } from "../../../src/runtime/conditions.ts";
 import { Deployment } from "../../../src/runtime/kinds.ts";
 import { adminClient } from "../../support/admin-client.ts";
 import { aControlPlane } from "../../support/builders.ts";
-import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
 import { eventually } from "../../support/eventually.ts";
-import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
+import { type NamespacedOperator, startNamespacedOperator } from "../../support/namespaced-operator.ts";
 import { essenceOfChildren } from "./dump.ts";
 
 const PATIENCE = { withinMs: 20_000 };
 
-let cluster: LocalCluster;
+const cluster = sharedCluster();
 let person: Client;
 let namespace: string;
 let elsewhere: string;
-let operator: OperatorProcess;
+let operator: NamespacedOperator;
 beforeAll(async () => {
-  cluster = await startCluster({ audit: true });
   [person, namespace, elsewhere] = await Promise.all([
     adminClient(cluster),
     cluster.createNamespace("mine"),
     cluster.createNamespace("elsewhere"),
-    cluster.installCRDs(),
   ]);
-  const role = new URL("../../../config/rbac/namespaced/role.yaml", import.meta.url);
-  await cluster.kubectl(["apply", "-n", namespace, "-f", "-"], readFileSync(role, "utf8"));
-  operator = await startOperatorProcess(cluster, [
-    `--namespaces=${namespace}`,
-    `--leader-election-namespace=${namespace}`,
-  ]);
+  operator = await startNamespacedOperator(cluster, [namespace]);
 });
-afterAll(async () => {
-  await operator?.[Symbol.asyncDispose]();
-  await cluster?.stop();
-});
+afterAll(() => operator?.process[Symbol.asyncDispose]());
 
 async function conditionOf(name: string, type: string) {
   const { status } = await person.get(CoderControlPlane, { namespace, name });
@@ -62,7 +51,7 @@ test("with nothing but the Role of one namespace the operator does all its work 
 
 test("it never asks for what the Role does not allow", async () => {
   const requests = await cluster.auditRequests();
-  const refused = requests.filter(({ user, code }) => user === cluster.operator.user && code === 403);
+  const refused = requests.filter(({ user, code }) => user === operator.user && code === 403);
   expect(refused.map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
 });
 

@@ -52,12 +52,7 @@ describe("the phase", () => {
   test("a transition time stays while the status of its condition does", async () => {
     await stage.create("times");
     const before = (await stage.settled("times")).status?.conditions ?? [];
-    await eventually(
-      () => expect(Date.now()).toBeGreaterThan(Date.parse(before[0]?.lastTransitionTime ?? "") + 1_000),
-      {
-        withinMs: 3_000,
-      },
-    );
+    await stage.timePasses(60_000);
     await stage.change("times", { replicas: 2 });
     const after = (await stage.settled("times")).status?.conditions ?? [];
     expect(after.map(({ observedGeneration }) => observedGeneration)).toEqual(after.map(() => 2));

@@ -1,9 +1,13 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runController } from "../../../src/cli/controller.ts";
 import { commandLine } from "../../../src/cli/options.ts";
-import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
+import { sharedCluster } from "../../support/cluster/shared.ts";
 import { onFreePort } from "../../support/cluster/start.ts";
 import { eventually } from "../../support/eventually.ts";
+import { type FaultProxy, startFaultProxy } from "../../support/fault-proxy.ts";
 
 const METRICS = [
   "coder_k8s_api_requests_total",
@@ -20,13 +24,19 @@ const METRICS = [
   "workqueue_work_duration_seconds",
 ];
 
-let cluster: LocalCluster;
+const cluster = sharedCluster();
+let proxy: FaultProxy;
+let dir: string;
 beforeAll(async () => {
-  cluster = await startCluster({ operatorInstalled: true });
+  dir = await mkdtemp(join(tmpdir(), "coder-k8s-readiness-"));
+  proxy = await startFaultProxy(cluster);
 });
-afterAll(() => cluster?.stop());
+afterAll(async () => {
+  await proxy?.[Symbol.asyncDispose]();
+  await rm(dir, { recursive: true, force: true });
+});
 
-test("HTTP is up before the API server is, says which caches are missing, and goes down last", async () => {
+test("HTTP is up before the API server can be reached, says which caches are missing, and goes down last", async () => {
   const [probes, metrics] = [await onFreePort(async (port) => port), await onFreePort(async (port) => port)];
   const stop = new AbortController();
   let running: Promise<void> = Promise.resolve();
@@ -36,12 +46,15 @@ test("HTTP is up before the API server is, says which caches are missing, and go
       running = runController(options, { version: "test", podNamespace: undefined, signal: stop.signal });
     },
   });
-  await cluster.stopApiServer("SIGKILL");
+  const [kubeconfig, namespace] = [join(dir, "kubeconfig"), await cluster.createNamespace("readiness")];
+  await writeFile(kubeconfig, proxy.kubeconfig({ token: cluster.operator.token }), { mode: 0o600 });
+  proxy.fault = { do: "refuse" };
   await program.parseAsync([
     "node",
     "coder-k8s",
     "controller",
-    `--kubeconfig=${cluster.operator.kubeconfig}`,
+    `--kubeconfig=${kubeconfig}`,
+    `--namespaces=${namespace}`,
     `--health-probe-bind-address=127.0.0.1:${probes}`,
     `--metrics-bind-address=127.0.0.1:${metrics}`,
     "--no-leader-elect",
@@ -60,7 +73,7 @@ test("HTTP is up before the API server is, says which caches are missing, and go
     expect(missing).toContain(kind);
   expect((await get("/healthz")).status).toBe(200);
 
-  await cluster.startApiServer();
+  proxy.fault = undefined;
   await eventually(async () => expect((await get("/readyz")).status).toBe(200), { withinMs: 40_000 });
   const exposition = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
   for (const name of METRICS) expect(exposition, name).toMatch(new RegExp(`^# TYPE ${name} `, "m"));

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { apiObject } from "./api-request.ts";
 import { AuditLog, type AuditRequest } from "./audit.ts";
-import type { Identity } from "./credentials.ts";
+import { type Identity, writeKubeconfig } from "./credentials.ts";
 import { compactEtcd } from "./etcd.ts";
 import { markDeploymentReady, markPodsReady } from "./readiness.ts";
 
@@ -114,6 +115,27 @@ export class ClusterAccess {
     const body = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
     await apiObject(this.#asAdmin(), { method: "POST", path: "/api/v1/namespaces", body });
     return name;
+  }
+
+  /** Creates a service account without any right, and a token for it. */
+  async createServiceAccount(namespace: string, name: string): Promise<Identity> {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name } };
+    await apiObject(this.#asAdmin(), { method: "POST", path, body: account });
+    const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+    const { status } = await apiObject<{ status: { token: string } }>(this.#asAdmin(), {
+      method: "POST",
+      path: `${path}/${name}/token`,
+      body: request,
+    });
+    const identity = {
+      user: `system:serviceaccount:${namespace}:${name}`,
+      groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`],
+      token: status.token,
+      kubeconfig: join(dirname(this.admin.kubeconfig), `${namespace}-${name}.kubeconfig`),
+    };
+    writeKubeconfig(identity, this.server, this.caFile);
+    return identity;
   }
 
   /** Plays the Deployment's controller where none runs: reports all replicas of its current spec ready. */

@@ -9,8 +9,9 @@ import { writeAuditPolicy } from "./audit.ts";
 import { startControllerManager } from "./controller-manager.ts";
 import {
   type Identities,
+  type Identity,
   newIdentities,
-  writeKubeconfigs,
+  writeKubeconfig,
   writeServiceAccountKey,
   writeTokenFile,
 } from "./credentials.ts";
@@ -51,7 +52,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
   const { apiDelayMs = 0 } = options;
   const late = apiDelayMs > 0 ? resources.use(await startLateServer(apiServer.url, apiDelayMs)) : undefined;
   const server = late?.url ?? apiServer.url;
-  writeKubeconfigs(identities, server, apiServerFiles(dir).ca);
+  for (const identity of Object.values(identities) as Identity[])
+    writeKubeconfig(identity, server, apiServerFiles(dir).ca);
 
   const connection: ClusterConnection = {
     server,

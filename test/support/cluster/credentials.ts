@@ -49,19 +49,17 @@ export function writeTokenFile(file: string, identities: Identities): void {
   writeFileSync(file, lines.join(""), { mode: 0o600 });
 }
 
-/** Writes everybody's kubeconfig; JSON is YAML, so no YAML writer is needed. */
-export function writeKubeconfigs(identities: Identities, server: string, caFile: string): void {
-  for (const { kubeconfig, token } of Object.values(identities) as Identity[]) {
-    const content = {
-      apiVersion: "v1",
-      kind: "Config",
-      clusters: [{ name: "local", cluster: { server, "certificate-authority": caFile } }],
-      users: [{ name: "local", user: { token } }],
-      contexts: [{ name: "local", context: { cluster: "local", user: "local" } }],
-      "current-context": "local",
-    };
-    writeFileSync(kubeconfig, JSON.stringify(content, undefined, 2), { mode: 0o600 });
-  }
+/** Writes the kubeconfig of an identity; JSON is YAML, so no YAML writer is needed. */
+export function writeKubeconfig({ kubeconfig, token }: Identity, server: string, caFile: string): void {
+  const content = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "local", cluster: { server, "certificate-authority": caFile } }],
+    users: [{ name: "local", user: { token } }],
+    contexts: [{ name: "local", context: { cluster: "local", user: "local" } }],
+    "current-context": "local",
+  };
+  writeFileSync(kubeconfig, JSON.stringify(content, undefined, 2), { mode: 0o600 });
 }
 
 /** Writes the key that signs service-account tokens. */
