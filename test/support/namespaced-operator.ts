@@ -3,7 +3,13 @@ import type { ClusterAccess } from "./cluster/access.ts";
 import { type OperatorProcess, startOperatorProcess } from "./operator-process.ts";
 
 const NAME = "coder-k8s";
-const role = readFileSync(new URL("../../config/rbac/namespaced/role.yaml", import.meta.url), "utf8");
+const rbac = (file: string) => readFileSync(new URL(`../../config/rbac/${file}`, import.meta.url), "utf8");
+const role = rbac("namespaced/role.yaml");
+/** Its Lease is in its own namespace, wherever else it works. */
+const leaseRole = rbac("serviceaccount.yaml")
+  .split("---\n")
+  .filter((document) => /^kind: Role/m.test(document))
+  .join("---\n");
 
 export interface NamespacedOperator {
   readonly process: OperatorProcess;
@@ -18,11 +24,13 @@ export async function startNamespacedOperator(
 ): Promise<NamespacedOperator> {
   const [home] = namespaces;
   const { user, kubeconfig } = await cluster.createServiceAccount(home, NAME);
-  const roleOfOurs = role.replace("namespace: coder-system", `namespace: ${home}`);
-  for (const namespace of namespaces) {
-    const { code, stderr } = await cluster.kubectl(["apply", "-n", namespace, "-f", "-"], roleOfOurs);
+  const allow = async (namespace: string, manifest: string) => {
+    const ofOurs = manifest.replaceAll("namespace: coder-system", `namespace: ${home}`);
+    const { code, stderr } = await cluster.kubectl(["apply", "-n", namespace, "-f", "-"], ofOurs);
     if (code !== 0) throw new Error(stderr);
-  }
+  };
+  await allow(home, leaseRole);
+  for (const namespace of namespaces) await allow(namespace, role);
   const process = await startOperatorProcess(cluster, [
     `--kubeconfig=${kubeconfig}`,
     `--namespaces=${namespaces.join(",")}`,
