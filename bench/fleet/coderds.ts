@@ -46,6 +46,7 @@ function remembering(accounts: Accounts): Accounts {
       if (account) known.set(token, account);
       return account;
     },
+    revoke: (id, userId) => accounts.revoke(id, userId),
     // Each of the coderds closes what they share.
     close: async () => {},
   };

@@ -68,7 +68,10 @@ export async function runController(
     random: Math.random,
     log,
     fieldManager: FIELD_MANAGER,
-    controllers: controllers({ coderd, database, random: Math.random }, await tenancy(options, environment)),
+    controllers: controllers(
+      { coderd, database, random: Math.random, tokenLeftBehind: () => metrics.tokenLeftBehind() },
+      await tenancy(options, environment),
+    ),
     namespaces: options.namespaces,
     concurrency: options.concurrency,
     shutdownGraceMs: options.shutdownGraceSeconds * 1_000,

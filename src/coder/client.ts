@@ -25,6 +25,8 @@ export interface CoderClient {
   buildInfo(): CoderResult<model.BuildInfo>;
   /** The user of the token: the way to check a token, since entitlements answer to anyone. */
   currentUser(): CoderResult<model.User>;
+  /** Ends a token of the token's own user, by its identifier: the part before the dash. */
+  deleteToken(id: string): CoderResult<void>;
   organizations(): CoderResult<model.Organization[]>;
   /** By name, id, or the alias `default`. */
   organization(nameOrId: string): CoderResult<model.Organization>;
@@ -74,6 +76,8 @@ export function coderClient(options: ClientOptions): CoderClient {
   return {
     buildInfo: () => call("GET", "/api/v2/buildinfo", { decoder: model.buildInfo }),
     currentUser: () => call("GET", "/api/v2/users/me", { decoder: model.user }),
+    deleteToken: (id) =>
+      call("DELETE", `/api/v2/users/me/keys/${encodeURIComponent(id)}`, { decoder: nothing }),
     organizations: () => call("GET", "/api/v2/organizations", { decoder: list(model.organization) }),
     organization: (nameOrId) =>
       call("GET", `/api/v2/organizations/${encodeURIComponent(nameOrId)}`, { decoder: model.organization }),

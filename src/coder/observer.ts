@@ -7,7 +7,8 @@ export interface CoderObserver {
   /** All licences that the coderd at `url` has, those that are over among them. */
   licensesListed(url: string, licenses: readonly License[]): void;
   licenseAdded(url: string, license: License): void;
-  provisionerKeysListed(keys: readonly ProvisionerKey[]): void;
+  /** Keys that the coderd at `url` has in one organization. */
+  provisionerKeysListed(url: string, keys: readonly ProvisionerKey[]): void;
 }
 
 /** The client itself, its answers told to the observer as well. */
@@ -17,7 +18,7 @@ export function overheard(client: CoderClient, url: string, observer: CoderObser
     licenses: () => telling(client.licenses(), (licenses) => observer.licensesListed(url, licenses)),
     addLicense: (jwt) => telling(client.addLicense(jwt), (license) => observer.licenseAdded(url, license)),
     provisionerKeys: (organizationId) =>
-      telling(client.provisionerKeys(organizationId), (keys) => observer.provisionerKeysListed(keys)),
+      telling(client.provisionerKeys(organizationId), (keys) => observer.provisionerKeysListed(url, keys)),
   };
 }
 

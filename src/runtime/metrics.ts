@@ -12,6 +12,8 @@ const SECONDS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
 interface MetricsOptions {
   /** Stands before every name but the well-known ones: those of work queues, the process and Node. */
   readonly prefix: string;
+  /** Where all of them are registered; a plain one when absent. */
+  readonly registry?: Registry;
 }
 
 /**
@@ -20,8 +22,8 @@ interface MetricsOptions {
  * verbs, codes, reasons): never from object names.
  */
 export class RuntimeMetrics implements ManagerObserver {
-  readonly registry = new Registry();
-  readonly #queues = new QueueMetrics(this.registry);
+  readonly registry: Registry;
+  readonly #queues: QueueMetrics;
   readonly #reconciles: Counter<"controller" | "result">;
   readonly #reconcileSeconds: Histogram<"controller">;
   readonly #watchRestarts: Counter<"resource" | "reason">;
@@ -29,8 +31,9 @@ export class RuntimeMetrics implements ManagerObserver {
   readonly #cacheSizes: Readings<"resource">;
   readonly #leader: Gauge;
 
-  constructor({ prefix }: MetricsOptions) {
-    const { registry } = this;
+  constructor({ prefix, registry = new Registry() }: MetricsOptions) {
+    this.registry = registry;
+    this.#queues = new QueueMetrics(registry);
     this.#reconciles = counter(registry, {
       name: `${prefix}reconcile_total`,
       help: "Runs of a controller by how they ended: success, requeue, error or terminal.",

@@ -31,6 +31,8 @@ export interface OperatorOptions {
   readonly controllers?: typeof controllers;
   /** As `--workspace-namespaces`, and the operator's own namespace: any and none when absent. */
   readonly tenancy?: Tenancy;
+  /** Hears of a token that a deletion had to leave behind. */
+  readonly tokenLeftBehind?: () => void;
   /** How coderd's databases are reached: with `pg` when absent. */
   readonly database?: OperatorAccess;
   /** The time by which it waits and judges. Requests keep to real time, so that a jump ends none of them. */
@@ -102,7 +104,12 @@ export async function launchOperator(
     fieldManager: FIELD_MANAGER,
     instance: `${FIELD_MANAGER}-under-test`,
     controllers: chosen(
-      { coderd, database: database ?? operatorAccess({ clock, fence }), random },
+      {
+        coderd,
+        database: database ?? operatorAccess({ clock, fence }),
+        random,
+        ...(options.tokenLeftBehind ? { tokenLeftBehind: options.tokenLeftBehind } : {}),
+      },
       options.tenancy,
     ),
     namespaces,

@@ -9,6 +9,7 @@ export class Witness extends OperatorMetrics {
   /** Runs under way. */
   running = 0;
   readonly errors: unknown[] = [];
+  tokensLeftBehind = 0;
   /** By controller, so that an operator that is started anew takes the place of the one before. */
   readonly #depths = new Map<string, () => number>();
 
@@ -38,6 +39,11 @@ export class Witness extends OperatorMetrics {
         metrics.finished(workedMs);
       },
     };
+  }
+
+  override tokenLeftBehind(): void {
+    this.tokensLeftBehind++;
+    super.tokenLeftBehind();
   }
 
   override reconciled(...[controller, outcome]: Parameters<OperatorMetrics["reconciled"]>): void {

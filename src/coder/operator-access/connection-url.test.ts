@@ -36,6 +36,11 @@ describe("a connection URL", () => {
     });
   });
 
+  it("may have an unencoded comma in the password, which is no list of hosts", () => {
+    expect(settings("postgres://u:p,ss,word@db/coder")).toMatchObject({ password: "p,ss,word", host: "db" });
+    expect(problem("postgres://u:p,ss@db1,db2/coder")).toContain("several hosts");
+  });
+
   it("may give any part as a parameter, which then wins", () => {
     const url = "postgres://a:b@c:1/d?user=u&password=p&host=h&port=2&dbname=n";
     expect(settings(url)).toMatchObject({ user: "u", password: "p", host: "h", port: 2, database: "n" });

@@ -4,6 +4,7 @@ import pg from "pg";
 import type { Fence } from "../../runtime/fence.ts";
 import { fnv1a64 } from "../../runtime/hash.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
+import { DatabaseProblem } from "./failure.ts";
 import type { Encryption } from "./tls.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -28,10 +29,18 @@ const GOODBYE_MS = 1_000;
 
 type WriteCallback = (error?: Error | null) => void;
 
+/**
+ * More than any answer that is asked for. The driver keeps a message until it is complete, however long the server
+ * says that it will be.
+ */
+const MOST_BYTES = 4 * 1024 * 1024;
+const COUNT_EVERY_MS = 20;
+
 /** Connects with `pg`. Everything is given explicitly: libpq's environment variables must have no say. */
 export const connectPostgres: Connect = async (settings, encryption, fence) => {
   fence.assertLeading();
   const socket = new FencedSocket(fence);
+  limitBytes(socket);
   const client = new pg.Client({
     host: settings.host,
     port: settings.port,
@@ -60,13 +69,18 @@ export const connectPostgres: Connect = async (settings, encryption, fence) => {
   try {
     await client.connect();
   } catch (error) {
+    const cause = tooMuch(socket) ?? error;
     socket.destroy();
-    throw error;
+    throw cause;
   }
   return {
     query: async (sql, values = []) => {
       fence.assertLeading();
-      return (await client.query(sql, [...values])).rows;
+      try {
+        return (await client.query(sql, [...values])).rows;
+      } catch (error) {
+        throw tooMuch(socket) ?? error;
+      }
     },
     close,
   };
@@ -104,6 +118,20 @@ class FencedSocket extends Socket {
     }
     write();
   }
+}
+
+/** Cuts the connection when more has come than may. Counted below TLS, where the driver sees no data of its own. */
+function limitBytes(socket: Socket): void {
+  const counting = setInterval(() => {
+    if (socket.bytesRead > MOST_BYTES) socket.destroy();
+  }, COUNT_EVERY_MS);
+  socket.once("close", () => clearInterval(counting));
+}
+
+function tooMuch({ bytesRead }: Socket): DatabaseProblem | undefined {
+  if (bytesRead <= MOST_BYTES) return undefined;
+  const message = `what answers at the database's address sent more than ${MOST_BYTES / 1024 / 1024} MiB; is it the database?`;
+  return new DatabaseProblem({ kind: "transient", message });
 }
 
 /** Waits for its turn under a name; the transaction's end gives it to the next. */

@@ -55,6 +55,14 @@ describe("the ways to connect", () => {
     expect(system).not.toHaveProperty("ca");
   });
 
+  it.each(["/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/cert.pem"])(
+    "take %s, which the image has and no volume, for the system's authorities",
+    async (path) => {
+      const [system, ...others] = await attempts(`sslmode=verify-full&sslrootcert=${path}`, cert);
+      expect([system, others]).toEqual([{ rejectUnauthorized: true }, []]);
+    },
+  );
+
   it("show a client certificate when one is named", async () => {
     const [first] = await attempts("sslmode=require&sslcert=/client.crt&sslkey=/client.key");
     expect(first).toEqual({ ...UNVERIFIED, cert: "C", key: "K" });

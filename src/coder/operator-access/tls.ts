@@ -16,6 +16,16 @@ export interface TlsFiles {
   readonly ca?: string | undefined;
 }
 
+/** Where images keep the authorities of their system, coderd's among them. */
+const SYSTEM_BUNDLES: readonly string[] = [
+  "/etc/ssl/certs/ca-certificates.crt",
+  "/etc/ssl/cert.pem",
+  "/etc/ssl/ca-bundle.pem",
+  "/etc/pki/tls/certs/ca-bundle.crt",
+  "/etc/pki/tls/cacert.pem",
+  "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+];
+
 const ANY_HOST: ConnectionOptions = { checkServerIdentity: () => undefined };
 
 /**
@@ -51,10 +61,16 @@ async function verified(
   options: ConnectionOptions,
 ): Promise<EncryptionAttempts> {
   const bySystem: Encryption = { rejectUnauthorized: true, ...options };
-  if (sslRootCert && sslRootCert !== "system")
+  if (sslRootCert && !(await isSystem(sslRootCert, files)))
     return [{ ...bySystem, ca: pem(await read("sslrootcert", sslRootCert, files), "sslrootcert") }];
-  if (!files.ca || sslRootCert === "system") return [bySystem];
+  if (!files.ca || sslRootCert) return [bySystem];
   return [{ ...bySystem, ca: pem(files.ca, "the list of CA certificates") }, bySystem];
+}
+
+/** Whether the system's own authorities are meant: by libpq's word for them, or by a file that is the image's own. */
+async function isSystem(sslRootCert: string, files: TlsFiles): Promise<boolean> {
+  if (sslRootCert === "system") return true;
+  return SYSTEM_BUNDLES.includes(sslRootCert) && (await files.readFile(sslRootCert)) === undefined;
 }
 
 async function clientCertificate(

@@ -1,5 +1,5 @@
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
-import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { Action } from "../../runtime/controller/action.ts";
 import { type Controller, controller, type RunContext } from "../../runtime/controller/controller.ts";
 import { contentChanged } from "../../runtime/controller/predicates.ts";
@@ -22,8 +22,10 @@ import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
 import { reconciler } from "../shared/reconciler.ts";
 import { rolloutMoved } from "../shared/rollout-moved.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane } from "../shared/session.ts";
 import { ensureExposure } from "../shared/steps/exposure.ts";
 import { ensureService } from "../shared/steps/service.ts";
+import { cleanUp, endingControlPlane } from "./cleanup.ts";
 import type { CoderdContext } from "./coderd.ts";
 import { GRANT_INDEX, grantOwnerOfControlPlane, grantOwnerOfLabels } from "./grants.ts";
 import { observe, type Snapshot } from "./observe.ts";
@@ -35,14 +37,16 @@ import { ensureDeployment } from "./steps/deployment.ts";
 import { publishEntitlements } from "./steps/entitlements.ts";
 import { ensureLicense } from "./steps/license.ts";
 import { ensureOperatorAccess } from "./steps/operator-access.ts";
+import { mayHoldToken } from "./steps/revocation.ts";
 import { ensureServiceAccount } from "./steps/service-account.ts";
-import { ensureWorkspaceRbac, removeForeignGrants } from "./steps/workspace-rbac.ts";
+import { ensureWorkspaceRbac } from "./steps/workspace-rbac.ts";
 import type { Tenancy } from "./tenancy.ts";
 
 /** Runs coderd from a CoderControlPlane, and looks after its licence through a token of its own. */
 export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Controller {
   const children = { ...managedByUs, when: contentChanged };
   const grants = { ...children, indexes: { [GRANT_INDEX]: grantOwnerOfLabels } };
+  const dependents = { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } };
   return controller("control-plane")
     .for(CoderControlPlane, { indexes: { [GRANT_INDEX]: grantOwnerOfControlPlane } })
     .owns([ServiceAccount, Service, Ingress, Secret], children)
@@ -51,6 +55,8 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
     .owns([HTTPRoute], { ...children, optional: true })
     .watches(Role, grantedControlPlanes)
     .watches(RoleBinding, grantedControlPlanes)
+    .watches(CoderProvisioner, endingControlPlane, dependents)
+    .watches(CoderWorkspaceProxy, endingControlPlane, dependents)
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
     .reconcile(reconciler(reconciliation(tenancy), ports));
@@ -60,10 +66,10 @@ function reconciliation(tenancy: Tenancy) {
   return {
     kind: CoderControlPlane,
     finalizer: "coder.com/workspace-rbac-cleanup",
-    leavesTraces: grantsOutside,
+    leavesTraces: (object: Stored<CoderControlPlane>) => grantsOutside(object) || mayHoldToken(object),
     observe,
     converge: (snapshot: Snapshot, environment: CoderdContext) => converge(snapshot, environment, tenancy),
-    cleanup: (snapshot: Snapshot, { context }: CoderdContext) => removeForeignGrants(snapshot, context),
+    cleanup: cleanUp,
   };
 }
 

@@ -113,8 +113,11 @@ function operatorAccess(spec: OperatorAccessSpec | undefined, { name }: Identity
   if (spec?.disabled) return { kind: "disabled" };
   const given = secretKey(spec?.tokenSecretRef, tokenSecretKey);
   if (given) return { kind: "given", token: given };
-  const secretName =
-    trimmed(spec?.generatedTokenSecretName) ??
-    shortName(name, { suffix: "-operator-token", max: labelLength });
-  return { kind: "generated", token: { name: secretName, key: tokenSecretKey } };
+  return { kind: "generated", token: { name: generatedTokenName(spec, name), key: tokenSecretKey } };
+}
+
+/** The Secret for a token that the operator makes, whether it is to make one or not. */
+export function generatedTokenName(spec: OperatorAccessSpec | undefined, name: string): string {
+  const chosen = trimmed(spec?.generatedTokenSecretName);
+  return chosen ?? shortName(name, { suffix: "-operator-token", max: labelLength });
 }

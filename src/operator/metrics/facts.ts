@@ -16,7 +16,8 @@ export interface Facts {
   readonly licenseTier?: string | undefined;
   /** The coderd whose licence this object looks after. */
   readonly licensedURL?: string | undefined;
-  readonly provisionerKeyID?: string | undefined;
+  /** The provisioner key in use, and the coderd that has it. */
+  readonly key?: { readonly url: string; readonly id: string } | undefined;
 }
 
 /** One of our kinds and how to read its objects. */
@@ -36,7 +37,7 @@ export const measuredKinds: readonly MeasuredKind[] = [
   measured(CoderProvisioner, ({ spec, status }) => ({
     ...common(status),
     desiredReplicas: spec?.replicas ?? provisionerDefaults.replicas,
-    provisionerKeyID: status?.provisionerKeyID,
+    key: keyOf(status),
   })),
   measured(CoderWorkspaceProxy, ({ spec, status }) => ({
     ...common(status),
@@ -46,6 +47,11 @@ export const measuredKinds: readonly MeasuredKind[] = [
 
 function measured<T extends KubeObject>(kind: Kind<T>, facts: (object: Stored<T>) => Facts): MeasuredKind {
   return { kind, facts } as unknown as MeasuredKind;
+}
+
+function keyOf(status: CoderProvisioner["status"]): Facts["key"] {
+  const { provisionerKeyID: id, controlPlaneURL: url } = status ?? {};
+  return id && url ? { id, url } : undefined;
 }
 
 interface CommonStatus {

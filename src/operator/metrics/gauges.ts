@@ -1,12 +1,12 @@
+import type { CoderdDates } from "./coderd-dates.ts";
 import type { Facts } from "./facts.ts";
-import type { Hearsay } from "./hearsay.ts";
 
 /** An object at the moment of a scrape, and all that is known of it. */
 export interface Subject {
   readonly facts: Facts;
   /** In seconds since the epoch; absent while no run of this process has succeeded. */
   readonly lastSync: number | undefined;
-  readonly hearsay: Pick<Hearsay, "licenseExpiry" | "keyCreation">;
+  readonly dates: Pick<CoderdDates, "licenseExpiry" | "keyCreation">;
 }
 
 interface Sample {
@@ -67,12 +67,12 @@ export const objectGauges: readonly ObjectGauge[] = [
   {
     name: "license_expiry_timestamp_seconds",
     help: "When the term of the control plane's licence ends, in Unix time; known where spec.licenseSecretRef is set.",
-    read: ({ facts: { licensedURL }, hearsay }) => known(licensedURL && hearsay.licenseExpiry(licensedURL)),
+    read: ({ facts: { licensedURL }, dates }) => known(licensedURL && dates.licenseExpiry(licensedURL)),
   },
   {
     name: "provisioner_key_created_timestamp_seconds",
     help: "When coderd made the key that the provisioner uses, in Unix time.",
-    read: ({ facts: { provisionerKeyID: id }, hearsay }) => known(id && hearsay.keyCreation(id)),
+    read: ({ facts: { key }, dates }) => known(key && dates.keyCreation(key.url, key.id)),
   },
 ];
 

@@ -154,29 +154,30 @@ describe("of a control plane", () => {
 
 it("of a provisioner tell when its key was made", async () => {
   const key = { name: "pool", organizationId: "o", tags: {} };
-  metrics.coderd.provisionerKeysListed([
+  metrics.coderd.provisionerKeysListed(URL, [
     { ...key, id: "used", createdAt: "2026-01-02T03:04:05Z" },
     { ...key, id: "foreign", createdAt: "2020-01-01T00:00:00Z" },
     { ...key, id: "odd", createdAt: "yesterday" },
   ]);
-  put(CoderProvisioner, { status: { provisionerKeyID: "used" } }, "a");
-  put(CoderProvisioner, { status: { provisionerKeyID: "odd" } }, "b");
+  put(CoderProvisioner, { status: { provisionerKeyID: "used", controlPlaneURL: URL } }, "a");
+  put(CoderProvisioner, { status: { provisionerKeyID: "odd", controlPlaneURL: URL } }, "b");
   expect(await samples("coder_k8s_provisioner_key_created_timestamp_seconds")).toEqual([
     `{${own("CoderProvisioner", "a")}} ${Date.UTC(2026, 0, 2, 3, 4, 5) / 1_000}`,
   ]);
 });
 
-it("of a provisioner leave nothing of a key that was replaced", async () => {
-  const key = { name: "pool", organizationId: "o", tags: {} };
-  const use = (id: string) => {
-    metrics.coderd.provisionerKeysListed([{ ...key, id, createdAt: "2026-01-02T03:04:05Z" }]);
-    put(CoderProvisioner, { status: { provisionerKeyID: id } });
-    finish(CoderProvisioner, "success");
-  };
-  use("old");
-  use("new");
-  expect(metrics.coderd.keyCreation("old")).toBeUndefined();
-  expect(metrics.coderd.keyCreation("new")).toBeDefined();
+it("give two scrapes at once all objects each", async () => {
+  put(CoderControlPlane, {}, "a");
+  put(CoderControlPlane, {}, "b");
+  const texts = await Promise.all([metrics.registry.metrics(), metrics.registry.metrics()]);
+  for (const text of texts) expect(text.match(/^coder_k8s_object_phase\{/gm)).toHaveLength(2);
+});
+
+it("escape what a label may not hold", async () => {
+  put(CoderControlPlane, { status: { licenseTier: 'a"b\\c\nd' as never } });
+  expect(await samples("coder_k8s_license_tier")).toEqual([
+    `{${own("CoderControlPlane")},tier="a\\"b\\\\c\\nd"} 1`,
+  ]);
 });
 
 it("of objects are the leader's to tell, so that each is counted once", async () => {

@@ -1,4 +1,4 @@
-import { Gauge } from "prom-client";
+import { Counter } from "prom-client";
 import type { StoreReader } from "../../runtime/cache/store.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { FinishedRun } from "../../runtime/controller/runner.ts";
@@ -11,9 +11,10 @@ import {
   resourceName,
   type Stored,
 } from "../../runtime/object.ts";
+import { CoderdDates } from "./coderd-dates.ts";
+import { type LabelledSubject, ObjectRegistry } from "./exposition.ts";
 import { type Facts, type MeasuredKind, measuredKinds } from "./facts.ts";
-import { type ObjectGauge, objectGauges, type Subject } from "./gauges.ts";
-import { Hearsay } from "./hearsay.ts";
+import { objectGauges } from "./gauges.ts";
 
 const PREFIX = "coder_k8s_";
 const OBJECT_LABELS = ["kind", "namespace", "name"] as const;
@@ -32,6 +33,12 @@ interface Measured extends MeasuredKind {
   readonly syncs: Map<ObjectKey, Sync>;
 }
 
+interface OperatorMetricsOptions {
+  readonly clock: Clock;
+  /** Lets others run between two parts of a scrape; the next turn of the event loop unless a test counts them. */
+  readonly turn?: () => Promise<void>;
+}
+
 /**
  * The runtime's metrics and those of single objects. The latter are read from the caches when they are asked
  * for, so what is gone is not told of; only the leader tells them, or every object would be counted once for each
@@ -39,15 +46,27 @@ interface Measured extends MeasuredKind {
  */
 export class OperatorMetrics extends RuntimeMetrics {
   /** To be told what coderds say. */
-  readonly coderd = new Hearsay();
+  readonly coderd = new CoderdDates();
   readonly #clock: Clock;
   readonly #measured = new Map<string, Measured>();
+  readonly #tokensLeft: Counter;
   #leads = false;
 
-  constructor({ clock }: { readonly clock: Clock }) {
-    super({ prefix: PREFIX });
+  constructor({ clock, turn }: OperatorMetricsOptions) {
+    const subjects = () => this.#subjects();
+    const objects = { prefix: PREFIX, labelNames: OBJECT_LABELS, gauges: objectGauges, subjects };
+    super({ prefix: PREFIX, registry: new ObjectRegistry(turn ? { ...objects, turn } : objects) });
     this.#clock = clock;
-    for (const gauge of objectGauges) this.#register(gauge);
+    this.#tokensLeft = new Counter({
+      name: `${PREFIX}tokens_left_behind_total`,
+      help: "Operator tokens that could not be revoked when their control plane was deleted; the log names them.",
+      registers: [this.registry],
+    });
+  }
+
+  /** A token stays valid although its control plane is gone. */
+  tokenLeftBehind(): void {
+    this.#tokensLeft.inc();
   }
 
   override cached(kind: Kind, objects: StoreReader<KubeObject>): void {
@@ -74,22 +93,7 @@ export class OperatorMetrics extends RuntimeMetrics {
     else syncs.delete(run.key);
   }
 
-  #register({ name, help, labelNames = [], read }: ObjectGauge): void {
-    const subjects = () => this.#subjects();
-    new Gauge({
-      name: `${PREFIX}${name}`,
-      help,
-      labelNames: [...OBJECT_LABELS, ...labelNames],
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        for (const { labels: own, ...subject } of subjects())
-          for (const { labels, value } of read(subject)) this.set({ ...own, ...labels }, value);
-      },
-    });
-  }
-
-  *#subjects(): Iterable<Subject & { labels: Record<string, string> }> {
+  *#subjects(): Iterable<LabelledSubject> {
     if (!this.#leads) return;
     for (const measured of this.#measured.values()) {
       for (const object of measured.objects.all()) yield this.#subject(object, measured);
@@ -102,11 +106,11 @@ export class OperatorMetrics extends RuntimeMetrics {
       labels: { kind: kind.kind, namespace, name },
       facts: facts(object),
       lastSync: syncs.get(keyOfObject(object))?.at,
-      hearsay: this.coderd,
+      dates: this.coderd,
     };
   }
 }
 
-function topicsOf({ licensedURL, provisionerKeyID }: Facts): string[] {
-  return [licensedURL, provisionerKeyID].filter((topic) => topic !== undefined);
+function topicsOf({ licensedURL }: Facts): string[] {
+  return licensedURL === undefined ? [] : [licensedURL];
 }

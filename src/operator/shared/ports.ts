@@ -7,4 +7,6 @@ export interface CoderPorts {
   readonly coderd: CoderClients;
   readonly database: OperatorAccess;
   readonly random: Random;
+  /** Counts what a deletion had to leave behind: events can't be written in a namespace that ends. */
+  readonly tokenLeftBehind?: () => void;
 }

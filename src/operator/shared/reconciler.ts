@@ -20,7 +20,8 @@ export interface Reconciliation<T extends KubeObject, S, M extends object> {
   readonly leavesTraces: (object: Stored<T>) => boolean;
   readonly observe: (object: Stored<T>, context: RunContext) => S;
   readonly converge: (snapshot: S, environment: Environment<M>) => Promise<Action>;
-  readonly cleanup: (snapshot: S, environment: Environment<M>) => Promise<void>;
+  /** An action means that a deletion has to wait. */
+  readonly cleanup: (snapshot: S, environment: Environment<M>) => Promise<Action | undefined> | Promise<void>;
 }
 
 /**

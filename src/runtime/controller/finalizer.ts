@@ -11,8 +11,11 @@ export interface Finalized<T extends KubeObject> {
   readonly wanted: boolean;
   /** Reconciles a living object. The finalizer is in place before it is called. */
   readonly apply: (object: Stored<T>) => Promise<Action>;
-  /** Removes what garbage collection can't reach. While it throws, the finalizer stays. */
-  readonly cleanup: (object: Stored<T>) => Promise<void>;
+  /**
+   * Removes what garbage collection can't reach. While it throws, the finalizer stays; and so it does while cleanup of
+   * an object that is being deleted has to wait, and says until when.
+   */
+  readonly cleanup: (object: Stored<T>) => Promise<Action | undefined> | Promise<void>;
   /** Reports on an object that is being deleted why its cleanup failed, where people look for that. */
   readonly reportFailure?: (object: Stored<T>, error: unknown) => Promise<void>;
 }
@@ -33,8 +36,12 @@ export async function finalizer<T extends KubeObject>(
   const present = has(object, name);
   if (object.metadata.deletionTimestamp) {
     if (!present) return awaitChange;
-    const failed = await attempt(() => cleanup(object));
+    let wait: Action | undefined;
+    const failed = await attempt(async () => {
+      wait = (await cleanup(object)) ?? undefined;
+    });
     if (failed) return failedWith(failed, await attempt(() => reportFailure?.(object, failed.error)));
+    if (wait) return wait;
     await setFinalizer(client, { kind, object, name }, false);
     return awaitChange;
   }

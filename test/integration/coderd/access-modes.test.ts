@@ -100,6 +100,7 @@ describe("a given token", () => {
     const coderd = await withOwnToken("moved");
     const own = await stage.token("moved-operator-token");
     await stage.putSecret("moved-token", { token: own });
+    coderd.deployment.faults.inject({ fault: { kind: "cut" }, on: /^DELETE/ });
     await stage.change("moved", { ...given("moved"), extraEnv: [urlVariable(nowhere)] });
     const { message } = await stage.untilCondition("moved", TYPE, {
       status: "True",
@@ -156,8 +157,30 @@ describe("turned off", () => {
     expect(await stage.token("off-operator-token")).not.toBe(before);
   });
 
-  test("the condition says so while the database is out of reach, and the Secret stays as a reminder", async () => {
+  test("the token is revoked by coderd's API where the database is out of reach", async () => {
+    const coderd = await withOwnToken("off-by-api");
+    await stage.change("off-by-api", { ...off, extraEnv: [urlVariable(nowhere)] });
+    await stage.untilCondition("off-by-api", TYPE, { reason: "Disabled" });
+    expect(await keysOf(coderd)).toEqual([]);
+    expect(await stage.exists(Secret, "off-by-api-operator-token")).toBe(false);
+  });
+
+  test("the token is revoked in the database also when its Secret is gone", async () => {
+    const coderd = await withOwnToken("off-no-secret");
+    await stage.operator.stop();
+    await stage.person.delete(Secret, stage.ref("off-no-secret-operator-token"));
+    await stage.change("off-no-secret", off);
+    await stage.restart();
+    await stage.untilCondition("off-no-secret", TYPE, { reason: "Disabled" });
+    expect(await keysOf(coderd)).toEqual([]);
+    const { connections } = stage.databases;
+    await stage.touch("off-no-secret", "again");
+    expect(stage.databases.connections).toBe(connections);
+  });
+
+  test("the condition says so while neither can be reached, and the Secret stays as a reminder", async () => {
     const coderd = await withOwnToken("off-later");
+    coderd.deployment.faults.inject({ fault: { kind: "cut" }, on: /^DELETE/ });
     await stage.change("off-later", { ...off, extraEnv: [urlVariable(nowhere)] });
     const { message } = await stage.untilCondition("off-later", TYPE, { reason: "DatabaseUnreachable" });
     expect(message).toContain("could not be revoked yet");
@@ -167,8 +190,17 @@ describe("turned off", () => {
     expect(await keysOf(coderd)).toEqual([]);
   });
 
-  test("with no database to revoke it in, the Secret is removed and an event tells what is left", async () => {
-    await withOwnToken("off-blind");
+  test("with no database any more the token is revoked by coderd's API", async () => {
+    const coderd = await withOwnToken("off-no-url");
+    await stage.change("off-no-url", { ...off, extraEnv: [] });
+    await stage.untilCondition("off-no-url", TYPE, { reason: "Disabled" });
+    await stage.untilGone(Secret, "off-no-url-operator-token");
+    expect(await keysOf(coderd)).toEqual([]);
+  });
+
+  test("with nothing to revoke it by, the Secret is removed and an event tells what is left", async () => {
+    const { deployment } = await withOwnToken("off-blind");
+    deployment.faults.inject({ fault: { kind: "cut" }, on: /^DELETE/ });
     await stage.change("off-blind", { ...off, extraEnv: [] });
     await stage.untilCondition("off-blind", TYPE, { reason: "Disabled" });
     await stage.untilGone(Secret, "off-blind-operator-token");

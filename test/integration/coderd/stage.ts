@@ -193,6 +193,7 @@ function optionsOf(
     database: parts.databases,
     clock: parts.clock,
     observer: parts.witness,
+    tokenLeftBehind: () => parts.witness.tokenLeftBehind(),
   };
 }
 

@@ -14,6 +14,8 @@ export interface Account {
 /** Who a session token belongs to. */
 export interface Accounts {
   find(token: string, now: number): Promise<Account | undefined>;
+  /** Ends a token of the user, by the part before its dash. Returns whether there was one. */
+  revoke(id: string, userId: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -39,6 +41,14 @@ export class StaticAccounts implements Accounts {
 
   async find(token: string): Promise<Account | undefined> {
     return this.#accounts.get(token);
+  }
+
+  async revoke(id: string, userId: string): Promise<boolean> {
+    const tokens = [...this.#accounts].filter(
+      ([token, { id: user }]) => token.startsWith(`${id}-`) && user === userId,
+    );
+    for (const [token] of tokens) this.#accounts.delete(token);
+    return tokens.length > 0;
   }
 
   async close(): Promise<void> {}
@@ -75,6 +85,11 @@ export class PostgresAccounts implements Accounts {
       owner: row.rbac_roles.includes("owner"),
       createdAt: row.created_at.toISOString(),
     };
+  }
+
+  async revoke(id: string, userId: string): Promise<boolean> {
+    const sql = "DELETE FROM api_keys WHERE id = $1 AND user_id = $2";
+    return (await this.#pool.query(sql, [id, userId])).rowCount === 1;
   }
 
   async close(): Promise<void> {

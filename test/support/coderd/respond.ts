@@ -36,7 +36,7 @@ export async function respond(deployment: CoderdDeployment | undefined, arrival:
   const early = injection && !injection.afterEffect ? await show(injection, arrival) : undefined;
   if (early) return early;
   const reply =
-    found === "unknown" ? databaseDown : act(deployment, { url, arrival, caller: { token, account } });
+    found === "unknown" ? databaseDown : await act(deployment, { url, arrival, caller: { token, account } });
   const late = injection?.afterEffect ? await show(injection, arrival) : undefined;
   return late ?? replied(reply);
 }
@@ -65,7 +65,7 @@ function act(
     arrival: Arrival;
     caller: { token: string | undefined; account: Account | undefined };
   },
-): Reply {
+): Reply | Promise<Reply> {
   const found = findRoute(arrival.method, url.pathname);
   const limited = rateLimit(deployment, arrival, caller.account);
   const refused = limited ?? gate(found?.route, deployment, caller);

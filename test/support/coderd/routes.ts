@@ -23,7 +23,7 @@ export interface Route {
   readonly open?: true;
   /** Not in an open-source build. */
   readonly licensed?: { readonly feature?: string; readonly title?: string };
-  readonly handle: (call: Call) => Reply;
+  readonly handle: (call: Call) => Reply | Promise<Reply>;
 }
 
 const openRoutes: readonly Route[] = [
@@ -33,6 +33,7 @@ const openRoutes: readonly Route[] = [
 
 const userRoutes: readonly Route[] = [
   { method: "GET", path: "/api/v2/users/me", handle: currentUser },
+  { method: "DELETE", path: "/api/v2/users/me/keys/:key", handle: deleteToken },
   {
     method: "GET",
     path: "/api/v2/organizations",
@@ -102,6 +103,11 @@ function matchPath(pattern: string, path: string): Record<string, string> | unde
     else if (segment !== value) return undefined;
   }
   return params;
+}
+
+async function deleteToken({ deployment, params, account }: Call): Promise<Reply> {
+  const isGone = await deployment.accounts.revoke(params.key ?? "", account.id);
+  return isGone ? { status: 204, text: "" } : notFound;
 }
 
 function buildInfo({ deployment }: Call): Reply {

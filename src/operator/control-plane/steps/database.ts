@@ -42,6 +42,11 @@ const databaseReasons: Readonly<Record<DatabaseFailure["kind"], string>> = {
   transient: "DatabaseError",
 };
 
+/** Whether a reason of the access condition speaks of the database, as only a token of the operator's own needs it. */
+export function isAboutDatabase(reason: string): boolean {
+  return Object.values(databaseReasons).includes(reason);
+}
+
 export function databaseProblem({ kind, message }: DatabaseFailure): AccessProblem {
   return { reason: databaseReasons[kind], message, retryMs: RETRY_MS };
 }

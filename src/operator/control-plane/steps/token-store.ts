@@ -1,3 +1,4 @@
+import { tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
 import { isAlreadyExists, isConflict } from "../../../runtime/client/error.ts";
 import { find } from "../../../runtime/client/find.ts";
 import { CONTROLLER_INDEX, OwnedByAnotherError } from "../../../runtime/controller/children.ts";
@@ -13,6 +14,11 @@ import type { Run } from "./database.ts";
 /** The Secrets of ours that belong to the control plane: the token's, and after a rename also the one before. */
 export function ownedSecrets({ snapshot, environment }: Run): Stored<Secret>[] {
   return environment.context.caches.of(Secret).byIndex(CONTROLLER_INDEX, snapshot.object.metadata.uid);
+}
+
+/** The tokens in those Secrets. */
+export function ownedTokens(run: Run): string[] {
+  return ownedSecrets(run).flatMap((secret) => readSecretValue(secret, tokenSecretKey)?.trim() || []);
 }
 
 /** The token that is stored, under the name of now (`present`) or, after a rename, still under the one before. */

@@ -7,7 +7,7 @@ import { type CoderdServer, startCoderdServer } from "../../../test/support/code
 import { unfenced } from "../../../test/support/unfenced.ts";
 import type { CoderClient } from "../../coder/client.ts";
 import { CoderClients } from "../../coder/clients.ts";
-import { Hearsay } from "./hearsay.ts";
+import { CoderdDates } from "./coderd-dates.ts";
 
 const TOKEN = "ownerowner-ownerownerownerowner12";
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -16,7 +16,7 @@ let server: CoderdServer;
 let deployment: CoderdDeployment;
 let clients: CoderClients;
 let coder: CoderClient;
-let hearsay: Hearsay;
+let dates: CoderdDates;
 const clock = new VirtualClock(Date.now());
 
 beforeEach(async () => {
@@ -24,8 +24,8 @@ beforeEach(async () => {
   const accounts = new StaticAccounts();
   accounts.add(TOKEN, { owner: true });
   deployment = server.add({ accounts });
-  hearsay = new Hearsay();
-  clients = new CoderClients({ fence: unfenced, clock, observer: hearsay });
+  dates = new CoderdDates();
+  clients = new CoderClients({ fence: unfenced, clock, observer: dates });
   coder = clients.client({ url: server.url, token: TOKEN });
 });
 afterEach(async () => {
@@ -38,7 +38,7 @@ function licenseFor(days: number): string {
 }
 
 function daysLeft(): number | undefined {
-  const expiry = hearsay.licenseExpiry(server.url);
+  const expiry = dates.licenseExpiry(server.url);
   return expiry && Math.round((expiry * 1_000 - clock.now()) / DAY_MS);
 }
 
@@ -69,7 +69,7 @@ it("keeps what it knew when coderd can't be asked", async () => {
   expect(daysLeft()).toBe(30);
 });
 
-it("knows when a provisioner key was made, until nobody uses it", async () => {
+it("knows when a provisioner key was made, until nobody uses its coderd", async () => {
   deployment.addLicense(licenseFor(30));
   const organization = await coder.organization("default");
   if (!organization.ok) throw new Error(organization.failure.message);
@@ -77,7 +77,25 @@ it("knows when a provisioner key was made, until nobody uses it", async () => {
   await coder.createProvisionerKey(id, { name: "pool", tags: {} });
   await coder.provisionerKeys(id);
   const [key] = deployment.keys;
-  expect(hearsay.keyCreation(key?.id ?? "")).toBe(Date.parse(key?.created_at ?? "") / 1_000);
-  hearsay.forget([key?.id ?? ""]);
-  expect(hearsay.keyCreation(key?.id ?? "")).toBeUndefined();
+  expect(dates.keyCreation(server.url, key?.id ?? "")).toBe(Date.parse(key?.created_at ?? "") / 1_000);
+  expect(dates.keyCreation("http://another", key?.id ?? "")).toBeUndefined();
+  dates.forget([server.url]);
+  expect(dates.keyCreation(server.url, key?.id ?? "")).toBeUndefined();
+});
+
+it("does not grow with key ids that a coderd makes up, and keeps those that it listed last", () => {
+  const key = (id: string) => ({
+    id,
+    name: "k",
+    organizationId: "o",
+    tags: {},
+    createdAt: "2026-01-01T00:00:00Z",
+  });
+  for (let list = 0; list < 100; list++)
+    dates.provisionerKeysListed(
+      "http://evil",
+      Array.from({ length: 100 }, (_, index) => key(`${list}-${index}`)),
+    );
+  expect(dates.size).toBe(1_000);
+  expect(dates.keyCreation("http://evil", "99-99")).toBeDefined();
 });

@@ -1,0 +1,63 @@
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import { ApiError, isForbidden } from "../../runtime/client/error.ts";
+import { type Action, requeue } from "../../runtime/controller/action.ts";
+import type { RunContext } from "../../runtime/controller/controller.ts";
+import { NotLeaderError } from "../../runtime/errors.ts";
+import { type KubeObject, keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.ts";
+import { explain } from "../shared/explain.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane } from "../shared/session.ts";
+import type { CoderdContext } from "./coderd.ts";
+import type { Snapshot } from "./observe.ts";
+import { mayHoldToken, revokeToken } from "./steps/revocation.ts";
+import { removeForeignGrants } from "./steps/workspace-rbac.ts";
+
+/** So long provisioners and proxies may use the operator's token to clean up behind themselves. */
+const MOST_WAIT_MS = 60_000;
+
+type Caches = RunContext["caches"];
+
+/**
+ * Removes what is outside of the namespace and, when the control plane is being deleted, revokes the operator's
+ * token once nobody needs it any more. Best effort: what can't be revoked is logged and counted, and holds nothing
+ * up.
+ */
+export async function cleanUp(snapshot: Snapshot, environment: CoderdContext): Promise<Action | undefined> {
+  await removeForeignGrants(snapshot, environment.context);
+  const { deletionTimestamp } = snapshot.object.metadata;
+  if (!deletionTimestamp || !mayHoldToken(snapshot.object)) return undefined;
+  const waitMs = Date.parse(`${deletionTimestamp}`) + MOST_WAIT_MS - snapshot.now;
+  if (waitMs > 0 && hasDependents(snapshot.object, environment.context.caches))
+    return requeue(Math.min(waitMs, MOST_WAIT_MS));
+  const problem = await endToken(snapshot, environment);
+  if (problem !== undefined) {
+    environment.context.log.warn("operator token was left behind", { problem });
+    environment.ports.tokenLeftBehind?.();
+  }
+  return undefined;
+}
+
+/** What stands in the way, if anything does. Without the API server the finalizer would stay too: then it retries. */
+async function endToken(snapshot: Snapshot, environment: CoderdContext): Promise<string | undefined> {
+  try {
+    const revoked = await revokeToken({ snapshot, environment, serving: true });
+    return revoked.ok ? undefined : revoked.failure.message;
+  } catch (error) {
+    if (error instanceof NotLeaderError) throw error;
+    if (error instanceof ApiError && !isForbidden(error)) throw error;
+    return explain(error).message;
+  }
+}
+
+function hasDependents(object: Stored<CoderControlPlane>, caches: Caches): boolean {
+  const key = keyOfObject(object);
+  return (
+    caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, key).length > 0 ||
+    caches.of(CoderWorkspaceProxy).byIndex(CONTROL_PLANE_INDEX, key).length > 0
+  );
+}
+
+/** For `watches`: the control plane that an object names, if its deletion may be waiting for that object to go. */
+export function endingControlPlane(dependent: Stored<KubeObject>, caches: Caches): ObjectKey[] {
+  const controlPlanes = caches.of(CoderControlPlane);
+  return namedControlPlane(dependent).filter((key) => controlPlanes.get(key)?.metadata.deletionTimestamp);
+}
