@@ -24,9 +24,6 @@ const DEFAULT_PORT = 5432;
 const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 const LONGEST_CONNECT_TIMEOUT_MS = 10_000;
 
-/** A comma among the hosts; in the user or the password before them it is a character like others. */
-const SEVERAL_HOSTS = /^[^/]*\/\/(?:[^/?]*@)?[^/?@]*,/;
-
 /** libpq takes such a URL, for a host given as a parameter or none at all; a URL parser does not. */
 const USER_WITHOUT_HOST = /^([^/]*\/\/[^/?]*@)(?=[:/?]|$)/;
 
@@ -38,7 +35,7 @@ export function parseConnectionUrl(text: string): Result<ConnectionSettings, str
   const address = text.trim();
   if (!/^postgres(ql)?:\/\//i.test(address))
     return failed("the connection URL must start with postgres:// or postgresql://");
-  if (SEVERAL_HOSTS.test(address)) return failed("the connection URL names several hosts; give it one");
+  if (hostsOf(address).includes(",")) return failed("the connection URL names several hosts; give it one");
   const url = URL.parse(address.replace(USER_WITHOUT_HOST, "$1localhost"));
   if (!url)
     return failed("the connection URL is malformed; special characters in it must be percent-encoded");
@@ -47,6 +44,12 @@ export function parseConnectionUrl(text: string): Result<ConnectionSettings, str
   } catch {
     return failed("the connection URL has a malformed percent-encoding");
   }
+}
+
+/** What stands for the host or the hosts; in the user and the password before them a comma is like any character. */
+function hostsOf(address: string): string {
+  const authority = address.slice(address.indexOf("//") + 2).split(/[/?]/, 1)[0] ?? "";
+  return authority.slice(authority.lastIndexOf("@") + 1);
 }
 
 function settingsOf(url: URL): Result<ConnectionSettings, string> {

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import { redact } from "../../src/coder/redact.ts";
+import type { Condition } from "../../src/runtime/conditions.ts";
+import { findCondition } from "../../src/runtime/conditions.ts";
+import { CoreEvent } from "../../src/runtime/kinds.ts";
+import { maskSecrets } from "../../src/runtime/mask.ts";
+import type { Kind, KubeObject, Stored } from "../../src/runtime/object.ts";
+import { Dice } from "../support/dice.ts";
+import { launchOperator, type RunningOperator } from "../support/operator.ts";
+import { MemoryWorld } from "../support/world/memory.ts";
+import { crdSchemas } from "../support/world/schemas.ts";
+import { type DrawnSchema, drawHostileText, drawValue, hostilePieces } from "./draw.ts";
+
+const SEED = 17;
+const OBJECTS = 40;
+const SECRET = "sekret-that-nobody-may-see";
+
+interface Reported extends KubeObject {
+  status?: { conditions?: Condition[]; observedGeneration?: number };
+}
+
+describe("text that is made to be slow", () => {
+  const read = (text: string) =>
+    maskSecrets(text, { mark: "***", limit: Number.POSITIVE_INFINITY }).charactersRead;
+
+  it("costs four times the work when it is four times as long", () => {
+    const dice = new Dice(SEED);
+    for (let index = 0; index < 200; index++) {
+      const text = drawHostileText(dice, 4_000);
+      expect(read(text), text.slice(0, 40)).toBeLessThanOrEqual(read(text.slice(0, 1_000)) * 4.5 + 500);
+      expect(read(text)).toBeLessThan(text.length * 12);
+    }
+  });
+
+  it("keeps a secret in its midst to itself", () => {
+    for (const piece of hostilePieces)
+      for (const text of [`${piece.repeat(50)} ${SECRET} ${piece.repeat(50)}`, piece.repeat(2_000) + SECRET])
+        expect(redact(text, [SECRET]), piece).not.toContain(SECRET);
+  });
+});
+
+describe("objects that are drawn from our schemas with extreme values", () => {
+  let world: MemoryWorld;
+  let operator: RunningOperator;
+  const kinds = [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy] as unknown as Kind<Reported>[];
+
+  beforeAll(async () => {
+    world = new MemoryWorld();
+    const database = {
+      ensureToken: async () =>
+        ({ ok: false, failure: { kind: "unreachable", message: "nothing there" } }) as const,
+      revokeToken: async () =>
+        ({ ok: false, failure: { kind: "unreachable", message: "nothing there" } }) as const,
+    };
+    operator = await launchOperator(await world.surroundings(), {
+      coderdRoute: world.coderds.route,
+      database,
+    });
+  });
+  afterAll(async () => {
+    await operator.stop();
+    await world[Symbol.asyncDispose]();
+  });
+
+  it("each get a truthful condition, crash nothing, and show no secret anywhere", async () => {
+    const dice = new Dice(SEED);
+    const made: [Kind<Reported>, { namespace: string; name: string }][] = [];
+    for (let index = 0; index < OBJECTS; index++) {
+      const kind = dice.pick(kinds);
+      const ref = { namespace: "fuzz", name: `o-${index}` };
+      if (await world.person.create(kind, drawObject(kind, ref, dice)).catch(() => undefined))
+        made.push([kind, ref]);
+    }
+    expect(made.length).toBeGreaterThan(OBJECTS / 2);
+    const objects: Stored<Reported>[] = [];
+    for (const [kind, ref] of made)
+      objects.push(await world.eventually(() => reported(kind, ref), { withinMs: 60_000 }));
+    for (const { metadata, status } of objects) {
+      const ready = findCondition(status?.conditions, "Ready");
+      expect(ready, metadata.name).toMatchObject({ message: expect.stringMatching(/./) });
+      expect(status?.conditions?.map(({ reason }) => reason)).not.toContain("InternalError");
+    }
+    const events = await world.person.list(CoreEvent, { namespace: "fuzz" });
+    const said = JSON.stringify([objects.map(({ status }) => status), events.items, operator.log]);
+    expect(said).not.toContain(SECRET);
+  }, 60_000);
+
+  async function reported(kind: Kind<Reported>, ref: { namespace: string; name: string }) {
+    const object = await world.person.get(kind, ref);
+    expect(object.status?.observedGeneration).toBe(object.metadata.generation);
+    return object;
+  }
+});
+
+/** With a database whose password must not show, where it has one. */
+function drawObject(
+  kind: Kind<Reported>,
+  metadata: { namespace: string; name: string },
+  dice: Dice,
+): Reported {
+  const schema = crdSchemas()[kind.kind] as unknown as DrawnSchema;
+  const spec = drawValue(schema.properties?.spec ?? {}, dice) as { extraEnv?: object[] };
+  const url = { name: "CODER_PG_CONNECTION_URL", value: `postgres://coder:${SECRET}@db/coder` };
+  const extraEnv = [...(spec.extraEnv ?? []), url];
+  return { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: { ...spec, extraEnv } } as Reported;
+}
