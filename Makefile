@@ -85,6 +85,10 @@ flaky: setup ## look for tests that fail by chance, in changing order and under 
 mutants: $(INSTALLED) ## break guards one at a time, in a copy, and see whether a test notices (ONLY=words: only these)
 	@$(BIN)/node test/mutants/main.ts $(ONLY)
 
+.PHONY: fuzz
+fuzz: $(INSTALLED) kube ## feed the operator extreme objects and hostile answers (SEED=n MINUTES=m)
+	@$(BIN)/node test/fuzz/main.ts $(if $(SEED),--seed=$(SEED)) $(if $(MINUTES),--minutes=$(MINUTES))
+
 .PHONY: clean
 clean: ## remove dependencies and build results (the Kubernetes binaries stay in the per-user cache)
 	@rm -rf node_modules dist coverage

@@ -1,24 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
 import { redact } from "../../src/coder/redact.ts";
-import type { Condition } from "../../src/runtime/conditions.ts";
 import { findCondition } from "../../src/runtime/conditions.ts";
 import { CoreEvent } from "../../src/runtime/kinds.ts";
 import { maskSecrets } from "../../src/runtime/mask.ts";
-import type { Kind, KubeObject, Stored } from "../../src/runtime/object.ts";
+import type { Kind, Stored } from "../../src/runtime/object.ts";
 import { Dice } from "../support/dice.ts";
 import { launchOperator, type RunningOperator } from "../support/operator.ts";
 import { MemoryWorld } from "../support/world/memory.ts";
-import { crdSchemas } from "../support/world/schemas.ts";
-import { type DrawnSchema, drawHostileText, drawValue, hostilePieces } from "./draw.ts";
+import { drawHostileText, hostilePieces } from "./draw.ts";
+import { type Drawn, drawnKinds, drawObject } from "./objects.ts";
 
 const SEED = 17;
 const OBJECTS = 40;
 const SECRET = "sekret-that-nobody-may-see";
-
-interface Reported extends KubeObject {
-  status?: { conditions?: Condition[]; observedGeneration?: number };
-}
 
 describe("text that is made to be slow", () => {
   const read = (text: string) =>
@@ -43,7 +37,6 @@ describe("text that is made to be slow", () => {
 describe("objects that are drawn from our schemas with extreme values", () => {
   let world: MemoryWorld;
   let operator: RunningOperator;
-  const kinds = [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy] as unknown as Kind<Reported>[];
 
   beforeAll(async () => {
     world = new MemoryWorld();
@@ -65,15 +58,19 @@ describe("objects that are drawn from our schemas with extreme values", () => {
 
   it("each get a truthful condition, crash nothing, and show no secret anywhere", async () => {
     const dice = new Dice(SEED);
-    const made: [Kind<Reported>, { namespace: string; name: string }][] = [];
+    const made: [Kind<Drawn>, { namespace: string; name: string }][] = [];
     for (let index = 0; index < OBJECTS; index++) {
-      const kind = dice.pick(kinds);
+      const kind = dice.pick(drawnKinds);
       const ref = { namespace: "fuzz", name: `o-${index}` };
-      if (await world.person.create(kind, drawObject(kind, ref, dice)).catch(() => undefined))
+      if (
+        await world.person
+          .create(kind, drawObject(kind, ref, { dice, databaseURL: `postgres://coder:${SECRET}@db/coder` }))
+          .catch(() => undefined)
+      )
         made.push([kind, ref]);
     }
     expect(made.length).toBeGreaterThan(OBJECTS / 2);
-    const objects: Stored<Reported>[] = [];
+    const objects: Stored<Drawn>[] = [];
     for (const [kind, ref] of made)
       objects.push(await world.eventually(() => reported(kind, ref), { withinMs: 60_000 }));
     for (const { metadata, status } of objects) {
@@ -86,22 +83,9 @@ describe("objects that are drawn from our schemas with extreme values", () => {
     expect(said).not.toContain(SECRET);
   }, 60_000);
 
-  async function reported(kind: Kind<Reported>, ref: { namespace: string; name: string }) {
+  async function reported(kind: Kind<Drawn>, ref: { namespace: string; name: string }) {
     const object = await world.person.get(kind, ref);
     expect(object.status?.observedGeneration).toBe(object.metadata.generation);
     return object;
   }
 });
-
-/** With a database whose password must not show, where it has one. */
-function drawObject(
-  kind: Kind<Reported>,
-  metadata: { namespace: string; name: string },
-  dice: Dice,
-): Reported {
-  const schema = crdSchemas()[kind.kind] as unknown as DrawnSchema;
-  const spec = drawValue(schema.properties?.spec ?? {}, dice) as { extraEnv?: object[] };
-  const url = { name: "CODER_PG_CONNECTION_URL", value: `postgres://coder:${SECRET}@db/coder` };
-  const extraEnv = [...(spec.extraEnv ?? []), url];
-  return { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: { ...spec, extraEnv } } as Reported;
-}

@@ -15,16 +15,24 @@ export interface ApiRequest {
   readonly method: "GET" | "POST" | "PATCH";
   readonly path: string;
   readonly body?: object;
+  /** Whom to be instead; everybody who is signed in has a group of their own. */
+  readonly as?: string;
+  /** Of the body, when it is no plain JSON or merge patch. */
+  readonly contentType?: string;
 }
 
 /** Sends the request and returns status and body; it fails only when there is no answer. */
 export async function apiRequest(
   { server, caFile, token }: ApiEndpoint,
-  { method, path, body }: ApiRequest,
+  { method, path, body, as, contentType }: ApiRequest,
 ): Promise<{ status: number; text: string }> {
   const ca = await readFile(caFile);
-  const contentType = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-  const headers = { authorization: `Bearer ${token}`, "content-type": contentType };
+  const usual = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+  const headers = {
+    authorization: `Bearer ${token}`,
+    "content-type": contentType ?? usual,
+    ...(as ? { "impersonate-user": as, "impersonate-group": "system:authenticated" } : {}),
+  };
   return new Promise((resolve, reject) => {
     request(`${server}${path}`, { method, headers, ca, agent: false, timeout: TIMEOUT_MS }, (response) => {
       const chunks: Buffer[] = [];

@@ -1,0 +1,34 @@
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import type { Condition } from "../../src/runtime/conditions.ts";
+import type { Kind, KubeObject } from "../../src/runtime/object.ts";
+import type { Dice } from "../support/dice.ts";
+import { crdSchemas } from "../support/world/schemas.ts";
+import { type DrawnSchema, drawValue } from "./draw.ts";
+
+/** An object of ours, whichever kind. */
+export interface Drawn extends KubeObject {
+  status?: { conditions?: Condition[]; observedGeneration?: number };
+}
+
+export const drawnKinds = [
+  CoderControlPlane,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+] as unknown as readonly Kind<Drawn>[];
+
+export interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** An object of the kind with extreme values, whose database is at `databaseURL`. */
+export function drawObject(
+  kind: Kind<Drawn>,
+  metadata: Place,
+  { dice, databaseURL }: { readonly dice: Dice; readonly databaseURL: string },
+): Drawn {
+  const schema = crdSchemas()[kind.kind] as unknown as DrawnSchema;
+  const spec = drawValue(schema.properties?.spec ?? {}, dice) as { extraEnv?: object[] };
+  const extraEnv = [...(spec.extraEnv ?? []), { name: "CODER_PG_CONNECTION_URL", value: databaseURL }];
+  return { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: { ...spec, extraEnv } } as Drawn;
+}
