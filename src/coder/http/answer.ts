@@ -52,11 +52,14 @@ function header(response: Dispatcher.ResponseData, name: string): string | undef
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Each value of JSON but the first follows one of these; those inside of texts count as well. */
-const SEPARATORS = new Set([...",[{"].map((character) => character.charCodeAt(0)));
+const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
 
+/** Each value of JSON but the first follows one of these; those inside of texts count as well. */
 function separatorsIn(chunk: Uint8Array): number {
   let count = 0;
-  for (const byte of chunk) if (SEPARATORS.has(byte)) count++;
+  for (let index = 0; index < chunk.length; index++) {
+    const byte = chunk[index];
+    if (byte === COMMA || byte === BRACKET || byte === BRACE) count++;
+  }
   return count;
 }

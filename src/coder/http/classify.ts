@@ -114,9 +114,12 @@ function validations(error: CoderError, subject: Subject): string {
   return problems.length === 0 ? "" : `: ${redact(problems.join("; "), subject.secrets)}`;
 }
 
+/** More than one message has room for. */
+const MOST_VALIDATIONS = 20;
+
 function readError(json: unknown): CoderError {
   const source = typeof json === "object" && json !== null ? (json as Record<string, unknown>) : {};
-  const list = Array.isArray(source.validations) ? source.validations : [];
+  const list = Array.isArray(source.validations) ? source.validations.slice(0, MOST_VALIDATIONS) : [];
   return {
     message: text(source.message),
     detail: text(source.detail),
@@ -124,8 +127,11 @@ function readError(json: unknown): CoderError {
   };
 }
 
+/** As much of an error's text as is searched for what it means. */
+const MAX_ERROR_TEXT = 16 * 1024;
+
 function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  return typeof value === "string" ? value.slice(0, MAX_ERROR_TEXT) : "";
 }
 
 function isKubernetesStatus(json: unknown): json is { reason: string } {
