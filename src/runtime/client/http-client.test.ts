@@ -16,6 +16,7 @@ import { unfenced } from "../../../test/support/unfenced.ts";
 import { ConfigMap, kind, Secret } from "../kinds.ts";
 import { ApiError } from "./error.ts";
 import { HttpClient } from "./http-client.ts";
+import { KubeconfigError } from "./kubeconfig/error.ts";
 
 const ref = { namespace: "n", name: "a" };
 const Pod = kind("v1", { kind: "Pod", plural: "pods" });
@@ -59,6 +60,17 @@ describe("a request", () => {
     expect(error).toMatchObject({ reason: "Timeout", code: 0 });
     expect(error.message).toBe('get ConfigMap "n/a": no answer within 30000 ms');
     expect(failedAt - startedAt).toBe(30_000);
+  });
+
+  test("whose credentials can't be read is not tried again, and fails with what is wrong with them", async () => {
+    const broken = new KubeconfigError('exec of user "u" in /k: aws ended with code 1: please log in');
+    const { clock, client, told } = setUp(async () => {
+      throw broken;
+    });
+    const error = await failure(clock, client.get(ConfigMap, ref));
+    expect(error).toMatchObject({ reason: "Unreachable", code: 0, cause: broken });
+    expect(error.message).toBe(`get ConfigMap "n/a": ${broken.message}`);
+    expect(told).toEqual(["get 0"]);
   });
 
   test("is given up after half a minute also when its answer drips", async () => {

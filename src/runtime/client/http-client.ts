@@ -23,6 +23,7 @@ import type {
   WatchOptions,
 } from "./client.ts";
 import { ApiError, isNotFound } from "./error.ts";
+import { KubeconfigError } from "./kubeconfig/error.ts";
 import { errorFromResponse, readText } from "./response.ts";
 import { Throttle, type Waiting } from "./throttle.ts";
 import type { Transport, TransportResponse } from "./transport.ts";
@@ -237,7 +238,7 @@ export class HttpClient implements FenceableClient {
 
 /** Whether there was no answer, or no whole one: nobody has said what became of the request. */
 function isBroken(error: unknown): boolean {
-  return !(error instanceof ApiError) && !(error instanceof NotLeaderError);
+  return [ApiError, NotLeaderError, KubeconfigError].every((known) => !(error instanceof known));
 }
 
 function parseBody<R>(what: string, text: string): R {
@@ -256,6 +257,6 @@ function remains({ metadata }: KubeObject): boolean {
 function asApiError(what: string, error: unknown, signal: AbortSignal): Error {
   if (error instanceof ApiError || error instanceof NotLeaderError) return error;
   if (signal.reason instanceof ApiError) return signal.reason;
-  const reason = "Unreachable";
-  return new ApiError(`${what}: the API server could not be reached`, { reason, code: 0, cause: error });
+  const why = error instanceof KubeconfigError ? error.message : "the API server could not be reached";
+  return new ApiError(`${what}: ${why}`, { reason: "Unreachable", code: 0, cause: error });
 }
