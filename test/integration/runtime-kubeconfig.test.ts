@@ -1,6 +1,10 @@
+import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { loadCredentials } from "../../src/runtime/client/credentials.ts";
+import { loadSettings } from "../../src/runtime/client/kubeconfig/sources.ts";
 import { readText } from "../../src/runtime/client/response.ts";
 import { httpTransport, type Transport } from "../../src/runtime/client/transport.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
@@ -48,6 +52,36 @@ test("the API server knows the bearer of a plugin's token, which is asked again 
   expect(await whoAmI(transport)).toBeUndefined();
   writeFileSync(answer, execAnswer({ token: cluster.admin.token }));
   expect(await whoAmI(transport)).toEqual(await whoAmI(await open(cluster.admin.kubeconfig)));
+});
+
+test("several kubeconfigs are merged as kubectl merges them", async () => {
+  const { dir, write } = kubeconfigFolder();
+  const context = (name: string, user: string) => ({ name, context: { cluster: "c", user } });
+  const files = [
+    { clusters: [{ name: "c", cluster: { server: "https://first" } }], "current-context": "" },
+    {
+      clusters: [{ name: "c", cluster: { server: "https://second", "tls-server-name": "second" } }],
+      users: [{ name: "u", user: { token: "of-second" } }],
+      contexts: [context("b", "other")],
+      "current-context": "a",
+    },
+    {
+      users: [{ name: "u", user: { token: "of-third" } }],
+      contexts: [context("a", "u")],
+      "current-context": "b",
+    },
+  ];
+  const paths = files.map((content, index) => write(`${index}/config`, JSON.stringify(content)));
+  const KUBECONFIG = ["", join(dir, "missing"), ...paths].join(delimiter);
+  const args = ["config", "view", "--minify", "--raw", "--output=json"];
+  const { stdout } = await promisify(execFile)(cluster.connection.kubectlBinary, args, {
+    env: { KUBECONFIG },
+  });
+  const expected = JSON.parse(stdout);
+  const settings = await loadSettings({}, { env: { KUBECONFIG }, home: dir, serviceAccount: dir });
+  expect(settings.cluster.server.origin).toBe(expected.clusters[0].cluster.server);
+  expect(settings.cluster.serverName).toBe(expected.clusters[0].cluster["tls-server-name"]);
+  expect(settings.user.token).toMatchObject({ text: expected.users[0].user.token });
 });
 
 test("a proxy is on the way of requests and watches, and impersonation arrives whole", async () => {

@@ -165,6 +165,14 @@ describe("through a proxy", () => {
     expect(String(error)).toBe(`Error: proxy 127.0.0.1:${proxy.port}: answered CONNECT with 407`);
   });
 
+  test("an IPv6 address is asked for in brackets", async () => {
+    const proxy = await proxyFor();
+    proxy.refusal = { status: "502 Bad Gateway" };
+    const cluster = { server: "https://[fd00::1]:6443", "proxy-url": `http://127.0.0.1:${proxy.port}` };
+    await expect(ask({}, cluster)).rejects.toThrow("answered CONNECT with 502");
+    expect(proxy.asked).toEqual(["[fd00::1]:6443"]);
+  });
+
   test("a proxy that says nothing is given up after five seconds", async () => {
     const proxy = await proxyFor();
     proxy.refusal = "silence";

@@ -51,7 +51,7 @@ async function parsed(text: string, path: string): Promise<unknown> {
   }
 }
 
-/** The first entry of a name counts, as in client-go. */
+/** Two entries of one name are refused, as by client-go. */
 function entriesOf(
   config: Fields,
   { list, kind, path }: { list: string; kind: string; path: string },
@@ -60,7 +60,8 @@ function entriesOf(
   for (const item of config.maps(list)) {
     const name = item.required("name");
     const fields = Fields.from(item.raw(kind), `${kind} "${name}" in ${path}`);
-    if (!entries.has(name)) entries.set(name, { fields, folder: dirname(path) });
+    if (entries.has(name)) throw new KubeconfigError(`${fields.where} is there twice: remove one`);
+    entries.set(name, { fields, folder: dirname(path) });
   }
   return entries;
 }

@@ -112,6 +112,11 @@ users:
       "users: [{user: {token: secret-text}}]",
       /name of users of .* is missing$/,
     ],
+    [
+      "has two entries of one name",
+      "users: [{name: a, user: {token: secret-text}}, {name: a}]",
+      /user "a" in .* is there twice: remove one$/,
+    ],
     ["has no current-context", "{}", /has no current-context; set --kubeconfig or KUBECONFIG$/],
     ["names a context that it does not have", "current-context: x", /names no context in/],
     [
