@@ -15,6 +15,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: "Tutorials",
     items: [
+      { text: "From zero to Coder", link: "/tutorials/from-zero" },
       { text: "First control plane", link: "/tutorials/first-control-plane" },
       { text: "Licence", link: "/tutorials/licence" },
       { text: "Provisioners", link: "/tutorials/provisioners" },

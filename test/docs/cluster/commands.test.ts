@@ -17,7 +17,8 @@ function coder(kind: string, name: string, spec: object) {
 }
 
 /** test/integration/chart/guide.test.ts runs these for real, in a cluster of their own. */
-const runForReal = (page: string, language: string) => page === "docs/install.md" && language === "sh";
+const runForReal = (page: string, language: string) =>
+  ["docs/install.md", "docs/tutorials/from-zero.md"].includes(page) && language === "sh";
 
 const commands = blocks.filter(
   ({ page, language }) => ["sh", "console"].includes(language) && !runForReal(page, language),

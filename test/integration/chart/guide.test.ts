@@ -9,8 +9,11 @@ import { helmBinary } from "../../../tools/helm/binary.ts";
 import { blocks, repository } from "../../docs/pages.ts";
 import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
 import { eventually } from "../../support/eventually.ts";
+import { type NewcomersTown, newcomersTown } from "./newcomers-town.ts";
 
-const commandBlocks = blocks.filter(({ page, language }) => page === "docs/install.md" && language === "sh");
+const commandsOf = (path: string) =>
+  blocks.filter(({ page, language }) => page === path && language === "sh");
+const commandBlocks = commandsOf("docs/install.md");
 
 let cluster: LocalCluster;
 let bin: string;
@@ -27,12 +30,26 @@ afterAll(async () => {
 });
 
 /** Runs commands as a reader would, in a shell at the root of a checkout. */
-async function run(commands: string): Promise<{ output: string; code: number }> {
-  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: bin, KUBECONFIG: cluster.admin.kubeconfig };
+async function run(commands: string, extraEnv = {}): Promise<{ output: string; code: number }> {
+  const identity = { HOME: bin, KUBECONFIG: cluster.admin.kubeconfig };
+  const env = { PATH: `${bin}:${process.env.PATH}`, ...identity, ...extraEnv };
   const shell = spawn("/bin/sh", ["-e", "-c", `exec 2>&1\n${commands}`], { cwd: repository, env });
   const code = new Promise<number>((resolve) => shell.once("close", (status) => resolve(status ?? -1)));
   return { output: await text(shell.stdout), code: await code };
 }
+
+describe("the way from zero to a control plane", { timeout: 180_000 }, () => {
+  let town: NewcomersTown;
+  beforeAll(async () => {
+    town = await newcomersTown(cluster);
+  });
+  afterAll(() => town?.[Symbol.asyncDispose]());
+
+  test.for(commandsOf("docs/tutorials/from-zero.md"))("$page:$line", async ({ text: commands }) => {
+    const { output, code } = await run(commands, { DATABASE_URL: town.databaseUrl });
+    expect(code, output).toBe(0);
+  });
+});
 
 describe("the guide to installing", { timeout: 120_000 }, () => {
   test.for(commandBlocks)("$page:$line", async ({ text: commands }) => {

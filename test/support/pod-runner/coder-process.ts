@@ -15,6 +15,8 @@ export interface CoderProcessOptions {
   readonly services: LocalServices;
   /** Folders of further programs that the image has, found before those of this machine. */
   readonly path?: readonly string[];
+  /** What the image runs with that program when the pod names no command; that of Coder's image when absent. */
+  readonly entrypoint?: readonly string[];
 }
 
 /** The image's entrypoint is `/opt/coder server`. */
@@ -39,7 +41,7 @@ export function coderProcess(options: CoderProcessOptions): Launch {
 
 async function launch(
   plan: ContainerPlan,
-  { binary, services, path = [], dir }: CoderProcessOptions & { dir: string },
+  { binary, services, path = [], entrypoint = ENTRYPOINT, dir }: CoderProcessOptions & { dir: string },
 ): Promise<RunningContainer> {
   const mounts = await writeVolumes(plan, dir);
   const translate = async (text: string) => {
@@ -47,7 +49,7 @@ async function launch(
     for (const { inContainer, onMachine } of mounts) local = local.replaceAll(inContainer, onMachine);
     return local;
   };
-  const argv = [...(plan.command.length > 0 ? plan.command.slice(1) : ENTRYPOINT), ...plan.args];
+  const argv = [...(plan.command.length > 0 ? plan.command.slice(1) : entrypoint), ...plan.args];
   const env = Object.entries(plan.env).map(async ([name, text]) => [name, await translate(text)]);
   const program = new Supervised({
     command: binary,

@@ -1,0 +1,60 @@
+import { fileURLToPath } from "node:url";
+import { adminClient } from "../../support/admin-client.ts";
+import type { LocalCluster } from "../../support/cluster/cluster.ts";
+import { PostgresAccounts } from "../../support/coderd/accounts.ts";
+import { startCoderdServer } from "../../support/coderd/server.ts";
+import { coderProcess } from "../../support/pod-runner/coder-process.ts";
+import type { Launch } from "../../support/pod-runner/launch.ts";
+import { LocalServices } from "../../support/pod-runner/local-services.ts";
+import { PodRunner } from "../../support/pod-runner/pod-runner.ts";
+import { simulatedCoder } from "../../support/pod-runner/simulated-coder.ts";
+import { sharedPostgres } from "../../support/shared-postgres.ts";
+
+const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+
+/** What a cluster of a newcomer has beside its API server: nodes that run pods, and a database. */
+export interface NewcomersTown extends AsyncDisposable {
+  readonly databaseUrl: string;
+}
+
+/**
+ * Pods of the chart's Deployment run the operator from sources, with the arguments and variables that the chart gives
+ * it and the rights of the release's service account; coderd's pods are played at a simulator. Only the address of
+ * coderd is replaced, because there is no network of pods.
+ */
+export async function newcomersTown(cluster: LocalCluster): Promise<NewcomersTown> {
+  await using building = new AsyncDisposableStack();
+  const databases = building.adopt(sharedPostgres(), (postgres) => postgres.stop());
+  const database = await databases.createDatabase("2.26");
+  const databaseUrl = `${database.url}?sslmode=disable`;
+  const server = building.adopt(await startCoderdServer(), (running) => running.close());
+  const accounts = new PostgresAccounts(databaseUrl);
+  const simulator = server.add({ accounts }, { host: "coder.coder.svc.cluster.local" });
+  const client = await adminClient(cluster);
+  const services = building.use(new LocalServices(client));
+  const operator = operatorPod({ services, coderdUrl: server.url, kubeconfig: cluster.operator.kubeconfig });
+  const coder = simulatedCoder(simulator);
+  const launch: Launch = (plan) => (plan.container.name === "operator" ? operator(plan) : coder(plan));
+  building.use(new PodRunner({ client, launch, namespaces: ["coder", "coder-system"] }));
+  const owned = building.move();
+  return { databaseUrl, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+interface OperatorPod {
+  readonly services: LocalServices;
+  readonly coderdUrl: string;
+  readonly kubeconfig: string;
+}
+
+/** Replicas share this machine, so each listens on the address of its own pod. */
+function operatorPod({ services, coderdUrl, kubeconfig }: OperatorPod): Launch {
+  const start = coderProcess({ binary: process.execPath, entrypoint: [MAIN], services });
+  return (plan) => {
+    const args = plan.args.map((arg) => arg.replace("-address=:", `-address=${plan.podIP}:`));
+    return start({
+      ...plan,
+      args: [...args, `--coderd-access=${coderdUrl}`],
+      env: { ...plan.env, KUBECONFIG: kubeconfig },
+    });
+  };
+}
