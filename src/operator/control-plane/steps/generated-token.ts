@@ -3,6 +3,7 @@ import { RENEW_BEFORE_MS } from "../../../coder/operator-access/token.ts";
 import { failed, type Result as Outcome, succeeded } from "../../../coder/result.ts";
 import { timestamp } from "../../../runtime/clock.ts";
 import { findCondition } from "../../../runtime/conditions.ts";
+import { OwnedByAnotherError } from "../../../runtime/controller/children.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { databaseVariable } from "../references.ts";
 import type { HeldToken } from "../resources/token-secret.ts";
@@ -87,7 +88,7 @@ async function obtainToken(ref: SecretKey, target: DatabaseTarget, run: Run): Pr
 async function distrustCache(ref: SecretKey, target: DatabaseTarget, run: Run): Promise<void> {
   run.environment.memory.tokenSecretUnseen = true;
   await readSecretAnew(ref, run).catch(async (error) => {
-    await run.environment.ports.database.revokeToken(target);
+    if (error instanceof OwnedByAnotherError) await run.environment.ports.database.revokeToken(target);
     throw error;
   });
 }

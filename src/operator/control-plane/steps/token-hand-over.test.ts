@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { aControlPlane } from "../../../../test/support/builders.ts";
+import { answers, type Fault } from "../../../../test/support/faulty-transport.ts";
+import { prepareManager } from "../../../../test/support/manager-under-test.ts";
+import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
+import type { CoderClients } from "../../../coder/clients.ts";
+import type { OperatorAccess } from "../../../coder/operator-access/access.ts";
+import { failed, succeeded } from "../../../coder/result.ts";
+import { Secret } from "../../../runtime/kinds.ts";
+import type { CoderPorts } from "../../shared/ports.ts";
+import { controlPlaneController } from "../controller.ts";
+import { openTenancy } from "../tenancy.ts";
+
+const unreachable = async () => failed({ kind: "transient", message: "nobody answers" });
+const coderd = { client: () => ({ currentUser: unreachable }) } as unknown as CoderClients;
+
+/** A database whose token lives until it is revoked. */
+function database() {
+  let token: string | undefined;
+  let issued = 0;
+  const access: OperatorAccess = {
+    ensureToken: async (_target, held) => {
+      if (token !== undefined && held === token) return succeeded({ token, expiresAt: Date.UTC(2027, 0, 1) });
+      token = `id-secret${issued++}`;
+      return succeeded({ token, expiresAt: Date.UTC(2027, 0, 1), issuedBecause: "missing" });
+    },
+    revokeToken: async () => {
+      token = undefined;
+      return succeeded(1);
+    },
+  };
+  return {
+    access,
+    isValid: (candidate: string | undefined) => candidate !== undefined && candidate === token,
+  };
+}
+
+/** The Secret is stored, but who stored it hears that somebody else did; then it can be read only once for a while. */
+function loseTrackOf(secret: string): Fault {
+  let isStored = false;
+  let reads = 0;
+  return async (request, pass) => {
+    if (isStored && request.path.includes(secret) && ++reads > 1) return answers(500)(request, pass);
+    if (request.method !== "POST" || !request.body?.includes(secret)) return pass();
+    await pass();
+    isStored = true;
+    const conflict = { kind: "Status", code: 409, reason: "AlreadyExists", message: "already exists" };
+    return answers(409, {}, JSON.stringify(conflict))(request, pass);
+  };
+}
+
+test("a token that was stored is not revoked because the API server fails right after it", async () => {
+  const { access, isValid } = database();
+  const ports: CoderPorts = { coderd, database: access, random: () => 0.5 };
+  const world = prepareManager([controlPlaneController(ports, openTenancy)]);
+  world.api.install(CoderControlPlane);
+  world.start();
+  await world.clock.advance(0);
+  world.transport.fault = loseTrackOf("coder-operator-token");
+  const extraEnv = [{ name: "CODER_PG_CONNECTION_URL", value: "postgres://u@db/coder" }];
+  const object = aControlPlane({ namespace: "n", spec: { operatorAccess: {}, extraEnv } });
+  await world.person.create(CoderControlPlane, object);
+  await world.clock.advance(1_000);
+  const { data } = await world.person.get(Secret, { namespace: "n", name: "coder-operator-token" });
+  expect(isValid(Buffer.from(data?.token ?? "", "base64").toString("utf8"))).toBe(true);
+});
