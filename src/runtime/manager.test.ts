@@ -224,6 +224,51 @@ describe("the loss of leadership", () => {
     expect(told).toEqual([await world.running(), "refused"]);
   });
 
+  test.each(Array.from({ length: 24 }, (_, number) => number + 1))(
+    "by a stop at request %i lets no write of any run pass after it",
+    async (stopAt) => {
+      const busy = controller("busy")
+        .for(Parent)
+        .reconcile(async (key, { client }) => {
+          const name = key.split("/")[1] ?? "";
+          for (const data of ["one", "two", "three"])
+            await client.apply(ConfigMap, { metadata: { namespace: "n", name }, data: { data } });
+          await client.patchStatus(Parent, { namespace: "n", name }, { status: { seen: "all" } });
+          return awaitChange;
+        });
+      const world = await runManager([busy], { leaderElection });
+      const passed: string[] = [];
+      let requests = 0;
+      world.transport.fault = async (request, pass) => {
+        if (isOfLease(request)) return pass();
+        if (++requests === stopAt) {
+          passed.length = 0;
+          world.clock.jump(11_000);
+        }
+        const response = await pass();
+        if (request.method !== "GET") passed.push(request.path);
+        return response;
+      };
+      for (let number = 0; number < 6; number++)
+        await world.person.create(Parent, { metadata: { namespace: "n", name: `p${number}` } });
+      await world.clock.advance(1_000);
+      expect(requests).toBeGreaterThanOrEqual(stopAt);
+      expect(passed).toEqual([]);
+      expect(await world.running()).toBeInstanceOf(NotLeaderError);
+    },
+  );
+
+  test("that only the fence has noticed ends the manager as well, and the Lease is free", async () => {
+    const { slow } = slowController(0);
+    const fence = new LeaderFence();
+    const world = await runManager([slow], { leaderElection, fence });
+    const reason = new NotLeaderError("the clock was ahead for a moment");
+    fence.close(reason);
+    await world.clock.advance(1_000);
+    expect(await world.running()).toBe(reason);
+    expect((await world.person.get(Lease, lease)).spec?.holderIdentity).toBeUndefined();
+  });
+
   test("is noticed too while the manager waits for the last runs", async () => {
     const { slow } = slowController(30_000);
     const world = await runManager([slow], { leaderElection, shutdownGraceMs: 25_000 });

@@ -142,21 +142,23 @@ export class Manager {
   }
 
   /**
-   * Runs the workers until the signal, and then lets what has begun finish. The loss of leadership is thrown
-   * at once: another process leads, so nobody must wait for what this one still does.
+   * Runs the workers until the signal, and then lets what has begun finish. The loss of leadership, which closes
+   * the fence, is thrown at once: another process leads, so nobody must wait for what this one still does.
    */
   async #work(signal: AbortSignal): Promise<void> {
     const stopWork = new AbortController();
     const working = Promise.all(this.#runners.map((runner) => runner.run(stopWork.signal)));
-    const lost = this.#leader?.lost.then((error) => {
+    const closed = Promise.withResolvers<never>();
+    const cutOff = () => {
       stopWork.abort();
-      throw error;
-    });
+      closed.reject(this.#fence.signal.reason);
+    };
+    this.#fence.signal.addEventListener("abort", cutOff, { once: true });
     const finished = untilAborted(signal, working).then(() => {
       stopWork.abort();
       return this.#withinGrace(working, this.#options.shutdownGraceMs);
     });
-    await Promise.race([finished, ...(lost ? [lost] : [])]);
+    await Promise.race([finished, closed.promise]);
   }
 
   #makeRunners(environment: CacheEnvironment, client: Client): ControllerRunner[] {

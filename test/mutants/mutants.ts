@@ -90,6 +90,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["src/runtime/controller"],
   },
   {
+    guard: "fence: all ways out are closed before the lease is given back",
+    file: "src/runtime/manager.ts",
+    from: 'this.#fence.close(new NotLeaderError("leadership was given up"));',
+    to: "",
+    tests: ["src/runtime/manager.test.ts"],
+  },
+  {
+    guard: "fence: nothing is sent to a database once leadership is lost",
+    file: "src/coder/operator-access/session.ts",
+    from: "      this.#fence.assertLeading();\n",
+    to: "",
+    tests: ["src/coder/operator-access/session.test.ts"],
+  },
+  {
     guard: "status: a run that a newer spec has overtaken writes nothing",
     file: "src/runtime/controller/status.ts",
     from: "fresh.metadata.uid !== uid || fresh.metadata.generation !== generation",
