@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { aControlPlane } from "../../../../test/support/builders.ts";
 import { answers, type Fault } from "../../../../test/support/faulty-transport.ts";
 import { prepareManager } from "../../../../test/support/manager-under-test.ts";
-import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { CoderClients } from "../../../coder/clients.ts";
 import type { OperatorAccess } from "../../../coder/operator-access/access.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
@@ -53,7 +53,7 @@ test("a token that was stored is not revoked because the API server fails right 
   const { access, isValid } = database();
   const ports: CoderPorts = { coderd, database: access, random: () => 0.5 };
   const world = prepareManager([controlPlaneController(ports, openTenancy)]);
-  world.api.install(CoderControlPlane);
+  for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy]) world.api.install(kind);
   world.start();
   await world.clock.advance(0);
   world.transport.fault = loseTrackOf("coder-operator-token");
