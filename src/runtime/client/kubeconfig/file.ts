@@ -38,7 +38,13 @@ async function parsed(text: string, path: string): Promise<unknown> {
   // In a cluster there is no kubeconfig, and no parser in memory.
   const { LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
-  const document = parseDocument(text, { prettyErrors: false, lineCounter: lines, logLevel: "silent" });
+  const document = parseDocument(text, {
+    prettyErrors: false,
+    lineCounter: lines,
+    logLevel: "silent",
+    // Each key would be compared with all before it: minutes for a megabyte of keys.
+    uniqueKeys: false,
+  });
   const [mistake] = document.errors;
   if (mistake) {
     const { line } = lines.linePos(mistake.pos[0]);
