@@ -109,7 +109,9 @@ async function step(campaign: Campaign): Promise<void> {
     alive.delete(name);
     return;
   }
-  const kind = dice.pick(drawnKinds);
+  // Others refer to a control plane of this name.
+  const kind = name === "coder" ? drawnKinds[0] : dice.pick(drawnKinds);
+  if (!kind) return;
   try {
     await person.create(kind, drawObject(kind, place, campaign));
     alive.set(name, kind);

@@ -21,6 +21,21 @@ export interface Place {
   readonly name: string;
 }
 
+const session = { credentialsSecretRef: { name: "token" } };
+
+/** What leads to coderd: without it few of the drawn objects would ever speak to one. */
+const connections: Readonly<Record<string, object>> = {
+  CoderControlPlane: {
+    operatorAccess: { tokenSecretRef: { name: "token" } },
+    licenseSecretRef: { name: "x" },
+  },
+  CoderProvisioner: { controlPlaneRef: { name: "coder" }, bootstrap: session },
+  CoderWorkspaceProxy: {
+    ...{ controlPlaneRef: undefined, registration: undefined },
+    bootstrap: { coderURL: "http://coder.example.com", ...session },
+  },
+};
+
 /** An object of the kind with extreme values, whose database is at `databaseURL`. */
 export function drawObject(
   kind: Kind<Drawn>,
@@ -30,5 +45,7 @@ export function drawObject(
   const schema = crdSchemas()[kind.kind] as unknown as DrawnSchema;
   const spec = drawValue(schema.properties?.spec ?? {}, dice) as { extraEnv?: object[] };
   const extraEnv = [...(spec.extraEnv ?? []), { name: "CODER_PG_CONNECTION_URL", value: databaseURL }];
-  return { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: { ...spec, extraEnv } } as Drawn;
+  const connection = dice.next() < 0.6 ? connections[kind.kind] : {};
+  const drawn = { ...spec, extraEnv, ...connection };
+  return { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: drawn } as Drawn;
 }

@@ -9,16 +9,25 @@ interface RawEvent<T extends KubeObject> {
   object: WatchEvent<T>["object"] | StatusBody;
 }
 
-/** Splits a byte stream into lines. A last line without its newline was cut off and is not given out. */
+/**
+ * Splits a byte stream into lines, each byte looked at once, however many chunks a line comes in. A last line without
+ * its newline was cut off and is not given out.
+ */
 async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let rest = "";
+  let pieces: string[] = [];
   for await (const chunk of chunks) {
-    const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = parts.pop() ?? "";
-    yield* parts;
+    const text = decoder.decode(chunk, { stream: true });
+    let from = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {
+      pieces.push(text.slice(from, end));
+      from = end + 1;
+      yield pieces.join("");
+      pieces = [];
+    }
+    if (from < text.length) pieces.push(text.slice(from));
   }
-  if (rest.trim() !== "") {
+  if (pieces.join("").trim() !== "") {
     throw new ApiError("watch ended in the middle of an event", { reason: "InvalidResponse", code: 0 });
   }
 }
