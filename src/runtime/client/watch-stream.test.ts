@@ -19,14 +19,16 @@ const event = (name: string) => ({ type: "ADDED", object: { metadata: { name } }
 const line = (name: string) => `${JSON.stringify(event(name))}\n`;
 
 describe("a watch body", () => {
-  test("whose event comes in a hundred thousand chunks is put together once", async () => {
+  test("whose event comes in forty thousand chunks is put together once", async () => {
     // Joined and searched anew with every chunk this would take minutes.
-    const name = "a".repeat(5_000_000);
+    const name = "a".repeat(2_000_000);
     const bytes = Buffer.from(line(name));
-    const chunks = Array.from({ length: Math.ceil(bytes.length / 50) }, (_, index) =>
-      bytes.subarray(index * 50, (index + 1) * 50),
-    );
-    expect(await read(...chunks)).toEqual([event(name)]);
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      for (let at = 0; at < bytes.length; at += 50) yield bytes.subarray(at, at + 50);
+    }
+    const events: unknown[] = [];
+    for await (const each of watchEvents(chunks())) events.push(each);
+    expect(events).toEqual([event(name)]);
   });
 
   test("gives the same events wherever its chunks are cut, also within a character", async () => {
