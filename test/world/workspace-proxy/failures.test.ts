@@ -104,11 +104,11 @@ describe("a coderd that can't or won't", () => {
 
   test("that limits requests is left alone for as long as it asks", async () => {
     const coderd = await stage.coderd("limited");
-    coderd.deployment.faults.inject({ fault: { kind: "rateLimited", retryAfter: "300" }, times: 1 });
+    coderd.deployment.faults.inject({ fault: { kind: "rateLimited", retryAfter: "100" }, times: 1 });
     await stage.create("limited", bootstrap(coderd));
     await stage.untilCondition("limited", "Registered", { status: "False", reason: "RateLimited" });
     expect(coderd.deployment.count()).toBe(1);
-    await stage.timePasses(299_000);
+    await stage.timePasses(99_000);
     await stage.change("limited", { replicas: 2 });
     await stage.untilStatus("limited", { observedGeneration: 2 });
     expect(coderd.deployment.count()).toBe(1);
