@@ -3,8 +3,8 @@ import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kind
 import { Deployment, Secret, Service, ServiceAccount } from "../../src/runtime/kinds.ts";
 import type { Kind } from "../../src/runtime/object.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
+import { acceptedAs } from "../support/coderd-database/database.ts";
 import { eventually } from "../support/eventually.ts";
-import { acceptedAs } from "../support/operator-access.ts";
 import { openStage, type ProvisionerStage } from "../support/stages/provisioner.ts";
 import { PATIENCE } from "../support/stages/stage.ts";
 import { openRealWorld } from "../support/world/real.ts";
@@ -33,7 +33,8 @@ test("a control plane that is deleted and made anew replaces what the one before
   const coderd = await stage.coderd("coder");
   await stage.serve("coder", coderd);
   await stage.untilReady("coder");
-  await stage.person.delete(CoderControlPlane, stage.ref("coder"));
+  await stage.delete(CoderControlPlane, "coder");
+  await stage.untilGone(CoderControlPlane, "coder");
   const { metadata } = await stage.create("coder", {
     extraEnv: [urlVariable(coderd.database.url)],
     operatorAccess: {},
@@ -43,15 +44,15 @@ test("a control plane that is deleted and made anew replaces what the one before
     for (const kind of [Deployment, Service, ServiceAccount] as Kind[])
       expect((await stage.get(kind, "coder")).metadata).toMatchObject({ ownerReferences });
   }, PATIENCE);
-  await stage.cluster.markDeploymentReady(stage.namespace, "coder");
+  await stage.world.markDeploymentReady(stage.namespace, "coder");
   await stage.untilReady("coder");
   expect((await stage.get(Secret, "coder-operator-token")).metadata).toMatchObject({ ownerReferences });
   expect(
     await stage
       .token("coder-operator-token")
-      .then((token) => acceptedAs(coderd.database, token, stage.clock)),
+      .then((token) => acceptedAs(coderd.database, token, stage.clock.now())),
   ).toBe("coder-k8s-operator (owner)");
-  expect(await coderd.database.query("SELECT id FROM api_keys")).toHaveLength(1);
+  expect(await coderd.database.keys()).toHaveLength(1);
 });
 
 test("a provisioner that is deleted and made anew replaces the Secret of the one before, and has one key", async () => {

@@ -12,6 +12,8 @@ export class FaultyTransport implements Transport {
   /** Applies to every request until it is taken away. */
   fault: Fault | undefined;
   readonly requests: TransportRequest[] = [];
+  /** Those that were answered, in the order of the answers. */
+  readonly answered: { readonly request: TransportRequest; readonly status: number }[] = [];
   readonly #inner: Transport;
   readonly #watches = new Set<(error: Error) => void>();
 
@@ -23,6 +25,7 @@ export class FaultyTransport implements Transport {
     this.requests.push(request);
     const pass = () => this.#inner.send(request);
     const response = await (this.fault ? this.fault(request, pass) : pass());
+    this.answered.push({ request, status: response.status });
     return request.streaming ? { ...response, body: this.#cuttable(response.body) } : response;
   }
 

@@ -1,11 +1,11 @@
-import { type Connect, connectPostgres } from "../../src/coder/operator-access/session.ts";
+import type { OperatorAccess } from "../../src/coder/operator-access/access.ts";
 import type { TransportRequest } from "../../src/runtime/client/transport.ts";
 import { type Fault, neverAnswers } from "./faulty-transport.ts";
 
 /** The effect after which a process dies. */
 export interface LastAct {
-  /** A statement that the database has carried out, and which of those that match it is. */
-  readonly statement?: RegExp;
+  /** A transaction that the database has committed, or that ends with the process, and which of all it is. */
+  readonly transaction?: "committed" | "rolledBack";
   readonly nth?: number;
   /** A request that the API server has answered. */
   readonly request?: (request: TransportRequest) => boolean;
@@ -13,16 +13,15 @@ export interface LastAct {
 
 /**
  * The life of an operator that runs in this process and is to die as one that is killed: its last act takes
- * effect, but it never hears of it, nothing that it does afterwards leaves it, and its database connections break.
+ * effect, but it never hears of it, and nothing that it does afterwards leaves it.
  */
 export class Life {
   /** Resolves when it is over. */
   readonly over: Promise<void>;
+  ended = false;
   readonly #lastAct: LastAct;
-  readonly #sessions = new Set<() => Promise<void>>();
   readonly #resolve: () => void;
-  #ended = false;
-  #matches = 0;
+  #transactions = 0;
 
   constructor(lastAct: LastAct = {}) {
     this.#lastAct = lastAct;
@@ -32,35 +31,34 @@ export class Life {
   }
 
   end(): void {
-    this.#ended = true;
-    for (const close of this.#sessions) void close();
+    this.ended = true;
     this.#resolve();
   }
 
   /** For the transport to the API server. */
   readonly fault: Fault = async (request, pass) => {
-    if (this.#ended) return neverAnswers(request, pass);
+    if (this.ended) return neverAnswers(request, pass);
     const response = await pass();
     if (this.#lastAct.request?.(request)) this.end();
-    return this.#ended && !request.streaming ? neverAnswers(request, pass) : response;
+    return this.ended && !request.streaming ? neverAnswers(request, pass) : response;
   };
 
-  /** The way to databases. */
-  readonly connect: Connect = async (...way) => {
-    const session = await this.#heard(connectPostgres(...way));
-    this.#sessions.add(() => session.close());
+  /** The way to databases while it lasts. */
+  through(access: OperatorAccess): OperatorAccess {
     return {
-      query: (sql, values) => this.#heard(session.query(sql, values), sql.trim()),
-      close: () => this.#heard(session.close()),
+      ensureToken: (target, held) => this.#transact(() => access.ensureToken(target, held)),
+      revokeToken: (target) => this.#transact(() => access.revokeToken(target)),
     };
-  };
+  }
 
-  /** What comes of an act, unless the process dies with it or has died before. */
-  async #heard<T>(act: Promise<T>, statement = ""): Promise<T> {
-    if (this.#ended) return silence();
-    const result = await act.catch((error) => (this.#ended ? silence<T>() : Promise.reject(error)));
-    if (this.#lastAct.statement?.test(statement) && ++this.#matches === (this.#lastAct.nth ?? 1)) this.end();
-    return this.#ended ? silence() : result;
+  async #transact<T>(work: () => Promise<T>): Promise<T> {
+    const { transaction, nth = 1 } = this.#lastAct;
+    const isLast = transaction !== undefined && ++this.#transactions === nth;
+    if (isLast && transaction === "rolledBack") this.end();
+    if (this.ended) return silence();
+    const result = await work();
+    if (isLast) this.end();
+    return this.ended ? silence() : result;
   }
 }
 

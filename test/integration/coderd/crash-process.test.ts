@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { fakeLicense } from "../../support/coderd/licenses.ts";
+import { acceptedAs } from "../../support/coderd-database/database.ts";
 import { eventually } from "../../support/eventually.ts";
-import { acceptedAs } from "../../support/operator-access.ts";
 import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
 import { type CoderdStage, openCoderdStage } from "./stage.ts";
 
 let stage: CoderdStage;
 beforeAll(async () => {
-  stage = await openCoderdStage(sharedCluster(), "killed");
-  await stage.operator.stop();
+  stage = await openCoderdStage(sharedCluster(), "killed", { operator: false });
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
@@ -17,9 +16,9 @@ const UPLOAD = "POST /api/v2/licenses";
 const PATIENCE = { withinMs: 30_000 };
 
 function start(): Promise<OperatorProcess> {
-  return startOperatorProcess(stage.cluster, [
+  return startOperatorProcess(stage.world.cluster, [
     `--namespaces=${stage.namespace}`,
-    `--coderd-access=${stage.server.url}`,
+    `--coderd-access=${stage.world.server.url}`,
     "--no-leader-elect",
     "--log-level=debug",
   ]);
@@ -50,7 +49,7 @@ test("the real process, killed while coderd holds back its answer to the licence
   await stage.untilCondition("coder", "LicenseApplied", { status: "True", reason: "Applied" });
   await expectNoLeak(second);
   expect(await stage.token("coder-operator-token")).toBe(token);
-  expect(await acceptedAs(database, token, stage.clock)).toBe("coder-k8s-operator (owner)");
-  expect(await database.query("SELECT id FROM api_keys")).toHaveLength(1);
+  expect(await acceptedAs(database, token, stage.clock.now())).toBe("coder-k8s-operator (owner)");
+  expect(await database.keys()).toHaveLength(1);
   expect(deployment.licenses).toHaveLength(1);
 });

@@ -22,10 +22,9 @@ let postgres: Postgres;
 let server: CoderdServer;
 beforeAll(async () => {
   postgres = await startPostgres();
-  stage = await openCoderdStage(sharedCluster(), "tls", postgres);
-  await stage.operator.stop();
+  stage = await openCoderdStage(sharedCluster(), "tls", { operator: false, postgres });
   server = await startCoderdServer({ tls: authority.issue(names.map(hostOf)) });
-  stage.operator = await stage.startOperator({ coderdRoute: fixedAddress(server.url) });
+  await stage.startOperator({ coderdRoute: fixedAddress(server.url) });
   await stage.putSecret("token", { token: TOKEN });
 });
 afterAll(async () => {
@@ -50,7 +49,7 @@ async function serve(name: string, certificates: Record<string, string>, spec: C
 
 describe("a control plane that serves TLS is trusted by", () => {
   test("the CA in the Secret of its certificate", async () => {
-    await serve("chained", { "tls.crt": "anything", "ca.crt": authority.cert });
+    await serve("chained", { "tls.crt": "not-a-certificate", "ca.crt": authority.cert });
     await stage.untilReady("chained");
     await stage.untilStatus("chained", { licenseTier: "none", url: `https://${hostOf("chained")}:443` });
   });
@@ -77,7 +76,7 @@ test("with a wrong CA the condition says so, and a right one in the Secret is us
 });
 
 test("a token made in the database is ready all the same; licence and entitlements tell of the wrong CA", async () => {
-  const database = await stage.postgres.createDatabase("2.26");
+  const database = await stage.databases.create();
   await stage.putSecret("license", { license: fakeLicense() });
   await serve(
     "own-token",
@@ -106,7 +105,7 @@ describe("a database that serves TLS is checked with the certificates of coderd'
     { name: "by-file", parameters: `sslmode=verify-full&sslrootcert=${files}/db-ca.crt` },
     { name: "by-list", parameters: "sslmode=verify-full" },
   ])("$name", async ({ name, parameters }) => {
-    const { url } = await stage.postgres.createDatabase("2.26");
+    const { url } = await stage.databases.create();
     await stage.create(name, { operatorAccess: {}, certs, extraEnv: [urlVariable(`${url}?${parameters}`)] });
     await stage.untilReady(name);
   });
@@ -115,7 +114,7 @@ describe("a database that serves TLS is checked with the certificates of coderd'
     { name: "other-ca", file: "wrong-ca.crt", says: "TLS with the database failed" },
     { name: "no-file", file: "absent.crt", says: "sslrootcert names is not among coderd's certificates" },
   ])("$name: DatabaseTLSFailed, until the spec is right", async ({ name, file, says }) => {
-    const { url } = await stage.postgres.createDatabase("2.26");
+    const { url } = await stage.databases.create();
     const variable = (root: string) => urlVariable(`${url}?sslmode=verify-ca&sslrootcert=${files}/${root}`);
     const both = { secrets: [...certs.secrets, { name: "wrong-ca", key: "ca.crt" }] };
     await stage.create(name, { operatorAccess: {}, certs: both, extraEnv: [variable(file)] });

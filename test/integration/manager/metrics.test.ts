@@ -16,12 +16,11 @@ let stage: CoderdStage;
 let coderd: Coderd;
 let operator: OperatorProcess;
 beforeAll(async () => {
-  stage = await openCoderdStage(sharedCluster(), "metrics");
-  await stage.operator.stop();
+  stage = await openCoderdStage(sharedCluster(), "metrics", { operator: false });
   coderd = await stage.coderd("coder");
-  operator = await startOperatorProcess(stage.cluster, [
+  operator = await startOperatorProcess(stage.world.cluster, [
     `--namespaces=${stage.namespace}`,
-    `--coderd-access=${stage.server.url}`,
+    `--coderd-access=${stage.world.server.url}`,
     "--no-leader-elect",
     "--log-level=debug",
   ]);

@@ -66,6 +66,7 @@ export abstract class Stage<T extends Subject> implements AsyncDisposable {
       coderdRoute: this.world.coderds.route,
       clock: this.clock,
       observer: this.witness,
+      tokenLeftBehind: () => this.witness.tokenLeftBehind(),
       ...options,
     });
     this.#operators.push(operator);

@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Secret } from "../../../src/runtime/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import { StaticAccounts } from "../../support/coderd/accounts.ts";
 import { type Coderd, type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
 
 let stage: CoderdStage;
 beforeAll(async () => {
-  stage = await openCoderdStage(sharedCluster(), "modes");
+  stage = await openCoderdStage();
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
 const TYPE = "OperatorAccessReady";
 const nowhere = "postgres://operator:some-password@127.0.0.1:1/nowhere";
-const keysOf = ({ database }: Coderd) => database.query("SELECT id FROM api_keys");
+const keysOf = ({ database }: Coderd) => database.keys();
 
 /** A control plane with a token that the operator has made for itself. */
 async function withOwnToken(name: string): Promise<Coderd> {
@@ -45,7 +44,7 @@ describe("a given token", () => {
       licenseTier: "none",
     });
     expect(stage.databases.connections).toBe(connections);
-    expect(await coderd.database.query("SELECT id FROM users")).toEqual([]);
+    expect(await coderd.database.users()).toEqual([]);
     expect(await stage.exists(Secret, "given-operator-token")).toBe(false);
   });
 
@@ -79,7 +78,7 @@ describe("a given token", () => {
     const me = "GET /api/v2/users/me";
     coderd.deployment.faults.inject({ fault: { kind: "cut" }, on: me });
     await stage.timePasses(10 * 60_000);
-    await expect.poll(() => coderd.deployment.count(me)).toBe(2);
+    await stage.eventually(async () => expect(await (() => coderd.deployment.count(me))()).toBe(2));
     await stage.untilReady("silent");
     coderd.deployment.faults.clear();
     coderd.accounts.remove(owner);
@@ -204,9 +203,12 @@ describe("turned off", () => {
     await stage.change("off-blind", { ...off, extraEnv: [] });
     await stage.untilCondition("off-blind", TYPE, { reason: "Disabled" });
     await stage.untilGone(Secret, "off-blind-operator-token");
-    await expect
-      .poll(async () => (await stage.events("off-blind")).find(({ reason }) => reason === "TokenRevoked"))
-      .toMatchObject({ type: "Warning", message: expect.stringContaining("could not be revoked") });
+    await stage.eventually(async () =>
+      expect(
+        await (async () =>
+          (await stage.events("off-blind")).find(({ reason }) => reason === "TokenRevoked"))(),
+      ).toMatchObject({ type: "Warning", message: expect.stringContaining("could not be revoked") }),
+    );
   });
 
   test("from the start, the database is never asked", async () => {

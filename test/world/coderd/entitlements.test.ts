@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type FakeLicense, fakeLicense } from "../../support/coderd/licenses.ts";
 import { type CoderdStage, openCoderdStage } from "./stage.ts";
 
 let stage: CoderdStage;
 beforeAll(async () => {
-  stage = await openCoderdStage(sharedCluster(), "entitled");
+  stage = await openCoderdStage();
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
@@ -139,8 +138,8 @@ test("five quiet minutes show two refreshes, and no other write, event or questi
   await stage.untilStatus("quiet", { licenseTier: "premium" });
   await stage.untilCondition("quiet", "LicenseApplied", { status: "True" });
   await stage.timePasses(0);
-  const writes = async () => (await stage.writes()).filter(({ name }) => name?.startsWith("quiet"));
-  const writtenBefore = (await writes()).length;
+  const writes = () => stage.writes().filter(({ name }) => name?.startsWith("quiet"));
+  const writtenBefore = writes().length;
   const callsBefore = coderd.deployment.calls.length;
   const connectionsBefore = stage.databases.connections;
   const eventsBefore = await stage.events("quiet");
@@ -152,7 +151,7 @@ test("five quiet minutes show two refreshes, and no other write, event or questi
   }
   await stage.timePasses(0);
 
-  const written = (await writes()).slice(writtenBefore);
+  const written = writes().slice(writtenBefore);
   expect(written.map(({ resource, subresource }) => `${resource}/${subresource}`)).toEqual([
     "codercontrolplanes/status",
     "codercontrolplanes/status",

@@ -2,17 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { findCondition } from "../../../src/runtime/conditions.ts";
 import { ConfigMap, Secret } from "../../../src/runtime/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
 
 let stage: CoderdStage;
 beforeAll(async () => {
-  stage = await openCoderdStage(sharedCluster(), "sources");
+  stage = await openCoderdStage();
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
-const PATIENCE = { withinMs: 20_000 };
 const VARIABLE = "CODER_PG_CONNECTION_URL";
 
 describe("the connection URL is found", () => {
@@ -66,8 +63,7 @@ describe("the connection URL is found", () => {
     await stage.create(name, { ...(await specOf(name, database.url)), operatorAccess: {} });
     await stage.untilServing(name);
     await stage.untilReady(name);
-    const [user] = await database.query("SELECT username, is_system FROM users");
-    expect(user).toEqual({ username: "coder-k8s-operator", is_system: true });
+    expect(await database.users()).toMatchObject([{ username: "coder-k8s-operator", isSystem: true }]);
     await stage.untilStatus(name, { licenseTier: "none" });
   });
 });
@@ -75,7 +71,7 @@ describe("the connection URL is found", () => {
 test("a rotated password is picked up with the next change of its Secret", async () => {
   const { database } = await stage.coderd("rotated");
   const urlWith = (password: string) => database.url.replace(/\/\/.*@/, `//rotating:${password}@`);
-  await database.query("CREATE ROLE rotating LOGIN SUPERUSER PASSWORD 'first-password'");
+  stage.databases.logins.set("rotating", "first-password");
   await stage.putSecret("rotated-db", { url: urlWith("first-password") });
   const secretKeyRef = { name: "rotated-db", key: "url" };
   const extraEnv = [{ name: VARIABLE, valueFrom: { secretKeyRef } }];
@@ -83,17 +79,17 @@ test("a rotated password is picked up with the next change of its Secret", async
   await stage.untilServing("rotated");
   await stage.untilReady("rotated");
 
-  await database.query("ALTER ROLE rotating PASSWORD 'second-password'");
-  await eventually(async () => {
+  stage.databases.logins.set("rotating", "second-password");
+  await stage.eventually(async () => {
     // Again and again: a run that was under way may put back the token, which is still good.
     await stage.person.delete(Secret, stage.ref("rotated-operator-token"));
     const { status } = await stage.controlPlane("rotated");
     const condition = findCondition(status?.conditions, "OperatorAccessReady");
     expect(condition).toMatchObject({ reason: "DatabaseAuthenticationFailed" });
-  }, PATIENCE);
+  });
   await stage.putSecret("rotated-db", { url: urlWith("second-password") });
   await stage.untilReady("rotated");
-  expect(await database.query("SELECT token_name FROM api_keys")).toHaveLength(1);
+  expect(await database.keys()).toHaveLength(1);
 });
 
 test("while nothing is wrong with the token, the database's Secret may come and go", async () => {

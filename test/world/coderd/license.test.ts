@@ -1,21 +1,17 @@
 import { createHash } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import type { Fault } from "../../support/coderd/faults.ts";
 import { fakeLicense } from "../../support/coderd/licenses.ts";
-import { eventually } from "../../support/eventually.ts";
 import { type Coderd, type CoderdOptions, type CoderdStage, openCoderdStage } from "./stage.ts";
 
 let stage: CoderdStage;
 beforeAll(async () => {
-  stage = await openCoderdStage(sharedCluster(), "license");
+  stage = await openCoderdStage();
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
-const PATIENCE = { withinMs: 20_000 };
 const TYPE = "LicenseApplied";
 const UPLOAD = "POST /api/v2/licenses";
 const LIST = "GET /api/v2/licenses";
@@ -109,7 +105,7 @@ describe("the condition", () => {
     }
     expect(deployment.count(UPLOAD)).toBe(1);
     await stage.timePasses(69_000);
-    await eventually(() => expect(deployment.count(UPLOAD)).toBe(2), PATIENCE);
+    await stage.eventually(() => expect(deployment.count(UPLOAD)).toBe(2));
   });
 });
 
@@ -117,17 +113,14 @@ test("a rotated licence is with coderd within a second", async () => {
   const { deployment } = await serve("rotated");
   await putLicense("rotated", newLicense());
   await untilApplied("rotated");
-  const durations: number[] = [];
   for (let rotation = 0; rotation < 5; rotation++) {
     const jwt = newLicense();
-    const startedAt = performance.now();
+    const startedAt = stage.clock.now();
     await putLicense("rotated", jwt);
-    await eventually(() => expect(deployment.licenses.at(-1)?.jwt).toBe(jwt), PATIENCE);
-    durations.push(performance.now() - startedAt);
+    await stage.eventually(() => expect(deployment.licenses.at(-1)?.jwt).toBe(jwt));
+    expect(stage.clock.now() - startedAt).toBeLessThan(1_000);
     await stage.untilStatus("rotated", { licenseLastAppliedHash: sha256(jwt) });
   }
-  const [, , median] = durations.sort((a, b) => a - b);
-  expect(median).toBeLessThan(1_000);
 });
 
 test("from A to B and back to A: coderd has both, and the record says A", async () => {
@@ -147,7 +140,7 @@ test("a coderd that was set up anew gets the licence again within two minutes", 
   await stage.untilStatus("reset", { licenseTier: "premium" });
   deployment.licenses = [];
   await stage.timePasses(120_000);
-  await eventually(() => expect(deployment.licenses).toHaveLength(1), PATIENCE);
+  await stage.eventually(() => expect(deployment.licenses).toHaveLength(1));
   await stage.untilStatus("reset", { licenseTier: "premium" });
 });
 
@@ -157,12 +150,12 @@ test("a coderd that does not list its licences for a while keeps the condition i
   await untilApplied("unlisted");
   deployment.faults.inject({ fault: { kind: "html", status: 502 }, on: LIST, times: 1 });
   await stage.timePasses(120_000);
-  await eventually(() => expect(deployment.count(LIST)).toBe(1), PATIENCE);
+  await stage.eventually(() => expect(deployment.count(LIST)).toBe(1));
   await stage.touch("unlisted", "no sooner");
   await untilApplied("unlisted");
   expect(deployment.count(LIST)).toBe(1);
   await stage.timePasses(30_000);
-  await eventually(() => expect(deployment.count(LIST)).toBe(2), PATIENCE);
+  await stage.eventually(() => expect(deployment.count(LIST)).toBe(2));
   expect((await stage.events("unlisted")).filter(({ type }) => type === "Warning")).toEqual([]);
 });
 
@@ -171,12 +164,9 @@ describe("a refused token", () => {
     const { database } = await serve("renewed");
     await putLicense("renewed", newLicense());
     await untilApplied("renewed");
-    await database.query("DELETE FROM api_keys");
+    await database.suffer("keys deleted");
     await stage.timePasses(120_000);
-    await eventually(
-      async () => expect(await database.query("SELECT 1 FROM api_keys")).toHaveLength(1),
-      PATIENCE,
-    );
+    await stage.eventually(async () => expect(await database.keys()).toHaveLength(1));
     await untilApplied("renewed");
   });
 
@@ -187,7 +177,8 @@ describe("a refused token", () => {
     deployment.faults.inject({ fault: { kind: "answer", status: 401 }, on: UPLOAD });
     await putLicense("picky", newLicense());
     await stage.untilCondition("picky", TYPE, { status: "False", reason: "Forbidden" });
-    await sleep(3_000);
+    await stage.timePasses(3_000);
+    await stage.untilIdle();
     expect(deployment.count(UPLOAD)).toBeLessThanOrEqual(2);
     expect(stage.databases.connections).toBe(connections);
   });

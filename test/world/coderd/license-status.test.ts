@@ -2,21 +2,21 @@ import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { TransportRequest } from "../../../src/runtime/client/transport.ts";
-import { sharedCluster } from "../../support/cluster/shared.ts";
 import { fakeLicense } from "../../support/coderd/licenses.ts";
 import { type Fault, times, when } from "../../support/faulty-transport.ts";
 import { type Coderd, type CoderdStage, openCoderdStage } from "./stage.ts";
 
 let stage: CoderdStage;
 beforeAll(async () => {
-  stage = await openCoderdStage(sharedCluster(), "status");
+  stage = await openCoderdStage();
 });
 afterEach(() => {
   stage.operator.transport.fault = undefined;
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
-const license = fakeLicense();
+// As old as the world.
+const license = fakeLicense({ now: Date.UTC(2026, 0, 1) });
 const hash = createHash("sha256").update(license).digest("hex");
 
 const isStatusWrite = ({ path }: TransportRequest) => path.includes("/status");
@@ -39,10 +39,8 @@ async function serve(name: string): Promise<Coderd> {
 }
 
 /** What the API server answered to the operator's writes of the status. */
-async function statusCodes(name: string): Promise<(number | undefined)[]> {
-  const writes = (await stage.writes()).filter(
-    (write) => write.name === name && write.subresource === "status",
-  );
+function statusCodes(name: string): number[] {
+  const writes = stage.writes().filter((write) => write.name === name && write.subresource === "status");
   return writes.map(({ code }) => code);
 }
 
@@ -62,7 +60,7 @@ test.each([
     const { deployment } = await serve(name);
     await stage.untilStatus(name, { licenseLastAppliedHash: hash, licenseTier: "premium" });
     expect(count).toBe(conflicts);
-    expect((await statusCodes(name)).filter((code) => code === 409)).toHaveLength(conflicts);
+    expect(statusCodes(name).filter((code) => code === 409)).toHaveLength(conflicts);
     expect(deployment.licenses).toHaveLength(1);
   },
 );

@@ -1,0 +1,149 @@
+import { expect } from "vitest";
+import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import type { OperatorAccess } from "../../../src/coder/operator-access/access.ts";
+import type { KubeObject, Stored } from "../../../src/runtime/object.ts";
+import { aControlPlane } from "../builders.ts";
+import type { CoderdDeployment, DeploymentOptions } from "../coderd/deployment.ts";
+import type { CoderdDatabase, CoderdDatabases } from "../coderd-database/database.ts";
+import { parseAddress } from "../fake-api/address.ts";
+import type { OperatorOptions, RunningOperator } from "../operator.ts";
+import type { World } from "../world/world.ts";
+import { Stage } from "./stage.ts";
+
+/** A coderd without pods: what answers at its Service's name, and the database behind it. */
+export interface Coderd<D extends CoderdDatabase = CoderdDatabase> {
+  readonly deployment: CoderdDeployment;
+  readonly database: D;
+}
+
+export interface CoderdOptions<D extends CoderdDatabase = CoderdDatabase>
+  extends Omit<DeploymentOptions, "now"> {
+  /** A database that there is already, instead of a new one. */
+  readonly database?: D;
+}
+
+/** A write that the API server has answered. */
+interface AnsweredWrite {
+  readonly resource: string;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+  readonly code: number;
+}
+
+/** A stage of control planes with coderds to speak to, each with its database. */
+export class CoderdStage<D extends CoderdDatabase = CoderdDatabase> extends Stage<CoderControlPlane> {
+  readonly databases: CoderdDatabases<D>;
+
+  /** Use `openCoderdStage`. */
+  constructor(world: World, namespace: string, databases: CoderdDatabases<D>) {
+    super({ world, namespace, kind: CoderControlPlane });
+    this.databases = databases;
+  }
+
+  override startOperator(options: OperatorOptions = {}): Promise<RunningOperator> {
+    return super.startOperator({ database: this.access(), ...options });
+  }
+
+  /** The way to the databases, by which every token becomes known as a secret. */
+  access(way: OperatorAccess = this.databases.access): OperatorAccess {
+    return {
+      ensureToken: async (target, held) => {
+        const result = await way.ensureToken(target, held);
+        if (result.ok) this.secrets.add(result.value.token);
+        return result;
+      },
+      revokeToken: (target) => way.revokeToken(target),
+    };
+  }
+
+  override create(name: string, spec: ControlPlaneSpec = {}): Promise<Stored<CoderControlPlane>> {
+    this.#noteSecrets(spec);
+    const complete = aControlPlane({ namespace: this.namespace, name, spec });
+    return super.create(name, complete.spec ?? {});
+  }
+
+  override change(name: string, spec: object): Promise<Stored<CoderControlPlane>> {
+    this.#noteSecrets(spec);
+    return super.change(name, spec);
+  }
+
+  controlPlane(name: string): Promise<Stored<CoderControlPlane>> {
+    return this.get(CoderControlPlane, name);
+  }
+
+  /** The control plane once the operator has reported on its present spec, whatever it reports. */
+  settled(name: string): Promise<Stored<CoderControlPlane>> {
+    return this.eventually(async () => {
+      const controlPlane = await this.controlPlane(name);
+      expect(controlPlane.status?.observedGeneration).toBe(controlPlane.metadata.generation);
+      return controlPlane;
+    });
+  }
+
+  /** Puts a coderd behind the Service that the control plane of this name has or will have. */
+  async coderd(name: string, { database: given, ...options }: CoderdOptions<D> = {}): Promise<Coderd<D>> {
+    const database = given ?? (await this.databases.create());
+    this.secrets.add(database.url);
+    const host = `${name}.${this.namespace}.svc.cluster.local`;
+    const now = () => this.clock.now();
+    const accounts = options.accounts ?? database.accounts();
+    const deployment = this.world.coderds.add({ ...options, accounts, now }, { host });
+    return { deployment, database };
+  }
+
+  /** A control plane whose coderd finds the database by a literal URL, and whose pods are ready. */
+  async serve(name: string, coderd: Coderd<D>, spec: ControlPlaneSpec = {}): Promise<void> {
+    await this.create(name, { extraEnv: [urlVariable(coderd.database.url)], operatorAccess: {}, ...spec });
+    await this.untilServing(name);
+  }
+
+  untilServing(name: string): Promise<void> {
+    return this.markReady(name);
+  }
+
+  /** What the Secret with the operator's token holds; empty when there is no such Secret. */
+  async token(secretName: string): Promise<string> {
+    return (await this.secretValue(secretName, "token")) ?? "";
+  }
+
+  untilReady(name: string): Promise<unknown> {
+    return this.untilCondition(name, "OperatorAccessReady", { status: "True", reason: "TokenReady" });
+  }
+
+  /** What the operator that was started last wrote, events included. */
+  writes(): AnsweredWrite[] {
+    return this.operator.transport.answered
+      .filter(({ request }) => request.method !== "GET")
+      .map(({ request, status }) => {
+        const { plural, name, subresource } = parseAddress(request.path);
+        const { metadata } = JSON.parse(request.body ?? "{}") as KubeObject;
+        return { resource: plural, name: name ?? metadata?.name, subresource, code: status };
+      });
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
+    await this.databases.close();
+  }
+
+  #noteSecrets({ extraEnv = [] }: ControlPlaneSpec): void {
+    this.secrets.add(...extraEnv.map(({ value = "" }) => value));
+  }
+}
+
+/** The variable that tells coderd, and the operator, where the database is. */
+export function urlVariable(value: string): { name: string; value: string } {
+  return { name: "CODER_PG_CONNECTION_URL", value };
+}
+
+/** A stage in a namespace of its own, with an operator at work unless a test starts its own. */
+export async function openCoderdStage<D extends CoderdDatabase>(
+  world: World,
+  databases: CoderdDatabases<D>,
+  { prefix = "coderd", operator = true } = {},
+): Promise<CoderdStage<D>> {
+  const stage = new CoderdStage(world, await world.createNamespace(prefix), databases);
+  if (operator) await stage.startOperator();
+  return stage;
+}
