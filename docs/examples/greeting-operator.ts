@@ -26,7 +26,12 @@ interface GreetingStatus {
 }
 
 const Greeting = kind<Greeting>("example.com/v1", { kind: "Greeting", plural: "greetings" });
-const labels = { "app.kubernetes.io/managed-by": "greeter" };
+const managed = { "app.kubernetes.io/managed-by": "greeter" };
+const marks = {
+  handOver: "example.com/adopt-by",
+  ownerUid: "example.com/owner-uid",
+  applied: "example.com/applied",
+};
 
 /** Every Greeting gets a ConfigMap of its name with a friendly text. */
 const greetings = controller("greeting")
@@ -37,8 +42,9 @@ const greetings = controller("greeting")
     if (!object || object.metadata.deletionTimestamp) return awaitChange;
     const { name, namespace = "" } = object.metadata;
     const text = `Hello, ${object.spec?.name ?? "world"}!`;
+    const labels = { ...managed, "app.kubernetes.io/instance": name };
     const configMap = { metadata: { name, namespace, labels }, data: { text } };
-    await children.converge(ConfigMap, [configMap], { kind: Greeting, object });
+    await children.converge(ConfigMap, [configMap], { kind: Greeting, object, labels });
     const written = { status: "True", reason: "Written", message: text, now: clock.now() } as const;
     await writeStatus<Greeting, GreetingStatus>(client, {
       kind: Greeting,
@@ -54,6 +60,7 @@ export async function runGreeter(signal: AbortSignal, kubeconfig?: string): Prom
   const common = { clock: systemClock, fieldManager: "greeter" };
   const manager = new Manager({
     ...common,
+    marks,
     client: new HttpClient({ ...common, transport, userAgent: "greeter/1.0" }),
     random: Math.random,
     log: createLogger({ level: "info" }),

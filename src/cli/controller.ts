@@ -4,6 +4,7 @@ import { operatorAccess } from "../coder/operator-access/access.ts";
 import type { Tenancy } from "../operator/control-plane/tenancy.ts";
 import { controllers } from "../operator/controllers.ts";
 import { OperatorMetrics } from "../operator/metrics/metrics.ts";
+import { ownershipMarks } from "../operator/shared/names.ts";
 import type { Client } from "../runtime/client/client.ts";
 import { loadCredentials } from "../runtime/client/credentials.ts";
 import { HttpClient } from "../runtime/client/http-client.ts";
@@ -68,6 +69,7 @@ export async function runController(
     random: Math.random,
     log,
     fieldManager: FIELD_MANAGER,
+    marks: ownershipMarks,
     controllers: controllers(
       { coderd, database, random: Math.random, tokenLeftBehind: () => metrics.tokenLeftBehind() },
       await tenancy(options, environment),

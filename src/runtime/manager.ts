@@ -6,6 +6,8 @@ import type { Clock, Random } from "./clock.ts";
 import { cachesOf } from "./controller/caches-of.ts";
 import { Children } from "./controller/children.ts";
 import type { Controller } from "./controller/controller.ts";
+import { withOwnFields } from "./controller/managed-fields.ts";
+import type { OwnershipMarks } from "./controller/ownership.ts";
 import { ControllerRunner, type FinishedRun } from "./controller/runner.ts";
 import { NotLeaderError } from "./errors.ts";
 import { ClusterEventRecorder } from "./events.ts";
@@ -42,6 +44,8 @@ export interface ManagerOptions {
   readonly log: Logger;
   /** Owner of the fields we apply, and reporter of our events. Must be that of the client. */
   readonly fieldManager: string;
+  /** The annotations by which objects say whose they are. Must stay the same from release to release. */
+  readonly marks: OwnershipMarks;
   /** Which process this is, for events. */
   readonly instance: string;
   readonly controllers: readonly Controller[];
@@ -82,6 +86,7 @@ export class Manager {
       random,
       log,
       namespaces: options.namespaces,
+      transform: (object) => withOwnFields(object, options.fieldManager),
       onWatchRetry: (kind, reason) => observer?.watchRestarted(kind, reason),
     };
     this.#caches = cachesOf(options.controllers, environment);
@@ -162,9 +167,9 @@ export class Manager {
   }
 
   #makeRunners(environment: CacheEnvironment, client: Client): ControllerRunner[] {
-    const { clock, log, fieldManager, concurrency, observer } = this.#options;
+    const { clock, log, fieldManager, marks, concurrency, observer } = this.#options;
     const caches = this.#caches;
-    const children = new Children({ client, caches, fieldManager });
+    const children = new Children({ client, caches, fieldManager, marks });
     const { signal } = this.#fence;
     const assertLeading = () => this.#fence.assertLeading();
     return this.#options.controllers.map(

@@ -29,6 +29,37 @@ contract("a client that writes", (api) => {
       expect(error).toMatchObject({ reason: "Invalid", code: 422 });
     });
 
+    test("an apply on the condition of a version that nothing has makes what is missing, and nothing else", async () => {
+      const desired = configMap("create-only", { a: "1" });
+      const once = { ...desired, metadata: { ...desired.metadata, resourceVersion: "1" } };
+      const created = await api().client.apply(ConfigMap, once);
+      expect(created.metadata.managedFields).toMatchObject([{ operation: "Apply" }]);
+      expect(isConflict(await failure(api().client.apply(ConfigMap, { ...once, data: { a: "2" } })))).toBe(
+        true,
+      );
+      expect(await api().client.get(ConfigMap, refOf(created))).toEqual(created);
+    });
+
+    test("an apply to another incarnation is Invalid, and to one that is gone a Conflict", async () => {
+      const created = await api().client.create(ConfigMap, configMap("incarnation"));
+      const uid = "11111111-1111-1111-1111-111111111111";
+      const other = { metadata: { namespace, name: "incarnation", uid }, data: { a: "1" } };
+      expect(await failure(api().client.apply(ConfigMap, other))).toMatchObject({
+        reason: "Invalid",
+        code: 422,
+      });
+      await api().client.delete(ConfigMap, refOf(created));
+      expect(isConflict(await failure(api().client.apply(ConfigMap, other)))).toBe(true);
+    });
+
+    test("a field that somebody else changes or removes is no longer of whoever applied it", async () => {
+      await api().client.apply(ConfigMap, configMap("taken", { a: "1", b: "1", c: "1" }));
+      const ref = { namespace, name: "taken" };
+      const taken = await api().other.mergePatch(ConfigMap, ref, { data: { a: "2", b: null, d: "1" } });
+      const applied = taken.metadata.managedFields?.find(({ operation }) => operation === "Apply");
+      expect(applied?.fieldsV1).toEqual({ "f:data": { "f:c": {} } });
+    });
+
     test("a merge patch changes what it names and nothing else", async () => {
       const created = await api().client.create(ConfigMap, configMap("merge", { a: "1", b: "2" }));
       const patch = { data: { a: null, c: "3" } };

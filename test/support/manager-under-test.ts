@@ -26,6 +26,13 @@ export interface ParentStatus {
 
 export const Parent = kind<Parent>("example.com/v1", { kind: "Parent", plural: "parents" });
 
+/** Whose objects are whose, for managers under test. */
+export const marks = {
+  handOver: "example.com/adopt-by",
+  ownerUid: "example.com/owner-uid",
+  applied: "example.com/applied",
+};
+
 interface LogEntry {
   readonly level: string;
   readonly message: string;
@@ -76,6 +83,7 @@ export function prepareManager(
     random: () => 0.5,
     log: recordingLog(log),
     fieldManager: "operator",
+    marks,
     instance: "operator-1",
     controllers,
     namespaces: [],

@@ -3,6 +3,7 @@ import type { Route } from "../../src/coder/http/route.ts";
 import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-access/access.ts";
 import type { Tenancy } from "../../src/operator/control-plane/tenancy.ts";
 import { controllers } from "../../src/operator/controllers.ts";
+import { ownershipMarks } from "../../src/operator/shared/names.ts";
 import { HttpClient } from "../../src/runtime/client/http-client.ts";
 
 import type { Transport } from "../../src/runtime/client/transport.ts";
@@ -102,6 +103,7 @@ export async function launchOperator(
     random,
     log: createLogger({ level: "debug", destination: { write: (line) => lines.push(line) } }),
     fieldManager: FIELD_MANAGER,
+    marks: ownershipMarks,
     instance: `${FIELD_MANAGER}-under-test`,
     controllers: chosen(
       {

@@ -186,6 +186,13 @@ const controlPlaneStatus = object("What the control plane is, as the operator la
   phase: optional(word<Phase>("Pending until one pod is ready, then Ready.")),
   url: optional(text("URL of the deployment inside the cluster.")),
   version: optional(text("Version that coderd reports.")),
+  workspaceNamespaces: optional(
+    list(
+      "Other namespaces in which workspaces may run by permissions of the operator.",
+      Type.String(),
+      atomic,
+    ),
+  ),
 });
 
 export type ControlPlaneSpec = Static<typeof controlPlaneSpec>;

@@ -9,7 +9,7 @@ import { CONTROL_PLANE_INDEX, namedControlPlane } from "../shared/session.ts";
 import type { CoderdContext } from "./coderd.ts";
 import type { Snapshot } from "./observe.ts";
 import { mayHoldToken, revokeToken } from "./steps/revocation.ts";
-import { removeForeignGrants } from "./steps/workspace-rbac.ts";
+import { releaseGrants } from "./steps/workspace-rbac.ts";
 
 /** So long provisioners and proxies may use the operator's token to clean up behind themselves. */
 const MOST_WAIT_MS = 60_000;
@@ -22,7 +22,7 @@ type Caches = RunContext["caches"];
  * up.
  */
 export async function cleanUp(snapshot: Snapshot, environment: CoderdContext): Promise<Action | undefined> {
-  await removeForeignGrants(snapshot, environment.context);
+  await releaseGrants(snapshot, environment.context);
   const { deletionTimestamp } = snapshot.object.metadata;
   if (!deletionTimestamp || !mayHoldToken(snapshot.object)) return undefined;
   const waitMs = Date.parse(`${deletionTimestamp}`) + MOST_WAIT_MS - snapshot.now;

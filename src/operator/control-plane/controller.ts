@@ -15,6 +15,7 @@ import {
   ServiceAccount,
 } from "../../runtime/kinds.ts";
 import { keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.ts";
+import { reportConflicts } from "../shared/conflict.ts";
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
 import { HTTPRoute } from "../shared/gateway.ts";
@@ -36,10 +37,10 @@ import { conditionTypes, quietReasons, readiness } from "./status.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
 import { publishEntitlements } from "./steps/entitlements.ts";
 import { ensureLicense } from "./steps/license.ts";
-import { ensureOperatorAccess } from "./steps/operator-access.ts";
+import { checkTokenSecret, ensureOperatorAccess } from "./steps/operator-access.ts";
 import { mayHoldToken } from "./steps/revocation.ts";
 import { ensureServiceAccount } from "./steps/service-account.ts";
-import { ensureWorkspaceRbac } from "./steps/workspace-rbac.ts";
+import { ensureWorkspaceRbac, recordedNamespaces } from "./steps/workspace-rbac.ts";
 import type { Tenancy } from "./tenancy.ts";
 
 /** Runs coderd from a CoderControlPlane, and looks after its licence through a token of its own. */
@@ -77,16 +78,23 @@ async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy:
   const { context } = environment;
   const { controlPlane, owner } = snapshot;
   const steps = new Steps<ControlPlaneStatus>(explain);
-  await steps.run(conditionTypes.serviceAccount, () => ensureServiceAccount(snapshot, context));
-  await steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot, context, tenancy));
-  const serving =
-    (await steps.run(conditionTypes.deployment, () => ensureDeployment(snapshot, context))) ?? false;
-  await steps.run(conditionTypes.service, () => ensureService(controlPlane, owner, context));
-  await steps.run(conditionTypes.exposure, () => ensureExposure(controlPlane, owner, context));
-  await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
-  const access = await steps.run(conditionTypes.access, () =>
-    ensureOperatorAccess(snapshot, environment, serving),
+  const [isTokenOurs] = await Promise.all([
+    steps.run(conditionTypes.access, () => checkTokenSecret(snapshot, environment)),
+    steps.run(conditionTypes.serviceAccount, () => ensureServiceAccount(snapshot, context)),
+    steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot, context, tenancy)),
+    steps.run(conditionTypes.service, () => ensureService(controlPlane, snapshot, context)),
+    steps.run(conditionTypes.exposure, () => ensureExposure(controlPlane, owner, context)),
+  ]);
+  const serving = await steps.run(conditionTypes.deployment, () =>
+    ensureDeployment(snapshot, context, { mayChange: steps.conflicts.length === 0 }),
   );
+  await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot));
+  await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
+  const access = isTokenOurs
+    ? await steps.run(conditionTypes.access, () =>
+        ensureOperatorAccess(snapshot, environment, serving ?? false),
+      )
+    : undefined;
   const token = serving ? access : undefined;
   const license = await steps.run(conditionTypes.license, () => ensureLicense(snapshot, environment, token));
   const uploaded = license?.uploaded ?? false;
@@ -102,6 +110,7 @@ async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy:
 
 /** Garbage collection ends at the namespace: grants in others are ours to remove. */
 function grantsOutside(object: Stored<CoderControlPlane>): boolean {
+  if (recordedNamespaces({ object }).length > 0) return true;
   return workspaceGrants(withDefaults(object)).some(({ foreign }) => foreign);
 }
 

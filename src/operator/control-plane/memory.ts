@@ -13,6 +13,8 @@ export interface Memory extends RateLimitMemory, HeldStatusMemory {
   token: { readonly hash: string; readonly checkedAt: number };
   /** The Secret of the token was found to be other than the cache has it. */
   tokenSecretUnseen: true;
+  /** The name under which no Secret was found for the token. */
+  freeTokenSecret: string;
   /** The last failed attempt at the database, with a hash of all that it depended on. */
   databaseFailure: { readonly attempt: string; readonly at: number; readonly problem: AccessProblem };
   /** The last failed upload of a licence, with a hash of all that it depended on. */

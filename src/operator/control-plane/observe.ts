@@ -1,8 +1,9 @@
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import type { Owner } from "../../runtime/controller/children.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
-import { Role, RoleBinding } from "../../runtime/kinds.ts";
-import type { Stored } from "../../runtime/object.ts";
+import type { Owner } from "../../runtime/controller/ownership.ts";
+import { Deployment, Role, RoleBinding } from "../../runtime/kinds.ts";
+import { keyOf, type Stored } from "../../runtime/object.ts";
+import { commonLabels } from "../shared/names.ts";
 import { GRANT_INDEX, grantOwner } from "./grants.ts";
 import { type ControlPlane, withDefaults } from "./spec.ts";
 
@@ -12,6 +13,8 @@ export interface Snapshot {
   readonly object: Stored<CoderControlPlane>;
   readonly controlPlane: ControlPlane;
   readonly owner: Owner;
+  /** That of this control plane, not one of somebody else that has its name. */
+  readonly deployment: Stored<Deployment> | undefined;
   /** The workspace permissions that exist in other namespaces, wanted or not. */
   readonly foreignGrants: {
     readonly roles: readonly Stored<Role>[];
@@ -19,18 +22,25 @@ export interface Snapshot {
   };
 }
 
-export function observe(object: Stored<CoderControlPlane>, { caches, clock }: RunContext): Snapshot {
+export function observe(
+  object: Stored<CoderControlPlane>,
+  { caches, children, clock }: RunContext,
+): Snapshot {
   const controlPlane = withDefaults(object);
-  const owner = grantOwner(controlPlane.identity);
-  const isForeign = ({ metadata }: Stored<Role>) => metadata.namespace !== controlPlane.identity.namespace;
+  const { childName, identity } = controlPlane;
+  const owner = { kind: CoderControlPlane, object, labels: commonLabels(controlPlane) };
+  const deployment = caches.of(Deployment).get(keyOf({ namespace: identity.namespace, name: childName }));
+  const grants = grantOwner(identity);
+  const isForeign = ({ metadata }: Stored<Role>) => metadata.namespace !== identity.namespace;
   return {
     now: clock.now(),
     object,
     controlPlane,
-    owner: { kind: CoderControlPlane, object },
+    owner,
+    deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
     foreignGrants: {
-      roles: caches.of(Role).byIndex(GRANT_INDEX, owner).filter(isForeign),
-      roleBindings: caches.of(RoleBinding).byIndex(GRANT_INDEX, owner).filter(isForeign),
+      roles: caches.of(Role).byIndex(GRANT_INDEX, grants).filter(isForeign),
+      roleBindings: caches.of(RoleBinding).byIndex(GRANT_INDEX, grants).filter(isForeign),
     },
   };
 }

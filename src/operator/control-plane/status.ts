@@ -1,13 +1,15 @@
 import type { ConditionState } from "../../runtime/conditions.ts";
+import { CONFLICT } from "../shared/conflict.ts";
 import { summary } from "../shared/summary.ts";
 
 /** The conditions of a control plane, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {
   serviceAccount: "ServiceAccountReady",
   workspaceRbac: "WorkspaceRBACReady",
-  deployment: "DeploymentReady",
   service: "ServiceReady",
   exposure: "ExposureReady",
+  deployment: "DeploymentReady",
+  conflict: CONFLICT,
   ready: "Ready",
   access: "OperatorAccessReady",
   license: "LicenseApplied",
@@ -18,14 +20,15 @@ export const conditionTypes = {
 const servingConditions: readonly string[] = [
   conditionTypes.serviceAccount,
   conditionTypes.workspaceRbac,
-  conditionTypes.deployment,
   conditionTypes.service,
   conditionTypes.exposure,
+  conditionTypes.deployment,
 ];
 
 /** Reasons that belong to a normal start, or that the user chose: no news for anybody. */
 export const quietReasons: ReadonlySet<string> = new Set([
   "Disabled",
+  "NamesTaken",
   "NoReplicaReady",
   "ScaledToZero",
   "DeploymentReady",

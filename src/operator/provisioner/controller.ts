@@ -5,6 +5,7 @@ import { type Controller, controller } from "../../runtime/controller/controller
 import { contentChanged } from "../../runtime/controller/predicates.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "../../runtime/kinds.ts";
+import { reportConflicts } from "../shared/conflict.ts";
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
 import { managedByUs } from "../shared/names.ts";
@@ -63,9 +64,11 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
     ensureKeySecret(outcome, snapshot, environment),
   );
   if (key) await steps.run(conditionTypes.rbac, () => ensureWorkspaceRbac(snapshot, context));
+  const mayChange = steps.conflicts.length === 0;
   await steps.run(conditionTypes.deployment, () =>
-    ensureDeployment({ key, controlPlane }, snapshot, context),
+    ensureDeployment({ key, controlPlane, mayChange }, snapshot, context),
   );
+  await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   const object = outcome?.state.object ?? snapshot.object;
   return finish(

@@ -1,8 +1,10 @@
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
-import { CONTROLLER_INDEX, type Owner } from "../../runtime/controller/children.ts";
+import { CONTROLLER_INDEX } from "../../runtime/controller/children.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
+import type { Owner } from "../../runtime/controller/ownership.ts";
 import { Deployment, Secret } from "../../runtime/kinds.ts";
 import { keyOf, type Stored } from "../../runtime/object.ts";
+import { commonLabels } from "../shared/names.ts";
 import type { Environment as SharedEnvironment } from "../shared/reconciler.ts";
 import type { Memory } from "./memory.ts";
 import { type Provisioner, withDefaults } from "./spec.ts";
@@ -15,23 +17,26 @@ export interface Snapshot {
   readonly owner: Owner;
   /** The Secrets of this provisioner: the one that the spec names, and any that it named before. */
   readonly secrets: readonly Stored<Secret>[];
+  /** That of this provisioner, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
 }
 
 export type Environment = SharedEnvironment<Memory>;
 
-export function observe(object: Stored<CoderProvisioner>, { caches, clock }: RunContext): Snapshot {
+export function observe(object: Stored<CoderProvisioner>, { caches, children, clock }: RunContext): Snapshot {
   const provisioner = withDefaults(object);
   const { namespace } = provisioner.identity;
+  const owner = { kind: CoderProvisioner, object, labels: commonLabels(provisioner) };
   const secrets = caches.of(Secret);
   const named = secrets.get(keyOf({ namespace, name: provisioner.key.secret.name }));
   const owned = secrets.byIndex(CONTROLLER_INDEX, object.metadata.uid);
+  const deployment = caches.of(Deployment).get(keyOf({ namespace, name: provisioner.childName }));
   return {
     now: clock.now(),
     object,
     provisioner,
-    owner: { kind: CoderProvisioner, object },
-    secrets: [...new Set([...(named ? [named] : []), ...owned])],
-    deployment: caches.of(Deployment).get(keyOf({ namespace, name: provisioner.childName })),
+    owner,
+    secrets: [...new Set([...(named && children.owns(named, owner) ? [named] : []), ...owned])],
+    deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
   };
 }

@@ -1,4 +1,5 @@
 import type { ConditionState } from "../../runtime/conditions.ts";
+import { CONFLICT } from "../shared/conflict.ts";
 import { UNREPORTED } from "../shared/finish.ts";
 import { summary } from "../shared/summary.ts";
 
@@ -12,6 +13,7 @@ export const conditionTypes = {
   keySecret: "ProvisionerKeySecretReady",
   rbac: "WorkspaceRBACReady",
   deployment: "DeploymentReady",
+  conflict: CONFLICT,
   ready: "Ready",
 } as const;
 
@@ -22,6 +24,7 @@ const parts: readonly string[] = Object.values(conditionTypes).filter(
 /** Reasons that belong to a normal start: no news for anybody. That it begins is told when the key is made. */
 export const quietReasons: ReadonlySet<string> = new Set([
   "Applied",
+  "NamesTaken",
   "NoReplicaReady",
   "ScaledToZero",
   "DeploymentReady",

@@ -166,7 +166,9 @@ test("the objects to watch are all that may take part in a value, through refere
 
 test("the defined ones of some variables are those with a value", async () => {
   const parts = environment({ extraEnv: [literal("x"), fromSecret("db", "url"), literal("", "EMPTY")] });
-  expect(await definedVariables(["URL", "EMPTY", "ABSENT"], parts, run({}))).toEqual(new Set(["EMPTY"]));
+  expect(
+    await definedVariables(["URL", "EMPTY", "ABSENT"], parts, { ...run({}), deployment: undefined }),
+  ).toEqual(new Set(["EMPTY"]));
 });
 
 describe("variables that are made to take long", () => {

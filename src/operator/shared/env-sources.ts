@@ -1,5 +1,5 @@
 import type { RunContext } from "../../runtime/controller/controller.ts";
-import { ConfigMap, Secret } from "../../runtime/kinds.ts";
+import { ConfigMap, type Deployment, Secret } from "../../runtime/kinds.ts";
 import type { ObjectRef } from "../../runtime/object.ts";
 import { type EnvFromKey, type EnvFromSource, type EnvVar, envFromKeys } from "./env.ts";
 import { readSecretValue } from "./secret.ts";
@@ -81,18 +81,38 @@ export async function variableValue(
   return resolve(variable, []);
 }
 
-/** Those of the variables that have a value, wherever it comes from. */
+/**
+ * Those of the variables that the user defines, wherever their values come from. While a source is missing that
+ * may define one, its pods can't start, and nobody knows: then the answer is what it was for `deployment`.
+ */
 export async function definedVariables(
   variables: readonly string[],
   environment: PodEnvironment,
-  run: { namespace: string; context: RunContext },
+  run: { namespace: string; context: RunContext; deployment: Deployment | undefined },
 ): Promise<Set<string>> {
   const defined = new Set<string>();
   for (const variable of variables) {
     const { kind } = await variableValue(variable, environment, run);
-    if (kind === "value" || kind === "tooLong") defined.add(variable);
+    const isUsers = kind === "value" || kind === "tooLong" || (await isLeftOpen(variable, environment, run));
+    if (isUsers) defined.add(variable);
   }
   return defined;
+}
+
+/** Whether a source that the pods can't do without is missing, and the Deployment leaves the variable to it. */
+async function isLeftOpen(
+  variable: string,
+  { extraEnv, envFrom }: PodEnvironment,
+  run: { namespace: string; context: RunContext; deployment: Deployment | undefined },
+): Promise<boolean> {
+  const [container] = run.deployment?.spec?.template.spec?.containers ?? [];
+  const isSet = (env: readonly EnvVar[]) => env.some(({ name }) => name === variable);
+  if (!container || isSet(container.env ?? []) || isSet(extraEnv)) return false;
+  const required = envFrom.filter(({ secretRef, configMapRef }) => !(secretRef ?? configMapRef)?.optional);
+  for (const source of envFromKeys(variable, required)) {
+    if (!(await sourceOf(source, run.namespace, run.context))) return true;
+  }
+  return false;
 }
 
 /** Where a variable is defined, the place that wins first. */
@@ -154,10 +174,18 @@ async function expand(
 }
 
 async function valueAt(
-  { kind, name, key }: EnvFromKey,
+  source: EnvFromKey,
   namespace: string,
-  { referenced }: RunContext,
+  context: RunContext,
 ): Promise<string | undefined> {
-  if (kind === "ConfigMap") return (await referenced(ConfigMap).get({ namespace, name }))?.data?.[key];
-  return readSecretValue(await referenced(Secret).get({ namespace, name }), key);
+  const object = await sourceOf(source, namespace, context);
+  return source.kind === "ConfigMap"
+    ? (object as ConfigMap | undefined)?.data?.[source.key]
+    : readSecretValue(object as Secret | undefined, source.key);
+}
+
+function sourceOf({ kind, name }: EnvFromKey, namespace: string, { referenced }: RunContext) {
+  return kind === "ConfigMap"
+    ? referenced(ConfigMap).get({ namespace, name })
+    : referenced(Secret).get({ namespace, name });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ApiError } from "../../runtime/client/error.ts";
-import { OwnedByAnotherError } from "../../runtime/controller/children.ts";
+import { NotOursError } from "../../runtime/controller/ownership.ts";
 import { NotLeaderError } from "../../runtime/errors.ts";
 import { Secret } from "../../runtime/kinds.ts";
 import { explain } from "./explain.ts";
@@ -9,11 +9,12 @@ const apiError = (reason: string, code: number, message = 'apply Secret "dev/tok
   new ApiError(message, { reason, code });
 
 describe("what an error means for the reader of a condition", () => {
-  test("an object of somebody else is a conflict, and its owner is named", () => {
-    const { reason, message } = explain(
-      new OwnedByAnotherError(Secret, { name: "token" }, 'StatefulSet "rival"'),
+  test("an object of somebody else is named with its owner, and looked at again calmly", () => {
+    const { reason, message, retryAfterMs } = explain(
+      new NotOursError([{ kind: Secret, ref: { name: "token" }, holder: 'StatefulSet "rival"' }]),
     );
-    expect(reason).toBe("Conflict");
+    expect(reason).toBe("SecretNotOurs");
+    expect(retryAfterMs).toBe(30_000);
     expect(message).toContain('StatefulSet "rival"');
   });
 

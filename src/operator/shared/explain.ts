@@ -1,8 +1,9 @@
 import { ApiError, isForbidden } from "../../runtime/client/error.ts";
-import { OwnedByAnotherError } from "../../runtime/controller/children.ts";
+import { NotOursError } from "../../runtime/controller/ownership.ts";
 import type { Explain } from "../../runtime/controller/steps.ts";
 import { NotLeaderError } from "../../runtime/errors.ts";
 import { SchemaOutdatedError } from "./checkpoint.ts";
+import { explainConflict } from "./conflict.ts";
 
 /**
  * What an error of the API server, or one we did not foresee, means for the reader of a condition. Unknown
@@ -10,7 +11,7 @@ import { SchemaOutdatedError } from "./checkpoint.ts";
  */
 export const explain: Explain = (error) => {
   if (error instanceof SchemaOutdatedError) return { reason: "SchemaOutdated", message: error.message };
-  if (error instanceof OwnedByAnotherError) return { reason: "Conflict", message: error.message };
+  if (error instanceof NotOursError) return explainConflict(error.objects);
   if (error instanceof NotLeaderError) {
     return {
       reason: "LeadershipLost",

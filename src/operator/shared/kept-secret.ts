@@ -1,8 +1,8 @@
 import type { Caches } from "../../runtime/cache/caches.ts";
-import { CONTROLLER_INDEX, type Owner } from "../../runtime/controller/children.ts";
+import { type Children, CONTROLLER_INDEX } from "../../runtime/controller/children.ts";
+import type { Owner } from "../../runtime/controller/ownership.ts";
 import { Secret } from "../../runtime/kinds.ts";
 import { keyOf, type Stored } from "../../runtime/object.ts";
-import { controllerOf } from "../../runtime/owner.ts";
 import type { SecretKey } from "./normalise.ts";
 import { readSecretValue } from "./secret.ts";
 
@@ -15,12 +15,16 @@ export interface KeptValue {
  * The value that the operator keeps in a Secret for `owner`: under the Secret's present name or, after a rename,
  * still under the one before. What belongs to somebody else, or is blank, does not count.
  */
-export function keptValue(ref: SecretKey, { object }: Owner, caches: Caches): KeptValue | undefined {
-  const { namespace, uid } = object.metadata;
+export function keptValue(
+  ref: SecretKey,
+  owner: Owner,
+  { caches, children }: { readonly caches: Caches; readonly children: Pick<Children, "owns"> },
+): KeptValue | undefined {
+  const { namespace, uid } = owner.object.metadata;
   const secrets = caches.of(Secret);
   const named = secrets.get(keyOf({ namespace, name: ref.name }));
   for (const secret of [named, ...secrets.byIndex(CONTROLLER_INDEX, uid)]) {
-    if (!secret || (controllerOf(secret)?.uid ?? uid) !== uid) continue;
+    if (!secret || !children.owns(secret, owner)) continue;
     const value = readSecretValue(secret, ref.key)?.trim();
     if (value) return { value, secret };
   }

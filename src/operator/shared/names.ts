@@ -1,3 +1,4 @@
+import type { OwnershipMarks } from "../../runtime/controller/ownership.ts";
 import { fnv1a32 } from "../../runtime/hash.ts";
 import type { KubeObject, ObjectMeta, Stored } from "../../runtime/object.ts";
 
@@ -76,6 +77,13 @@ export function commonLabels({ app, identity }: Parent): Record<string, string> 
     [MANAGED_BY_LABEL]: MANAGER_NAME,
   };
 }
+
+/** The annotations by which objects say whose they are. */
+export const ownershipMarks: OwnershipMarks = {
+  handOver: "coder.com/adopt-by",
+  ownerUid: "coder.com/workspace-rbac-owner-uid",
+  applied: "coder.com/applied-hash",
+};
 
 /** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */
 export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}` };

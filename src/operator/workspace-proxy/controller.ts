@@ -6,6 +6,7 @@ import { contentChanged } from "../../runtime/controller/predicates.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import { ConfigMap, Deployment, Ingress, Secret, Service } from "../../runtime/kinds.ts";
 import type { Stored } from "../../runtime/object.ts";
+import { reportConflicts } from "../shared/conflict.ts";
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
 import { HTTPRoute } from "../shared/gateway.ts";
@@ -60,11 +61,15 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
   const standing = await steps.run(conditionTypes.registration, () =>
     ensureRegistration(snapshot, environment, access),
   );
+  await Promise.all([
+    steps.run(conditionTypes.service, () => ensureService(proxy, snapshot, context)),
+    steps.run(conditionTypes.exposure, () => ensureExposure(proxy, owner, context)),
+  ]);
+  const mayChange = steps.conflicts.length === 0;
   await steps.run(conditionTypes.deployment, () =>
-    ensureDeployment(snapshot, { coderd, token: standing?.token }, context),
+    ensureDeployment(snapshot, { coderd, token: standing?.token, mayChange }, context),
   );
-  await steps.run(conditionTypes.service, () => ensureService(proxy, owner, context));
-  await steps.run(conditionTypes.exposure, () => ensureExposure(proxy, owner, context));
+  await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot));
   await steps.run(conditionTypes.health, () => reportHealth(snapshot, standing?.seen));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   return finish(steps, { kind: CoderWorkspaceProxy, object, now, quiet: quietReasons }, environment);

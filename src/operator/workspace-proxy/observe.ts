@@ -1,9 +1,10 @@
 import { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import type { Owner } from "../../runtime/controller/children.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
+import type { Owner } from "../../runtime/controller/ownership.ts";
 import { Deployment } from "../../runtime/kinds.ts";
 import { keyOf, type Stored } from "../../runtime/object.ts";
 import { keptValue } from "../shared/kept-secret.ts";
+import { commonLabels } from "../shared/names.ts";
 import type { Environment as SharedEnvironment } from "../shared/reconciler.ts";
 import type { Memory } from "./memory.ts";
 import { registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
@@ -16,22 +17,25 @@ export interface Snapshot {
   readonly owner: Owner;
   /** The token that the operator keeps for the proxy; none for a proxy that brings its own. */
   readonly keptToken: string | undefined;
+  /** That of this proxy, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
 }
 
 export type Environment = SharedEnvironment<Memory>;
 
-export function observe(object: Stored<CoderWorkspaceProxy>, { caches, clock }: RunContext): Snapshot {
+export function observe(object: Stored<CoderWorkspaceProxy>, context: RunContext): Snapshot {
+  const { caches, children, clock } = context;
   const proxy = withDefaults(object);
-  const owner = { kind: CoderWorkspaceProxy, object };
+  const owner = { kind: CoderWorkspaceProxy, object, labels: commonLabels(proxy) };
   const registration = registrationOf(proxy);
   const { namespace } = proxy.identity;
+  const deployment = caches.of(Deployment).get(keyOf({ namespace, name: proxy.childName }));
   return {
     now: clock.now(),
     object,
     proxy,
     owner,
-    keptToken: registration && keptValue(registration.token, owner, caches)?.value,
-    deployment: caches.of(Deployment).get(keyOf({ namespace, name: proxy.childName })),
+    keptToken: registration && keptValue(registration.token, owner, context)?.value,
+    deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
   };
 }

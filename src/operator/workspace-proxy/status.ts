@@ -1,4 +1,5 @@
 import type { ConditionState } from "../../runtime/conditions.ts";
+import { CONFLICT } from "../shared/conflict.ts";
 import { UNREPORTED } from "../shared/finish.ts";
 import { summary } from "../shared/summary.ts";
 
@@ -7,9 +8,10 @@ export const conditionTypes = {
   coderd: "CoderdFound",
   credentials: "CredentialsReady",
   registration: "Registered",
-  deployment: "DeploymentReady",
   service: "ServiceReady",
   exposure: "ExposureReady",
+  deployment: "DeploymentReady",
+  conflict: CONFLICT,
   health: "Healthy",
   ready: "Ready",
 } as const;
@@ -19,14 +21,15 @@ const servingConditions: readonly string[] = [
   conditionTypes.coderd,
   conditionTypes.credentials,
   conditionTypes.registration,
-  conditionTypes.deployment,
   conditionTypes.service,
   conditionTypes.exposure,
+  conditionTypes.deployment,
   conditionTypes.health,
 ];
 
 /** Reasons that belong to a normal start: no news for anybody. */
 export const quietReasons: ReadonlySet<string> = new Set([
+  "NamesTaken",
   "NoReplicaReady",
   "NotReported",
   "Pending",

@@ -35,6 +35,8 @@ export interface CacheEnvironment {
   /** The namespaces to look at; all of the cluster when empty. */
   readonly namespaces: readonly string[];
   readonly timing?: Partial<WatchTiming>;
+  /** What a cache keeps of an object, unless its options say otherwise: all but `managedFields` when absent. */
+  readonly transform?: <T extends KubeObject>(object: Stored<T>) => Stored<T>;
   readonly onWatchRetry?: (kind: string, reason: string) => void;
 }
 
@@ -58,7 +60,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   constructor(kind: Kind<T>, environment: CacheEnvironment, options: CacheOptions<T> = {}) {
     this.kind = kind;
     this.#environment = environment;
-    this.#options = { transform: withoutManagedFields, ...options };
+    this.#options = { transform: environment.transform ?? withoutManagedFields, ...options };
     const scopes = kind.namespaced && environment.namespaces.length > 0 ? environment.namespaces : [""];
     for (const namespace of scopes) {
       this.#unsynced.add(namespace);

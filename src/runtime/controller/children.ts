@@ -1,265 +1,271 @@
 import { hash } from "node:crypto";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
-import { ApiError, isAlreadyExists, isConflict, isNotFound } from "../client/error.ts";
-import {
-  groupOf,
-  type Kind,
-  type KubeObject,
-  keyOf,
-  keyOfObject,
-  type ObjectRef,
-  refOf,
-  resourceName,
-  type Stored,
-} from "../object.ts";
+import { ApiError, isAlreadyExists, isConflict } from "../client/error.ts";
+import { find } from "../client/find.ts";
+import { type Kind, type KubeObject, keyOfObject, refOf, type Stored } from "../object.ts";
 import { controllerOf, controllerReference } from "../owner.ts";
-import { adoptUpdatedFields } from "./managed-fields.ts";
-
-/** The object on whose behalf children are made. */
-export interface Owner {
-  readonly kind: Kind;
-  readonly object: Stored<KubeObject>;
-}
-
-/** A child's name is taken by an object that belongs to somebody else. It was not touched. */
-export class OwnedByAnotherError extends Error {
-  override readonly name = "OwnedByAnotherError";
-  readonly owner: string;
-
-  constructor(kind: Kind, ref: ObjectRef, owner: string) {
-    super(
-      `${kind.kind} "${keyOf(ref)}" belongs to ${owner} and is left as it is; rename or delete one of the two`,
-    );
-    this.owner = owner;
-  }
-}
+import { adoptFields, hasUpdatedFields, ownsAll } from "./managed-fields.ts";
+import {
+  isAbroad,
+  NotOursError,
+  type Owner,
+  type OwnershipMarks,
+  refuseForeign,
+  type Standing,
+  standingOf,
+} from "./ownership.ts";
 
 /** The index of children by the uid of their controller, which every owned kind has. */
 export const CONTROLLER_INDEX = "controller";
 
-/** What we sent last, and how the object looked right after. */
-interface Applied {
-  readonly sent: string;
-  readonly resourceVersion: string;
-  readonly result: string;
-}
-
 export interface ChildrenOptions {
   /** Writes must show in the caches: see `Caches.writeThrough`. */
   readonly client: Client;
+  /** Those of the kinds of children must keep our manager's part of `managedFields`: see `withOwnFields`. */
   readonly caches: Caches;
   readonly fieldManager: string;
+  readonly marks: OwnershipMarks;
 }
 
-const ADOPTION_TRIES = 5;
+export interface ApplyOptions {
+  /** Rejects with `Conflict` unless the child still has this version. */
+  readonly resourceVersion?: string;
+  /** Resolves with an object that is handed over as it is, instead of taking it: its time has not come. */
+  readonly leaveHandedOver?: boolean;
+}
 
 /**
- * Brings children to their desired state by server-side apply. An apply is skipped when it would send what
- * it sent before and the cached child still is what came of that, so a run with nothing to do makes no
- * request. A child that another controller owns is never touched; one of an earlier object of the owner's
- * name is replaced. Fields that an earlier, `Update`-style
- * release of the same field manager set are adopted: leaving them out of the desired state removes them.
+ * No object has this version, so an apply on the condition of it makes an object that is missing and is a
+ * `Conflict` where there is one. Unlike a POST it leaves the fields with our apply from the beginning.
+ */
+const NEVER = "1";
+
+const MAX_TRIES = 5;
+
+interface Child<T extends KubeObject> {
+  readonly kind: Kind<T>;
+  readonly desired: T;
+  readonly owner: Owner;
+  /** The version that it must have. */
+  readonly resourceVersion?: string | undefined;
+}
+
+/**
+ * Brings children to their desired state by server-side apply. What is not known to be ours is made or refused,
+ * never applied over, and no object of somebody else is changed or deleted (`standingOf` says whose it is). Which
+ * fields of a child are ours is handed over to our apply before the first one, so leaving them out removes them.
+ *
+ * An apply is skipped when the child says that the same was applied last and that nobody has changed it since.
+ * That needs no memory, so a process that has just started makes no request either.
  */
 export class Children {
   readonly #client: Client;
   readonly #caches: Caches;
   readonly #fieldManager: string;
-  readonly #applied = new Map<string, Applied>();
+  readonly #marks: OwnershipMarks;
 
-  constructor(options: ChildrenOptions) {
-    this.#client = options.client;
-    this.#caches = options.caches;
-    this.#fieldManager = options.fieldManager;
-    for (const cache of options.caches.all()) {
-      cache.onChange(({ type, object }) => {
-        if (type === "deleted") this.#applied.delete(idOf(cache.kind, object));
-      });
-    }
+  constructor({ client, caches, fieldManager, marks }: ChildrenOptions) {
+    this.#client = client;
+    this.#caches = caches;
+    this.#fieldManager = fieldManager;
+    this.#marks = marks;
   }
 
-  /** Makes the child equal to `desired` in every field that it names, with `owner` as its controller. */
-  async apply<T extends KubeObject>(kind: Kind<T>, desired: T, owner: Owner): Promise<Stored<T>> {
-    const child = ownedBy(desired, owner);
-    const present = this.#caches.of(kind).get(keyOfObject(child));
-    if (present && !(await this.removeFormer(kind, present, owner))) refuseForeign(kind, present, owner);
-    return this.applyUnowned(kind, child).catch((error) => this.#explain(kind, child, { error, owner }));
+  /** Whether an object belongs to the owner now; what is only handed over does not yet. */
+  owns(present: Stored<KubeObject>, owner: Owner): boolean {
+    return !["foreign", "handedOver"].includes(this.#standing(present, owner));
   }
 
-  /** The same for an object that can't carry an owner reference. Whether it is ours is the caller's to know. */
-  async applyUnowned<T extends KubeObject>(kind: Kind<T>, desired: T): Promise<Stored<T>> {
-    const id = idOf(kind, desired);
-    const sent = hashOf(desired);
-    const present = this.#caches.of(kind).get(keyOfObject(desired));
-    if (present && this.#isUpToDate(id, { desired, sent, present })) return present;
-    const result = await this.#adoptEarlierFields(kind, desired, await this.#client.apply(kind, desired));
-    this.#note(id, { desired, sent, result });
-    return result;
-  }
-
-  /** Makes a child that must not exist yet; rejects with `AlreadyExists` when it does. */
-  async create<T extends KubeObject>(kind: Kind<T>, desired: T, owner: Owner): Promise<Stored<T>> {
-    const child = ownedBy(desired, owner);
-    const result = await this.#client.create(kind, child).catch(async (error) => {
-      if (!isAlreadyExists(error)) throw error;
-      const present = await this.#client.get(kind, refOf(child));
-      if (!(await this.removeFormer(kind, present, owner))) throw error;
-      return this.#client.create(kind, child);
-    });
-    this.#note(idOf(kind, child), { desired: child, sent: hashOf(child), result });
-    return result;
+  /** Whether an object is the owner's, or handed over to it. */
+  mayTake(present: Stored<KubeObject>, owner: Owner): boolean {
+    return this.#standing(present, owner) !== "foreign";
   }
 
   /**
-   * Makes `desired` the only children of a kind that `owner` controls: applies them and deletes the others.
-   * The kind must be one that its controller `owns`.
+   * The object that has a child's name, read past the cache: the owner's, or one that it may take over. Throws
+   * `NotOursError` when the name is taken.
+   */
+  async find<T extends KubeObject>(kind: Kind<T>, desired: T, owner: Owner): Promise<Stored<T> | undefined> {
+    const present = await find(this.#client, kind, refOf(desired));
+    if (present) refuseForeign(kind, { present, desired, owner }, this.#marks);
+    return present;
+  }
+
+  /**
+   * Makes the child equal to `desired` in every field that it names, with `owner` as its controller; in another
+   * namespace with the owner's uid as an annotation. Throws `NotOursError` when the name is taken.
+   */
+  async apply<T extends KubeObject>(
+    kind: Kind<T>,
+    desired: T,
+    owner: Owner,
+    { resourceVersion, leaveHandedOver = false }: ApplyOptions = {},
+  ): Promise<Stored<T>> {
+    const child = { kind, desired: this.#marked(desired, owner), owner, resourceVersion };
+    let present = this.#caches.of(kind).get(keyOfObject(desired));
+    for (let attempt = 1; attempt <= MAX_TRIES; attempt++) {
+      if (resourceVersion && present?.metadata.resourceVersion !== resourceVersion) break;
+      if (leaveHandedOver && present && this.#standing(present, owner) === "handedOver") return present;
+      const result = present ? await this.#converge(child, present) : await this.#make(child, attempt);
+      if (result) return result;
+      present = await find(this.#client, kind, refOf(desired));
+    }
+    const message = `apply ${kind.kind} "${keyOfObject(desired)}": somebody else changed it meanwhile`;
+    throw new ApiError(message, { reason: "Conflict", code: 409 });
+  }
+
+  /** Makes a child that must not exist yet; rejects with `AlreadyExists`, or `NotOursError`, when it does. */
+  async create<T extends KubeObject>(kind: Kind<T>, desired: T, owner: Owner): Promise<Stored<T>> {
+    const made = await this.#make({ kind, desired: this.#marked(desired, owner), owner }, 1);
+    if (made) return made;
+    const present = await find(this.#client, kind, refOf(desired));
+    if (present) refuseForeign(kind, { present, desired, owner }, this.#marks);
+    const message = `create ${kind.kind} "${keyOfObject(desired)}": it exists already`;
+    throw new ApiError(message, { reason: "AlreadyExists", code: 409 });
+  }
+
+  /**
+   * Makes `desired` the only children of a kind that `owner` controls: applies them, at the same time, and then
+   * deletes the others. The kind must be one that its controller `owns`.
    */
   async converge<T extends KubeObject>(
     kind: Kind<T>,
     desired: readonly T[],
     owner: Owner,
   ): Promise<Stored<T>[]> {
-    const applied: Stored<T>[] = [];
-    for (const child of desired) applied.push(await this.apply(kind, child, owner));
+    const applied = await allOf(desired.map((child) => this.apply(kind, child, owner)));
     const wanted = new Set(applied.map(keyOfObject));
-    for (const child of this.#caches.of(kind).byIndex(CONTROLLER_INDEX, owner.object.metadata.uid)) {
-      if (!wanted.has(keyOfObject(child))) await this.remove(kind, child);
-    }
+    const present = this.#caches.of(kind).byIndex(CONTROLLER_INDEX, owner.object.metadata.uid);
+    const others = present.filter((child) => !wanted.has(keyOfObject(child)));
+    await allOf(others.map((child) => this.remove(kind, child, owner)));
     return applied;
   }
 
-  /** Deletes exactly this incarnation of an object, unless its deletion is already under way. */
-  async remove<T extends KubeObject>(kind: Kind<T>, present: Stored<T>): Promise<void> {
-    if (present.metadata.deletionTimestamp) return;
+  /** Deletes exactly this incarnation of a child, unless its deletion is already under way or it is not ours. */
+  async remove<T extends KubeObject>(kind: Kind<T>, present: Stored<T>, owner: Owner): Promise<void> {
+    if (present.metadata.deletionTimestamp || !this.owns(present, owner)) return;
     await this.#client.delete(kind, refOf(present), { uid: present.metadata.uid });
   }
 
-  /**
-   * Deletes a child of an earlier object that had the owner's name: its owner is gone, so it is garbage. The
-   * cluster's own collector gets to it later, or never if it missed that the object was replaced. Returns
-   * whether it was such a child.
-   */
-  async removeFormer<T extends KubeObject>(
-    kind: Kind<T>,
-    present: Stored<T>,
-    owner: Owner,
+  /** Resolves with `undefined` when an object is in the way. */
+  async #make<T extends KubeObject>(
+    { kind, desired }: Child<T>,
+    attempt: number,
+  ): Promise<Stored<T> | undefined> {
+    try {
+      // A server that would not make an object with a version still makes one by POST.
+      if (attempt > 1) return await this.#client.create(kind, desired);
+      return await this.#client.apply(kind, on(desired, { resourceVersion: NEVER }));
+    } catch (error) {
+      if (isConflict(error) || isAlreadyExists(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Resolves with `undefined` when the object is not what it was taken for. */
+  async #converge<T extends KubeObject>(child: Child<T>, seen: Stored<T>): Promise<Stored<T> | undefined> {
+    const { kind, desired, owner, resourceVersion } = child;
+    const standing = refuseForeign(kind, { present: seen, desired, owner }, this.#marks);
+    const isAdopted = standing === "ours" && !hasUpdatedFields(seen, this.#fieldManager);
+    if (isAdopted && this.#isUpToDate(seen, desired)) return seen;
+    try {
+      const { uid } = seen.metadata;
+      if (isAdopted)
+        return await this.#client.apply(
+          kind,
+          on(desired, { uid, ...(resourceVersion ? { resourceVersion } : {}) }),
+        );
+      const present = await this.#adopt(child);
+      return present && (await this.#client.apply(kind, on(desired, versionOf(present))));
+    } catch (error) {
+      if (isConflict(error) || (await this.#isAnother(child, seen, error))) return undefined;
+      throw error;
+    }
+  }
+
+  #isUpToDate(present: Stored<KubeObject>, desired: KubeObject): boolean {
+    const { applied } = this.#marks;
+    const isSame = present.metadata.annotations?.[applied] === desired.metadata?.annotations?.[applied];
+    return isSame && ownsAll(present, desired, this.#fieldManager);
+  }
+
+  /** Hands fields over to our apply, in an object that still is for the owner to take. */
+  async #adopt<T extends KubeObject>(child: Child<T>): Promise<Stored<T> | undefined> {
+    const { kind, desired, owner } = child;
+    const present = await find(this.#client, kind, refOf(desired));
+    const wanted = child.resourceVersion ?? present?.metadata.resourceVersion;
+    if (!present || present.metadata.resourceVersion !== wanted) return undefined;
+    const standing = refuseForeign(kind, { present, desired, owner }, this.#marks);
+    if (standing === "earlier") await this.#refuseLater(kind, present, owner);
+    const takesOver = standing === "ours" ? {} : { takesOver: { controllerUid: controllerOf(present)?.uid } };
+    const { managedFields, resourceVersion } = present.metadata;
+    const adopted = adoptFields(managedFields, { manager: this.#fieldManager, ...takesOver });
+    if (!adopted) return present;
+    return this.#client.jsonPatch(kind, refOf(present), [
+      { op: "replace", path: "/metadata/managedFields", value: adopted },
+      { op: "replace", path: "/metadata/resourceVersion", value: resourceVersion },
+    ]);
+  }
+
+  /** To a run that lags behind, the child of a later object looks like one of an earlier. */
+  async #refuseLater(kind: Kind, present: Stored<KubeObject>, owner: Owner): Promise<void> {
+    const current = await find(this.#client, owner.kind, refOf(owner.object));
+    if (current?.metadata.uid === owner.object.metadata.uid) return;
+    const holder = `a later ${owner.kind.kind} "${owner.object.metadata.name}"`;
+    throw new NotOursError([{ kind, ref: refOf(present), holder }]);
+  }
+
+  /** The API server calls it invalid to apply to another incarnation, or to give an object a second controller. */
+  async #isAnother<T extends KubeObject>(
+    { kind, desired, owner }: Child<T>,
+    seen: Stored<T>,
+    error: unknown,
   ): Promise<boolean> {
-    if (!isOfFormer(present, owner)) return false;
-    const { metadata } = await this.#client.get(owner.kind, refOf(owner.object));
-    // To a run that lags behind, the child of a later object looks like one of an earlier.
-    if (metadata.uid !== owner.object.metadata.uid) return false;
-    await this.remove(kind, present);
-    return true;
+    if (!(error instanceof ApiError && error.reason === "Invalid")) return false;
+    const present = await find(this.#client, kind, refOf(desired));
+    return present?.metadata.uid !== seen.metadata.uid || !this.owns(present, owner);
   }
 
-  #isUpToDate<T extends KubeObject>(
-    id: string,
-    { desired, sent, present }: { desired: T; sent: string; present: Stored<T> },
-  ): boolean {
-    const applied = this.#applied.get(id);
-    if (applied?.sent !== sent) return false;
-    if (applied.resourceVersion === present.metadata.resourceVersion) return true;
-    return applied.result === fingerprint(present, desired);
+  #standing(present: Stored<KubeObject>, owner: Owner): Standing["is"] {
+    return standingOf(present, owner, this.#marks).is;
   }
 
-  #note<T extends KubeObject>(
-    id: string,
-    { desired, sent, result }: { desired: T; sent: string; result: Stored<T> },
-  ): void {
-    const { resourceVersion } = result.metadata;
-    this.#applied.set(id, { sent, resourceVersion, result: fingerprint(result, desired) });
-  }
-
-  async #adoptEarlierFields<T extends KubeObject>(
-    kind: Kind<T>,
-    desired: T,
-    applied: Stored<T>,
-  ): Promise<Stored<T>> {
-    let result = applied;
-    for (let attempt = 1; ; attempt++) {
-      const managedFields = adoptUpdatedFields(result.metadata.managedFields, this.#fieldManager);
-      if (!managedFields) return result;
-      try {
-        await this.#client.jsonPatch(kind, refOf(desired), [
-          { op: "replace", path: "/metadata/managedFields", value: managedFields },
-          { op: "replace", path: "/metadata/resourceVersion", value: result.metadata.resourceVersion },
-        ]);
-      } catch (error) {
-        if (!isConflict(error) || attempt === ADOPTION_TRIES) throw error;
-      }
-      result = await this.#client.apply(kind, desired);
-    }
-  }
-
-  /** The API server refuses a second controller on an object that the cache did not show; say who the first is. */
-  async #explain<T extends KubeObject>(
-    kind: Kind<T>,
-    desired: T,
-    { error, owner }: { error: unknown; owner: Owner },
-  ): Promise<never> {
-    if (error instanceof ApiError && error.reason === "Invalid") {
-      const present = await this.#client.get(kind, refOf(desired)).catch((reason) => {
-        if (isNotFound(reason)) throw error;
-        throw reason;
-      });
-      refuseForeign(kind, present, owner);
-    }
-    throw error;
+  #marked<T extends KubeObject>(desired: T, owner: Owner): T {
+    const { ownerUid, applied } = this.#marks;
+    const { uid } = owner.object.metadata;
+    const { annotations, ...metadata } = desired.metadata ?? {};
+    const tie = isAbroad(desired, owner)
+      ? { annotations: { ...annotations, [ownerUid]: uid } }
+      : { annotations, ownerReferences: [controllerReference(owner.object, owner.kind)] };
+    const tied = { ...desired, metadata: { ...metadata, ...tie } };
+    return on(tied, { annotations: { ...tie.annotations, [applied]: hashOf(tied) } });
   }
 }
 
-function idOf(kind: Kind, object: KubeObject): string {
-  return `${resourceName(kind)}/${keyOfObject(object)}`;
+/** Waits for all, also when some fail: what is not ours is reported together, any other failure comes first. */
+export async function allOf<R>(work: readonly Promise<R>[]): Promise<R[]> {
+  const results: R[] = [];
+  const failures: unknown[] = [];
+  for (const settled of await Promise.allSettled(work)) {
+    if (settled.status === "fulfilled") results.push(settled.value);
+    else failures.push(settled.reason);
+  }
+  const [first, ...more] = failures.filter((error) => error instanceof NotOursError);
+  if (failures.length > more.length + (first ? 1 : 0))
+    throw failures.find((error) => !(error instanceof NotOursError));
+  if (first) throw new NotOursError([...first.objects, ...more.flatMap(({ objects }) => objects)]);
+  return results;
+}
+
+function on<T extends KubeObject>(desired: T, metadata: NonNullable<KubeObject["metadata"]>): T {
+  return { ...desired, metadata: { ...desired.metadata, ...metadata } };
+}
+
+function versionOf({ metadata: { uid, resourceVersion } }: Stored<KubeObject>) {
+  return { uid, resourceVersion };
 }
 
 function hashOf(desired: KubeObject): string {
-  return hash("sha1", JSON.stringify(desired));
-}
-
-function ownedBy<T extends KubeObject>(desired: T, owner: Owner): T {
-  const ownerReferences = [controllerReference(owner.object, owner.kind)];
-  return { ...desired, metadata: { ...desired.metadata, ownerReferences } };
-}
-
-function isOfFormer(present: Stored<KubeObject>, { kind, object }: Owner): boolean {
-  const controller = controllerOf(present);
-  if (!controller || controller.uid === object.metadata.uid) return false;
-  return (
-    groupOf(controller) === groupOf(kind) &&
-    controller.kind === kind.kind &&
-    controller.name === object.metadata.name
-  );
-}
-
-function refuseForeign(kind: Kind, present: Stored<KubeObject>, owner: Owner): void {
-  const controller = controllerOf(present);
-  if (!controller || controller.uid === owner.object.metadata.uid) return;
-  throw new OwnedByAnotherError(kind, refOf(present), `${controller.kind} "${controller.name}"`);
-}
-
-/**
- * A hash of all that an apply of `desired` could change: the content, and of labels and annotations those
- * that we set. Status and what other managers add to the metadata do not count, nor does the type, which
- * the items of a list leave out.
- */
-function fingerprint(object: Stored<KubeObject>, desired: KubeObject): string {
-  const { metadata, ...fields } = object;
-  const { apiVersion: _, kind: __, status: ___, ...content } = fields as KubeObject & { status?: unknown };
-  const { labels, annotations } = desired.metadata ?? {};
-  return hash(
-    "sha1",
-    JSON.stringify([
-      content,
-      pick(metadata.labels, labels),
-      pick(metadata.annotations, annotations),
-      metadata.ownerReferences,
-    ]),
-  );
-}
-
-function pick(
-  from: Record<string, string> | undefined,
-  named: Record<string, string> | undefined,
-): unknown[] {
-  return Object.keys(named ?? {}).map((name) => from?.[name]);
+  return hash("sha256", JSON.stringify(desired)).slice(0, 32);
 }

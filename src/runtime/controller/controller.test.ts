@@ -55,7 +55,7 @@ describe("an object runs", () => {
       const object = caches.of(Parent).get(key);
       if (!object) return awaitChange;
       const child = { metadata: { ...ref(object.metadata.name), labels }, data: {} };
-      await children.apply(ConfigMap, child, { kind: Parent, object });
+      await children.apply(ConfigMap, child, { kind: Parent, object, labels: {} });
       return awaitChange;
     });
     await person.create(Parent, parent("x"));
@@ -132,7 +132,8 @@ test("a child in a namespace runs the cluster-scoped object that owns it", async
     .reconcile(async (key, { caches, children }) => {
       runs.push(key);
       const object = caches.of(Tenant).get(key);
-      if (object) await children.apply(ConfigMap, { metadata: ref("child") }, { kind: Tenant, object });
+      if (object)
+        await children.apply(ConfigMap, { metadata: ref("child") }, { kind: Tenant, object, labels: {} });
       return awaitChange;
     });
   const { api, person, clock } = await runManager([tenants]);
@@ -151,7 +152,7 @@ describe("a run", () => {
       const object = caches.of(Parent).get(key);
       if (!object) return awaitChange;
       const child = { metadata: { ...ref("child"), labels }, data: { text: object.spec?.text ?? "" } };
-      await children.apply(ConfigMap, child, { kind: Parent, object });
+      await children.apply(ConfigMap, child, { kind: Parent, object, labels: {} });
       await client.mergePatch(Parent, ref("x"), { metadata: { labels: { seen: object.spec?.text ?? "" } } });
       await writeStatus<Parent, object>(client, { kind: Parent, object, update: () => ({ seen: "a" }) });
       return awaitChange;
@@ -168,7 +169,7 @@ describe("a run", () => {
       const object = caches.of(Parent).get(key);
       if (!object) return awaitChange;
       const child = { metadata: { ...ref("child"), labels }, data: { text: object.spec?.text ?? "" } };
-      await children.apply(ConfigMap, child, { kind: Parent, object });
+      await children.apply(ConfigMap, child, { kind: Parent, object, labels: {} });
       return awaitChange;
     });
     await person.create(Parent, parent("x", { text: "a" }));
@@ -197,7 +198,7 @@ describe("a run", () => {
       transport.cutWatches();
       const text = `${seen.length}`;
       const child = { metadata: { ...ref("child"), labels }, data: { text } };
-      await children.apply(ConfigMap, child, { kind: Parent, object });
+      await children.apply(ConfigMap, child, { kind: Parent, object, labels: {} });
       await client.mergePatch(Parent, ref("x"), { metadata: { labels: { text } } });
       return { kind: "requeue", afterMs: 1_000 };
     });

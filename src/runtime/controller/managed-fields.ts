@@ -1,33 +1,149 @@
 import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
-import type { Wire } from "../object.ts";
+import type { KubeObject, Stored, Wire } from "../object.ts";
 
 export type ManagedFields = Wire<V1ManagedFieldsEntry>;
 
 type FieldSet = { [field: string]: FieldSet };
 
+/** Which fields are ours to remove from now on. */
+export interface Adoption {
+  readonly manager: string;
+  /**
+   * All of `spec`, whoever set it, and the reference to a controller with this uid, if it is given: for an
+   * object that was somebody else's until now. Labels and annotations of others stay theirs.
+   */
+  readonly takesOver?: { readonly controllerUid: string | undefined };
+}
+
 /**
- * Hands the fields that `manager` once set by `Update` over to its server-side apply, so that the next
- * apply also removes those it no longer sends. Returns `undefined` when there is nothing to hand over.
- * Entries of other managers and of subresources stay as they are.
+ * Hands fields over to the server-side apply of `manager`, so that its next apply also removes those that it
+ * does not send: the fields that it once set by `Update`, and when it takes over those of others. Returns
+ * `undefined` when there is nothing to hand over. Entries of subresources stay as they are.
  */
-export function adoptUpdatedFields(
+export function adoptFields(
   entries: readonly ManagedFields[] | undefined,
-  manager: string,
+  { manager, takesOver }: Adoption,
 ): ManagedFields[] | undefined {
   const isOwn = (entry: ManagedFields) => entry.manager === manager && !entry.subresource;
-  const updated = entries?.filter((entry) => isOwn(entry) && entry.operation === "Update") ?? [];
-  const [first] = updated;
-  if (!entries || !first) return undefined;
-  const applied = entries.find((entry) => isOwn(entry) && entry.operation === "Apply");
-  const merged: ManagedFields = {
-    ...(applied ?? { ...first, operation: "Apply" }),
-    fieldsV1: [applied, ...updated].reduce<FieldSet>((all, entry) => union(all, fieldsOf(entry)), {}),
+  const applied = entries?.find((entry) => isOwn(entry) && entry.operation === "Apply");
+  let taken = fieldsOf(applied);
+  const kept: ManagedFields[] = [];
+  for (const entry of entries ?? []) {
+    if (entry === applied) continue;
+    const gives = isOwn(entry) ? { taken: fieldsOf(entry), left: {} } : split(entry, takesOver);
+    taken = union(taken, gives.taken);
+    if (Object.keys(gives.left).length > 0) kept.push({ ...entry, fieldsV1: gives.left });
+  }
+  const [first] = entries ?? [];
+  if (!first || sizeOf(taken) === sizeOf(fieldsOf(applied))) return undefined;
+  const { subresource: _, ...template } = applied ?? first;
+  return [...kept, { ...template, manager, operation: "Apply", fieldsV1: taken }];
+}
+
+/** Parts the fields of another manager into those that are taken from it and those that it keeps. */
+function split(entry: ManagedFields, takesOver: Adoption["takesOver"]): { taken: FieldSet; left: FieldSet } {
+  const fields = fieldsOf(entry);
+  if (!takesOver || entry.subresource) return { taken: {}, left: fields };
+  const { "f:spec": spec, "f:metadata": metadata = {}, ...rest } = fields;
+  const { "f:ownerReferences": references = {}, ...others } = metadata;
+  const uidKey = `k:${JSON.stringify({ uid: takesOver.controllerUid })}`;
+  const { [uidKey]: reference, ...otherReferences } = references;
+  const left = {
+    ...rest,
+    ...unlessEmpty("f:metadata", { ...others, ...unlessEmpty("f:ownerReferences", otherReferences) }),
   };
-  return [...entries.filter((entry) => entry !== applied && !updated.includes(entry)), merged];
+  const taken = {
+    ...(spec ? { "f:spec": spec } : {}),
+    ...(reference ? { "f:metadata": { "f:ownerReferences": { [uidKey]: reference } } } : {}),
+  };
+  return { taken, left };
+}
+
+function unlessEmpty(name: string, fields: FieldSet): FieldSet {
+  return Object.keys(fields).some((field) => field !== ".") ? { [name]: fields } : {};
+}
+
+/**
+ * Keeps of `managedFields`, often the largest part of an object, what tells whether an apply has anything to
+ * do: the fields that `manager` applies, and that it set others by `Update`.
+ */
+export function withOwnFields<T extends KubeObject>(object: Stored<T>, manager: string): Stored<T> {
+  const { managedFields = [], ...metadata } = object.metadata;
+  const own = managedFields
+    .filter((entry) => entry.manager === manager && !entry.subresource)
+    .map(({ operation, fieldsV1 }) =>
+      operation === "Apply" ? { manager, operation, fieldsV1 } : { manager, operation },
+    );
+  return {
+    ...object,
+    metadata: own.length > 0 ? { ...metadata, managedFields: own } : metadata,
+  } as Stored<T>;
+}
+
+/** Whether `manager` has set fields by `Update` that its apply does not know of. */
+export function hasUpdatedFields({ metadata }: Stored<KubeObject>, manager: string): boolean {
+  return (
+    metadata.managedFields?.some(
+      (entry) => entry.manager === manager && !entry.subresource && entry.operation !== "Apply",
+    ) ?? false
+  );
+}
+
+/**
+ * Whether every field of `desired` is one that `manager` has applied and that nobody has changed since: the API
+ * server takes a field away from whoever applied it when somebody else gives it another value or removes it.
+ */
+export function ownsAll(present: Stored<KubeObject>, desired: KubeObject, manager: string): boolean {
+  const applied = present.metadata.managedFields?.find(
+    (entry) => entry.manager === manager && entry.operation === "Apply" && !entry.subresource,
+  );
+  if (!applied) return false;
+  const { apiVersion: _, kind: __, metadata = {}, ...content } = desired;
+  const { labels, annotations, ownerReferences } = metadata;
+  return covers(fieldsOf(applied), { ...content, metadata: { labels, annotations, ownerReferences } });
+}
+
+function covers(fields: FieldSet, value: unknown): boolean {
+  const isLeaf = Object.keys(fields).every((field) => field === ".");
+  if (isLeaf || typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value))
+    return value.every((item) => itemFields(fields, item).some((below) => covers(below, item)));
+  return Object.entries(value).every(([name, below]) => {
+    if (isEmpty(below)) return true;
+    const owned = fields[`f:${name}`];
+    return owned !== undefined && covers(owned, below);
+  });
+}
+
+/** What is owned of an item of a list: by its value, or by those of its keys that the item itself gives. */
+function itemFields(fields: FieldSet, item: unknown): FieldSet[] {
+  return Object.entries(fields)
+    .filter(([name]) => isOfItem(name, item))
+    .map(([, below]) => below);
+}
+
+function isOfItem(field: string, item: unknown): boolean {
+  if (field.startsWith("v:")) return field === `v:${JSON.stringify(item)}`;
+  if (!field.startsWith("k:") || typeof item !== "object" || item === null) return false;
+  const given = item as Record<string, unknown>;
+  const keys = JSON.parse(field.slice(2)) as Record<string, unknown>;
+  // The API server fills in a key with a default, such as a port's protocol.
+  return Object.entries(keys).every(([name, value]) => given[name] === undefined || given[name] === value);
+}
+
+/** Nobody owns what is not there. */
+function isEmpty(value: unknown): boolean {
+  return (
+    value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0)
+  );
 }
 
 function fieldsOf(entry: ManagedFields | undefined): FieldSet {
   return (entry?.fieldsV1 ?? {}) as FieldSet;
+}
+
+function sizeOf(fields: FieldSet): number {
+  return Object.values(fields).reduce((size, below) => size + 1 + sizeOf(below), 0);
 }
 
 function union(left: FieldSet, right: FieldSet): FieldSet {

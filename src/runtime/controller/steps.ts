@@ -1,5 +1,6 @@
 import { type Condition, type ConditionState, setCondition } from "../conditions.ts";
 import { type Action, awaitChange, requeue } from "./action.ts";
+import { type ForeignObject, NotOursError } from "./ownership.ts";
 
 /** Fields to set, and fields to remove by the value `undefined`. */
 export type Changes<S extends object> = { readonly [Field in keyof S]?: S[Field] | undefined };
@@ -8,6 +9,8 @@ export type Changes<S extends object> = { readonly [Field in keyof S]?: S[Field]
 export interface StepResult<S extends object, V = undefined> {
   /** The state of the condition that the step owns; absent leaves the condition as it is. */
   readonly condition?: ConditionState;
+  /** Takes the condition that the step owns out of the status. */
+  readonly noCondition?: true;
   /** Fields of the status that the step found out; `undefined` removes one. */
   readonly status?: Changes<S>;
   /** Look again after this time, whatever happens. */
@@ -18,11 +21,16 @@ export interface StepResult<S extends object, V = undefined> {
   readonly value?: V;
 }
 
+export interface Explanation extends Omit<ConditionState, "status"> {
+  /** Only a person can resolve it: look again after this time, and do not count the run as failed. */
+  readonly retryAfterMs?: number;
+}
+
 /** Says what an unexpected error means for the person who reads the condition. Must not leak secrets. */
-export type Explain = (error: unknown) => Omit<ConditionState, "status">;
+export type Explain = (error: unknown) => Explanation;
 
 /**
- * Runs the steps of one reconcile, one after the other, and collects what they say:
+ * Runs the steps of one reconcile, one after the other or several at once, and collects what they say:
  *
  *     const steps = new Steps<Status>(explain);
  *     const token = await steps.run("TokenReady", () => ensureToken(snapshot));
@@ -32,7 +40,9 @@ export type Explain = (error: unknown) => Omit<ConditionState, "status">;
  */
 export class Steps<S extends { conditions?: Condition[] }> {
   readonly #explain: Explain;
-  readonly #conditions = new Map<string, ConditionState>();
+  /** In the order in which the steps began, so that those that run at once do not shuffle the status. */
+  readonly #conditions = new Map<string, ConditionState | "none" | undefined>();
+  readonly #conflicts: ForeignObject[] = [];
   readonly #errors: unknown[] = [];
   #status: Changes<S> = {};
   #requeueAfterMs = Number.POSITIVE_INFINITY;
@@ -43,8 +53,9 @@ export class Steps<S extends { conditions?: Condition[] }> {
 
   /** Runs a step, which owns the condition of the given type, and gives out its value. Never throws. */
   async run<V>(type: string, step: () => Promise<StepResult<S, V>>): Promise<V | undefined> {
+    this.#conditions.set(type, undefined);
     const result = await this.#attempt(step);
-    if (result.condition) this.#conditions.set(type, result.condition);
+    this.#conditions.set(type, result.noCondition ? "none" : result.condition);
     if (result.error !== undefined) this.#errors.push(result.error);
     this.#status = { ...this.#status, ...result.status };
     this.#requeueAfterMs = Math.min(this.#requeueAfterMs, result.requeueAfterMs ?? Number.POSITIVE_INFINITY);
@@ -55,9 +66,17 @@ export class Steps<S extends { conditions?: Condition[] }> {
     return this.#errors.length > 0;
   }
 
+  /** The objects that were in the way so far, because they are not ours. */
+  get conflicts(): readonly ForeignObject[] {
+    return this.#conflicts;
+  }
+
   /** The states said so far, by type. */
   get conditions(): ReadonlyMap<string, ConditionState> {
-    return this.#conditions;
+    const said = [...this.#conditions].filter((entry): entry is [string, ConditionState] => {
+      return typeof entry[1] === "object";
+    });
+    return new Map(said);
   }
 
   /** What the steps found out, put into a status: for `writeStatus`. */
@@ -67,7 +86,8 @@ export class Steps<S extends { conditions?: Condition[] }> {
   ): Partial<S> {
     let conditions: readonly Condition[] = current.conditions ?? [];
     for (const [type, state] of this.#conditions) {
-      conditions = setCondition(conditions, type, { ...state, ...at });
+      if (state === "none") conditions = conditions.filter((condition) => condition.type !== type);
+      else if (state) conditions = setCondition(conditions, type, { ...state, ...at });
     }
     return { ...current, ...this.#status, conditions } as Partial<S>;
   }
@@ -84,7 +104,10 @@ export class Steps<S extends { conditions?: Condition[] }> {
     try {
       return await step();
     } catch (error) {
-      return { condition: { status: "False", ...this.#explain(error) }, error };
+      if (error instanceof NotOursError) this.#conflicts.push(...error.objects);
+      const { retryAfterMs, ...state } = this.#explain(error);
+      const condition = { status: "False", ...state } as const;
+      return retryAfterMs === undefined ? { condition, error } : { condition, requeueAfterMs: retryAfterMs };
     }
   }
 }

@@ -13,6 +13,7 @@ export const childKinds: readonly Kind[] = [ServiceAccount, Role, RoleBinding, D
 
 /** Differs from object to object though nothing is different: who it is, when it was made, where it was put. */
 const accidental: ReadonlySet<string> = new Set([
+  "coder.com/applied-hash",
   "clusterIP",
   "clusterIPs",
   "creationTimestamp",

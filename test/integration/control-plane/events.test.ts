@@ -68,10 +68,11 @@ describe("kubectl describe", () => {
     const metadata = { ...stage.ref("blocked"), ownerReferences };
     await stage.person.create(Service, { metadata, spec: { ports: [{ port: 1 }] } });
     await stage.create("blocked");
-    const blocked = await untilTold("blocked", "Conflict");
+    const blocked = await untilTold("blocked", "ServiceNotOurs");
     expect(blocked).toMatchObject({ type: "Warning", source: { component: "coder-k8s" } });
     expect(blocked.message).toContain('StatefulSet "rival"');
     await stage.person.delete(Service, stage.ref("blocked"));
+    await stage.change("blocked", { replicas: 2 });
     expect(await untilTold("blocked", "Applied")).toMatchObject({ type: "Normal" });
   });
 });

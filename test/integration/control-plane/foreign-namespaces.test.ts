@@ -143,7 +143,10 @@ describe("workspace permissions in another namespace", () => {
     const rival = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "rival" };
     await stage.person.create(RoleBinding, { metadata: { namespace: refusing, name }, roleRef: rival });
     await stage.create("undaunted", { rbac: { workspaceNamespaces: [refusing, willing] } });
-    await stage.untilCondition("undaunted", "WorkspaceRBACReady", { status: "False", reason: "Conflict" });
+    await stage.untilCondition("undaunted", "WorkspaceRBACReady", {
+      status: "False",
+      reason: "RoleBindingNotOurs",
+    });
     await untilGrants(willing, "undaunted", 2);
   });
 
@@ -152,7 +155,7 @@ describe("workspace permissions in another namespace", () => {
     const name = `polite-${fnv1a32(`${stage.namespace}\0polite`)}-workspace-perms`;
     const rival = await stage.person.create(Role, { metadata: { namespace, name }, rules: [] });
     await stage.create("polite", { rbac: { workspaceNamespaces: [namespace] } });
-    const { message } = await stage.untilCondition("polite", "WorkspaceRBACReady", { reason: "Conflict" });
+    const { message } = await stage.untilCondition("polite", "WorkspaceRBACReady", { reason: "RoleNotOurs" });
     expect(message).toContain(`Role "${namespace}/${name}"`);
     await stage.person.delete(CoderControlPlane, stage.ref("polite"));
     await stage.untilGone(CoderControlPlane, "polite");

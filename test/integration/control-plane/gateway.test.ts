@@ -141,7 +141,9 @@ describe("a route", () => {
       spec: { parentRefs: [], hostnames: [], rules: [] },
     });
     await stage.create("contested", { expose: { gateway } });
-    const { message } = await stage.untilCondition("contested", "ExposureReady", { reason: "Conflict" });
+    const { message } = await stage.untilCondition("contested", "ExposureReady", {
+      reason: "HTTPRouteNotOurs",
+    });
     expect(message).toContain('StatefulSet "rival"');
     const { metadata } = await stage.get(HTTPRoute, "contested");
     expect(metadata.resourceVersion).toBe(rival.metadata.resourceVersion);

@@ -9,6 +9,8 @@ export interface Account {
   readonly loginType: string;
   readonly owner: boolean;
   readonly createdAt: string;
+  /** The organizations of which it is a member; all of them when absent. */
+  readonly organizationIds?: readonly string[];
 }
 
 /** Who a session token belongs to. */

@@ -135,7 +135,7 @@ function currentUser({ deployment, account }: Call): Reply {
     last_seen_at: deployment.timestamp,
     status: "active",
     login_type: account.loginType,
-    organization_ids: deployment.organizations.map(({ id }) => id),
+    organization_ids: account.organizationIds ?? deployment.organizations.map(({ id }) => id),
     roles: account.owner ? [{ name: "owner", display_name: "Owner" }] : [],
   });
 }

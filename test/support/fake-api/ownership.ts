@@ -54,9 +54,12 @@ export function applied(present: JsonObject, desired: JsonObject, writer: Writer
 /** Any other write: what it changed belongs to its manager from then on. */
 export function updated(before: JsonObject, after: JsonObject, writer: Writer): JsonObject {
   const [earlier, later] = [keyed(before), keyed(after)];
-  const changed = new Set([...leafPaths(later)].filter((path) => !sameAt(path, earlier, later)));
-  if (changed.size === 0) return after;
-  const entries = managedFieldsOf(after);
+  const left = leafPaths(later);
+  const changed = new Set([...left].filter((path) => !sameAt(path, earlier, later)));
+  const gone = [...leafPaths(earlier)].filter((path) => !left.has(path));
+  if (changed.size === 0 && gone.length === 0) return after;
+  const entries = without(managedFieldsOf(after), new Set(gone));
+  if (changed.size === 0) return withOwners(after, entries);
   const mine = entries.find((entry) => isOf(entry, writer, "Update"));
   const others = entries.filter((entry) => entry !== mine);
   const paths = new Set([...(mine ? pathsOf(mine) : []), ...changed]);

@@ -80,7 +80,7 @@ export class Registry {
     const present = this.#storage.get(resourceName(kind), keyOf(ref));
     if (!present && patch.type !== "apply") throw notFound(resourceName(kind), ref.name);
     const before = present ?? this.#newObject(write);
-    if (patch.type === "apply") checkVersion(kind, before, patch.body);
+    if (patch.type === "apply") checkApplied(kind, { ref, present }, patch.body);
     if (!present && !DNS_NAME.test(ref.name))
       throw invalid(`${kind.kind} "${ref.name}"`, "metadata.name: Invalid value");
     const wanted = this.#patched(write, before, patch);
@@ -170,6 +170,21 @@ export class Registry {
   #time(): string {
     return timestamp(this.#clock.now());
   }
+}
+
+/** An apply that makes an object may name any version, but no uid; one to another incarnation is invalid. */
+function checkApplied(
+  kind: Kind,
+  { ref, present }: { ref: ObjectRef; present: FakeObject | undefined },
+  body: JsonObject,
+): void {
+  const { uid, resourceVersion } = (body.metadata ?? {}) as { uid?: string; resourceVersion?: string };
+  if (!present && uid !== undefined)
+    throw conflict(resourceName(kind), ref.name, `uid mismatch: the provided object specified uid ${uid}`);
+  if (!present) return;
+  if (resourceVersion === undefined && (uid ?? present.metadata.uid) !== present.metadata.uid)
+    throw invalid(`${kind.kind} "${ref.name}"`, "metadata.uid: Invalid value: field is immutable");
+  checkVersion(kind, present, body);
 }
 
 function checkVersion(kind: Kind, present: FakeObject, body: JsonObject): void {

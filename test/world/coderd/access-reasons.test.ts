@@ -164,7 +164,7 @@ describe("without a connection URL", () => {
   });
 });
 
-test("Conflict: the token's Secret belongs to somebody else, so neither it nor the database is touched", async () => {
+test("SecretNotOurs: the token's Secret belongs to somebody else, so neither it nor the database is touched", async () => {
   const coderd = await stage.coderd("rivalled");
   const rival = {
     apiVersion: "apps/v1",
@@ -179,12 +179,18 @@ test("Conflict: the token's Secret belongs to somebody else, so neither it nor t
     kind: "Secret",
     metadata,
   });
-  await stage.serve("rivalled", coderd);
-  const { message } = await stage.untilCondition("rivalled", TYPE, { status: "False", reason: "Conflict" });
+  const extraEnv = [urlVariable(coderd.database.url)];
+  await stage.create("rivalled", { extraEnv, operatorAccess: {} });
+  const { message } = await stage.untilCondition("rivalled", TYPE, {
+    status: "False",
+    reason: "SecretNotOurs",
+  });
   expect(message).toContain('StatefulSet "rival"');
   expect(await coderd.database.keys()).toEqual([]);
   const { metadata: after } = await stage.get(Secret, "rivalled-operator-token");
   expect(after.resourceVersion).toBe(before.resourceVersion);
   await stage.person.delete(Secret, stage.ref("rivalled-operator-token"));
+  await stage.touch("rivalled", "after the deletion");
+  await stage.untilServing("rivalled");
   await stage.untilReady("rivalled");
 });

@@ -106,14 +106,55 @@ test("a Secret of somebody else is never touched, and no key is made that would 
   await stage.person.create(Secret, { metadata, data: {} });
   await stage.create("taken");
   const { message } = await stage.untilCondition("taken", "ProvisionerKeySecretReady", {
-    reason: "Conflict",
+    reason: "SecretNotOurs",
   });
   expect(message).toContain('ConfigMap "somebody"');
-  await stage.untilIdle();
-  expect(keysOf("taken")).toEqual([]);
+  await stage.eventually(() => expect(keysOf("taken")).toEqual([]));
   expect(coderd.count(/^POST .*provisionerkeys$/)).toBe(coderd.everyKey.length);
   expect((await stage.get(Secret, "taken-provisioner-key")).data).toBeUndefined();
-  expect((await stage.events("taken")).map(({ reason }) => reason)).toContain("Conflict");
+  expect((await stage.events("taken")).map(({ reason }) => reason)).toContain("SecretNotOurs");
+});
+
+test("a Secret with other data that the spec names is refused, and outlives rename and deletion", async () => {
+  const before = await stage.putSecret("database", { password: "of-somebody-else" });
+  await stage.create("greedy", { key: { secretName: "database" } });
+  await stage.untilCondition("greedy", "Conflict", { status: "True", reason: "SecretNotOurs" });
+  const annotations = { "coder.com/adopt-by": "CoderProvisioner/greedy" };
+  const handedOver = await stage.person.mergePatch(Secret, stage.ref("database"), {
+    metadata: { annotations },
+  });
+  await stage.timePasses(30_000);
+  await stage.eventually(async () => {
+    const { message } = await stage.untilCondition("greedy", "Conflict", { status: "True" });
+    expect(message).toContain("it holds other data");
+  });
+  await stage.change("greedy", { key: { secretName: "greedy-key" } });
+  await stage.eventually(async () => expect(await stage.keyIn("greedy-key")).toBeDefined());
+  await stage.delete(CoderProvisioner, "greedy");
+  await stage.untilGone(CoderProvisioner, "greedy");
+  expect(await stage.get(Secret, "database")).toEqual(handedOver);
+  expect(handedOver.data).toEqual(before.data);
+});
+
+test("a provisioner that is restored from a backup, under another uid and without status, keeps its key", async () => {
+  await stage.serve("restored");
+  const value = await stage.keyIn("restored-provisioner-key");
+  const { uid } = (await stage.get(Secret, "restored-provisioner-key")).metadata;
+  const made = keysOf("restored");
+  await stage.operator.stop();
+  await stage.person.mergePatch(CoderProvisioner, stage.ref("restored"), { metadata: { finalizers: null } });
+  await stage.delete(CoderProvisioner, "restored");
+  const { metadata } = await stage.create("restored");
+  await stage.startOperator();
+  await stage.eventually(async () => {
+    const secret = await stage.get(Secret, "restored-provisioner-key");
+    expect(secret.metadata.ownerReferences).toMatchObject([{ uid: metadata.uid }]);
+    expect(secret.metadata.uid).toBe(uid);
+  });
+  await stage.rollOut("restored");
+  await stage.untilSettled("restored");
+  expect(await stage.keyIn("restored-provisioner-key")).toBe(value);
+  expect(keysOf("restored")).toEqual(made);
 });
 
 test("keys of others in the Secret stay", async () => {

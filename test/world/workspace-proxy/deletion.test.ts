@@ -57,7 +57,7 @@ test("a proxy of the same name that is not ours is left alone", async () => {
   await stage.create("theirs", bootstrap(coderd));
   await stage.untilRegistered("theirs");
   await stage.create("clash", bootstrap(coderd, { proxyName: "theirs" }));
-  await stage.untilCondition("clash", "Registered", { reason: "Conflict" });
+  await stage.untilCondition("clash", "Registered", { reason: "ProxyNameTaken" });
   await remove("clash");
   expect(coderd.deployment.proxies).toMatchObject([{ name: "theirs" }]);
 });

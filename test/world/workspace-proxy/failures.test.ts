@@ -141,7 +141,7 @@ describe("a Secret for the token that belongs to somebody else", () => {
     await stage.create("foreign", bootstrap(coderd, { generatedTokenSecretName: "owner-proxy-token" }));
     const { message } = await stage.untilCondition("foreign", "Registered", {
       status: "False",
-      reason: "Conflict",
+      reason: "SecretNotOurs",
     });
     expect(message).toContain('belongs to CoderWorkspaceProxy "owner"');
     expect(coderd.deployment.proxies).toEqual([]);

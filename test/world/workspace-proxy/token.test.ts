@@ -92,14 +92,14 @@ describe("a name that is taken at coderd", () => {
     await stage.create("second", bootstrap(coderd, { proxyName: "Taken" }));
     const { message } = await stage.untilCondition("second", "Registered", {
       status: "False",
-      reason: "Conflict",
+      reason: "ProxyNameTaken",
     });
     expect(message).toContain('already has a proxy "Taken"');
-    expect(await stage.untilEvent("second", "Conflict")).toBe(message);
+    expect(await stage.untilEvent("second", "ProxyNameTaken")).toBe(message);
     expect((await stage.status("second")).registered).toBe(false);
     expect(coderd.deployment.proxies).toMatchObject([{ token }]);
     await stage.restart();
-    await stage.untilCondition("second", "Registered", { reason: "Conflict" });
+    await stage.untilCondition("second", "Registered", { reason: "ProxyNameTaken" });
     expect(coderd.deployment.proxies).toMatchObject([{ token }]);
 
     coderd.deployment.proxies = coderd.deployment.proxies.filter(({ name }) => name !== "taken");
@@ -118,17 +118,21 @@ describe("a name that is taken at coderd", () => {
       times: 1,
     });
     await stage.create("race", bootstrap(coderd));
-    await stage.untilCondition("race", "Registered", { status: "False", reason: "Conflict" });
+    await stage.untilCondition("race", "Registered", { status: "False", reason: "ProxyNameTaken" });
     expect((await stage.status("race")).proxyName).toBeUndefined();
   });
 });
 
-test("a Secret that somebody made by hand with the token that counts is taken over as it is", async () => {
+test("a Secret that somebody made by hand with the token that counts is taken as it is, once handed over", async () => {
   const { coderd, secret, token } = await registered("handmade");
   await stage.operator.stop();
   await stage.delete(Secret, secret);
   await stage.putToken(secret, token);
   await stage.restart();
+  await stage.untilCondition("handmade", "Conflict", { status: "True", reason: "SecretNotOurs" });
+  const annotations = { "coder.com/adopt-by": "CoderWorkspaceProxy/handmade" };
+  await stage.person.mergePatch(Secret, stage.ref(secret), { metadata: { annotations } });
+  await stage.timePasses(30_000);
   await stage.eventually(async () =>
     expect((await stage.get(Secret, secret)).metadata.ownerReferences).toHaveLength(1),
   );

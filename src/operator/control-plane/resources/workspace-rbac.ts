@@ -1,12 +1,16 @@
 import { fnv1a32 } from "../../../runtime/hash.ts";
 import type { Role, RoleBinding } from "../../../runtime/kinds.ts";
 import type { ObjectMeta } from "../../../runtime/object.ts";
-import { commonLabels, type Identity, labelValue, nameLength, shortName } from "../../shared/names.ts";
+import {
+  commonLabels,
+  type Identity,
+  labelValue,
+  nameLength,
+  ownershipMarks,
+  shortName,
+} from "../../shared/names.ts";
 import { role, roleBinding, workspaceRules } from "../../shared/workspace-role.ts";
 import type { ControlPlane, WorkspaceAccess } from "../spec.ts";
-
-/** The UID of the control plane: the only tie to it that an object in another namespace can have. */
-export const ownerUIDAnnotation = "coder.com/workspace-rbac-owner-uid";
 
 /** What coderd gets in one namespace. Only objects of its own namespace can carry an owner reference. */
 export interface WorkspaceGrant {
@@ -51,7 +55,7 @@ function metadataIn(namespace: string, controlPlane: ControlPlane, name: string)
     name,
     namespace,
     labels: { ...commonLabels(controlPlane), ...workspaceGrantLabels(identity) },
-    annotations: { [ownerUIDAnnotation]: identity.uid },
+    annotations: { [ownershipMarks.ownerUid]: identity.uid },
   };
 }
 

@@ -2,16 +2,25 @@ import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Deployment } from "../../../runtime/kinds.ts";
 import { definedVariables } from "../../shared/env-sources.ts";
 import { clusterURL } from "../../shared/service.ts";
-import { reportPods } from "../../shared/steps/pods.ts";
+import { leavePods, type PodChange, reportPods } from "../../shared/steps/pods.ts";
 import type { Snapshot } from "../observe.ts";
 import { accessURLVariable, controlPlaneDeployment } from "../resources/deployment.ts";
 import type { Result } from "./result.ts";
 
 /** Keeps coderd's Deployment and tells how many of its pods serve; the value is there as soon as one does. */
-export async function ensureDeployment(snapshot: Snapshot, context: RunContext): Promise<Result<true>> {
+export async function ensureDeployment(
+  snapshot: Snapshot,
+  context: RunContext,
+  { mayChange }: PodChange,
+): Promise<Result<true>> {
   const { controlPlane, owner } = snapshot;
+  if (!mayChange) return leavePods(snapshot.deployment, controlPlane);
   const { namespace } = controlPlane.identity;
-  const envFromNames = await definedVariables([accessURLVariable], controlPlane.pod, { namespace, context });
+  const envFromNames = await definedVariables([accessURLVariable], controlPlane.pod, {
+    namespace,
+    context,
+    deployment: snapshot.deployment,
+  });
   const desired = controlPlaneDeployment(controlPlane, envFromNames);
   const [deployment] = await context.children.converge(Deployment, [desired], owner);
   const report = reportPods(deployment, controlPlane);

@@ -16,6 +16,7 @@ export async function publishEntitlements(
   environment: CoderdContext,
   { token, uploaded }: { token: string | undefined; uploaded: boolean },
 ): Promise<Result> {
+  if (snapshot.controlPlane.operatorAccess.kind === "disabled") return disabled;
   if (!token) return blocked("Pending", "waits for a ready pod of coderd and for operator access");
   const { memory } = environment;
   const waitMs = memory.entitlementsFailure
@@ -67,6 +68,13 @@ const unknownEntitlements: Partial<ControlPlaneStatus> = {
   licenseTier: "unknown",
   externalProvisionerDaemonsEntitlement: "unknown",
 };
+
+/** What was known stays true for nobody knows how long, so it is not repeated. */
+const disabled = blocked<ControlPlaneStatus>(
+  "Disabled",
+  "Operator access is turned off by spec.operatorAccess.disabled, so coderd is not asked for its entitlements.",
+  { status: { ...unknownEntitlements, entitlementsLastChecked: undefined } },
+);
 
 function known(tier: string): Result {
   return { condition: { status: "True", reason: "Known", message: `the licence tier is ${tier}` } };

@@ -3,7 +3,7 @@ import { RENEW_BEFORE_MS } from "../../../coder/operator-access/token.ts";
 import { failed, type Result as Outcome, succeeded } from "../../../coder/result.ts";
 import { timestamp } from "../../../runtime/clock.ts";
 import { findCondition } from "../../../runtime/conditions.ts";
-import { OwnedByAnotherError } from "../../../runtime/controller/children.ts";
+import { NotOursError } from "../../../runtime/controller/ownership.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { databaseVariable } from "../references.ts";
 import type { HeldToken } from "../resources/token-secret.ts";
@@ -22,27 +22,39 @@ const RENEWAL_FAILED = "RenewalFailed";
 /**
  * What to do about the token that the Secret holds.
  * - `keep`: it works; nobody is asked.
- * - `renew`: it works, but it ends soon or its predecessor may still be valid. Failing at that is no outage.
+ * - `renew`: it works, but it ends soon, its predecessor may still be valid, or its user is not a member of every
+ *   organization. Failing at that is no outage.
  * - `obtain`: nothing says that it works, so the database has to.
  */
 type TokenPlan = "keep" | "renew" | "obtain";
 
+interface TokenFacts {
+  readonly now: number;
+  readonly wasGood: boolean;
+  readonly lacksMembership?: boolean;
+}
+
 export function planToken(
   held: Pick<HeldToken, "expiresAt"> | undefined,
   verdict: TokenCheck["verdict"] | undefined,
-  { now, wasGood }: { readonly now: number; readonly wasGood: boolean },
+  { now, wasGood, lacksMembership = false }: TokenFacts,
 ): TokenPlan {
   if (!held || verdict === undefined || verdict === "rejected") return "obtain";
   if (verdict === "unclear" && !wasGood) return "obtain";
   const { expiresAt } = held;
-  return expiresAt === undefined || expiresAt - now < RENEW_BEFORE_MS ? "renew" : "keep";
+  const endsSoon = expiresAt === undefined || expiresAt - now < RENEW_BEFORE_MS;
+  return endsSoon || lacksMembership ? "renew" : "keep";
 }
 
 /** Uses the token that the operator has made for itself, and makes one through coderd's database if need be. */
 export async function useGeneratedToken(ref: SecretKey, run: Run): Promise<Result<string>> {
   const held = heldToken(ref, cachedSecret(ref, run), run);
   const check = held && (await checkToken(held.token, run));
-  const facts = { now: run.snapshot.now, wasGood: held !== undefined && wasGood(held.token, ref, run) };
+  const facts = {
+    now: run.snapshot.now,
+    wasGood: held !== undefined && wasGood(held.token, ref, run),
+    lacksMembership: check?.verdict === "good" && check.lacksMembership === true,
+  };
   const plan = planToken(held, check?.verdict, facts);
   if (held && plan === "keep") {
     await storeToken(ref, held, run);
@@ -88,7 +100,7 @@ async function obtainToken(ref: SecretKey, target: DatabaseTarget, run: Run): Pr
 async function distrustCache(ref: SecretKey, target: DatabaseTarget, run: Run): Promise<void> {
   run.environment.memory.tokenSecretUnseen = true;
   await readSecretAnew(ref, run).catch(async (error) => {
-    if (error instanceof OwnedByAnotherError) await run.environment.ports.database.revokeToken(target);
+    if (error instanceof NotOursError) await run.environment.ports.database.revokeToken(target);
     throw error;
   });
 }

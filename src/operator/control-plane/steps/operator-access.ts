@@ -9,7 +9,7 @@ import { type AccessProblem, RETRY_MS, type Run } from "./database.ts";
 import { useGeneratedToken } from "./generated-token.ts";
 import type { Result } from "./result.ts";
 import { checkToken, wasGood } from "./token-check.ts";
-import { ownedSecrets } from "./token-store.ts";
+import { checkSecret, ownedSecrets } from "./token-store.ts";
 import { withdrawToken } from "./withdrawal.ts";
 
 /**
@@ -31,6 +31,17 @@ export async function ensureOperatorAccess(
     case "disabled":
       return giveUpAccess(run);
   }
+}
+
+/** The value says that the Secret for a token which the operator makes is not somebody else's. */
+export async function checkTokenSecret(
+  snapshot: Snapshot,
+  environment: CoderdContext,
+): Promise<Result<true>> {
+  const { operatorAccess } = snapshot.controlPlane;
+  if (operatorAccess.kind === "generated")
+    await checkSecret(operatorAccess.token, { snapshot, environment, serving: false });
+  return { value: true };
 }
 
 async function giveUpAccess(run: Run): Promise<Result<string>> {

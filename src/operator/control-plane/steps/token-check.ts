@@ -1,3 +1,4 @@
+import type { CoderClient } from "../../../coder/client.ts";
 import { fingerprint } from "../../shared/fingerprint.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { coderdClient } from "../coderd.ts";
@@ -9,8 +10,10 @@ const CHECK_EVERY_MS = 10 * 60_000;
 const OWNER_ROLE = "owner";
 
 /** Whether coderd accepts a token, and lets it do what the operator needs. */
-export type TokenCheck = { readonly nextCheckMs: number } & (
-  | { readonly verdict: "good" }
+export type TokenCheck = {
+  readonly nextCheckMs: number;
+} /** `lacksMembership`: coderd has organizations that the operator is no member of. */ & (
+  | { readonly verdict: "good"; readonly lacksMembership?: boolean }
   | { readonly verdict: "rejected" | "unclear"; readonly message: string }
 );
 
@@ -31,7 +34,17 @@ export async function checkToken(token: string, run: Run): Promise<TokenCheck> {
     return { verdict: "rejected", message: refusal, nextCheckMs: RETRY_MS };
   }
   memory.token = { hash, checkedAt: snapshot.now };
-  return { verdict: "good", nextCheckMs: CHECK_EVERY_MS };
+  const lacksMembership = user.ok && (await isOutside(user.value, client));
+  return { verdict: "good", lacksMembership, nextCheckMs: CHECK_EVERY_MS };
+}
+
+/** Whether there are organizations that were made since the user became a member of all. */
+async function isOutside(
+  { organizationIds }: { readonly organizationIds: readonly string[] },
+  client: Pick<CoderClient, "organizations">,
+): Promise<boolean> {
+  const organizations = await client.organizations();
+  return organizations.ok && organizations.value.some(({ id }) => !organizationIds.includes(id));
 }
 
 /**

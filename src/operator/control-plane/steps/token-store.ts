@@ -1,13 +1,11 @@
 import { tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
 import { isAlreadyExists, isConflict } from "../../../runtime/client/error.ts";
-import { find } from "../../../runtime/client/find.ts";
-import { CONTROLLER_INDEX, OwnedByAnotherError } from "../../../runtime/controller/children.ts";
+import { CONTROLLER_INDEX } from "../../../runtime/controller/children.ts";
+import { NotOursError } from "../../../runtime/controller/ownership.ts";
 import { Secret } from "../../../runtime/kinds.ts";
-import { keyOf, refOf, type Stored } from "../../../runtime/object.ts";
-import { controllerOf } from "../../../runtime/owner.ts";
+import { keyOf, type Stored } from "../../../runtime/object.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { readSecretValue } from "../../shared/secret.ts";
-import type { Snapshot } from "../observe.ts";
 import { type HeldToken, tokenExpiry, tokenSecret } from "../resources/token-secret.ts";
 import type { Run } from "./database.ts";
 
@@ -41,24 +39,29 @@ export function cachedSecret(
 ): Stored<Secret> | undefined {
   const { namespace } = snapshot.controlPlane.identity;
   const secret = environment.context.caches.of(Secret).get(keyOf({ namespace, name }));
-  return secret && ownerBeside(snapshot, secret) ? undefined : secret;
+  return secret && environment.context.children.owns(secret, snapshot.owner) ? secret : undefined;
+}
+
+/** The Secret by its name, read past the cache; throws when it belongs to somebody else. */
+export function readSecretAnew(
+  ref: SecretKey,
+  { snapshot, environment }: Run,
+): Promise<Stored<Secret> | undefined> {
+  const desired = tokenSecret(snapshot.controlPlane, ref, { token: "", expiresAt: undefined });
+  return environment.context.children.find(Secret, desired, snapshot.owner);
 }
 
 /**
- * The Secret by its name, read past the cache; throws when it belongs to somebody else. One that an earlier
- * control plane of the same name left behind is removed.
+ * Looks for the Secret past the cache when that has none, once: its name may be taken, or it may have lost the
+ * label by which it is watched. Throws in the first case, and makes the other known.
  */
-export async function readSecretAnew(
-  { name }: SecretKey,
-  { snapshot, environment }: Run,
-): Promise<Stored<Secret> | undefined> {
-  const { namespace } = snapshot.controlPlane.identity;
-  const { children, client } = environment.context;
-  const secret = await find(client, Secret, { namespace, name });
-  const other = secret && ownerBeside(snapshot, secret);
-  if (!secret || !other) return secret;
-  if (await children.removeFormer(Secret, secret, snapshot.owner)) return undefined;
-  throw new OwnedByAnotherError(Secret, refOf(secret), other);
+export async function checkSecret(ref: SecretKey, run: Run): Promise<void> {
+  const { memory } = run.environment;
+  if (cachedSecret(ref, run)) delete memory.freeTokenSecret;
+  else if (memory.freeTokenSecret !== ref.name) {
+    if (await readSecretAnew(ref, run)) memory.tokenSecretUnseen = true;
+    else memory.freeTokenSecret = ref.name;
+  }
 }
 
 /** Keeps the token in the Secret, with a note of its end, and removes a Secret of an earlier name. */
@@ -83,18 +86,11 @@ export async function handOver(
   try {
     if (present) {
       const { resourceVersion } = present.metadata;
-      await children.apply(Secret, { ...secret, metadata: { ...secret.metadata, resourceVersion } }, owner);
+      await children.apply(Secret, secret, owner, { resourceVersion });
     } else await children.create(Secret, secret, owner);
     return true;
   } catch (error) {
-    if (isConflict(error) || isAlreadyExists(error)) return false;
+    if (isConflict(error) || isAlreadyExists(error) || error instanceof NotOursError) return false;
     throw error;
   }
-}
-
-/** Who controls the Secret, if it is not the control plane. */
-function ownerBeside({ object }: Snapshot, secret: Stored<Secret>): string | undefined {
-  const controller = controllerOf(secret);
-  if (!controller || controller.uid === object.metadata.uid) return undefined;
-  return `${controller.kind} "${controller.name}"`;
 }

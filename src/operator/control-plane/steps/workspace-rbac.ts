@@ -1,13 +1,12 @@
 import { ApiError, isNotFound } from "../../../runtime/client/error.ts";
-import { find } from "../../../runtime/client/find.ts";
-import { OwnedByAnotherError } from "../../../runtime/controller/children.ts";
+import { allOf } from "../../../runtime/controller/children.ts";
 import type { RunContext } from "../../../runtime/controller/controller.ts";
+import type { Owner } from "../../../runtime/controller/ownership.ts";
 import { Role, RoleBinding } from "../../../runtime/kinds.ts";
-import { type Kind, type KubeObject, keyOfObject, refOf, type Stored } from "../../../runtime/object.ts";
+import { keyOfObject } from "../../../runtime/object.ts";
 import { applied, blocked } from "../../shared/steps/result.ts";
-import { grantOwner, grantOwnerOfLabels } from "../grants.ts";
 import type { Snapshot } from "../observe.ts";
-import { ownerUIDAnnotation, type WorkspaceGrant, workspaceGrants } from "../resources/workspace-rbac.ts";
+import { type WorkspaceGrant, workspaceGrantLabels, workspaceGrants } from "../resources/workspace-rbac.ts";
 import { refusal, type Tenancy } from "../tenancy.ts";
 import type { Result } from "./result.ts";
 
@@ -44,74 +43,90 @@ export async function ensureWorkspaceRbac(
     snapshot,
     context,
   );
-  if (foreign.length < asked.length) return refused(asked, tenancy);
-  const outside = foreign.map(({ namespace }) => namespace).filter((namespace) => !roles.covers(namespace));
-  if (outside.length > 0) return outOfScope(outside);
-  return missing.length > 0 ? namespaceMissing(missing) : applied(describe(grants));
+  const wanted = foreign.map(({ namespace }) => namespace);
+  const outside = wanted.filter((namespace) => !roles.covers(namespace));
+  reportLeftGrants(snapshot, context, wanted);
+  const recorded = recordedNamespaces(snapshot).filter((namespace) => outside.includes(namespace));
+  const present = wanted.filter((namespace) => !outside.includes(namespace) && !missing.includes(namespace));
+  const status = { workspaceNamespaces: unlessNone([...present, ...recorded]) };
+  if (foreign.length < asked.length) return { ...refused(asked, tenancy), status };
+  if (outside.length > 0) return { ...outOfScope(outside), status };
+  return { ...(missing.length > 0 ? namespaceMissing(missing) : applied(describe(grants))), status };
+}
+
+/** The other namespaces in which the control plane is known to have permissions. */
+export function recordedNamespaces({ object }: Pick<Snapshot, "object">): readonly string[] {
+  return object.status?.workspaceNamespaces ?? [];
+}
+
+function unlessNone(namespaces: readonly string[]): string[] | undefined {
+  return namespaces.length > 0 ? [...new Set(namespaces)].sort() : undefined;
+}
+
+/** Removes what a control plane that is deleted has in other namespaces, and reports what the operator can't reach. */
+export async function releaseGrants(snapshot: Snapshot, context: RunContext): Promise<void> {
+  await removeForeignGrants(snapshot, context);
+  reportLeftGrants(snapshot, context, []);
+}
+
+/** What was granted in a namespace before the operator was told to leave it alone is for a person to remove. */
+function reportLeftGrants(snapshot: Snapshot, context: RunContext, wanted: readonly string[]): void {
+  const roles = context.caches.of(Role);
+  const isLeft = (namespace: string) => !roles.covers(namespace) && !wanted.includes(namespace);
+  const labels = Object.entries(workspaceGrantLabels(snapshot.controlPlane.identity));
+  const selector = labels.map(([name, value]) => `${name}=${value}`).join(",");
+  for (const namespace of recordedNamespaces(snapshot).filter(isLeft)) {
+    const message = `Permissions in namespace "${namespace}" stay, because it is not among the operator's --namespaces any more; remove them: kubectl -n ${namespace} delete roles,rolebindings -l ${selector}`;
+    context.log.warn("workspace permissions were left behind", { namespace });
+    context.events.event(snapshot.object, { type: "Warning", reason: "GrantsLeftBehind", message });
+  }
 }
 
 /** Removes grants from other namespaces, except those that `keep` still wants there. */
-export async function removeForeignGrants(
-  { foreignGrants }: Pick<Snapshot, "foreignGrants">,
+async function removeForeignGrants(
+  snapshot: Pick<Snapshot, "controlPlane" | "foreignGrants" | "owner">,
   { children }: RunContext,
   keep: readonly WorkspaceGrant[] = [],
 ): Promise<void> {
   const roles = new Set(keep.map(({ role }) => keyOfObject(role)));
   const roleBindings = new Set(keep.map(({ roleBinding }) => keyOfObject(roleBinding)));
+  const { foreignGrants } = snapshot;
+  const owner = abroad(snapshot);
   for (const binding of foreignGrants.roleBindings) {
-    if (!roleBindings.has(keyOfObject(binding))) await children.remove(RoleBinding, binding);
+    if (!roleBindings.has(keyOfObject(binding))) await children.remove(RoleBinding, binding, owner);
   }
   for (const role of foreignGrants.roles) {
-    if (!roles.has(keyOfObject(role))) await children.remove(Role, role);
+    if (!roles.has(keyOfObject(role))) await children.remove(Role, role, owner);
   }
 }
 
 /**
- * Applies grants to other namespaces and tells which of those are missing or being deleted. A namespace that
- * fails takes nothing from the others: its error is thrown after all have had their turn.
+ * Applies grants to other namespaces, to all at once, and tells which of those are missing or being deleted. A
+ * namespace that fails takes nothing from the others: its error is thrown after all have had their turn.
  */
 async function applyForeign(
   grants: readonly WorkspaceGrant[],
   snapshot: Snapshot,
-  context: RunContext,
+  { children }: RunContext,
 ): Promise<string[]> {
-  const missing: string[] = [];
-  const failures: unknown[] = [];
-  for (const { namespace, role, roleBinding } of grants) {
+  const owner = abroad(snapshot);
+  const missing = grants.map(async ({ namespace, role, roleBinding }) => {
     try {
-      await applyUnlessForeign(Role, role, { snapshot, context });
-      await applyUnlessForeign(RoleBinding, roleBinding, { snapshot, context });
+      // Kubernetes refuses a binding to a Role that it does not know.
+      await children.apply(Role, role, owner);
+      await children.apply(RoleBinding, roleBinding, owner);
+      return [];
     } catch (error) {
-      if (isNamespaceGone(error)) missing.push(namespace);
-      else failures.push(error);
+      if (isNamespaceGone(error)) return [namespace];
+      throw error;
     }
-  }
-  if (failures.length > 0) throw failures[0];
-  return missing;
+  });
+  return (await allOf(missing)).flat();
 }
 
-/** No owner reference protects an object in another namespace, so one that we did not make is looked at first. */
-async function applyUnlessForeign<T extends KubeObject>(
-  kind: Kind<T>,
-  desired: T,
-  { snapshot, context }: { snapshot: Snapshot; context: RunContext },
-): Promise<void> {
-  const { caches, children, client } = context;
-  const present = caches.of(kind).get(keyOfObject(desired)) ?? (await find(client, kind, refOf(desired)));
-  if (present && !isOurs(present, snapshot)) {
-    throw new OwnedByAnotherError(
-      kind,
-      refOf(desired),
-      "somebody else (it lacks this control plane's labels)",
-    );
-  }
-  await children.applyUnowned(kind, desired);
-}
-
-/** By its labels, or by the annotation of a grant whose labels somebody took away. */
-function isOurs(present: Stored<KubeObject>, { controlPlane: { identity } }: Snapshot): boolean {
-  if (present.metadata.annotations?.[ownerUIDAnnotation] === identity.uid) return true;
-  return grantOwnerOfLabels(present).includes(grantOwner(identity));
+/** The control plane as the owner of objects in other namespaces, whose labels say more. */
+function abroad({ owner, controlPlane: { identity } }: Pick<Snapshot, "controlPlane" | "owner">): Owner {
+  return { ...owner, labels: { ...owner.labels, ...workspaceGrantLabels(identity) } };
 }
 
 function isNamespaceGone(error: unknown): boolean {

@@ -10,7 +10,7 @@ import type { KeyRun, KeyState, Progress } from "./settle.ts";
  * whose answer was lost, and what cannot be undone must not be decided on the past.
  */
 export async function refresh(state: KeyState, { snapshot, environment, wanted }: KeyRun): Promise<Progress> {
-  const { client } = environment.context;
+  const { children, client } = environment.context;
   const object = await find(client, CoderProvisioner, refOf(state.object));
   if (!object || isOvertaken(state.object, object)) return { stop: { why: "overtaken" } };
   const { namespace } = snapshot.provisioner.identity;
@@ -19,7 +19,8 @@ export async function refresh(state: KeyState, { snapshot, environment, wanted }
   const names = new Set([wanted.secretRef.name, ...(recorded ? [recorded] : []), ...cached]);
   const secrets = await Promise.all([...names].map((name) => find(client, Secret, { namespace, name })));
   const present = secrets.filter((secret) => secret !== undefined);
-  return { next: { ...state, object, unwritten: {}, secrets: present, isFresh: true } };
+  const owned = present.filter((secret) => children.owns(secret, snapshot.owner));
+  return { next: { ...state, object, unwritten: {}, secrets: owned, isFresh: true } };
 }
 
 function isOvertaken(observed: Stored<CoderProvisioner>, { metadata }: Stored<CoderProvisioner>): boolean {

@@ -37,12 +37,17 @@ export async function retireKeys(state: KeyState, run: KeyRun): Promise<Progress
   return "stop" in written ? { state, ...waiting(retired) } : deleteAll(retired, written.next, run);
 }
 
+/** One that can't be deleted, because its coderd is gone for example, keeps none of the others. */
 async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: KeyRun): Promise<Progress> {
   let state = start;
+  let failure: [KeyRecord, CoderFailure] | undefined;
   const { id: keepID } = appliedKey(statusOf(state));
   for (const record of retired) {
     const removal = await removeKey(record, { ...run, keepID });
-    if (removal.outcome === "failed") return { state, ...failed(record, removal.failure, run) };
+    if (removal.outcome === "failed") {
+      failure ??= [record, removal.failure];
+      continue;
+    }
     if (removal.outcome === "deleted")
       tell(run, "OldKeyDeleted", `deleted provisioner key "${record.name}": all pods run with the new one`);
     const progress = await write(state, run, ({ retiredKeys = [] }) => ({
@@ -51,6 +56,7 @@ async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: Ke
     if ("stop" in progress) return { state, ...waiting(retired) };
     state = progress.next;
   }
+  if (failure) return { state, ...failed(...failure, run) };
   delete run.environment.memory.retirementSetback;
   return { state, retirement: { kind: "done" } };
 }

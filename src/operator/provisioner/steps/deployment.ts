@@ -1,14 +1,14 @@
 import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Deployment } from "../../../runtime/kinds.ts";
 import type { FoundControlPlane } from "../../shared/session.ts";
-import { reportPods } from "../../shared/steps/pods.ts";
+import { leavePods, type PodChange, reportPods } from "../../shared/steps/pods.ts";
 import type { Snapshot } from "../observe.ts";
 import { provisionerDeployment } from "../resources/deployment.ts";
 import type { KeyInUse } from "../rollout.ts";
 import { conditionTypes } from "../status.ts";
 import { type Result, waiting } from "./result.ts";
 
-interface DaemonInputs {
+interface DaemonInputs extends PodChange {
   readonly key: KeyInUse | undefined;
   readonly controlPlane: FoundControlPlane | undefined;
 }
@@ -18,11 +18,12 @@ interface DaemonInputs {
  * coderd that it was made for, so a stage that fails before leaves running daemons alone.
  */
 export async function ensureDeployment(
-  { key, controlPlane }: DaemonInputs,
+  { key, controlPlane, mayChange }: DaemonInputs,
   snapshot: Snapshot,
   { children }: RunContext,
 ): Promise<Result<true>> {
   const { provisioner, owner, deployment } = snapshot;
+  if (!mayChange) return leavePods(deployment, provisioner);
   const image = provisioner.image ?? controlPlane?.settings.image;
   const coderURL = key?.coderURL ?? controlPlane?.url;
   if (!key || !image || !coderURL) {

@@ -14,6 +14,9 @@ import { conditionTypes } from "../status.ts";
 import type { Session } from "./access.ts";
 import { type Result, waiting } from "./result.ts";
 
+/** How soon a key is deleted that could not be stored. */
+const ABANDON_MS = 1_000;
+
 /** How often the key at coderd is compared with the one that it should be. */
 const CHECK_EVERY_MS = 2 * 60_000;
 
@@ -66,8 +69,10 @@ export async function ensureKey(
     return await settled(state, run, setback?.requeueAfterMs);
   } catch (error) {
     if (!(error instanceof KeyStoreError)) throw error;
+    // The key that was made in vain, if any, is deleted by the next run, which must not wait for the Secret.
+    const soon = memory.keyStoreFailed ? {} : { requeueAfterMs: ABANDON_MS };
     memory.keyStoreFailed = true;
-    return { value: { state: start, isSettled: false, storeError: error.cause } };
+    return { ...soon, value: { state: start, isSettled: false, storeError: error.cause } };
   }
 }
 

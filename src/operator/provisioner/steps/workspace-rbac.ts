@@ -1,3 +1,4 @@
+import { allOf } from "../../../runtime/controller/children.ts";
 import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Role, RoleBinding, ServiceAccount } from "../../../runtime/kinds.ts";
 import { applied } from "../../shared/steps/result.ts";
@@ -11,8 +12,12 @@ export async function ensureWorkspaceRbac(
   { provisioner, owner }: Snapshot,
   { children }: RunContext,
 ): Promise<Result> {
-  await children.converge(ServiceAccount, [provisionerServiceAccount(provisioner)], owner);
-  await children.converge(Role, [provisionerRole(provisioner)], owner);
-  await children.converge(RoleBinding, [provisionerRoleBinding(provisioner)], owner);
+  const permissions = async () => {
+    // Kubernetes refuses a binding to a Role that it does not know.
+    await children.converge(Role, [provisionerRole(provisioner)], owner);
+    await children.converge(RoleBinding, [provisionerRoleBinding(provisioner)], owner);
+  };
+  const account = children.converge(ServiceAccount, [provisionerServiceAccount(provisioner)], owner);
+  await allOf<unknown>([account, permissions()]);
   return applied(`ServiceAccount "${provisioner.serviceAccountName}" may build workspaces in its namespace`);
 }

@@ -1,6 +1,6 @@
 import { isNotFound } from "../../../runtime/client/error.ts";
-import type { Owner } from "../../../runtime/controller/children.ts";
 import type { RunContext } from "../../../runtime/controller/controller.ts";
+import type { Owner } from "../../../runtime/controller/ownership.ts";
 import type { StepResult } from "../../../runtime/controller/steps.ts";
 import { Ingress } from "../../../runtime/kinds.ts";
 import { type Exposed, httpRoute, ingress } from "../expose.ts";

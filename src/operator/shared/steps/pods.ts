@@ -1,6 +1,7 @@
 import type { Phase } from "../../../api/v1alpha1/common.ts";
 import type { StepResult } from "../../../runtime/controller/steps.ts";
 import type { Deployment } from "../../../runtime/kinds.ts";
+import { CONFLICT } from "../conflict.ts";
 import { labelValue, type Parent } from "../names.ts";
 
 /** An object of ours that runs pods by a Deployment. */
@@ -13,6 +14,22 @@ export interface PodRunner extends Parent {
 interface PodStatus {
   readyReplicas: number;
   phase: Phase;
+}
+
+export interface PodChange {
+  /** False while a name of a child is taken: no pods are started or changed meanwhile. */
+  readonly mayChange: boolean;
+}
+
+/** Reports on the pods that run while none may be started or changed. */
+export function leavePods(
+  deployment: Deployment | undefined,
+  runner: PodRunner,
+): StepResult<PodStatus, true> {
+  const report = reportPods(deployment, runner);
+  if (deployment) return report;
+  const message = `No pod is started while a name is taken; see condition ${CONFLICT}.`;
+  return { ...report, condition: { status: "False", reason: "NamesTaken", message } };
 }
 
 /** Tells how many pods of the Deployment are ready; the value is there as soon as one is. */

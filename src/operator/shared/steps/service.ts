@@ -1,16 +1,31 @@
-import type { Owner } from "../../../runtime/controller/children.ts";
 import type { RunContext } from "../../../runtime/controller/controller.ts";
+import type { Owner } from "../../../runtime/controller/ownership.ts";
 import type { StepResult } from "../../../runtime/controller/steps.ts";
-import { Service } from "../../../runtime/kinds.ts";
+import { type Deployment, Service } from "../../../runtime/kinds.ts";
+import type { Stored } from "../../../runtime/object.ts";
 import { type Served, service } from "../service.ts";
-import { applied } from "./result.ts";
+import { applied, blocked } from "./result.ts";
 
-/** Keeps the Service in front of the pods. */
+/**
+ * Keeps the Service in front of the pods. One that somebody hands over sends people to other pods, so it is
+ * taken only when as many of ours are ready as the spec wants: at no moment it is without a ready one.
+ */
 export async function ensureService(
-  served: Served,
-  owner: Owner,
+  served: Served & { readonly replicas: number },
+  { owner, deployment }: { readonly owner: Owner; readonly deployment: Stored<Deployment> | undefined },
   { children }: RunContext,
 ): Promise<StepResult<object>> {
-  await children.converge(Service, [service(served)], owner);
+  const desired = service(served);
+  const isOurs = deployment !== undefined && children.owns(deployment, owner);
+  const ready = isOurs ? (deployment.status?.readyReplicas ?? 0) : 0;
+  const leaveHandedOver = ready === 0 || ready < served.replicas;
+  const present = await children.apply(Service, desired, owner, { leaveHandedOver });
+  if (!children.owns(present, owner)) return handOverPending(served);
+  await children.converge(Service, [desired], owner);
   return applied(`Service "${served.childName}" serves port ${served.service.port}`);
+}
+
+function handOverPending({ childName }: Served): StepResult<object> {
+  const message = `Service "${childName}" is handed over and switches to the new pods when these are ready.`;
+  return blocked("HandOverPending", message);
 }

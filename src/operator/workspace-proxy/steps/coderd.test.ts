@@ -9,7 +9,7 @@ import { findCoderd } from "./coderd.ts";
 /** Without a reference nothing of the cluster is needed. */
 const find = (spec: WorkspaceProxySpec) => {
   const object = stored<CoderWorkspaceProxy>({ spec });
-  const owner = { kind: CoderWorkspaceProxy, object };
+  const owner = { kind: CoderWorkspaceProxy, object, labels: {} };
   const snapshot = { now: 0, object, owner, proxy: withDefaults(object), keptToken: undefined };
   return findCoderd({ ...snapshot, deployment: undefined }, {} as RunContext);
 };

@@ -32,7 +32,7 @@ async function read(secrets: Record<string, Record<string, string>>) {
   const snapshot = {
     now: 0,
     object,
-    owner: { kind: CoderWorkspaceProxy, object },
+    owner: { kind: CoderWorkspaceProxy, object, labels: {} },
     proxy: withDefaults(object),
   };
   const coderd = { url, accessURL: url, image: "" };

@@ -1,7 +1,7 @@
 import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { Deployment } from "../../../runtime/kinds.ts";
 import { definedVariables } from "../../shared/env-sources.ts";
-import { reportPods } from "../../shared/steps/pods.ts";
+import { leavePods, type PodChange, reportPods } from "../../shared/steps/pods.ts";
 import { blocked } from "../../shared/steps/result.ts";
 import type { Snapshot } from "../observe.ts";
 import { proxyDeployment, tokenChecksum } from "../resources/deployment.ts";
@@ -10,12 +10,18 @@ import { tokenKeyOf } from "../spec.ts";
 import type { Coderd } from "./coderd.ts";
 import type { Result } from "./result.ts";
 
+interface ProxyInputs extends PodChange {
+  readonly coderd: Coderd | undefined;
+  readonly token: string | undefined;
+}
+
 /** Keeps the proxy's Deployment and tells how many of its pods serve. What runs stays as it is while we wait. */
 export async function ensureDeployment(
   { proxy, owner, deployment }: Snapshot,
-  { coderd, token }: { readonly coderd: Coderd | undefined; readonly token: string | undefined },
+  { coderd, token, mayChange }: ProxyInputs,
   context: RunContext,
 ): Promise<Result<true>> {
+  if (!mayChange) return leavePods(deployment, proxy);
   const secret = tokenKeyOf(proxy);
   if (!coderd || !token || !secret) {
     const { status } = reportPods(deployment, proxy);
@@ -30,7 +36,7 @@ export async function ensureDeployment(
     primaryAccessURL: proxy.primaryAccessURL ?? coderd.accessURL,
     token: secret,
     tokenChecksum: tokenChecksum(token),
-    envFromNames: await definedVariables(ownURLVariables, proxy.pod, { namespace, context }),
+    envFromNames: await definedVariables(ownURLVariables, proxy.pod, { namespace, context, deployment }),
   });
   const [applied] = await context.children.converge(Deployment, [desired], owner);
   return reportPods(applied, proxy);

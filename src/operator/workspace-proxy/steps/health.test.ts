@@ -8,7 +8,7 @@ import { reportHealth } from "./health.ts";
 
 function snapshotOf(spec: WorkspaceProxySpec): Snapshot {
   const object = stored<CoderWorkspaceProxy>({ spec });
-  const owner = { kind: CoderWorkspaceProxy, object };
+  const owner = { kind: CoderWorkspaceProxy, object, labels: {} };
   const proxy = withDefaults(object);
   return { now: 0, object, owner, proxy, keptToken: undefined, deployment: undefined };
 }

@@ -49,13 +49,15 @@ async function converge(attempt: Attempt): Promise<Result<Standing>> {
  * object is not what the run is about any more.
  */
 async function refresh({ environment, registration, snapshot }: Attempt): Promise<Snapshot | undefined> {
-  const { client } = environment.context;
+  const { children, client } = environment.context;
   const { namespace, name } = snapshot.proxy.identity;
   const object = await find(client, CoderWorkspaceProxy, { namespace, name });
   const { uid, generation } = snapshot.object.metadata;
   if (object?.metadata.uid !== uid || object.metadata.generation !== generation) return undefined;
   const { token } = registration;
-  const stored = readSecretValue(await find(client, Secret, { namespace, name: token.name }), token.key);
+  const secret = await find(client, Secret, { namespace, name: token.name });
+  const isOurs = secret !== undefined && children.mayTake(secret, snapshot.owner);
+  const stored = isOurs ? readSecretValue(secret, token.key) : undefined;
   const { status } = object;
   return {
     ...snapshot,
@@ -90,7 +92,7 @@ async function leaveToUser(
   const ref = tokenKeyOf(snapshot.proxy);
   const made = context.caches.of(Secret).byIndex(CONTROLLER_INDEX, snapshot.object.metadata.uid);
   for (const secret of made) {
-    if (secret.metadata.name !== ref?.name) await context.children.remove(Secret, secret);
+    if (secret.metadata.name !== ref?.name) await context.children.remove(Secret, secret, snapshot.owner);
   }
   const message = "the token was given, so the registration is yours to look after";
   return {

@@ -123,7 +123,7 @@ function inputsOf({ session, registration }: Attempt, token: string | undefined)
 }
 
 const reasons: Readonly<Record<CoderFailure["kind"], string>> = {
-  duplicate: "Conflict",
+  duplicate: "ProxyNameTaken",
   forbidden: "Forbidden",
   invalid: "Rejected",
   notEntitled: "NotEntitled",

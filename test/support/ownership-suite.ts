@@ -1,0 +1,334 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import type { Condition } from "../../src/runtime/conditions.ts";
+import { findCondition } from "../../src/runtime/conditions.ts";
+import { fnv1a32 } from "../../src/runtime/hash.ts";
+import {
+  CoreEvent,
+  Deployment,
+  Ingress,
+  Role,
+  RoleBinding,
+  Secret,
+  Service,
+  ServiceAccount,
+} from "../../src/runtime/kinds.ts";
+import { type Kind, type KubeObject, resourceName, type Stored } from "../../src/runtime/object.ts";
+import { controllerOf } from "../../src/runtime/owner.ts";
+import { openProxyStage, type ProxyStage } from "./stages/workspace-proxy.ts";
+import type { World } from "./world/world.ts";
+
+const PATIENCE = { withinMs: 40_000 };
+
+interface Parent extends KubeObject {
+  status?: { conditions?: Condition[] };
+}
+
+interface Family {
+  readonly kind: Kind<Parent>;
+  readonly app: string;
+  readonly spec: object;
+  /** The kinds of children and how they are named, the Deployment among them. */
+  readonly children: readonly (readonly [Kind, (name: string, namespace: string) => string])[];
+}
+
+const expose = { ingress: { host: "coder.example.com" } };
+const grant = (name: string, namespace: string) => `${name}-${fnv1a32(`${namespace}\0${name}`)}`;
+const same = (name: string) => name;
+const pool = (name: string) => `provisioner-${name}`;
+const proxy = (name: string) => `wsproxy-${name}`;
+
+const families: readonly Family[] = [
+  {
+    kind: CoderControlPlane as Kind<Parent>,
+    app: "coder-control-plane",
+    spec: { expose },
+    children: [
+      [ServiceAccount, same],
+      [Role, (name, namespace) => `${grant(name, namespace)}-workspace-perms`],
+      [RoleBinding, grant],
+      [Service, same],
+      [Ingress, same],
+      [Deployment, same],
+      [Secret, (name) => `${name}-operator-token`],
+    ],
+  },
+  {
+    kind: CoderProvisioner as Kind<Parent>,
+    app: "coder-provisioner",
+    spec: { controlPlaneRef: { name: "coder" } },
+    children: [
+      [Secret, (name) => `${name}-provisioner-key`],
+      [ServiceAccount, (name) => `${name}-provisioner`],
+      [Role, pool],
+      [RoleBinding, pool],
+      [Deployment, pool],
+    ],
+  },
+  {
+    kind: CoderWorkspaceProxy as Kind<Parent>,
+    app: "coder-workspace-proxy",
+    spec: { controlPlaneRef: { name: "coder" }, expose },
+    children: [
+      [Secret, (name) => `${name}-proxy-token`],
+      [Service, proxy],
+      [Ingress, proxy],
+      [Deployment, proxy],
+    ],
+  },
+];
+
+/** How an object of a child's name comes to be there, and whether it is the parent's. */
+const origins = {
+  "that nobody controls": { isOurs: false, metadata: () => ({}) },
+  "of another controller": {
+    isOurs: false,
+    metadata: () => ({
+      ownerReferences: [reference({ apiVersion: "apps/v1", kind: "StatefulSet", name: "rival" })],
+    }),
+  },
+  "of a Helm release": {
+    isOurs: false,
+    metadata: () => ({
+      labels: { "app.kubernetes.io/managed-by": "Helm" },
+      annotations: { "meta.helm.sh/release-name": "shop" },
+    }),
+  },
+  "of an earlier uid": {
+    isOurs: true,
+    metadata: ({ kind }: Family, name: string) => ({
+      ownerReferences: [reference({ apiVersion: kind.apiVersion, kind: kind.kind, name })],
+    }),
+  },
+  "with our labels only": {
+    isOurs: true,
+    metadata: ({ app }: Family, name: string) => ({ labels: labelsOf(app, name) }),
+  },
+  "that is handed over": {
+    isOurs: true,
+    metadata: ({ kind }: Family, name: string) => ({
+      annotations: { "coder.com/adopt-by": `${kind.kind}/${name}` },
+    }),
+  },
+} as const;
+
+type Origin = keyof typeof origins;
+
+function reference(owner: { apiVersion: string; kind: string; name: string }) {
+  return { ...owner, uid: randomUUID(), controller: true };
+}
+
+function labelsOf(app: string, name: string): Record<string, string> {
+  return {
+    "app.kubernetes.io/name": app,
+    "app.kubernetes.io/instance": name,
+    "app.kubernetes.io/managed-by": "coder-k8s",
+  };
+}
+
+/** What the object has beside its metadata: unlike ours where that can be changed. */
+function contentOf(kind: Kind, childName: string, labels: object): object {
+  const pod = { containers: [{ name: "old", image: "example.invalid/old:1" }] };
+  const roleName = childName.startsWith("provisioner-") ? childName : `${childName}-workspace-perms`;
+  const contents: Readonly<Record<string, object>> = {
+    Role: { rules: [] },
+    RoleBinding: {
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: roleName },
+      subjects: [],
+    },
+    Service: { spec: { ports: [{ name: "http", port: 1234 }], selector: { app: "old" } } },
+    Ingress: { spec: { defaultBackend: { service: { name: "old", port: { number: 80 } } } } },
+    Deployment: {
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: pod } },
+    },
+  };
+  return contents[kind.kind] ?? {};
+}
+
+interface Case {
+  readonly family: Family;
+  readonly child: Kind;
+  readonly origin: Origin;
+  readonly name: string;
+  readonly childName: string;
+}
+
+/** What becomes of objects that have the names of children, whosever they are, in a world. */
+export function ownershipSuite(openWorld: () => Promise<World>): void {
+  let stage: ProxyStage;
+  beforeAll(async () => {
+    stage = await openProxyStage(await openWorld(), "whose");
+    await stage.controlPlane("coder");
+    await Promise.all(cases().map((each) => prepare(each)));
+  }, 120_000);
+  afterAll(() => stage?.[Symbol.asyncDispose]());
+
+  function cases(): Case[] {
+    return families.flatMap((family) =>
+      family.children.flatMap(([child, nameOf]) =>
+        (Object.keys(origins) as Origin[]).map((origin, index) => {
+          const name = `${family.app.slice(6, 9)}-${child.kind.toLowerCase()}-${index}`;
+          return { family, child, origin, name, childName: nameOf(name, stage?.namespace ?? "") };
+        }),
+      ),
+    );
+  }
+
+  const before = new Map<string, Stored<KubeObject>>();
+  const parents = new Map<string, Stored<Parent>>();
+
+  async function prepare({ family, child, origin, name, childName }: Case): Promise<void> {
+    const labels = labelsOf(family.app, name);
+    const metadata = { ...stage.ref(childName), ...origins[origin].metadata(family, name) };
+    const object = { ...contentOf(child, childName, labels), metadata } as KubeObject;
+    before.set(name, await stage.person.create(child, object));
+    const parent = { apiVersion: family.kind.apiVersion, kind: family.kind.kind, metadata: stage.ref(name) };
+    parents.set(name, await stage.person.create(family.kind, { ...parent, spec: family.spec } as Parent));
+  }
+
+  const conflictOf = async (kind: Kind<Parent>, name: string) =>
+    findCondition((await stage.get(kind, name)).status?.conditions, "Conflict");
+
+  function untilTaken({ family, child, name, childName }: Case): Promise<void> {
+    return stage.eventually(async () => {
+      const { metadata } = await stage.get(child, childName);
+      expect(metadata.uid).toBe(before.get(name)?.metadata.uid);
+      expect(controllerOf({ metadata })?.uid).toBe(parents.get(name)?.metadata.uid);
+      expect(metadata.labels).toMatchObject(labelsOf(family.app, name));
+      expect(await conflictOf(family.kind, name)).toBeUndefined();
+    }, PATIENCE);
+  }
+
+  async function untilRefused({ family, child, name, childName }: Case): Promise<Condition> {
+    const conflict = await stage.eventually(async () => {
+      const found = await conflictOf(family.kind, name);
+      expect(found).toMatchObject({ status: "True", reason: `${child.kind}NotOurs` });
+      return found as Condition;
+    }, PATIENCE);
+    expect(conflict.message).toContain(`${child.kind} "${stage.namespace}/${childName}"`);
+    expect(await stage.get(child, childName)).toEqual(before.get(name));
+    return conflict;
+  }
+
+  /** Only the Service that is handed over waits, for pods that nobody runs here; see the test of the move from Helm. */
+  const waits = ({ child, origin }: Pick<Case, "child" | "origin">) =>
+    child === (Service as Kind) && origin === "that is handed over";
+  /** Without a database the operator has no token to store, so nothing takes the Secret that is free to take. */
+  const isUnused = ({ child, family }: Pick<Case, "child" | "family">) =>
+    child === (Secret as Kind) && family.app === "coder-control-plane";
+
+  describe.each(families)("a child of a $kind.kind", (family) => {
+    const rows = family.children.flatMap(([child]) =>
+      (Object.keys(origins) as Origin[]).map((origin) => [child.kind, origin] as const),
+    );
+
+    test.each(rows)("%s %s is taken or left as ownership says", async (kind, origin) => {
+      const found = cases().find(
+        (each) => each.family === family && each.child.kind === kind && each.origin === origin,
+      );
+      if (!found) throw new Error("no such case");
+      if (!origins[origin].isOurs) {
+        await untilRefused(found);
+        const [, deploymentName] = family.children.find(([child]) => child === (Deployment as Kind)) ?? [];
+        const pods = deploymentName?.(found.name, stage.namespace) ?? "";
+        const others = (await stage.person.list(Deployment, { namespace: stage.namespace })).items;
+        if (found.child !== (Deployment as Kind))
+          expect(others.map(({ metadata }) => metadata.name)).not.toContain(pods);
+      } else if (waits(found) || isUnused(found)) {
+        await stage.eventually(async () => {
+          expect((await stage.get(family.kind, found.name)).status?.conditions).toBeDefined();
+        }, PATIENCE);
+        expect(await conflictOf(family.kind, found.name)).toBeUndefined();
+        expect(await stage.get(found.child, found.childName)).toEqual(before.get(found.name));
+      } else await untilTaken(found);
+    });
+  });
+
+  const caseOf = (app: string, kind: Kind, origin: Origin): Case => {
+    const found = cases().find(
+      ({ family, child, origin: from }) => family.app === app && child === kind && from === origin,
+    );
+    if (!found) throw new Error("no such case");
+    return found;
+  };
+
+  describe("an object in the way", () => {
+    test("is named with its holder and the ways out, a command to hand it over among them", async () => {
+      const service = caseOf("coder-control-plane", Service, "of a Helm release");
+      const { message } = await untilRefused(service);
+      expect(message).toContain('Helm release "shop"');
+      expect(message).toContain(
+        `kubectl -n ${stage.namespace} annotate services ${service.childName} coder.com/adopt-by=CoderControlPlane/${service.name}`,
+      );
+      const account = caseOf("coder-control-plane", ServiceAccount, "of another controller");
+      const { message: other } = await untilRefused(account);
+      expect(other).toContain('StatefulSet "rival"');
+      expect(other).toContain("spec.serviceAccount.disableCreate");
+      const deployment = caseOf("coder-provisioner", Deployment, "that nobody controls");
+      expect((await untilRefused(deployment)).message).toContain(
+        `delete ${resourceName(Deployment)} ${deployment.childName} --cascade=orphan`,
+      );
+    });
+
+    test("is reported in one event, and the run is repeated calmly", async () => {
+      const { name } = caseOf("coder-control-plane", Role, "that nobody controls");
+      const fieldSelector = `involvedObject.kind=CoderControlPlane,involvedObject.name=${name}`;
+      await stage.eventually(async () => {
+        const { items } = await stage.person.list(CoreEvent, { namespace: stage.namespace, fieldSelector });
+        const warnings = items.filter(({ reason }) => reason?.endsWith("NotOurs"));
+        expect(warnings).toEqual([expect.objectContaining({ reason: "RoleNotOurs", count: 1 })]);
+      }, PATIENCE);
+      const failed = stage.operator.log.filter(
+        ({ msg, object }) => msg.startsWith("run failed") && object === `${stage.namespace}/${name}`,
+      );
+      expect(failed).toEqual([]);
+    });
+
+    test("survives the object that wants its name", async () => {
+      const left = cases().filter(
+        ({ origin, family }) => !origins[origin].isOurs && family.app !== "coder-provisioner",
+      );
+      await Promise.all(left.map(({ family, name }) => stage.delete(family.kind, name)));
+      await Promise.all(left.map(({ family, name }) => stage.untilGone(family.kind, name)));
+      for (const { child, childName, name } of left)
+        expect(await stage.get(child, childName)).toEqual(before.get(name));
+    });
+
+    test("that goes away or is handed over makes room within half a minute", async () => {
+      const gone = caseOf("coder-provisioner", Role, "that nobody controls");
+      const handed = caseOf("coder-provisioner", ServiceAccount, "of a Helm release");
+      await stage.person.delete(gone.child, stage.ref(gone.childName));
+      await stage.person.mergePatch(handed.child, stage.ref(handed.childName), {
+        metadata: { annotations: { "coder.com/adopt-by": `CoderProvisioner/${handed.name}` } },
+      });
+      await stage.timePasses(30_000);
+      for (const { family, name } of [gone, handed]) {
+        await stage.eventually(async () => {
+          expect(await conflictOf(family.kind, name)).toBeUndefined();
+          expect(controllerOf(await stage.get(Deployment, pool(name)))?.name).toBe(name);
+        }, PATIENCE);
+      }
+    });
+  });
+
+  describe("of two objects that name the same child", () => {
+    test("the second learns whose it is", async () => {
+      const create = (name: string) =>
+        stage.person.create(CoderControlPlane, {
+          apiVersion: CoderControlPlane.apiVersion,
+          kind: CoderControlPlane.kind,
+          metadata: stage.ref(name),
+          spec: { serviceAccount: { name: "contested" } },
+        });
+      await create("first");
+      await stage.eventually(() => stage.get(ServiceAccount, "contested"), PATIENCE);
+      await create("second");
+      await stage.eventually(async () => {
+        const conflict = await conflictOf(CoderControlPlane as Kind<Parent>, "second");
+        expect(conflict?.message).toContain('CoderControlPlane "first"');
+      }, PATIENCE);
+      expect(controllerOf(await stage.get(ServiceAccount, "contested"))?.name).toBe("first");
+    });
+  });
+}

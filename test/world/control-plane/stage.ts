@@ -1,0 +1,74 @@
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import type { OperatorAccess } from "../../../src/coder/operator-access/access.ts";
+import { succeeded } from "../../../src/coder/result.ts";
+import { StaticAccounts } from "../../support/coderd/accounts.ts";
+import type { CoderdDeployment, DeploymentOptions } from "../../support/coderd/deployment.ts";
+import { fakeLicense } from "../../support/coderd/licenses.ts";
+import { Stage } from "../../support/stages/stage.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
+
+const YEAR_MS = 365 * 24 * 60 * 60_000;
+
+/** A database in memory with the operator's tokens, and who is behind them at coderd. */
+class Tokens implements OperatorAccess {
+  readonly accounts = new StaticAccounts();
+  readonly #now: () => number;
+  current: string | undefined;
+  issued = 0;
+  asked = 0;
+  /** The organizations of which the operator is a member; all when absent. */
+  organizationIds: readonly string[] | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  ensureToken: OperatorAccess["ensureToken"] = async (_target, held) => {
+    this.asked++;
+    const expiresAt = this.#now() + YEAR_MS;
+    if (held !== undefined && held === this.current) return succeeded({ token: held, expiresAt });
+    if (this.current) this.accounts.remove(this.current);
+    this.current = `token-${++this.issued}`;
+    this.admit();
+    return succeeded({ token: this.current, expiresAt, issuedBecause: "missing" });
+  };
+
+  revokeToken: OperatorAccess["revokeToken"] = async () => {
+    if (this.current) this.accounts.remove(this.current);
+    this.current = undefined;
+    return succeeded(1);
+  };
+
+  admit(): void {
+    const { organizationIds } = this;
+    if (this.current)
+      this.accounts.add(this.current, { owner: true, ...(organizationIds ? { organizationIds } : {}) });
+  }
+}
+
+/** Where control planes are tried in memory, with a coderd and a database. */
+export class ControlPlaneStage extends Stage<CoderControlPlane> {
+  readonly tokens = new Tokens(() => this.clock.now());
+
+  /** A control plane that serves and gives the operator a token. */
+  async serve(name: string, spec: object = {}, options: DeploymentOptions = {}): Promise<CoderdDeployment> {
+    const host = `${name}.${this.namespace}.svc.cluster.local`;
+    const coderd = this.world.coderds.add(
+      { accounts: this.tokens.accounts, now: () => this.clock.now(), ...options },
+      { host },
+    );
+    coderd.addLicense(fakeLicense({ now: this.clock.now() }));
+    const extraEnv = [{ name: "CODER_PG_CONNECTION_URL", value: "postgres://coder@db/coder" }];
+    await this.create(name, { extraEnv, ...spec });
+    await this.markReady(name);
+    return coderd;
+  }
+}
+
+export async function openControlPlaneStage(prefix: string): Promise<ControlPlaneStage> {
+  const world = new MemoryWorld();
+  const namespace = await world.createNamespace(prefix);
+  const stage = new ControlPlaneStage({ world, namespace, kind: CoderControlPlane });
+  await stage.startOperator({ database: stage.tokens });
+  return stage;
+}
