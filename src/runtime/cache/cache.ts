@@ -22,7 +22,10 @@ export interface CacheOptions<T extends KubeObject> {
   readonly metadataOnly?: boolean;
   readonly indexes?: IndexFunctions<T>;
   readonly transform?: (object: Stored<T>) => Stored<T>;
-  /** The API server may not know this kind (yet): the cache counts as synced while it does not. */
+  /**
+   * The API server may not know this kind (yet): the cache counts as synced while it does not, and asks for it
+   * seldom unless somebody calls `seek`.
+   */
   readonly optional?: boolean;
 }
 
@@ -40,8 +43,11 @@ export interface CacheEnvironment {
   readonly onWatchRetry?: (kind: string, reason: string) => void;
 }
 
-/** A kind that may be missing is asked for this often, so it is used within seconds of its installation. */
-const OPTIONAL_RETRY_CAP_MS = 5_000;
+/** A missing kind that somebody wants is asked for this often, so it is used within seconds of its installation. */
+const SOUGHT_RETRY_CAP_MS = 4_000;
+
+/** A missing kind that nobody wants is asked for this often. */
+const UNSOUGHT_RETRY_MS = 10 * 60_000;
 
 /**
  * The objects of one kind, kept up to date by one watch per namespace in scope, or by one for the whole
@@ -55,6 +61,8 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   readonly #stores = new Map<string, Store<T>>();
   readonly #handlers: ((change: Change<T>) => void)[] = [];
   readonly #unsynced = new Set<string>();
+  readonly #missing = new Set<string>();
+  #sought = Promise.withResolvers<void>();
   readonly #waiting: (() => void)[] = [];
 
   constructor(kind: Kind<T>, environment: CacheEnvironment, options: CacheOptions<T> = {}) {
@@ -79,6 +87,16 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   /** Whether the state of the cluster at some moment after the start is fully in here. */
   get synced(): boolean {
     return this.#unsynced.size === 0;
+  }
+
+  /** Whether the API server knows this kind, as far as was asked. */
+  get served(): boolean {
+    return this.#missing.size === 0;
+  }
+
+  /** Somebody wants this kind: a missing one is asked for soon. Call it again for as long as it is wanted. */
+  seek(): void {
+    this.#sought.resolve();
   }
 
   /** Whether objects of the namespace can be in here at all: false outside the namespaces in scope. */
@@ -137,13 +155,25 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
       clock,
       random,
       signal,
-      timing: { ...timing, ...(optional ? { retryCapMs: OPTIONAL_RETRY_CAP_MS } : {}) },
+      timing: { ...timing, ...(optional ? { retryCapMs: SOUGHT_RETRY_CAP_MS } : {}) },
+      ...(optional ? { whileMissing: () => this.#untilSought(signal) } : {}),
       onRetry: (error, waitMs, expected) => this.#retrying(error, { namespace, waitMs, expected }),
     });
     for await (const event of events) {
       store.handle(event);
-      if (event.type === "initDone") this.#markSynced(namespace);
+      if (event.type !== "initDone") continue;
+      this.#missing.delete(namespace);
+      this.#markSynced(namespace);
     }
+  }
+
+  async #untilSought(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#environment;
+    const timer = new AbortController();
+    const seldom = clock.sleep(UNSOUGHT_RETRY_MS, AbortSignal.any([signal, timer.signal]));
+    await Promise.race([this.#sought.promise, seldom.catch(() => undefined)]);
+    timer.abort();
+    this.#sought = Promise.withResolvers();
   }
 
   #retrying(
@@ -154,6 +184,8 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     const kind = resourceName(this.kind);
     if (this.#options.optional && isNotFound(error)) {
       log.debug("kind is not served by this cluster", { kind });
+      this.#missing.add(namespace);
+      this.#stores.get(namespace)?.clear();
       this.#markSynced(namespace);
       return;
     }

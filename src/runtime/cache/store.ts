@@ -150,6 +150,12 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     this.#drop(key, { ownWrite: true, fromList: false });
   }
 
+  /** The server no longer has any of these objects. */
+  clear(): void {
+    this.#staged = new Map();
+    this.#swap(this.#version);
+  }
+
   #slim(object: Stored<T>): Stored<T> {
     try {
       return deepFreeze(this.#options.transform?.(object) ?? object);

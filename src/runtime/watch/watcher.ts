@@ -32,6 +32,8 @@ export interface WatcherOptions<T extends KubeObject> {
    * connection fell silent for the first time, which a proxy on the way may have made of a quiet kind.
    */
   readonly onRetry?: (error: ApiError, waitMs: number, expected: boolean) => void;
+  /** For a kind that the server may not know: waits, beyond the backoff, until it is worth to ask again. */
+  readonly whileMissing?: () => Promise<void>;
 }
 
 export interface WatchTiming {
@@ -251,13 +253,14 @@ class Watcher<T extends KubeObject> {
 
   /** Waits before the next try. The routine end of a watch that lived long enough costs no wait. */
   async #pause(failure: ApiError | undefined, healthy: boolean): Promise<void> {
-    const { clock, random, signal, onRetry } = this.#options;
+    const { clock, random, signal, onRetry, whileMissing } = this.#options;
     this.#failures = healthy ? 0 : this.#failures + 1;
     if (healthy && !failure) return;
     const { retryBaseMs: baseMs, retryCapMs: capMs } = this.#timing;
     const waitMs = Math.max(failure?.retryAfter ?? 0, backoff({ baseMs, capMs }, this.#failures, random));
     if (failure) onRetry?.(failure, waitMs, this.#silences === 1);
     await clock.sleep(waitMs, signal);
+    if (failure && isNotFound(failure)) await whileMissing?.();
   }
 }
 

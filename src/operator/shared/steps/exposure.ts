@@ -7,8 +7,8 @@ import { type Exposed, httpRoute, ingress } from "../expose.ts";
 import { HTTPRoute } from "../gateway.ts";
 import { applied, blocked } from "./result.ts";
 
-/** How soon a route is tried again after the Gateway API was found missing. */
-const GATEWAY_RETRY_MS = 5_000;
+/** How soon an object asks again for the Gateway API that it needs; while the API is missing that costs no request. */
+const GATEWAY_RETRY_MS = 2_000;
 
 /**
  * Keeps the Ingress or the HTTPRoute that the spec asks for, and removes the one that it does not. Who changes
@@ -17,10 +17,15 @@ const GATEWAY_RETRY_MS = 5_000;
 export async function ensureExposure(
   exposed: Exposed,
   owner: Owner,
-  { children }: RunContext,
+  { caches, children }: RunContext,
 ): Promise<StepResult<object>> {
   const wantedIngress = ingress(exposed);
   const wantedRoute = httpRoute(exposed);
+  const routes = caches.of(HTTPRoute);
+  if (wantedRoute && !routes.served) {
+    routes.seek();
+    return gatewayApiMissing;
+  }
   try {
     if (wantedRoute) await children.apply(HTTPRoute, wantedRoute, owner);
   } catch (error) {
