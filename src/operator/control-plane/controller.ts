@@ -15,6 +15,7 @@ import {
   ServiceAccount,
 } from "../../runtime/kinds.ts";
 import { keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.ts";
+import { accept, isNew } from "../shared/accept.ts";
 import { reportConflicts } from "../shared/conflict.ts";
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
@@ -58,6 +59,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
     .watches(RoleBinding, grantedControlPlanes)
     .watches(CoderProvisioner, endingControlPlane, dependents)
     .watches(CoderWorkspaceProxy, endingControlPlane, dependents)
+    .accepts(isNew, accept(CoderControlPlane))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
     .reconcile(reconciler(reconciliation(tenancy), ports));

@@ -1,4 +1,4 @@
-import type { HeldStatusMemory } from "../shared/finish.ts";
+import type { StartMemory } from "../shared/finish.ts";
 import type { RateLimitMemory } from "../shared/retry.ts";
 import type { AccessProblem } from "./steps/database.ts";
 import type { LicenseOutcome } from "./steps/license.ts";
@@ -8,7 +8,7 @@ import type { Result } from "./steps/result.ts";
  * What the operator remembers of one control plane between runs, so that a run with nothing to do asks
  * neither coderd nor its database. Losing it costs a few questions, never correctness.
  */
-export interface Memory extends RateLimitMemory, HeldStatusMemory {
+export interface Memory extends RateLimitMemory, StartMemory {
   /** The token that was last found good, by hash, and when. */
   token: { readonly hash: string; readonly checkedAt: number };
   /** The Secret of the token was found to be other than the cache has it. */

@@ -5,6 +5,7 @@ import { type Controller, controller } from "../../runtime/controller/controller
 import { contentChanged } from "../../runtime/controller/predicates.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "../../runtime/kinds.ts";
+import { accept, isNew } from "../shared/accept.ts";
 import { reportConflicts } from "../shared/conflict.ts";
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
@@ -12,7 +13,13 @@ import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
 import { reconciler } from "../shared/reconciler.ts";
 import { rolloutMoved } from "../shared/rollout-moved.ts";
-import { CONTROL_PLANE_INDEX, findControlPlane, namedControlPlane, thoseNaming } from "../shared/session.ts";
+import {
+  CONTROL_PLANE_INDEX,
+  controlPlaneReported,
+  findControlPlane,
+  namedControlPlane,
+  thoseNaming,
+} from "../shared/session.ts";
 import { releaseKeys } from "./cleanup.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { referencedSecrets } from "./references.ts";
@@ -30,7 +37,8 @@ export function provisionerController(ports: CoderPorts): Controller {
     .for(CoderProvisioner, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
     .owns([Secret, ServiceAccount, Role, RoleBinding], { ...managedByUs, when: contentChanged })
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
-    .watches(CoderControlPlane, thoseNaming(CoderProvisioner))
+    .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })
+    .accepts(isNew, accept(CoderProvisioner))
     .refersTo(Secret, referencedSecrets)
     .reconcile(reconciler(reconciliation, ports));
 }

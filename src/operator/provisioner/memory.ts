@@ -1,10 +1,10 @@
 import type { Entitlement } from "../../coder/entitlements.ts";
-import type { HeldStatusMemory } from "../shared/finish.ts";
+import type { StartMemory } from "../shared/finish.ts";
 import type { Patience } from "../shared/patience.ts";
 import type { Retirement } from "./key/retire.ts";
 
 /** What the operator remembers of one provisioner between runs. */
-export interface Memory extends HeldStatusMemory {
+export interface Memory extends StartMemory {
   /** What coderd itself said about the licence, and of which state of the control plane that was. */
   entitlement: { readonly of: string; readonly at: number; readonly value: Entitlement };
   entitlementSetback: Patience;

@@ -18,7 +18,9 @@ type Happening = Parameters<EventRecorder["event"]>[1];
  */
 export function announceTransitions(events: EventRecorder, object: KubeObject, transition: Transition): void {
   const { before = [], after = [], quiet } = transition;
-  if (before.length === 0) for (const creation of created(after, quiet)) events.event(object, creation);
+  // The first status of all says no more than that the object was seen.
+  if (before.every(({ type }) => type === "Ready"))
+    for (const creation of created(after, quiet)) events.event(object, creation);
   for (const condition of after) {
     const earlier = before.find(({ type }) => type === condition.type);
     if (earlier?.status === condition.status && earlier.reason === condition.reason) continue;

@@ -8,21 +8,20 @@ import type { RunContext } from "../../runtime/controller/controller.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import type { Stored } from "../../runtime/object.ts";
 import { explain } from "./explain.ts";
-import { finish, type HeldStatusMemory } from "./finish.ts";
+import { finish, type StartMemory } from "./finish.ts";
 
 const now = Date.UTC(2026, 0, 1);
 const broken = { status: "False", reason: "Broken", message: "it broke" } as const;
 
 let steps: Steps<ControlPlaneStatus>;
 let told: string[];
-let memory: Partial<HeldStatusMemory>;
+let memory: Partial<StartMemory>;
 let elapsedMs: number;
-let runMs: number;
 let written: { metadata?: object; status: ControlPlaneStatus }[];
 beforeEach(() => {
   steps = new Steps<ControlPlaneStatus>(explain);
   [told, written] = [[], []];
-  [memory, elapsedMs, runMs] = [{}, 0, 0];
+  [memory, elapsedMs] = [{}, 0];
 });
 
 function controlPlane(status: ControlPlaneStatus = {}): Stored<CoderControlPlane> {
@@ -34,8 +33,7 @@ function controlPlane(status: ControlPlaneStatus = {}): Stored<CoderControlPlane
 function end(object = controlPlane(), patchStatus = takeStatus) {
   const client = stubClient({ patchStatus });
   const events = { event: (_: unknown, { reason }: { reason: string }) => void told.push(reason) };
-  const clock = { now: () => now + elapsedMs + runMs };
-  const context = { client, events, clock } as unknown as RunContext;
+  const context = { client, events } as unknown as RunContext;
   const run = {
     kind: CoderControlPlane,
     object,
@@ -58,56 +56,27 @@ describe("while an object starts", () => {
     await steps.run("Ready", async () => ({ condition: notReady }));
   };
 
-  test("a status that says no more than that is held back for a moment", async () => {
+  test("a status that says no more than that is written after five seconds, if it still says so", async () => {
     await starts();
-    expect(await end()).toEqual({ kind: "requeue", afterMs: 300 });
-    elapsedMs = 200;
-    expect(await end()).toEqual({ kind: "requeue", afterMs: 100 });
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 5_000 });
+    elapsedMs = 4_000;
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 1_000 });
     expect(written).toEqual([]);
-    elapsedMs = 300;
+    elapsedMs = 5_000;
     expect(await end()).toEqual({ kind: "requeue", afterMs: 60_000 });
     expect(written).toHaveLength(1);
   });
 
-  test("where runs take long, it is held back for three times as long as the first took", async () => {
-    runMs = 2_000;
-    await starts();
-    await end();
-    [elapsedMs, runMs] = [5_999, 0];
-    expect(await end()).toEqual({ kind: "requeue", afterMs: 1 });
-    expect(written).toEqual([]);
-    elapsedMs = 6_000;
-    await end();
-    expect(written).toHaveLength(1);
-  });
-
-  test("what it says next is held back as well, but for no more than ten seconds in all", async () => {
-    for (const turn of Array(40).keys()) {
+  test("it is written every five seconds at most, whatever it says in between", async () => {
+    for (const turn of Array(80).keys()) {
       elapsedMs = turn * 250;
-      const news = { ...pending, reason: turn % 2 ? "Pending" : "Waiting" };
-      await starts(news);
+      await starts({ ...pending, reason: turn % 2 ? "Pending" : "Waiting" });
       await end();
     }
-    expect(written).toEqual([]);
-    elapsedMs = 10_000;
-    await starts();
-    await end();
-    expect(written).toHaveLength(1);
+    expect(written).toHaveLength(3);
   });
 
-  test("what comes after one that was told is held back anew, and what repeats it is not", async () => {
-    await starts();
-    await end();
-    for (const ms of [1_000, 20_000]) {
-      elapsedMs = ms;
-      expect(await end()).toEqual({ kind: "requeue", afterMs: 60_000 });
-    }
-    await starts({ ...pending, reason: "Waiting" });
-    expect(await end()).toEqual({ kind: "requeue", afterMs: 300 });
-    expect(written).toHaveLength(2);
-  });
-
-  test("what waits for the first status of another object waits for up to thirty seconds", async () => {
+  test("one that waits for the report of another object is written after thirty seconds", async () => {
     await starts({ ...pending, reason: "Unreported" });
     expect(await end()).toEqual({ kind: "requeue", afterMs: 30_000 });
     elapsedMs = 29_999;

@@ -22,66 +22,47 @@ export interface FinishedRun<T extends WithStatus<S>, S extends CommonStatus> {
   readonly quiet: ReadonlySet<string>;
 }
 
-/** Remembered of an object whose status is held back. */
-export interface HeldStatusMemory {
-  heldStatus: {
-    /** Since when there has been something to tell. */
-    readonly since: number;
-    /** What this one says, in short, and how long that may wait. */
-    readonly says: string;
-    readonly until: number;
-    readonly isTold: boolean;
-  };
+/** Remembered of an object that starts. */
+export interface StartMemory {
+  /** When its status was last written, or would have been: nothing more is written for a while. */
+  reportedAt: number;
 }
 
-/** How long a status is held back that says no more than that a start goes on: most say more a moment later. */
-const HOLD_MS = 300;
+/**
+ * A status that says no more than that an object starts is written at most this often: most of them say more a
+ * moment later, and the first was written when the object was accepted.
+ */
+const REPORT_EVERY_MS = 5_000;
 
-/** The same where everything takes long: so many times what the run took. */
-const HOLD_RUNS = 3;
-
-/** The same while the start has news all the time. */
-const MOST_HOLD_MS = 10_000;
-
-/** The same while it waits for an object whose own first status is due. */
-const MOST_WAIT_MS = 30_000;
+/** The same while it waits for the report of another object, which may wait for its own turn in a large fleet. */
+const AWAIT_REPORT_MS = 30_000;
 
 /** The reason when another object, on which this one depends, has no status yet. */
 export const UNREPORTED = "Unreported";
 
 /**
  * Writes the status, also after a failure, tells what changed, and then says how the run ended. While an object
- * starts, a status that only says so waits a moment for a better one: most writes would be of that kind.
+ * starts, its status is written now and then; everything else is written at once.
  */
 export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
   run: FinishedRun<T, S>,
-  { context, memory }: { readonly context: RunContext; readonly memory: Partial<HeldStatusMemory> },
+  { context, memory }: { readonly context: RunContext; readonly memory: Partial<StartMemory> },
 ): Promise<Action> {
-  if (!isStarting(steps, run)) delete memory.heldStatus;
+  if (!isStarting(steps, run)) delete memory.reportedAt;
   else {
-    const held = hold(steps, memory.heldStatus, { begun: run.now, ended: context.clock.now() });
-    const holdMs = held.until - run.now;
-    // More than the most means that the clock was set back.
-    const mayWait = holdMs > 0 && holdMs <= MOST_WAIT_MS;
-    memory.heldStatus = { ...held, isTold: !mayWait };
-    if (mayWait) return sooner(steps.finish(), holdMs);
+    memory.reportedAt ??= run.now;
+    const everyMs = awaitsReport(steps) ? AWAIT_REPORT_MS : REPORT_EVERY_MS;
+    const waitMs = memory.reportedAt + everyMs - run.now;
+    // More than that means that the clock was set back.
+    if (waitMs > 0 && waitMs <= everyMs) return sooner(steps.finish(), waitMs);
+    memory.reportedAt = run.now;
   }
   return report(steps, run, context);
 }
 
-function hold<S extends CommonStatus>(
-  { conditions }: Steps<S>,
-  before: HeldStatusMemory["heldStatus"] | undefined,
-  { begun, ended }: { readonly begun: number; readonly ended: number },
-): HeldStatusMemory["heldStatus"] {
-  const says = [...conditions].map(([type, { status, reason }]) => `${type} ${status} ${reason}`).join();
-  if (before?.says === says) return before;
-  const since = before && !before.isTold ? before.since : begun;
-  const awaitsReport = [...conditions.values()].some(({ reason }) => reason === UNREPORTED);
-  const patienceMs = Math.max(HOLD_MS, HOLD_RUNS * (ended - begun));
-  const until = awaitsReport ? since + MOST_WAIT_MS : Math.min(since + MOST_HOLD_MS, begun + patienceMs);
-  return { since, says, until, isTold: false };
+function awaitsReport({ conditions }: Pick<Steps<CommonStatus>, "conditions">): boolean {
+  return [...conditions.values()].some(({ reason }) => reason === UNREPORTED);
 }
 
 /** Whether all that an object lacks is what every object lacks for a while after it was made. */

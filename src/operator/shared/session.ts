@@ -2,6 +2,7 @@ import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { tokenSecretKey } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { CoderClient } from "../../coder/client.ts";
+import type { Change } from "../../runtime/cache/store.ts";
 import { findCondition } from "../../runtime/conditions.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
 import type { StepResult } from "../../runtime/controller/steps.ts";
@@ -67,6 +68,17 @@ export function thoseNaming<T extends KubeObject>(kind: Kind<T>) {
     caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
 }
 
+/** For `watches`: what a control plane says before its first report is nothing to go by. */
+export function controlPlaneReported({ type, object, previous }: Change<CoderControlPlane>): boolean {
+  if (type !== "updated" || !previous) return true;
+  if (object.metadata.generation !== previous.metadata.generation) return true;
+  return hasReported(object) || hasReported(previous);
+}
+
+function hasReported({ status = {} }: CoderControlPlane): boolean {
+  return status.observedGeneration !== undefined || status.url !== undefined;
+}
+
 /** Finds the control plane `name`; needs no request. */
 export function findControlPlane(
   { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
@@ -79,7 +91,7 @@ export function findControlPlane(
     const message = `CoderControlPlane "${name}" does not exist in namespace "${namespace}"; create it or correct spec.controlPlaneRef.name`;
     return blocked("NotFound", message);
   }
-  if (!object.status)
+  if (!object.status || !hasReported(object))
     return blocked(UNREPORTED, `waits for the first status of CoderControlPlane "${name}", which is new`);
   if (!object.status.url)
     return blocked("Pending", `waits for CoderControlPlane "${name}" to have a URL in its status`);

@@ -6,6 +6,7 @@ import { contentChanged } from "../../runtime/controller/predicates.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
 import { ConfigMap, Deployment, Ingress, Secret, Service } from "../../runtime/kinds.ts";
 import type { Stored } from "../../runtime/object.ts";
+import { accept, isNew } from "../shared/accept.ts";
 import { reportConflicts } from "../shared/conflict.ts";
 import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
@@ -14,7 +15,12 @@ import { managedByUs } from "../shared/names.ts";
 import type { CoderPorts } from "../shared/ports.ts";
 import { reconciler } from "../shared/reconciler.ts";
 import { rolloutMoved } from "../shared/rollout-moved.ts";
-import { CONTROL_PLANE_INDEX, namedControlPlane, thoseNaming } from "../shared/session.ts";
+import {
+  CONTROL_PLANE_INDEX,
+  controlPlaneReported,
+  namedControlPlane,
+  thoseNaming,
+} from "../shared/session.ts";
 import { ensureExposure } from "../shared/steps/exposure.ts";
 import { ensureService } from "../shared/steps/service.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
@@ -35,7 +41,8 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
     .owns([Service, Ingress, Secret], { ...managedByUs, when: contentChanged })
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .owns([HTTPRoute], { ...managedByUs, when: contentChanged, optional: true })
-    .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy))
+    .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy), { when: controlPlaneReported })
+    .accepts(isNew, accept(CoderWorkspaceProxy))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
     .reconcile(reconciler(reconciliation, ports));

@@ -1,10 +1,10 @@
 import type { WorkspaceProxy } from "../../coder/model.ts";
-import type { HeldStatusMemory } from "../shared/finish.ts";
+import type { StartMemory } from "../shared/finish.ts";
 import type { Patience } from "../shared/patience.ts";
 import type { Session } from "./steps/credentials.ts";
 
 /** What the operator remembers of one workspace proxy between runs, so that most of them need not ask coderd. */
-export interface Memory extends HeldStatusMemory {
+export interface Memory extends StartMemory {
   /** The proxy as coderd last showed it. */
   seen: {
     readonly record: WorkspaceProxy;

@@ -53,6 +53,12 @@ export interface Source {
   readonly keysOf: (change: Change<KubeObject>, caches: Caches) => readonly ObjectKey[];
 }
 
+/** The first look at an object, before any work is started: see `ControllerBuilder.accepts`. */
+export interface Acceptance {
+  readonly isNew: (object: Stored<KubeObject>) => boolean;
+  readonly accept: (object: Stored<KubeObject>, context: RunContext) => Promise<unknown>;
+}
+
 interface Referral {
   readonly kind: Kind;
   readonly refsOf: (object: Stored<KubeObject>, caches: Caches) => readonly ObjectRef[];
@@ -64,6 +70,7 @@ export interface Controller {
   readonly kind: Kind;
   readonly sources: readonly Source[];
   readonly referrals: readonly Referral[];
+  readonly acceptance: Acceptance | undefined;
   readonly reconcile: Reconcile;
 }
 
@@ -89,6 +96,7 @@ class ControllerBuilder<T extends KubeObject> {
   readonly #kind: Kind<T>;
   readonly #sources: Source[] = [];
   readonly #referrals: Referral[] = [];
+  #acceptance: Acceptance | undefined;
 
   constructor(name: string, kind: Kind<T>, { when = specOrMetadataChanged, ...cache }: SourceOptions<T>) {
     this.#name = name;
@@ -136,12 +144,25 @@ class ControllerBuilder<T extends KubeObject> {
     return this;
   }
 
+  /**
+   * What to do with an object that is new, before anything else is done for it or started for another: say in
+   * its status that it was seen. It must be quick, and afterwards the object must not be new any more.
+   */
+  accepts(
+    isNew: (object: Stored<T>) => boolean,
+    accept: (object: Stored<T>, context: RunContext) => Promise<unknown>,
+  ): this {
+    this.#acceptance = { isNew, accept } as Acceptance;
+    return this;
+  }
+
   reconcile(reconcile: Reconcile): Controller {
     return {
       name: this.#name,
       kind: this.#kind,
       sources: this.#sources,
       referrals: this.#referrals,
+      acceptance: this.#acceptance,
       reconcile,
     };
   }

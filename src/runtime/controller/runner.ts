@@ -14,7 +14,7 @@ import {
 } from "../object.ts";
 import { type QueueObserver, WorkQueue } from "../queue/work-queue.ts";
 import { type Outcome, runWorkers } from "../queue/workers.ts";
-import type { Action } from "./action.ts";
+import { type Action, requeue } from "./action.ts";
 import type { Controller, RunContext, Source } from "./controller.ts";
 
 /** A run that has ended: whose, how, and how long it took. */
@@ -69,11 +69,23 @@ export class ControllerRunner {
     });
   }
 
-  #reconcile(key: ObjectKey): Promise<Action> {
+  async #reconcile(key: ObjectKey): Promise<Action> {
     const context = this.#contextOf(key);
     this.#logs.set(key, context.log);
+    const newcomer = this.#newcomer(key);
+    if (newcomer) {
+      await this.#controller.acceptance?.accept(newcomer, context);
+      return requeue(0);
+    }
     this.#declareReferences(key);
     return this.#controller.reconcile(key, context);
+  }
+
+  /** The object of that key, if it is new and nobody has accepted it yet. */
+  #newcomer(key: ObjectKey): Stored<KubeObject> | undefined {
+    const { acceptance, kind } = this.#controller;
+    const object = acceptance && this.#environment.caches.of(kind).get(key);
+    return object && acceptance.isNew(object) ? object : undefined;
   }
 
   #enqueue(source: Source, change: Change<KubeObject>): void {
@@ -82,7 +94,7 @@ export class ControllerRunner {
     this.#tolerate(change.object, () => {
       // An object before and after mostly names the same key; added twice, it would run twice.
       const keys = new Set(source.keysOf(change, this.#environment.caches));
-      for (const key of keys) this.#queue.add(key, { priority });
+      for (const key of keys) this.#queue.add(key, { priority: this.#newcomer(key) ? "new" : priority });
     });
   }
 

@@ -2,8 +2,14 @@ import type { Clock, Random } from "../clock.ts";
 import { type BackoffPolicy, backoff } from "./backoff.ts";
 import { Heap } from "./heap.ts";
 
-/** `fresh`: something changed. `resync`: a look that nobody waits for, such as the initial list. */
-export type Priority = "fresh" | "resync";
+/**
+ * Why a key is to run, first come first:
+ * - `new`: the first look at an object, which is quick and says that it was seen;
+ * - `fresh`: something changed;
+ * - `start`: the work for an object that had its first look and nothing else;
+ * - `resync`: a look that nobody waits for, such as that at the initial list.
+ */
+export type Priority = "new" | "fresh" | "start" | "resync";
 
 export interface AddOptions {
   /** Run no earlier than this, unless another `add` asks for less. */
@@ -50,8 +56,14 @@ interface Run {
  */
 const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 200, capMs: 300_000 };
 
-/** One resync starts after this many fresh keys in a row, so that a stream of events can't starve resyncs. */
-const FRESH_PER_RESYNC = 8;
+/** After this many keys in a row that came before others by priority, one of those others has its turn. */
+const MOST_IN_A_ROW = 8;
+
+/** So many objects are started at a time. Enough to keep a server busy, few enough that each gets somewhere. */
+const MOST_STARTS = 8;
+
+/** A run that takes longer waits for something else than the API server, and holds up nobody's start. */
+const START_MS = 1_000;
 
 /** `setTimeout` fires at once when asked to wait longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -59,10 +71,17 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /**
  * Keys that want to run, each at most once. It guarantees that
  * - a key never runs twice at once, and one added while it runs, runs exactly once more;
- * - of several times asked for, the earliest wins, and `fresh` wins over `resync`;
+ * - of several times asked for, the earliest wins, and so does the strongest priority;
  * - a failed key waits longer with every failure in a row, and success resets that. An event may still run
  *   it earlier (it may bring the cure), but does not shorten the wait after the next failure;
- * - keys of one priority start in the order in which they became due, `fresh` ones first.
+ * - keys start by priority and then in the order in which they became due, and none waits for ever.
+ *
+ * A fleet that is made at once would, served in the order of events, be begun as a whole before anything of it is
+ * done. So there are two rules more:
+ * - every object has its first look before the work for any is started: nothing is started while a first look
+ *   waits or is under way. A run after a first look is a `start`, every later one is `fresh`;
+ * - what has been started goes on before anything else is started, and only a few are started at a time. So
+ *   objects are finished one after the other, and the first long before the last.
  *
  * Keys are compared as `Map` does, so use strings. One timer is armed, and only while a worker waits.
  */
@@ -75,9 +94,14 @@ export class WorkQueue<K extends string = string> {
   readonly #runs = new Map<K, Run>();
   readonly #failures = new Map<K, number>();
   readonly #delayed = new Heap<Turn<K>>(byDueTime);
-  readonly #ready = { fresh: new Heap<Turn<K>>(byDueTime), resync: new Heap<Turn<K>>(byDueTime) };
+  readonly #ready: Readonly<Record<Priority, Heap<Turn<K>>>> = {
+    new: new Heap<Turn<K>>(byDueTime),
+    fresh: new Heap<Turn<K>>(byDueTime),
+    start: new Heap<Turn<K>>(byDueTime),
+    resync: new Heap<Turn<K>>(byDueTime),
+  };
   readonly #takers: ((key: K | undefined) => void)[] = [];
-  #freshInARow = 0;
+  #inARow = 0;
   #order = 0;
   #alarm: { readonly due: number; readonly cancel: () => void } | undefined;
   #closed = false;
@@ -93,7 +117,7 @@ export class WorkQueue<K extends string = string> {
   /** How many keys could run now but have no worker. */
   get depth(): number {
     this.#promote();
-    return this.#ready.fresh.size + this.#ready.resync.size;
+    return PRIORITIES.reduce((sum, priority) => sum + this.#ready[priority].size, 0);
   }
 
   add(key: K, { afterMs = 0, priority = "fresh" }: AddOptions = {}): void {
@@ -118,7 +142,7 @@ export class WorkQueue<K extends string = string> {
     if (Number.isNaN(afterMs)) throw new RangeError(`the delay of ${key} is not a number`);
     const run = this.#finish(key);
     this.#failures.delete(key);
-    this.#resume(key, afterMs === undefined ? undefined : { afterMs, priority: run.priority });
+    this.#resume(key, afterMs === undefined ? undefined : { afterMs, priority: AFTER[run.priority] });
   }
 
   /**
@@ -160,7 +184,7 @@ export class WorkQueue<K extends string = string> {
   #want(key: K, { due, priority }: Pick<Turn<K>, "due" | "priority">): void {
     const turn = this.#turns.get(key);
     const earliest = turn ? Math.min(turn.due, due) : due;
-    const strongest = turn?.priority === "fresh" ? "fresh" : priority;
+    const strongest = turn && RANK[turn.priority] < RANK[priority] ? turn.priority : priority;
     if (turn && turn.due === earliest && turn.priority === strongest) return;
     if (turn) this.#unschedule(turn);
     else this.#observer?.added();
@@ -200,10 +224,35 @@ export class WorkQueue<K extends string = string> {
   }
 
   #nextTurn(): Turn<K> | undefined {
-    const { fresh, resync } = this.#ready;
-    const resyncsTurn = resync.size > 0 && (fresh.size === 0 || this.#freshInARow >= FRESH_PER_RESYNC);
-    this.#freshInARow = resyncsTurn || resync.size === 0 ? 0 : this.#freshInARow + 1;
-    return resyncsTurn ? resync.shift() : fresh.shift();
+    const waiting = PRIORITIES.filter((priority) => this.#ready[priority].size > 0);
+    const [first, ...others] = waiting.filter((priority) => priority !== "start" || this.#mayStart());
+    if (!first) return undefined;
+    this.#inARow = others.length === 0 ? 0 : this.#inARow + 1;
+    if (this.#inARow <= MOST_IN_A_ROW) return this.#ready[first].shift();
+    this.#inARow = 0;
+    const dueOf = (priority: Priority) => this.#ready[priority].first?.due ?? Number.POSITIVE_INFINITY;
+    const longest = others.reduce((a, b) => (dueOf(b) < dueOf(a) ? b : a));
+    return this.#ready[longest].shift();
+  }
+
+  #mayStart(): boolean {
+    if (this.#ready.new.size > 0) return false;
+    const [looks, starts] = [this.#recent("new"), this.#recent("start")];
+    return looks.length === 0 && starts.length < MOST_STARTS;
+  }
+
+  /** When the runs of a priority that began a moment ago did so. */
+  #recent(priority: Priority): number[] {
+    const since = this.#clock.monotonic() - START_MS;
+    const runs = [...this.#runs.values()].filter((run) => run.priority === priority);
+    return runs.map(({ startedAt }) => startedAt).filter((startedAt) => startedAt > since);
+  }
+
+  /** When a start may be possible that is not now, though no run ends. */
+  #nextStart(): number {
+    if (this.#ready.start.size === 0 || this.#mayStart()) return Number.POSITIVE_INFINITY;
+    const recent = [...this.#recent("new"), ...this.#recent("start")];
+    return Math.min(...recent) + START_MS;
   }
 
   #start({ key, due, priority }: Turn<K>): K {
@@ -215,7 +264,8 @@ export class WorkQueue<K extends string = string> {
   }
 
   #arm(): void {
-    const due = this.#takers.length > 0 ? this.#delayed.first?.due : undefined;
+    const next = Math.min(this.#delayed.first?.due ?? Number.POSITIVE_INFINITY, this.#nextStart());
+    const due = this.#takers.length > 0 && Number.isFinite(next) ? next : undefined;
     if (due === this.#alarm?.due) return;
     this.#alarm?.cancel();
     this.#alarm = due === undefined ? undefined : { due, cancel: this.#setAlarm(due) };
@@ -230,6 +280,18 @@ export class WorkQueue<K extends string = string> {
     }, wait);
   }
 }
+
+const PRIORITIES = ["new", "fresh", "start", "resync"] as const;
+
+const RANK: Readonly<Record<Priority, number>> = { new: 0, fresh: 1, start: 2, resync: 3 };
+
+/** What a run that asks for another makes of it. */
+const AFTER: Readonly<Record<Priority, Priority>> = {
+  new: "start",
+  fresh: "fresh",
+  start: "fresh",
+  resync: "resync",
+};
 
 function byDueTime(a: Turn<string>, b: Turn<string>): number {
   return a.due - b.due || a.order - b.order;
