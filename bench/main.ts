@@ -16,11 +16,12 @@ import { idleRuns } from "./workloads/idle-runs.ts";
 import { processLife } from "./workloads/process.ts";
 import { unrelatedSecrets } from "./workloads/secrets.ts";
 import { steadyFleets } from "./workloads/steady.ts";
+import { takeovers } from "./workloads/takeover.ts";
 
 /** In the order of the report. */
 const WORKLOADS: readonly Workload[] = [
   ...[fleets, steadyFleets, idleRuns, hotNeighbour],
-  ...[processLife, failover, unrelatedSecrets, manyObjects],
+  ...[processLife, failover, takeovers, unrelatedSecrets, manyObjects],
 ];
 
 const { values, positionals } = parseArgs({

@@ -9,11 +9,19 @@ export const DAEMONS = 2;
 const PATIENCE_MS = 15 * 60_000;
 const TELL_MS = 15_000;
 
+/** How far one member of a fleet was when, by the clock of whoever counts. */
+interface Progress {
+  readonly seenAt: number;
+  reportedAt?: number;
+  convergedAt?: number;
+}
+
 /** Counts the members of a fleet that are as they should be. */
 export class Census implements Disposable {
   readonly #size: number;
   readonly #controlPlanes = new Set<string>();
   readonly #provisioners = new Set<string>();
+  readonly #members = new Map<string, Progress>();
   readonly #complete = Promise.withResolvers<void>();
 
   constructor(size: number) {
@@ -39,6 +47,16 @@ export class Census implements Disposable {
     });
   }
 
+  /** For each member, the milliseconds from its creation until its first status. */
+  get firstStatusMs(): number[] {
+    return [...this.#members.values()].map(({ seenAt, reportedAt = Number.NaN }) => reportedAt - seenAt);
+  }
+
+  /** For each member, the milliseconds since `startedAt` until it was as it should be. */
+  convergedMs(startedAt: number): number[] {
+    return [...this.#members.values()].map(({ convergedAt = Number.NaN }) => convergedAt - startedAt);
+  }
+
   /** Nobody waits for it any more. */
   [Symbol.dispose](): void {
     this.#complete.resolve();
@@ -48,8 +66,12 @@ export class Census implements Disposable {
     return `${this.#controlPlanes.size} control planes and ${this.#provisioners.size} provisioners are ready`;
   }
 
-  #note(counted: Set<string>, object: KubeObject, converged: boolean): void {
+  #note(counted: Set<string>, object: KubeObject & { status?: object }, converged: boolean): void {
     const key = keyOf(refOf(object));
+    const member = this.#members.get(key) ?? { seenAt: performance.now() };
+    this.#members.set(key, member);
+    if (object.status) member.reportedAt ??= performance.now();
+    if (converged) member.convergedAt ??= performance.now();
     if (converged) counted.add(key);
     else counted.delete(key);
     if (this.#controlPlanes.size === this.#size && this.#provisioners.size === this.#size)

@@ -9,7 +9,7 @@ import type { Postgres } from "../../test/support/postgres.ts";
 import { Follower } from "../follow.ts";
 import { startBundle, untilLeading, whileRunning } from "../operator.ts";
 import { untilCalm } from "../proc.ts";
-import { concurrently, type Tell } from "../workload.ts";
+import { concurrently, median, type Tell } from "../workload.ts";
 import { Census, DAEMONS } from "./census.ts";
 import { type Coderds, startCoderds } from "./coderds.ts";
 import { controlPlaneName, provisionerName } from "./names.ts";
@@ -51,6 +51,13 @@ export async function prepareFleet(shape: FleetShape, postgres: Postgres): Promi
   });
 }
 
+/** How a fleet came to be as it should be. */
+interface Convergence {
+  /** The part of the whole time after which half of the objects were. */
+  readonly medianShare: number;
+  readonly firstStatusMs: readonly number[];
+}
+
 /** Control planes with licence and operator access, and a provisioner for each. */
 export class Fleet implements AsyncDisposable {
   readonly shape: FleetShape;
@@ -69,9 +76,22 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Creates all of it at once; returns when every one is Ready, licensed, and has its daemons. */
-  async converge(tell: Tell): Promise<void> {
+  async converge(tell: Tell): Promise<Convergence> {
+    const { census } = this.#parts;
+    const startedAt = performance.now();
     const creation = concurrently(this.shape.size, WRITERS, (index) => this.#createPair(index));
-    await whileRunning(this.operator, Promise.all([creation, this.#parts.census.complete(tell)]));
+    await whileRunning(this.operator, Promise.all([creation, census.complete(tell)]));
+    const convergedMs = census.convergedMs(startedAt);
+    return {
+      medianShare: median(convergedMs) / Math.max(...convergedMs),
+      firstStatusMs: census.firstStatusMs,
+    };
+  }
+
+  /** Starts one more operator, which waits for the Lease. */
+  async startStandby(): Promise<OperatorProcess> {
+    const { cluster, namespace, coderds, resources } = this.#parts;
+    return resources.use(await startBundle(cluster, namespace, [`--coderd-access=${coderds.url}`]));
   }
 
   /** Ends the operator; returns the seconds that the fleet's writes take a client that does nothing else. */

@@ -9,6 +9,12 @@ interface Goals {
   readonly entitlementCalls?: number;
 }
 
+/** Whatever the size: half of a fleet is ready after this part of the time. */
+export const MEDIAN_SHARE_GOAL = 0.6;
+
+/** Whatever the size: a fleet takes at most so many times as long as its writes take a plain client. */
+export const YARDSTICK_GOAL = 1.2;
+
 const GOALS: readonly (FleetShape & { readonly goals: Goals })[] = [
   { size: 50, latencyMs: 0, goals: { seconds: 2.7, requests: 1_000, entitlementCalls: 100 } },
   { size: 50, latencyMs: 100, goals: { seconds: 3.5, entitlementCalls: 100 } },
@@ -17,6 +23,7 @@ const GOALS: readonly (FleetShape & { readonly goals: Goals })[] = [
 
 const GROWTH_GOALS: readonly { readonly from: number; readonly to: number; readonly times: number }[] = [
   { from: 50, to: 200, times: 4 },
+  { from: 200, to: 1_000, times: 5 },
 ];
 
 export function goalsOf({ size, latencyMs }: FleetShape): Goals {

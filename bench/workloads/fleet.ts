@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Postgres, startPostgres } from "../../test/support/postgres.ts";
 import { type Fleet, prepareFleet } from "../fleet/fleet.ts";
-import { goalsOf, growthGoal } from "../fleet/goals.ts";
+import { goalsOf, growthGoal, MEDIAN_SHARE_GOAL, YARDSTICK_GOAL } from "../fleet/goals.ts";
 import type { FleetShape } from "../fleet/shape.ts";
 import { peakResident, processorSeconds } from "../proc.ts";
 import { operatorRequests, type Period, writesBesidesRefreshes } from "../requests.ts";
-import { attempted, type Figure, type Tell, type Workload } from "../workload.ts";
+import { attempted, type Figure, median, type Tell, type Workload } from "../workload.ts";
 
 const LATENCIES_MS = [0, 100];
 /** Events that repeat are gathered for some seconds before they are written. */
@@ -57,17 +57,30 @@ async function measure(shape: FleetShape, { postgres, tell, idle }: Conditions):
   await using fleet = await prepareFleet(shape, postgres);
   const ownBefore = process.cpuUsage();
   const from = new Date();
-  await fleet.converge(tell);
+  const { medianShare, firstStatusMs } = await fleet.converge(tell);
   const to = new Date();
   const own = process.cpuUsage(ownBefore);
   const readings = await read(fleet);
   await sleep(SETTLE_MS);
-  const figures = [
+  const seconds = (to.getTime() - from.getTime()) / 1_000;
+  const figures: Figure[] = [
     ...(await costs(fleet, { from, to }, readings)),
+    {
+      what: "half are ready after this part of the time",
+      value: medianShare,
+      unit: "×",
+      limit: MEDIAN_SHARE_GOAL,
+    },
+    { what: "first status, median", value: median(firstStatusMs) / 1_000, unit: "s" },
+    { what: "first status, longest", value: Math.max(...firstStatusMs) / 1_000, unit: "s" },
     { what: "processor time of the workload itself", value: (own.user + own.system) / 1e6, unit: "s" },
     ...(idle ? [await idleWrites(fleet)] : []),
-    { what: "the same writes from a plain client: time", value: await fleet.rewritePlainly(), unit: "s" },
   ];
+  const plainSeconds = await fleet.rewritePlainly();
+  figures.push(
+    { what: "the same writes from a plain client: time", value: plainSeconds, unit: "s" },
+    { what: "time in terms of that", value: seconds / plainSeconds, unit: "×", limit: YARDSTICK_GOAL },
+  );
   return figures.map((figure) => ({ ...figure, what: `${titleOf(shape)}: ${figure.what}` }));
 }
 

@@ -43,7 +43,8 @@ async function measure(size: number, { postgres, tell }: Conditions): Promise<Fi
   const refreshes = after.calls - before.calls;
   const others = writesBesidesRefreshes(requests, refreshes);
   const figures: Figure[] = [
-    { what: "requests", value: requests.length, unit: "" },
+    // One watch of each kind ends every three to four minutes.
+    { what: "requests", value: requests.length, unit: "", limit: 10 },
     { what: "writes", value: writesAmong(requests), unit: "" },
     { what: "writes besides the refresh of entitlements", value: others, unit: "", limit: 0 },
     { what: "entitlement calls to coderd", value: refreshes, unit: "" },

@@ -32,10 +32,12 @@ const clash = condition("ServiceReady", "False", "Conflict");
 const notReady = condition("Ready", "False", "DeploymentReady");
 const notServed = condition("Ready", "False", "ServiceReady");
 const serving = condition("Ready", "True", "Serving");
+const accepted = condition("Ready", "False", "Pending");
 
 describe("events for transitions", () => {
   test("the first look tells what was made, and keeps quiet about what belongs to a start", () => {
-    expect(told(undefined, [waiting, made, notReady])).toEqual(["Normal Created ServiceReady is Applied"]);
+    for (const before of [undefined, [accepted]])
+      expect(told(before, [waiting, made, notReady])).toEqual(["Normal Created ServiceReady is Applied"]);
   });
 
   test("a first look that made nothing tells only what is wrong", () => {

@@ -285,3 +285,91 @@ describe("WorkQueue", () => {
     expect(seen).toEqual(["added", "waited 30", "worked 50", "retried", "added"]);
   });
 });
+
+describe("the order in which a fleet is served", () => {
+  /** Workers without end: the keys that the queue has handed out. */
+  function served(queue: WorkQueue): string[] {
+    const keys: string[] = [];
+    const serve = async () => {
+      for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+        keys.push(key);
+        void serve();
+      }
+    };
+    void serve();
+    return keys;
+  }
+
+  const names = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, each) => `${prefix}${each}`);
+
+  it("nothing is started while a first look waits or is under way, and what changed is served meanwhile", async () => {
+    const { clock, queue } = newQueue();
+    const keys = served(queue);
+    queue.add("look", { priority: "new" });
+    queue.add("start", { priority: "start" });
+    queue.add("change");
+    await clock.advance(500);
+    expect(keys).toEqual(["look", "change"]);
+    queue.succeed("look");
+    await clock.advance(0);
+    expect(keys).toEqual(["look", "change", "start"]);
+  });
+
+  it("the run after a first look is a start, and the one after that is not", async () => {
+    const { clock, queue } = newQueue();
+    const keys = served(queue);
+    queue.add("other", { priority: "new" });
+    queue.add("a", { priority: "new" });
+    await clock.advance(0);
+    queue.succeed("a", 0);
+    await clock.advance(0);
+    expect(keys).toEqual(["other", "a"]);
+    queue.succeed("other");
+    await clock.advance(0);
+    expect(keys).toEqual(["other", "a", "a"]);
+    queue.add("late", { priority: "new" });
+    queue.succeed("a", 0);
+    await clock.advance(0);
+    expect(keys).toEqual(["other", "a", "a", "late", "a"]);
+  });
+
+  it("no more than eight are started at a time, and each that ends lets another start", async () => {
+    const { clock, queue } = newQueue();
+    const keys = served(queue);
+    for (const key of names("s", 20)) queue.add(key, { priority: "start" });
+    await clock.advance(500);
+    expect(keys).toEqual(names("s", 8));
+    queue.succeed("s3");
+    await clock.advance(0);
+    expect(keys).toEqual(names("s", 9));
+  });
+
+  it("a first look or a start that hangs holds up nobody for more than five seconds", async () => {
+    const { clock, queue } = newQueue();
+    const keys = served(queue);
+    queue.add("look", { priority: "new" });
+    for (const key of names("s", 10)) queue.add(key, { priority: "start" });
+    await clock.advance(4_999);
+    expect(keys).toEqual(["look"]);
+    await clock.advance(1);
+    expect(keys).toEqual(["look", ...names("s", 8)]);
+    await clock.advance(5_000);
+    expect(keys).toEqual(["look", ...names("s", 10)]);
+  });
+
+  it("none waits for ever, however many come before it by priority", async () => {
+    const { queue } = newQueue();
+    queue.add("start", { priority: "start" });
+    queue.add("resync", { priority: "resync" });
+    const keys: string[] = [];
+    for (let turn = 0; turn < 40; turn++) {
+      queue.add(`change ${turn}`);
+      const key = (await queue.take()) ?? "";
+      keys.push(key);
+      queue.succeed(key);
+    }
+    expect(keys).toContain("start");
+    expect(keys).toContain("resync");
+  });
+});

@@ -27,7 +27,7 @@ describe("the control plane", () => {
   });
 
   test("without a URL is waited for", async () => {
-    await stage.controlPlane("silent", { status: { url: undefined as never } });
+    await stage.controlPlane("silent", { status: { url: undefined as never, observedGeneration: 1 } });
     await stage.create("patient", { controlPlaneRef: { name: "silent" } });
     await stage.untilCondition("patient", "ControlPlaneReady", { status: "False", reason: "Pending" });
     await stage.publish("silent", { url: stage.urlOf("silent") });

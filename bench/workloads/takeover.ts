@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { OperatorProcess } from "../../test/support/operator-process.ts";
+import { type Postgres, startPostgres } from "../../test/support/postgres.ts";
+import { type Fleet, prepareFleet } from "../fleet/fleet.ts";
+import { untilLeading } from "../operator.ts";
+import { untilCalm } from "../proc.ts";
+import { operatorRequests, writesBesidesRefreshes } from "../requests.ts";
+import { attempted, type Figure, type Tell, type Workload } from "../workload.ts";
+
+/** Until the events of the beginning are written. */
+const SETTLE_MS = 10_000;
+
+/** A new leader has looked at everything long before. */
+const PERIOD_MS = 20_000;
+
+const ENOUGH = 200;
+
+const ENDINGS = ["SIGTERM", "SIGKILL"] as const;
+
+/** A converged fleet whose leader ends: what the next one does to it. */
+export const takeovers: Workload = {
+  name: "takeover",
+  title: "A converged fleet gets another leader",
+  async run({ sizes }, tell) {
+    await using resources = new AsyncDisposableStack();
+    const postgres = await startPostgres();
+    resources.defer(() => postgres.stop());
+    // What a leader does for one object it does for all: one size says enough.
+    const size = sizes.find((each) => each >= ENOUGH) ?? sizes.at(-1) ?? ENOUGH;
+    return attempted(titleOf(size), tell, () => measure(size, { postgres, tell }));
+  },
+};
+
+async function measure(
+  size: number,
+  { postgres, tell }: { readonly postgres: Postgres; readonly tell: Tell },
+): Promise<Figure[]> {
+  await using fleet = await prepareFleet({ size, latencyMs: 0 }, postgres);
+  await fleet.converge(tell);
+  await sleep(SETTLE_MS);
+  const figures: Figure[] = [];
+  let leader = fleet.operator;
+  for (const ending of ENDINGS) {
+    tell(`${titleOf(size)}: ${ending}`);
+    const next = await fleet.startStandby();
+    await untilCalm(next.program.pid);
+    figures.push(...(await takeOver(fleet, { leader, next, ending })));
+    leader = next;
+  }
+  return figures.map((figure) => ({ ...figure, what: `${titleOf(size)}, ${figure.what}` }));
+}
+
+async function takeOver(
+  { cluster, coderds }: Fleet,
+  {
+    leader,
+    next,
+    ending,
+  }: {
+    readonly leader: OperatorProcess;
+    readonly next: OperatorProcess;
+    readonly ending: (typeof ENDINGS)[number];
+  },
+): Promise<Figure[]> {
+  const [from, calls] = [new Date(), coderds.entitlementCalls()];
+  leader.program.signal(ending);
+  await untilLeading(next);
+  await sleep(PERIOD_MS);
+  const requests = await operatorRequests(cluster, { from, to: new Date() });
+  const writes = writesBesidesRefreshes(requests, coderds.entitlementCalls() - calls);
+  return [
+    { what: `${ending} of the leader: requests of the next`, value: requests.length, unit: "" },
+    {
+      what: `${ending} of the leader: writes besides the refresh of entitlements`,
+      value: writes,
+      unit: "",
+      limit: 0,
+    },
+  ];
+}
+
+function titleOf(size: number): string {
+  return `${size} + ${size}`;
+}
