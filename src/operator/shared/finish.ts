@@ -32,7 +32,7 @@ export interface StartMemory {
  * A status that says no more than that an object starts is written at most this often: most of them say more a
  * moment later, and the first was written when the object was accepted.
  */
-const REPORT_EVERY_MS = 5_000;
+const REPORT_EVERY_MS = 10_000;
 
 /** The same while it waits for the report of another object, which may wait for its own turn in a large fleet. */
 const AWAIT_REPORT_MS = 30_000;
