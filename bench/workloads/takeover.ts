@@ -27,7 +27,7 @@ export const takeovers: Workload = {
     resources.defer(() => postgres.stop());
     // What a leader does for one object it does for all: one size says enough.
     const size = sizes.find((each) => each >= ENOUGH) ?? sizes.at(-1) ?? ENOUGH;
-    return attempted(titleOf(size), tell, () => measure(size, { postgres, tell }));
+    return await attempted(titleOf(size), tell, () => measure(size, { postgres, tell }));
   },
 };
 
