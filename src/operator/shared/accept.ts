@@ -6,6 +6,7 @@ import type { Kind, Stored } from "../../runtime/object.ts";
 
 interface FirstStatus {
   phase?: Phase;
+  readyReplicas?: number;
   conditions?: Condition[];
 }
 
@@ -29,6 +30,7 @@ export function accept<T extends WithStatus<S>, S extends FirstStatus>(kind: Kin
     const update = (status: Partial<S>): Partial<S> =>
       ({
         phase: "Pending",
+        readyReplicas: 0,
         ...status,
         conditions: setCondition(status.conditions ?? [], "Ready", { ...ready, now }),
       }) as Partial<S>;

@@ -17,11 +17,12 @@ let steps: Steps<ControlPlaneStatus>;
 let told: string[];
 let memory: Partial<StartMemory>;
 let elapsedMs: number;
+let runMs: number;
 let written: { metadata?: object; status: ControlPlaneStatus }[];
 beforeEach(() => {
   steps = new Steps<ControlPlaneStatus>(explain);
   [told, written] = [[], []];
-  [memory, elapsedMs] = [{}, 0];
+  [memory, elapsedMs, runMs] = [{}, 0, 0];
 });
 
 function controlPlane(status: ControlPlaneStatus = {}): Stored<CoderControlPlane> {
@@ -33,7 +34,8 @@ function controlPlane(status: ControlPlaneStatus = {}): Stored<CoderControlPlane
 function end(object = controlPlane(), patchStatus = takeStatus) {
   const client = stubClient({ patchStatus });
   const events = { event: (_: unknown, { reason }: { reason: string }) => void told.push(reason) };
-  const context = { client, events } as unknown as RunContext;
+  const clock = { now: () => now + elapsedMs + runMs };
+  const context = { client, events, clock } as unknown as RunContext;
   const run = {
     kind: CoderControlPlane,
     object,
@@ -56,33 +58,49 @@ describe("while an object starts", () => {
     await steps.run("Ready", async () => ({ condition: notReady }));
   };
 
-  test("a status that says no more than that is written after ten seconds, if it still says so", async () => {
+  test("a status that says no more than that is written after a second, if it still says so", async () => {
     await starts();
-    expect(await end()).toEqual({ kind: "requeue", afterMs: 10_000 });
-    elapsedMs = 9_000;
     expect(await end()).toEqual({ kind: "requeue", afterMs: 1_000 });
+    elapsedMs = 900;
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 100 });
     expect(written).toEqual([]);
-    elapsedMs = 10_000;
+    elapsedMs = 1_000;
     expect(await end()).toEqual({ kind: "requeue", afterMs: 60_000 });
     expect(written).toHaveLength(1);
   });
 
-  test("it is written every ten seconds at most, whatever it says in between", async () => {
+  test("where runs take long, it is written after five times as long as the first took, ten seconds at most", async () => {
+    for (const [tookMs, waitMs] of [
+      [1_500, 7_500],
+      [9_000, 10_000],
+    ] as const) {
+      [memory, elapsedMs, runMs] = [{}, 0, tookMs];
+      await starts();
+      await end();
+      [elapsedMs, runMs] = [waitMs - 1, 0];
+      expect(await end()).toEqual({ kind: "requeue", afterMs: 1 });
+    }
+    expect(written).toEqual([]);
+  });
+
+  test("it is written once a second at most, whatever it says in between", async () => {
     for (const turn of Array(80).keys()) {
-      elapsedMs = turn * 500;
+      elapsedMs = turn * 50;
       await starts({ ...pending, reason: turn % 2 ? "Pending" : "Waiting" });
       await end();
     }
     expect(written).toHaveLength(3);
   });
 
-  test("one that waits for the report of another object is written after thirty seconds", async () => {
+  test("one that waits for the report of another object is written after thirty seconds, or soon after that report", async () => {
     await starts({ ...pending, reason: "Unreported" });
     expect(await end()).toEqual({ kind: "requeue", afterMs: 30_000 });
     elapsedMs = 29_999;
     await end();
     expect(written).toEqual([]);
-    elapsedMs = 30_000;
+    await starts();
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 1_000 });
+    elapsedMs = 31_000;
     await end();
     expect(written).toHaveLength(1);
   });

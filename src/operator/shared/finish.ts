@@ -24,15 +24,16 @@ export interface FinishedRun<T extends WithStatus<S>, S extends CommonStatus> {
 
 /** Remembered of an object that starts. */
 export interface StartMemory {
-  /** When its status was last written, or would have been: nothing more is written for a while. */
-  reportedAt: number;
+  /** When its next report is due, and whether it waits for that of another object. */
+  nextReport: { readonly at: number; readonly awaitsReport: boolean };
 }
 
-/**
- * A status that says no more than that an object starts is written at most this often: most of them say more a
- * moment later, and the first was written when the object was accepted.
- */
-const REPORT_EVERY_MS = 10_000;
+/** A status that says no more than that an object starts waits so long for a better one. */
+const LEAST_WAIT_MS = 1_000;
+
+/** The same where everything takes long: so many times what the run took, up to a limit. */
+const RUNS_PER_REPORT = 5;
+const MOST_WAIT_MS = 10_000;
 
 /** The same while it waits for the report of another object, which may wait for its own turn in a large fleet. */
 const AWAIT_REPORT_MS = 30_000;
@@ -41,28 +42,35 @@ const AWAIT_REPORT_MS = 30_000;
 export const UNREPORTED = "Unreported";
 
 /**
- * Writes the status, also after a failure, tells what changed, and then says how the run ended. While an object
- * starts, its status is written now and then; everything else is written at once.
+ * Writes the status, also after a failure, tells what changed, and then says how the run ended. All is written at
+ * once, but for one thing: that an object starts was said when it was accepted, so what else there is to say
+ * about a start is said now and then. Most of it would say more a moment later.
  */
 export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
   run: FinishedRun<T, S>,
   { context, memory }: { readonly context: RunContext; readonly memory: Partial<StartMemory> },
 ): Promise<Action> {
-  if (!isStarting(steps, run)) delete memory.reportedAt;
+  if (!isStarting(steps, run)) delete memory.nextReport;
   else {
-    memory.reportedAt ??= run.now;
-    const everyMs = awaitsReport(steps) ? AWAIT_REPORT_MS : REPORT_EVERY_MS;
-    const waitMs = memory.reportedAt + everyMs - run.now;
-    // More than that means that the clock was set back.
-    if (waitMs > 0 && waitMs <= everyMs) return sooner(steps.finish(), waitMs);
-    memory.reportedAt = run.now;
+    const next = nextReport(steps, run.now, context.clock.now());
+    if (memory.nextReport?.awaitsReport !== next.awaitsReport) memory.nextReport = next;
+    const waitMs = memory.nextReport.at - run.now;
+    // More than the most means that the clock was set back.
+    if (waitMs > 0 && waitMs <= AWAIT_REPORT_MS) return sooner(steps.finish(), waitMs);
+    memory.nextReport = next;
   }
   return report(steps, run, context);
 }
 
-function awaitsReport({ conditions }: Pick<Steps<CommonStatus>, "conditions">): boolean {
-  return [...conditions.values()].some(({ reason }) => reason === UNREPORTED);
+function nextReport(
+  { conditions }: Pick<Steps<CommonStatus>, "conditions">,
+  begun: number,
+  ended: number,
+): StartMemory["nextReport"] {
+  const awaitsReport = [...conditions.values()].some(({ reason }) => reason === UNREPORTED);
+  const byRun = Math.min(Math.max(LEAST_WAIT_MS, RUNS_PER_REPORT * (ended - begun)), MOST_WAIT_MS);
+  return { at: begun + (awaitsReport ? AWAIT_REPORT_MS : byRun), awaitsReport };
 }
 
 /** Whether all that an object lacks is what every object lacks for a while after it was made. */
