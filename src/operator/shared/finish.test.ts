@@ -92,6 +92,22 @@ describe("while an object starts", () => {
     expect(written).toHaveLength(3);
   });
 
+  test("a run that has nothing new to say about it causes no other", async () => {
+    await starts();
+    await end();
+    elapsedMs = 1_000;
+    await end();
+    const lastTransitionTime = "2025-01-01T00:00:00Z";
+    const conditions = Object.entries({ A: pending, Ready: notReady }).map(([type, state]) => ({
+      ...{ type, ...state, lastTransitionTime },
+      observedGeneration: 7,
+    }));
+    elapsedMs = 1_100;
+    const ended = end(controlPlane({ conditions, observedGeneration: 7 }));
+    expect(await ended).toEqual({ kind: "requeue", afterMs: 60_000 });
+    expect(written).toHaveLength(1);
+  });
+
   test("one that waits for the report of another object is written after thirty seconds, or soon after that report", async () => {
     await starts({ ...pending, reason: "Unreported" });
     expect(await end()).toEqual({ kind: "requeue", afterMs: 30_000 });

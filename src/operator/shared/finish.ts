@@ -1,9 +1,9 @@
 import { type Condition, findCondition } from "../../runtime/conditions.ts";
 import { type Action, requeue } from "../../runtime/controller/action.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
-import { type WithStatus, writeStatus } from "../../runtime/controller/status.ts";
+import { mergePatchBetween, type WithStatus, writeStatus } from "../../runtime/controller/status.ts";
 import type { Steps } from "../../runtime/controller/steps.ts";
-import type { Kind, Stored } from "../../runtime/object.ts";
+import type { Kind, KubeObject, Stored } from "../../runtime/object.ts";
 import { announceTransitions } from "./announce.ts";
 
 const READY = "Ready";
@@ -52,7 +52,7 @@ export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
   { context, memory }: { readonly context: RunContext; readonly memory: Partial<StartMemory> },
 ): Promise<Action> {
   if (!isStarting(steps, run)) delete memory.nextReport;
-  else {
+  else if (hasNews(steps, run)) {
     const next = nextReport(steps, run.now, context.clock.now());
     if (memory.nextReport?.awaitsReport !== next.awaitsReport) memory.nextReport = next;
     const waitMs = memory.nextReport.at - run.now;
@@ -61,6 +61,26 @@ export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
     memory.nextReport = next;
   }
   return report(steps, run, context);
+}
+
+function hasNews<T extends WithStatus<S>, S extends CommonStatus>(
+  steps: Steps<S>,
+  { object, now }: FinishedRun<T, S>,
+): boolean {
+  const status: Partial<S> = object.status ?? {};
+  return Object.keys(mergePatchBetween(status, updated(steps, status, { object, now }))).length > 0;
+}
+
+function updated<S extends CommonStatus>(
+  steps: Steps<S>,
+  status: Partial<S>,
+  { object, now }: { readonly object: KubeObject; readonly now: number },
+): Partial<S> {
+  const { generation: observedGeneration } = object.metadata ?? {};
+  return {
+    ...steps.applyTo(status, { observedGeneration, now }),
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+  };
 }
 
 function nextReport(
@@ -93,12 +113,8 @@ async function report<T extends WithStatus<S>, S extends CommonStatus>(
   { kind, object, now, quiet }: FinishedRun<T, S>,
   { client, events }: RunContext,
 ): Promise<Action> {
-  const { generation: observedGeneration } = object.metadata;
   try {
-    const update = (status: Partial<S>) => ({
-      ...steps.applyTo(status, { observedGeneration, now }),
-      ...(observedGeneration === undefined ? {} : { observedGeneration }),
-    });
+    const update = (status: Partial<S>) => updated(steps, status, { object, now });
     const written = await writeStatus<T, S>(client, { kind, object, update });
     const [before, after] = [object.status?.conditions, written.status?.conditions];
     announceTransitions(events, written, { before, after, quiet });
