@@ -54,7 +54,7 @@ export interface Source {
 }
 
 /** The first look at an object, before any work is started: see `ControllerBuilder.accepts`. */
-export interface Acceptance {
+interface Acceptance {
   readonly isNew: (object: Stored<KubeObject>) => boolean;
   readonly accept: (object: Stored<KubeObject>, context: RunContext) => Promise<unknown>;
 }
