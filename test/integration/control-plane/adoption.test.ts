@@ -155,3 +155,66 @@ describe("children of an earlier release, made by POST and PUT", () => {
     expect(pod?.containers[0]?.env?.map(({ name }) => name)).not.toContain("COLOUR");
   });
 });
+
+describe("a control plane of an earlier release that changes while no operator runs", () => {
+  let namespace: string;
+  let workspaces: string;
+  let before: Stored<KubeObject>[];
+  let operator: RunningOperator;
+  const start = () => startOperator(cluster, { namespaces: [namespace, workspaces] });
+  const colour = { secretKeyRef: { name: "colours", key: "colour" } };
+  const changed = {
+    service: { port: 8000 },
+    extraEnv: [{ name: "COLOUR", value: null, valueFrom: colour }],
+    rbac: { extraRules: null },
+  };
+  beforeAll(async () => {
+    ({ namespace, before } = await inherited("between"));
+    workspaces = await cluster.createNamespace("between-workspaces");
+    for (const [index, kind] of [Role, RoleBinding].entries()) {
+      const { metadata, ...grant } = before[index + 1] as Stored<KubeObject>;
+      const { name, labels, annotations } = metadata;
+      const copy = { ...grant, metadata: { namespace: workspaces, name, labels, annotations } };
+      await earlier.create(kind as Kind, copy as KubeObject);
+    }
+    const rbac = { ...changed.rbac, workspaceNamespaces: [workspaces] };
+    await person.mergePatch(CoderControlPlane, { namespace, name: "coder" }, { spec: { ...changed, rbac } });
+    operator = await start();
+  });
+  afterAll(() => operator?.stop());
+
+  async function converged(): Promise<void> {
+    await eventually(async () => {
+      const { spec: service } = await person.get(Service, { namespace, name: "coder" });
+      expect(service?.ports).toMatchObject([{ name: "http", port: 8000, targetPort: 8080 }]);
+      const { spec: deployment } = await person.get(Deployment, { namespace, name: "coder" });
+      const env = deployment?.template.spec?.containers[0]?.env ?? [];
+      expect(env.find(({ name }) => name === "COLOUR")).toEqual({ name: "COLOUR", valueFrom: colour });
+      for (const granted of [namespace, workspaces]) {
+        const [role] = (await person.list(Role, { namespace: granted })).items;
+        expect(role?.rules).toHaveLength(3);
+      }
+    }, PATIENCE);
+  }
+
+  test("gets what it says now: a moved port, a variable from a Secret, fewer rules here and in other namespaces", async () => {
+    await converged();
+    const grants = (await person.list(Role, { namespace: workspaces })).items;
+    expect(grants.map(({ metadata }) => metadata.name)).toEqual([before[1]?.metadata.name]);
+  });
+
+  test("goes back to the earlier release, which writes what it always wrote, and forth again", async () => {
+    await operator.stop();
+    for (const [index, kind] of kinds.entries()) {
+      const { metadata, ...content } = before[index] as Stored<KubeObject>;
+      const { name, labels, annotations, ownerReferences } = metadata;
+      await replace(kind, namespace, {
+        ...content,
+        metadata: { name, namespace, labels, annotations, ownerReferences },
+      } as KubeObject);
+    }
+    operator = await start();
+    await converged();
+    await settled(namespace);
+  });
+});

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import { findCondition } from "../../src/runtime/conditions.ts";
+import type { Kind, KubeObject } from "../../src/runtime/object.ts";
+import { openProxyStage, type ProxyStage } from "../support/stages/workspace-proxy.ts";
+import { MemoryWorld } from "../support/world/memory.ts";
+
+const SIZE = 5;
+
+let stage: ProxyStage;
+beforeAll(async () => {
+  stage = await openProxyStage(new MemoryWorld(), "fleet");
+  for (let index = 0; index < SIZE; index++) {
+    await stage.controlPlane(`coder-${index}`);
+    const spec = { controlPlaneRef: { name: `coder-${index}` } };
+    await stage.person.create<KubeObject>(
+      CoderProvisioner,
+      manifest(CoderProvisioner, `pool-${index}`, spec),
+    );
+    await stage.person.create<KubeObject>(
+      CoderWorkspaceProxy,
+      manifest(CoderWorkspaceProxy, `proxy-${index}`, spec),
+    );
+    await stage.markReady(`provisioner-pool-${index}`);
+    await stage.markReady(`wsproxy-proxy-${index}`);
+  }
+  await stage.eventually(async () => {
+    for (let index = 0; index < SIZE; index++) {
+      const { status } = await stage.get(CoderProvisioner, `pool-${index}`);
+      expect(findCondition(status?.conditions, "Ready")).toMatchObject({ status: "True" });
+      expect((await stage.status(`proxy-${index}`)).registered).toBe(true);
+    }
+  });
+  await stage.untilIdle();
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
+
+function manifest({ apiVersion, kind }: Kind, name: string, spec: object): KubeObject {
+  return { apiVersion, kind, metadata: stage.ref(name), spec } as KubeObject;
+}
+
+test("a process that takes over a converged fleet makes no write", async () => {
+  const before = stage.witness.runs;
+  await stage.restart();
+  await stage.eventually(() => expect(stage.witness.runs).toBeGreaterThanOrEqual(before + 3 * SIZE));
+  await stage.untilIdle();
+  const writes = stage.operator.transport.requests.filter(({ method }) => method !== "GET");
+  expect(writes.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+});
