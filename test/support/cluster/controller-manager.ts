@@ -3,13 +3,14 @@ import { apiServerFiles } from "./api-server.ts";
 import { untilReady } from "./start.ts";
 import { Supervised } from "./supervised.ts";
 
-/** What tests rely on: owner references, rollouts, namespace deletion, default service accounts. */
+/** What tests rely on: owner references, rollouts, namespace deletion, default service accounts, endpoints. */
 const CONTROLLERS = [
   "garbage-collector-controller",
   "deployment-controller",
   "replicaset-controller",
   "namespace-controller",
   "serviceaccount-controller",
+  "endpointslice-controller",
 ];
 
 /**
