@@ -25,6 +25,7 @@ export const cases: readonly Case[] = [
   caseOf("controlPlane", { OperatorAccessReady: ["False", "Disabled"] }, well),
   caseOf("controlPlane", { DeploymentReady: ["False", "NoReplicaReady"] }, waits("DeploymentReady")),
   caseOf("controlPlane", { DeploymentReady: ["False", "ScaledToZero"] }, resting),
+  caseOf("controlPlane", { DeploymentReady: ["False", "NamesTaken"] }, broken("DeploymentReady")),
   caseOf("controlPlane", { WorkspaceRBACReady: ["False", "GrantRefused"] }, broken("WorkspaceRBACReady")),
   caseOf("controlPlane", { ExposureReady: ["False", "GatewayAPIMissing"] }, broken("ExposureReady")),
   caseOf("controlPlane", { LicenseApplied: ["False", "Pending"] }, waits("LicenseApplied")),
