@@ -55,6 +55,11 @@ check-generated: $(INSTALLED) ## fail when a generated file is not what its sour
 build: $(INSTALLED) ## bundle the operator into dist/coder-k8s.mjs
 	@$(BIN)/node tools/build/main.ts
 
+.PHONY: image
+image: $(INSTALLED) ## build the image as an OCI layout, without Docker (PLATFORMS="amd64 arm64" OUT=dist/image BASE=dir SYSROOT=dir)
+	@$(BIN)/node tools/image/main.ts $(if $(PLATFORMS),--platforms="$(PLATFORMS)") $(if $(OUT),--out="$(OUT)") \
+	  $(if $(BASE),--base="$(BASE)") $(if $(SYSROOT),--sysroot="$(SYSROOT)")
+
 .PHONY: bench
 bench: setup build ## measure the operator, publish the figures in docs/performance.md (WORKLOADS="fleet hot": only these)
 	@$(BIN)/node bench/main.ts --publish $(WORKLOADS)

@@ -1,0 +1,64 @@
+import type { Log } from "../binaries/progress.ts";
+import type { Architecture } from "./architecture.ts";
+import { readBase } from "./base.ts";
+import { type Component, libraryComponents, nodeComponent } from "./components.ts";
+import { type Library, librariesFor } from "./libraries.ts";
+import { nodeFiles } from "./node-package.ts";
+import { type Layer, layerOf } from "./oci.ts";
+import type { TarEntry } from "./tar.ts";
+
+/** Everything below the operator in its image. */
+export interface Runtime {
+  readonly layers: readonly Layer[];
+  readonly env: readonly string[];
+  /** What we put there ourselves; the parts of a base are its maker's to list. */
+  readonly components: readonly Component[];
+}
+
+/** Where a runtime comes from. */
+export interface RuntimeSource {
+  /** An OCI layout with Node at /nodejs/bin/node. Without it, the runtime is assembled. */
+  readonly base: string | undefined;
+  /** The root of a file system with the libraries that Node needs. */
+  readonly sysroot: string;
+  readonly log: Log;
+}
+
+/** Takes the runtime of an architecture from the base, or assembles one from Node and its libraries. */
+export async function runtimeFor(
+  architecture: Architecture,
+  { base, sysroot, log }: RuntimeSource,
+): Promise<Runtime> {
+  if (base !== undefined) return { ...(await readBase(base, architecture)), components: [] };
+  const { executable, license } = await nodeFiles(architecture, log);
+  const libraries = await librariesFor(executable, { sysroot, architecture });
+  return {
+    layers: [await layerOf(systemFiles(executable, libraries, architecture))],
+    env: ["PATH=/nodejs/bin"],
+    components: [nodeComponent(executable, license), ...libraryComponents(libraries)],
+  };
+}
+
+/** What the kernel, Node and glibc expect of a system; runtimes mount over the empty folders. */
+function systemFiles(
+  node: Buffer,
+  libraries: readonly Library[],
+  { triplet, links }: Architecture,
+): TarEntry[] {
+  const file = (path: string, content: Buffer | string, mode = 0o644): TarEntry => ({
+    type: "file",
+    path,
+    content: Buffer.from(content),
+    mode,
+  });
+  return [
+    ...["dev", "home/nonroot", "proc", "sys"].map((path): TarEntry => ({ type: "directory", path })),
+    { type: "directory", path: "tmp", mode: 0o1777 },
+    file("etc/passwd", "root:x:0:0:root:/:/none\nnonroot:x:65532:65532:nonroot:/home/nonroot:/none\n"),
+    file("etc/group", "root:x:0:\nnonroot:x:65532:\n"),
+    file("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+    file("nodejs/bin/node", node, 0o755),
+    ...libraries.map(({ name, content }) => file(`lib/${triplet}/${name}`, content, 0o755)),
+    ...Object.entries(links).map(([path, to]): TarEntry => ({ type: "link", path, to })),
+  ];
+}
