@@ -114,6 +114,15 @@ function kind(): string | undefined {
     : `nobody knows how to try kind ${args.join(" ")}`;
 }
 
+/** Not installed either: what it copies must be where `make image` puts it. */
+function skopeo(): string | undefined {
+  const { version } = JSON.parse(readFileSync(join(REPOSITORY, "package.json"), "utf8"));
+  const [image = "", target = "", ...rest] = args.slice(2);
+  const isCopy = args[0] === "copy" && args[1] === "--all" && rest.length === 0;
+  const isOurs = image === `oci:dist/image/oci:${version}` && target.startsWith("docker://");
+  return isCopy && isOurs ? undefined : `nobody knows how to try skopeo ${args.join(" ")}`;
+}
+
 function node(): string | undefined {
   const [script = ""] = args;
   return existsSync(join(REPOSITORY, script)) ? undefined : `there is no file ${script}`;
@@ -126,6 +135,7 @@ const programs: Readonly<Record<string, () => string | undefined>> = {
   kubectl,
   make,
   node,
+  skopeo,
 };
 const complaint = programs[program]?.();
 if (complaint) appendFileSync(COMPLAINTS, `${program} ${args.join(" ")}\n${complaint}\n`);

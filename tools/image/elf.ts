@@ -7,7 +7,7 @@ export interface Elf {
   readonly versions: readonly RequiredVersion[];
 }
 
-export interface RequiredVersion {
+interface RequiredVersion {
   readonly library: string;
   readonly version: string;
 }

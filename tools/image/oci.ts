@@ -24,7 +24,7 @@ export interface Descriptor {
 }
 
 /** A blob, and the descriptor that others refer to it with. */
-export interface Blob {
+interface Blob {
   readonly descriptor: Descriptor;
   readonly content: Buffer;
 }
@@ -61,7 +61,7 @@ export async function layerOf(entries: readonly TarEntry[]): Promise<Layer> {
 }
 
 /** The blobs of an image, its manifest last. */
-export function imageBlobs({ architecture, layers, config, created }: PlatformImage): Blob[] {
+function imageBlobs({ architecture, layers, config, created }: PlatformImage): Blob[] {
   const settings = jsonBlob(TYPES.config, {
     ...(created && { created }),
     architecture,
