@@ -3,6 +3,7 @@ import type { CacheEnvironment } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { HeldReferences, References } from "../cache/references.ts";
 import type { Change } from "../cache/store.ts";
+import { NotLeaderError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import {
   type Kind,
@@ -72,13 +73,25 @@ export class ControllerRunner {
   async #reconcile(key: ObjectKey): Promise<Action> {
     const context = this.#contextOf(key);
     this.#logs.set(key, context.log);
-    const newcomer = this.#newcomer(key);
-    if (newcomer) {
-      await this.#controller.acceptance?.accept(newcomer, context);
-      return requeue(0);
-    }
+    if (await this.#isAccepted(key, context)) return requeue(0);
     this.#declareReferences(key);
     return this.#controller.reconcile(key, context);
+  }
+
+  /**
+   * Whether this run gave a new object its first status. One that can't be written keeps nothing else from being
+   * done: the run goes on, and reports what it meets.
+   */
+  async #isAccepted(key: ObjectKey, context: RunContext): Promise<boolean> {
+    const newcomer = this.#newcomer(key);
+    if (!newcomer) return false;
+    try {
+      await this.#controller.acceptance?.accept(newcomer, context);
+    } catch (error) {
+      if (error instanceof NotLeaderError) throw error;
+      context.log.warn("the first status could not be written", { error });
+    }
+    return this.#newcomer(key) === undefined;
   }
 
   /** The object of that key, if it is new and nobody has accepted it yet. */
