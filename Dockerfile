@@ -17,7 +17,7 @@ RUN node tools/build/main.ts
 FROM ${BASE_IMAGE}
 LABEL org.opencontainers.image.title="coder-k8s" \
       org.opencontainers.image.description="Kubernetes operator for Coder: control planes, external provisioners and workspace proxies" \
-      org.opencontainers.image.source="https://github.com/coder/coder-k8s" \
+      org.opencontainers.image.source="https://localhost/coder-k8s" \
       org.opencontainers.image.licenses="Apache-2.0"
 WORKDIR /app
 COPY LICENSE ./

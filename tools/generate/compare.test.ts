@@ -6,9 +6,9 @@ import { controlPlaneDefinition } from "../../src/api/v1alpha1/control-plane.ts"
 import { object, optional, text } from "../../src/api/v1alpha1/schema.ts";
 import { differences, presentFiles, writeFiles } from "./compare.ts";
 import { customResourceDefinition } from "./crd.ts";
-import { withImageName } from "./image-name.ts";
 import { definitionsOf, readSnapshot } from "./kubernetes.ts";
 import { generatedFiles, generatedMark } from "./outputs.ts";
+import { withReleaseNames } from "./release-names.ts";
 
 let root: string;
 beforeEach(() => {
@@ -88,6 +88,6 @@ describe("files on disk", () => {
     const present = new Map(presentFiles(repository));
     // Rendering this one takes helm: the integration test of the chart does it.
     expect(present.delete("config/install.yaml")).toBe(true);
-    expect(differences(withImageName(repository, generatedFiles()), present)).toEqual([]);
+    expect(differences(withReleaseNames(repository, generatedFiles()), present)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { valuesFile } from "./image-name.ts";
 import { type Files, generatedFolders, generatedMark } from "./outputs.ts";
+import { namedFiles } from "./release-names.ts";
 
 export interface Difference {
   readonly path: string;
@@ -20,17 +20,16 @@ export function differences(wanted: Files, present: Files): Difference[] {
 }
 
 /**
- * The files under `root` that carry the mark, and the chart's values; other files written by hand beside them are
- * not ours to judge.
+ * The files under `root` that carry the mark, and those with a release's names; other files written by hand beside
+ * them are not ours to judge.
  */
 export function presentFiles(root: string): Files {
   const files = new Map<string, string>();
-  for (const folder of generatedFolders) {
-    for (const path of filesIn(root, folder)) {
-      const content = readFileSync(join(root, path), "utf8");
-      const marked = content.split("\n", 2).some((line) => line.includes(generatedMark));
-      if (marked || path === valuesFile) files.set(path, content);
-    }
+  const topLevel = readdirSync(root).filter((name) => namedFiles.has(name));
+  for (const path of [...topLevel, ...generatedFolders.flatMap((folder) => filesIn(root, folder))]) {
+    const content = readFileSync(join(root, path), "utf8");
+    const marked = content.split("\n", 2).some((line) => line.includes(generatedMark));
+    if (marked || namedFiles.has(path)) files.set(path, content);
   }
   return files;
 }

@@ -1,16 +1,16 @@
 /**
  * Writes everything that is generated from the schemas, the declared permissions, the metrics and the chart:
- * CRDs, roles, reference pages, the image's name and the plain manifests. With `--check` it writes nothing and fails when a file
- * is not what it should be.
+ * CRDs, roles, reference pages, the names of a release and the plain manifests. With `--check` it writes nothing and
+ * fails when a file is not what it should be.
  */
 import { fileURLToPath } from "node:url";
 import { differences, presentFiles, writeFiles } from "./compare.ts";
-import { withImageName } from "./image-name.ts";
 import { withInstallManifest } from "./install.ts";
 import { generatedFiles } from "./outputs.ts";
+import { withReleaseNames } from "./release-names.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-const wanted = await withInstallManifest(root, withImageName(root, generatedFiles()));
+const wanted = await withInstallManifest(root, withReleaseNames(root, generatedFiles()));
 const changes = differences(wanted, presentFiles(root));
 
 if (!process.argv.includes("--check")) {

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
 import { bundle, releaseFile } from "../build/bundle.ts";
-import { imageName } from "../generate/image-name.ts";
+import { releaseNames } from "../generate/release-names.ts";
 import { type Architecture, architectureOf } from "./architecture.ts";
 import { type Component, packagesIn } from "./components.ts";
 import { billOfMaterials, licenseNotices, type Subject } from "./documents.ts";
@@ -49,7 +49,7 @@ export async function buildImage(options: ImageOptions): Promise<string> {
     const runtime = await runtimeFor(architecture, options);
     images.push(await platformImage(architecture, runtime, { application, options }));
   }
-  return writeLayout(join(options.out, "oci"), images, { name: imageName(), tag: manifest.version });
+  return writeLayout(join(options.out, "oci"), images, { name: releaseNames().image, tag: manifest.version });
 }
 
 async function buildApplication(): Promise<Application> {
@@ -110,11 +110,11 @@ function runConfig({ env }: Runtime, commit: Commit | undefined): RunConfig {
 }
 
 function labels(commit: Commit | undefined): Record<string, string> {
-  const { name, description, version, license, repository } = manifest;
+  const { name, description, version, license } = manifest;
   const facts = {
     title: name,
     description,
-    source: repository,
+    source: releaseNames().repository,
     version,
     licenses: license,
     ...(commit && { revision: commit.revision, created: commit.time }),

@@ -7,9 +7,9 @@ import { parse, parseAllDocuments, stringify } from "yaml";
 import manifest from "../../../package.json" with { type: "json" };
 import { type ControllerOptions, commandLine } from "../../../src/cli/options.ts";
 import { differences, presentFiles } from "../../../tools/generate/compare.ts";
-import { imageName, withImageName } from "../../../tools/generate/image-name.ts";
 import { withInstallManifest } from "../../../tools/generate/install.ts";
 import { generatedFiles } from "../../../tools/generate/outputs.ts";
+import { releaseNames, withReleaseNames } from "../../../tools/generate/release-names.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { chartDir, type Helm, helmFor, type Manifest, only, succeeded } from "../../support/helm.ts";
 import { combinations } from "./combinations.ts";
@@ -70,16 +70,16 @@ describe("the chart", () => {
 
   test("is what the plain manifests are made of", async () => {
     const root = repository.pathname.replace(/\/$/, "");
-    const wanted = await withInstallManifest(root, withImageName(root, generatedFiles()));
+    const wanted = await withInstallManifest(root, withReleaseNames(root, generatedFiles()));
     expect(differences(wanted, presentFiles(root))).toEqual([]);
   });
 
   test("names the image of a release in its plain manifests when IMAGE is set", async () => {
     const root = repository.pathname.replace(/\/$/, "");
-    const image = imageName({ IMAGE: "registry.example/team/coder-k8s" });
-    const files = await withInstallManifest(root, withImageName(root, generatedFiles(), image));
+    const names = releaseNames({ IMAGE: "registry.example/team/coder-k8s" });
+    const files = await withInstallManifest(root, withReleaseNames(root, generatedFiles(), names));
     const install = files.get("config/install.yaml") ?? "";
-    expect(install).toContain(`image: ${image}:${manifest.version}\n`);
+    expect(install).toContain(`image: ${names.image}:${manifest.version}\n`);
     expect(install).not.toContain(manifest.config.image);
   });
 

@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import manifest from "../../package.json" with { type: "json" };
+import type { Files } from "./outputs.ts";
+
+/** Where a release comes from and where it goes to. */
+export interface ReleaseNames {
+  /** The operator's image without its tag. */
+  readonly image: string;
+  /** The address of the repository, with the sources and the documentation. */
+  readonly repository: string;
+}
+
+/**
+ * `config` in package.json is the only place that has these names, and they lead nowhere, so that a checkout does not
+ * pass for somebody's release. A release sets `IMAGE` and `REPOSITORY` to its own.
+ */
+export function releaseNames({ IMAGE, REPOSITORY }: NodeJS.ProcessEnv = process.env): ReleaseNames {
+  return { image: IMAGE || manifest.config.image, repository: REPOSITORY || manifest.config.repository };
+}
+
+export const valuesFile = "charts/coder-k8s/values.yaml";
+const chartFile = "charts/coder-k8s/Chart.yaml";
+
+/** A line, or several, of a file that is written by hand otherwise; the name comes after what the first group matches. */
+interface NamedLine {
+  readonly file: string;
+  readonly line: RegExp;
+  readonly name: (names: ReleaseNames) => string;
+}
+
+const LINES: readonly NamedLine[] = [
+  {
+    file: valuesFile,
+    line: /(?<=^image:\n(?: {2}#.*\n)*)( {2}repository: ).*$/m,
+    name: ({ image }) => image,
+  },
+  {
+    file: valuesFile,
+    line: /^( {2}runbookURL: ).*$/m,
+    name: runbooks,
+  },
+  { file: "charts/coder-k8s/files/alerts.yaml", line: /(runbook_url: )[^#\n]+/g, name: runbooks },
+  { file: chartFile, line: /^(home: ).*$/m, name: ({ repository }) => repository },
+  { file: chartFile, line: /(?<=^sources:\n)( {2}- ).*$/m, name: ({ repository }) => repository },
+  {
+    file: "Dockerfile",
+    line: /(org\.opencontainers\.image\.source=)\S+/,
+    name: ({ repository }) => `"${repository}"`,
+  },
+];
+
+function runbooks({ repository }: ReleaseNames): string {
+  return `${repository}/blob/main/docs/runbooks.md`;
+}
+
+/** The files with such lines. */
+export const namedFiles: ReadonlySet<string> = new Set(LINES.map(({ file }) => file));
+
+/** Adds the files that have a release's names, with `names` in them. */
+export function withReleaseNames(root: string, files: Files, names = releaseNames()): Files {
+  const named = new Map([...namedFiles].map((file) => [file, readFileSync(join(root, file), "utf8")]));
+  for (const { file, line, name } of LINES) {
+    const content = named.get(file) ?? "";
+    if (content.search(line) === -1) throw new Error(`${file} has no line like ${line.source}`);
+    named.set(
+      file,
+      content.replace(line, (_, start: string) => `${start}${name(names)}`),
+    );
+  }
+  return new Map([...files, ...named]);
+}
