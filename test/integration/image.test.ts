@@ -57,6 +57,14 @@ describe.runIf(process.platform === "linux")("the self-contained image", () => {
     expect(about("mountinfo")).toMatch(/^\d+ \d+ \S+ \S+ \/ ro,/m);
   });
 
+  test("is not built where a library is missing, and the error names it and the ways out", async () => {
+    const node = readFileSync(join(dir, "root/nodejs/bin/node"));
+    const source = { sysroot: join(dir, "mount"), architecture: architectureOf(arch) };
+    await expect(librariesFor(node, source)).rejects.toThrow(
+      new RegExp(`has no lib\\S+ for linux/${arch}, which Node needs: .*SYSROOT.*BASE`),
+    );
+  });
+
   test("is not built with a library that is too old for Node", async () => {
     const { triplet } = architectureOf(arch);
     const sysroot = join(dir, "old");
