@@ -7,7 +7,7 @@ import { OperatorMetrics } from "../operator/metrics/metrics.ts";
 import { ownershipMarks } from "../operator/shared/names.ts";
 import type { Client } from "../runtime/client/client.ts";
 import { loadCredentials } from "../runtime/client/credentials.ts";
-import { HttpClient } from "../runtime/client/http-client.ts";
+import { HttpClient, type HttpClientOptions } from "../runtime/client/http-client.ts";
 import { httpTransport, type Transport } from "../runtime/client/transport.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { LeaderFence } from "../runtime/fence.ts";
@@ -20,8 +20,11 @@ import { leaseNamespace } from "./lease-namespace.ts";
 import type { ControllerOptions } from "./options.ts";
 
 const FIELD_MANAGER = "coder-k8s";
-/** How long the leader waits for an answer about its Lease: a renewal must not arrive when nobody waits for it. */
-const RENEWAL_TIMEOUT_MS = 5_000;
+/**
+ * A renewal must not arrive when nobody waits for it any more, and a server that asks for a long pause must not cost
+ * the leadership: the next attempt comes two seconds later at most.
+ */
+const RENEWAL_LIMITS = { timeoutMs: 5_000, longestPauseMs: 2_000 };
 const LEASE_NAME = "coder-k8s-controller.coder.com";
 
 export interface ProcessEnvironment {
@@ -52,7 +55,10 @@ export async function runController(
     observer: metrics.coderd,
   });
   const database = operatorAccess({ clock: systemClock, fence });
-  const client = (transport: Transport, limits: { readonly timeoutMs?: number } = {}) =>
+  const client = (
+    transport: Transport,
+    limits: Pick<HttpClientOptions, "timeoutMs" | "longestPauseMs"> = {},
+  ) =>
     new HttpClient({
       ...limits,
       transport,
@@ -62,7 +68,7 @@ export async function runController(
       onRequest: (request) => metrics.requested(request),
     });
   const manager = new Manager({
-    ...(await identity(options, environment, client(renewal, { timeoutMs: RENEWAL_TIMEOUT_MS }))),
+    ...(await identity(options, environment, client(renewal, RENEWAL_LIMITS))),
     client: client(work),
     fence,
     clock: systemClock,

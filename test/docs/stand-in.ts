@@ -34,6 +34,7 @@ const harmless = [
 
 /** How each verb of kubectl is tried. */
 const verbs: Readonly<Record<string, "run" | "dry" | "once" | "parse">> = {
+  annotate: "dry",
   "api-resources": "run",
   apply: "dry",
   auth: "run",

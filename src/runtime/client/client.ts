@@ -29,7 +29,7 @@ export interface WatchOptions extends Selection {
   readonly sendInitialEvents?: boolean;
   /** The server ends the watch after this time. */
   readonly timeoutSeconds: number;
-  /** No byte for this long means that the connection is dead. */
+  /** No whole event for this long means that the connection is dead; longer than `timeoutSeconds`. */
   readonly idleTimeoutMs: number;
   readonly signal?: AbortSignal;
 }

@@ -15,21 +15,22 @@ import {
 import { unfenced } from "../../../test/support/unfenced.ts";
 import { ConfigMap, kind, Secret } from "../kinds.ts";
 import { ApiError } from "./error.ts";
-import { HttpClient } from "./http-client.ts";
+import { HttpClient, type HttpClientOptions } from "./http-client.ts";
 import { KubeconfigError } from "./kubeconfig/error.ts";
 
 const ref = { namespace: "n", name: "a" };
 const Pod = kind("v1", { kind: "Pod", plural: "pods" });
 const watchOptions = { timeoutSeconds: 60, idleTimeoutMs: 60_000 };
 
-function setUp(fault?: Fault) {
+function setUp(fault?: Fault, limits: Pick<HttpClientOptions, "longestPauseMs"> = {}) {
   const clock = new VirtualClock();
   const api = new FakeApi(clock);
   const transport = new FaultyTransport(api);
   transport.fault = fault;
   const told: string[] = [];
   const onRequest = ({ verb, code }: { verb: string; code: number }) => told.push(`${verb} ${code}`);
-  const client = new HttpClient({ transport, clock, fieldManager: "me", userAgent: "unit/1", onRequest });
+  const options = { transport, clock, fieldManager: "me", userAgent: "unit/1", onRequest };
+  const client = new HttpClient({ ...options, ...limits });
   return { clock, api, transport, client, told };
 }
 
@@ -251,6 +252,16 @@ describe("an API server that asks for a pause", () => {
       await clock.advance(10_000);
       expect(new Set(await answered)).toEqual(new Set([startedAt + 1_000]));
     }
+  });
+
+  test("gets no more than a client that can't wait grants, however long and often it asks", async () => {
+    const { clock, transport, client } = setUp(undefined, { longestPauseMs: 2_000 });
+    await client.create(ConfigMap, { metadata: ref });
+    transport.fault = times(3, throttled(15, 503));
+    const startedAt = clock.monotonic();
+    const answered = client.get(ConfigMap, ref).then(() => clock.monotonic() - startedAt);
+    await clock.advance(30_000);
+    expect(await answered).toBe(6_000);
   });
 
   test("beyond the deadline of a request fails it at once, and others before they are sent", async () => {

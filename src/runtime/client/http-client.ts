@@ -36,6 +36,8 @@ export interface HttpClientOptions {
   readonly fieldManager: string;
   readonly userAgent: string;
   readonly timeoutMs?: number;
+  /** How long it waits at most when the server asks for a pause: less where a request can't wait, as for a Lease. */
+  readonly longestPauseMs?: number;
   /** Told of every answered or failed request; `code` is 0 when there was no answer. */
   readonly onRequest?: (request: { verb: string; code: number }) => void;
 }
@@ -61,7 +63,7 @@ export class HttpClient implements FenceableClient {
   constructor(options: HttpClientOptions) {
     this.#options = options;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    this.#throttle = new Throttle(options.clock);
+    this.#throttle = new Throttle(options.clock, options.longestPauseMs);
   }
 
   fencedBy(fence: Fence): Client {

@@ -19,11 +19,13 @@ export interface Waiting {
  */
 export class Throttle {
   readonly #clock: Clock;
+  readonly #longestPauseMs: number;
   #closedUntil = 0;
   #closures = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, longestPauseMs = MOST_RETRY_AFTER_MS) {
     this.#clock = clock;
+    this.#longestPauseMs = longestPauseMs;
   }
 
   /** Resolves when a request may be sent; rejects at once when that would be too late for it. */
@@ -46,7 +48,7 @@ export class Throttle {
     // What was sent together is refused together: that is one closure.
     if (this.#pauseMs() <= 0) this.#closures++;
     const askedMs = Math.max(error.retryAfter, LEAST_PAUSE_MS);
-    const pauseMs = Math.min(MOST_RETRY_AFTER_MS, askedMs * 2 ** (this.#closures - 1));
+    const pauseMs = Math.min(this.#longestPauseMs, askedMs * 2 ** (this.#closures - 1));
     this.#closedUntil = Math.max(this.#closedUntil, this.#clock.monotonic() + pauseMs);
     return true;
   }

@@ -57,7 +57,7 @@ function decodeEvent<T extends KubeObject>(line: string): WatchEvent<T> {
 
 /**
  * Passes events through and aborts when none arrives for `limitMs`. It counts whole events, not bytes,
- * so a connection that drips is dead too; bookmarks keep a quiet but healthy one alive.
+ * so a connection that drips is dead too. A quiet but healthy one is ended by the server before that.
  */
 export async function* failWhenSilent<E>(
   events: AsyncIterable<E>,

@@ -145,7 +145,8 @@ export class Children {
   /** Deletes exactly this incarnation of a child, unless its deletion is already under way or it is not ours. */
   async remove<T extends KubeObject>(kind: Kind<T>, present: Stored<T>, owner: Owner): Promise<void> {
     if (present.metadata.deletionTimestamp || !this.owns(present, owner)) return;
-    await this.#client.delete(kind, refOf(present), { uid: present.metadata.uid });
+    // The version too: somebody may have taken it back since the cache saw it.
+    await this.#client.delete(kind, refOf(present), versionOf(present));
   }
 
   /** Resolves with `undefined` when an object is in the way. */

@@ -145,7 +145,9 @@ describe("whether all that is desired is still ours", () => {
       { ports: [{ containerPort: 80, protocol: "UDP" }] },
       false,
     ],
-    ["nothing at a place", { labels, annotations: {} }, { ...spec, volumes: [], resources: {} }, true],
+    ["a list without items", { labels }, { ...spec, volumes: [] }, true],
+    ["a struct without fields", { labels }, { ...spec, selector: {} }, true],
+    ["a struct without fields that somebody took", { labels }, { ...spec, emptyDir: {} }, false],
   ])("%s", (_case, metadata, wanted, expected) => {
     const present = stored({}, { managedFields: [entry("us", "Apply", fields)] });
     expect(ownsAll(present, { metadata, spec: wanted } as object, "us")).toBe(expected);

@@ -109,7 +109,7 @@ function covers(fields: FieldSet, value: unknown): boolean {
   if (Array.isArray(value))
     return value.every((item) => itemFields(fields, item).some((below) => covers(below, item)));
   return Object.entries(value).every(([name, below]) => {
-    if (isEmpty(below)) return true;
+    if (isAbsent(below)) return true;
     const owned = fields[`f:${name}`];
     return owned !== undefined && covers(owned, below);
   });
@@ -131,11 +131,9 @@ function isOfItem(field: string, item: unknown): boolean {
   return Object.entries(keys).every(([name, value]) => given[name] === undefined || given[name] === value);
 }
 
-/** Nobody owns what is not there. */
-function isEmpty(value: unknown): boolean {
-  return (
-    value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0)
-  );
+/** Nobody owns what is not there, and a list without items is not; a struct without fields is, as in `emptyDir: {}`. */
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
 function fieldsOf(entry: ManagedFields | undefined): FieldSet {

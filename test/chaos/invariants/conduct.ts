@@ -24,6 +24,7 @@ export function noLeaks(said: readonly Said[], secrets: Secrets): string[] {
  */
 const EXPECTED = [
   /^coder-k8s: the lease (was not renewed in time|was taken by|was deleted)/,
+  /^coder-k8s: this process no longer leads/,
   /^node (ended while starting|was not ready after a minute)/,
 ];
 
