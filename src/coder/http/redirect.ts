@@ -12,7 +12,8 @@ const REDIRECTS = [301, 302, 303, 307, 308];
 
 /**
  * The next request when an answer is a redirect, else `undefined`. Refuses to leave the host, which would
- * hand the token to another one, and to repeat anything but a GET, which might do it twice.
+ * hand the token to another one, and the path of coderd there, beyond which the credentials of the way, such as the
+ * API server's proxy, would reach anything; and to repeat anything but a GET, which might do it twice.
  */
 export function followRedirect(
   answer: Answer,
@@ -26,8 +27,10 @@ export function followRedirect(
   if (!target) throw new NoAnswer(`it answers ${answer.status} without a usable address to go to`);
   if (from.method !== "GET")
     throw new NoAnswer(`it redirects a ${from.method} request to ${target.origin}; not followed`);
-  if (target.origin === current.origin) return { method: "GET", path: target.pathname + target.search };
-  if (target.origin === coderd.origin)
-    return { method: "GET", path: destination.pathPrefix + target.pathname + target.search };
-  throw new NoAnswer(`it redirects to another host, ${target.origin}; not followed`);
+  const path = target.pathname + target.search;
+  if (target.origin === current.origin && path.startsWith(`${destination.pathPrefix}/`))
+    return { method: "GET", path };
+  if (target.origin === coderd.origin) return { method: "GET", path: destination.pathPrefix + path };
+  const where = target.origin === current.origin ? "out of its own path" : "to another host";
+  throw new NoAnswer(`it redirects ${where}, ${target.origin}; not followed`);
 }

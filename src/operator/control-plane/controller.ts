@@ -21,6 +21,7 @@ import { explain } from "../shared/explain.ts";
 import { finish } from "../shared/finish.ts";
 import { HTTPRoute } from "../shared/gateway.ts";
 import { managedByUs } from "../shared/names.ts";
+import { leadsToOurPods } from "../shared/own-service.ts";
 import type { CoderPorts } from "../shared/ports.ts";
 import { reconciler } from "../shared/reconciler.ts";
 import { rolloutMoved } from "../shared/rollout-moved.ts";
@@ -87,15 +88,14 @@ async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy:
     steps.run(conditionTypes.service, () => ensureService(controlPlane, snapshot, context)),
     steps.run(conditionTypes.exposure, () => ensureExposure(controlPlane, owner, context)),
   ]);
-  const serving = await steps.run(conditionTypes.deployment, () =>
+  const hasPods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, context, { mayChange: steps.conflicts.length === 0 }),
   );
+  const serving = hasPods === true && leadsToOurPods(controlPlane, context.caches);
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   const access = isTokenOurs
-    ? await steps.run(conditionTypes.access, () =>
-        ensureOperatorAccess(snapshot, environment, serving ?? false),
-      )
+    ? await steps.run(conditionTypes.access, () => ensureOperatorAccess(snapshot, environment, serving))
     : undefined;
   const token = serving ? access : undefined;
   const license = await steps.run(conditionTypes.license, () => ensureLicense(snapshot, environment, token));

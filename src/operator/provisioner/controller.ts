@@ -4,7 +4,7 @@ import type { Action } from "../../runtime/controller/action.ts";
 import { type Controller, controller } from "../../runtime/controller/controller.ts";
 import { contentChanged } from "../../runtime/controller/predicates.ts";
 import { Steps } from "../../runtime/controller/steps.ts";
-import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "../../runtime/kinds.ts";
+import { Deployment, Role, RoleBinding, Secret, Service, ServiceAccount } from "../../runtime/kinds.ts";
 import { accept, isNew } from "../shared/accept.ts";
 import { reportConflicts } from "../shared/conflict.ts";
 import { explain } from "../shared/explain.ts";
@@ -33,14 +33,18 @@ import { ensureWorkspaceRbac } from "./steps/workspace-rbac.ts";
 
 /** Runs provisioner daemons from a CoderProvisioner, with a key that it makes and replaces by itself. */
 export function provisionerController(ports: CoderPorts): Controller {
-  return controller("provisioner")
-    .for(CoderProvisioner, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
-    .owns([Secret, ServiceAccount, Role, RoleBinding], { ...managedByUs, when: contentChanged })
-    .owns([Deployment], { ...managedByUs, when: rolloutMoved })
-    .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })
-    .accepts(isNew, accept(CoderProvisioner))
-    .refersTo(Secret, referencedSecrets)
-    .reconcile(reconciler(reconciliation, ports));
+  return (
+    controller("provisioner")
+      .for(CoderProvisioner, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
+      .owns([Secret, ServiceAccount, Role, RoleBinding], { ...managedByUs, when: contentChanged })
+      .owns([Deployment], { ...managedByUs, when: rolloutMoved })
+      // To see where tokens go; whoever has to wait for a Service looks again by himself.
+      .watches(Service, () => [], managedByUs)
+      .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })
+      .accepts(isNew, accept(CoderProvisioner))
+      .refersTo(Secret, referencedSecrets)
+      .reconcile(reconciler(reconciliation, ports))
+  );
 }
 
 const reconciliation = {

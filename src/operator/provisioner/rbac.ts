@@ -23,6 +23,11 @@ export const rules: readonly PolicyRule[] = [
     because: "finds the control plane of a provisioner",
   },
   {
+    resources: ["services"],
+    verbs: readVerbs,
+    because: "sends tokens only to a control plane's own Service",
+  },
+  {
     resources: ["deployments.apps", "serviceaccounts"],
     verbs: childVerbs,
     because: "runs provisioner daemons",

@@ -3,6 +3,7 @@ import type { CoderClient } from "../../coder/client.ts";
 import { keyOf } from "../../runtime/object.ts";
 import { withDefaults } from "../control-plane/spec.ts";
 import type { SecretKey } from "./normalise.ts";
+import { leadsToOurPods } from "./own-service.ts";
 import type { CoderPorts } from "./ports.ts";
 import { clusterURL } from "./service.ts";
 import { openSession, operatorTokenRef, type SecretReader, type TokenUse, tokenFrom } from "./session.ts";
@@ -47,7 +48,7 @@ export async function formerSessions(
   const here = settings && clusterURL(settings);
   const sessions: FormerSession[] = [];
   for (const url of new Set([here, former.url])) {
-    if (!url) continue;
+    if (!url || (settings && url === here && !leadsToOurPods(settings, caches))) continue;
     const recipient =
       settings && url === here ? { controlPlaneUID: settings.identity.uid } : ("elsewhere" as const);
     const tokens = await readTokens(refs, { namespace, context: environment.context, recipient });

@@ -21,6 +21,7 @@ import { type ControlPlane, withDefaults } from "../control-plane/spec.ts";
 import { UNREPORTED } from "./finish.ts";
 import { MANAGED_BY_LABEL, MANAGER_NAME, type Parent } from "./names.ts";
 import { type SecretKey, secretKey, trimmed } from "./normalise.ts";
+import { leadsToOurPods } from "./own-service.ts";
 import type { CoderPorts } from "./ports.ts";
 import { readSecretValue } from "./secret.ts";
 import { clusterURL } from "./service.ts";
@@ -96,6 +97,10 @@ export function findControlPlane(
   if (!object.status.url)
     return blocked("Pending", `waits for CoderControlPlane "${name}" to have a URL in its status`);
   const settings = withDefaults(object);
+  if (!leadsToOurPods(settings, caches)) {
+    const message = `Service "${settings.childName}" of CoderControlPlane "${name}" does not exist or leads elsewhere; see the conditions of the control plane.`;
+    return blocked("ServiceNotOurs", message, { requeueAfterMs: SECRET_RETRY_MS });
+  }
   const url = clusterURL(settings);
   return {
     condition: { status: "True", reason: "Found", message: `CoderControlPlane "${name}" is at ${url}` },

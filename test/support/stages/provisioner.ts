@@ -2,12 +2,15 @@ import { expect } from "vitest";
 import type { ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec, ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";
+import { withDefaults } from "../../../src/operator/control-plane/spec.ts";
 import { provisionerController } from "../../../src/operator/provisioner/controller.ts";
 import { keyChecksum } from "../../../src/operator/provisioner/hashes.ts";
+import { service } from "../../../src/operator/shared/service.ts";
 import { timestamp } from "../../../src/runtime/clock.ts";
 import { findCondition } from "../../../src/runtime/conditions.ts";
-import { Deployment } from "../../../src/runtime/kinds.ts";
+import { Deployment, Service } from "../../../src/runtime/kinds.ts";
 import type { Stored } from "../../../src/runtime/object.ts";
+import { controllerReference } from "../../../src/runtime/owner.ts";
 import { StaticAccounts } from "../coderd/accounts.ts";
 import type { CoderdDeployment, DeploymentOptions } from "../coderd/deployment.ts";
 import { fakeLicense } from "../coderd/licenses.ts";
@@ -46,11 +49,14 @@ export class ProvisionerStage extends Stage<CoderProvisioner> {
     const coderd = this.addCoderd(`${name}.${this.namespace}.svc.cluster.local`, deploymentOptions);
     if (licensed) coderd.addLicense(fakeLicense({ now: this.clock.now() }));
     await this.putSecret(`${name}-operator-token`, { token: TOKEN });
-    await this.person.create(CoderControlPlane, {
+    const created = await this.person.create(CoderControlPlane, {
       ...CoderControlPlane,
       metadata: this.ref(name),
       spec: { image: "ghcr.io/coder/coder:tests" },
     } as CoderControlPlane);
+    const child = service(withDefaults(created));
+    const ownerReferences = [controllerReference(created, CoderControlPlane)];
+    await this.person.apply(Service, { ...child, metadata: { ...child.metadata, ownerReferences } });
     await this.publish(name, {
       url: this.urlOf(name),
       operatorAccessReady: true,

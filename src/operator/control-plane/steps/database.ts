@@ -11,7 +11,7 @@ import { databaseVariable } from "../references.ts";
 export interface Run {
   readonly snapshot: Snapshot;
   readonly environment: CoderdContext;
-  /** Whether coderd has a ready pod. */
+  /** Whether coderd has a ready pod, and its Service is ours. */
   readonly serving: boolean;
 }
 

@@ -2,6 +2,7 @@ import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { failed, type Result as Outcome, succeeded } from "../../../coder/result.ts";
 import { findCondition } from "../../../runtime/conditions.ts";
 import type { Stored } from "../../../runtime/object.ts";
+import { leadsToOurPods } from "../../shared/own-service.ts";
 import { coderdClient } from "../coderd.ts";
 import { databaseVariable } from "../references.ts";
 import { generatedTokenName, withDefaults } from "../spec.ts";
@@ -40,6 +41,7 @@ export async function revokeToken(run: Run): Promise<Outcome<void, AccessProblem
 
 /** A token that coderd does not accept (any more) is as good as revoked. */
 async function revokeAtCoderd(run: Run): Promise<boolean> {
+  if (!leadsToOurPods(run.snapshot.controlPlane, run.environment.context.caches)) return false;
   const tokens = ownedTokens(run);
   for (const token of tokens) {
     const client = await coderdClient(run.snapshot.controlPlane, token, run.environment);

@@ -24,7 +24,8 @@ export async function checkToken(token: string, run: Run): Promise<TokenCheck> {
   const hash = fingerprint([token]);
   const age = memory.token?.hash === hash ? snapshot.now - memory.token.checkedAt : CHECK_EVERY_MS;
   if (age < CHECK_EVERY_MS) return { verdict: "good", nextCheckMs: CHECK_EVERY_MS - age };
-  if (!serving) return unclear("coderd has no ready pod yet, so the token could not be tried");
+  if (!serving)
+    return unclear("coderd has no ready pod behind its own Service yet, so the token could not be tried");
   const client = await coderdClient(snapshot.controlPlane, token, environment);
   const user = await client.currentUser();
   if (!user.ok && user.failure.kind !== "forbidden") return unclear(user.failure.message);

@@ -5,6 +5,7 @@ import { ApiError, isForbidden } from "../../../runtime/client/error.ts";
 import { find } from "../../../runtime/client/find.ts";
 import { refOf } from "../../../runtime/object.ts";
 import { explain } from "../../shared/explain.ts";
+import { leadsToOurPods } from "../../shared/own-service.ts";
 import { patiently } from "../../shared/patiently.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
@@ -63,6 +64,9 @@ async function remove(
   const access = await readCredentials(snapshot, environment, coderd.value);
   const session = access.value?.kind === "session" ? access.value : memory.session;
   if (!session) return (coderd.value ? access : coderd).condition?.message;
+  const { controlPlane } = session.coderd;
+  if (controlPlane && !leadsToOurPods(controlPlane.settings, context.caches))
+    return `the Service of CoderControlPlane "${controlPlane.settings.identity.name}" leads elsewhere`;
   if (session.coderd.url !== coderURL) return `the operator now has credentials for ${session.coderd.url}`;
   const deletion = () => session.client.deleteWorkspaceProxy(id ?? name);
   const pace = { clock: context.clock, random: ports.random };

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import { Service } from "../../../src/runtime/kinds.ts";
+import { controllerReference } from "../../../src/runtime/owner.ts";
+import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
+import { openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
+
+let stage: ProxyStage;
+let provisioners: ProvisionerStage;
+beforeAll(async () => {
+  stage = await openProxyStage(new MemoryWorld(), "services");
+  provisioners = await openStage(new MemoryWorld(), "services");
+});
+afterAll(async () => {
+  await stage?.[Symbol.asyncDispose]();
+  await provisioners?.[Symbol.asyncDispose]();
+});
+
+const ports = [{ port: 80 }];
+
+test("a control plane that serves sends its token nowhere once its Service was replaced", async () => {
+  const { deployment } = await stage.controlPlane("replaced");
+  await stage.eventually(async () => {
+    const { status } = await stage.get(CoderControlPlane, "replaced");
+    expect(status?.operatorAccessReady).toBe(true);
+  });
+  await stage.untilIdle();
+  await stage.delete(Service, "replaced");
+  const selector = { app: "evil" };
+  const metadata = stage.ref("replaced");
+  const evil = { apiVersion: "v1", kind: "Service", metadata, spec: { selector, ports } };
+  await stage.person.apply(Service, evil);
+  await stage.eventually(async () => {
+    const { status } = await stage.get(CoderControlPlane, "replaced");
+    expect(status?.conditions).toContainEqual(expect.objectContaining({ reason: "ServiceNotOurs" }));
+  });
+  const before = deployment.calls.length;
+  await stage.timePasses(11 * 60_000);
+  await stage.untilIdle();
+  expect(deployment.calls.length).toBe(before);
+});
+
+test.for([
+  ["an external name", { type: "ExternalName", externalName: "evil.example.com" }],
+  ["pods of somebody else", { selector: { app: "evil" } }],
+] as const)(
+  "a provisioner sends no token to its control plane's Service while that leads to %s",
+  async ([how, change]) => {
+    const name = `victim-${how.length}`;
+    const coderd = await provisioners.controlPlane(name);
+    const owner = await provisioners.get(CoderControlPlane, name);
+    await provisioners.delete(Service, name);
+    await provisioners.person.create(Service, {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: {
+        ...provisioners.ref(name),
+        labels: { "app.kubernetes.io/managed-by": "coder-k8s" },
+        ownerReferences: [controllerReference(owner, CoderControlPlane)],
+      },
+      spec: { ...change, ports },
+    });
+    await provisioners.create(`thief-${how.length}`, { controlPlaneRef: { name } });
+    await provisioners.untilCondition(`thief-${how.length}`, "ControlPlaneReady", {
+      status: "False",
+      reason: "ServiceNotOurs",
+    });
+    expect(coderd.calls).toEqual([]);
+  },
+);
