@@ -104,6 +104,9 @@ export class Children {
   ): Promise<Stored<T>> {
     const child = { kind, desired: this.#marked(desired, owner), owner, resourceVersion };
     let present = this.#caches.of(kind).get(keyOfObject(desired));
+    // The caller may know more than the cache, which lags behind and has only objects with our label.
+    if (resourceVersion && present?.metadata.resourceVersion !== resourceVersion)
+      present = await find(this.#client, kind, refOf(desired));
     for (let attempt = 1; attempt <= MAX_TRIES; attempt++) {
       if (resourceVersion && present?.metadata.resourceVersion !== resourceVersion) break;
       if (leaveHandedOver && present && this.#standing(present, owner) === "handedOver") return present;

@@ -1,6 +1,6 @@
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { OperatorAccess } from "../../../src/coder/operator-access/access.ts";
-import { succeeded } from "../../../src/coder/result.ts";
+import { failed, succeeded } from "../../../src/coder/result.ts";
 import { StaticAccounts } from "../../support/coderd/accounts.ts";
 import type { CoderdDeployment, DeploymentOptions } from "../../support/coderd/deployment.ts";
 import { fakeLicense } from "../../support/coderd/licenses.ts";
@@ -16,6 +16,8 @@ class Tokens implements OperatorAccess {
   current: string | undefined;
   issued = 0;
   asked = 0;
+  revoked = 0;
+  isDown = false;
   /** The organizations of which the operator is a member; all when absent. */
   organizationIds: readonly string[] | undefined;
 
@@ -25,6 +27,7 @@ class Tokens implements OperatorAccess {
 
   ensureToken: OperatorAccess["ensureToken"] = async (_target, held) => {
     this.asked++;
+    if (this.isDown) return failed({ kind: "unreachable", message: "nobody answers" });
     const expiresAt = this.#now() + YEAR_MS;
     if (held !== undefined && held === this.current) return succeeded({ token: held, expiresAt });
     if (this.current) this.accounts.remove(this.current);
@@ -34,10 +37,15 @@ class Tokens implements OperatorAccess {
   };
 
   revokeToken: OperatorAccess["revokeToken"] = async () => {
-    if (this.current) this.accounts.remove(this.current);
-    this.current = undefined;
+    this.revoked++;
+    this.expire();
     return succeeded(1);
   };
+
+  expire(): void {
+    if (this.current) this.accounts.remove(this.current);
+    this.current = undefined;
+  }
 
   admit(): void {
     const { organizationIds } = this;

@@ -96,9 +96,13 @@ async function obtainToken(ref: SecretKey, target: DatabaseTarget, run: Run): Pr
   throw new Error(`Secret "${ref.name}" was changed by somebody else ${MOST_HAND_OVERS} times in a row`);
 }
 
-/** From now on the Secret is read past the cache. A token that can't be kept because the Secret is not ours ends. */
+/**
+ * From now on the Secret is read past the cache, and the next run looks again whose it is. A token that can't be
+ * kept because the Secret is not ours ends.
+ */
 async function distrustCache(ref: SecretKey, target: DatabaseTarget, run: Run): Promise<void> {
   run.environment.memory.tokenSecretUnseen = true;
+  delete run.environment.memory.freeTokenSecret;
   await readSecretAnew(ref, run).catch(async (error) => {
     if (error instanceof NotOursError) await run.environment.ports.database.revokeToken(target);
     throw error;

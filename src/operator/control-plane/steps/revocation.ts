@@ -13,14 +13,28 @@ import { ownedTokens } from "./token-store.ts";
 /** Whether the operator may have made a token for a control plane that is not revoked yet, as its object tells. */
 export function mayHoldToken(object: Stored<CoderControlPlane>): boolean {
   const { operatorAccess, pod } = withDefaults(object);
-  if (operatorAccess.kind !== "generated") return hadToken(object);
+  if (recordsGeneratedName(object) || neededDatabase(object)) return true;
+  if (operatorAccess.kind !== "generated") return false;
   return pod.envFrom.length > 0 || pod.extraEnv.some(({ name }) => name === databaseVariable);
 }
 
-/** Whether the last report is of a control plane for which the operator made its token itself. */
-export function hadToken({ metadata, spec, status }: Stored<CoderControlPlane>): boolean {
+/**
+ * Whether the last report is of a control plane for which the operator made its token itself. A Secret that is given
+ * says nothing about that, also when it has the name of the generated one.
+ */
+export function hadToken(object: Stored<CoderControlPlane>): boolean {
+  const { operatorAccess } = withDefaults(object);
+  const recorded = object.status?.operatorTokenSecretRef?.name;
+  const isGiven = operatorAccess.kind === "given" && operatorAccess.token.name === recorded;
+  return (!isGiven && recordsGeneratedName(object)) || neededDatabase(object);
+}
+
+function recordsGeneratedName({ metadata, spec, status }: Stored<CoderControlPlane>): boolean {
   const recorded = status?.operatorTokenSecretRef?.name;
-  if (recorded === generatedTokenName(spec?.operatorAccess, metadata.name)) return true;
+  return recorded === generatedTokenName(spec?.operatorAccess, metadata.name);
+}
+
+function neededDatabase({ status }: Stored<CoderControlPlane>): boolean {
   const reason = findCondition(status?.conditions, conditionTypes.access)?.reason;
   return reason !== undefined && isAboutDatabase(reason);
 }

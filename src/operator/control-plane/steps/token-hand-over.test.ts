@@ -35,18 +35,19 @@ function database() {
   };
 }
 
-/** The Secret is stored, but who stored it hears that somebody else did; then it can be read only once for a while. */
-function loseTrackOf(secret: string): Fault {
-  let isStored = false;
-  let reads = 0;
-  return async (request, pass) => {
-    if (isStored && request.path.includes(secret) && ++reads > 1) return answers(500)(request, pass);
-    if (request.method !== "POST" || !request.body?.includes(secret)) return pass();
+/** The Secret is stored, but the answer is that somebody else did; then it can be read only once for a while. */
+function loseTrackOf(secret: string) {
+  const seen = { stored: 0, reads: 0 };
+  const fault: Fault = async (request, pass) => {
+    if (!request.path.includes(secret)) return pass();
+    if (seen.stored > 0 && ++seen.reads > 1) return answers(500)(request, pass);
+    if (request.method !== "PATCH") return pass();
     await pass();
-    isStored = true;
-    const conflict = { kind: "Status", code: 409, reason: "AlreadyExists", message: "already exists" };
+    seen.stored++;
+    const conflict = { kind: "Status", code: 409, reason: "Conflict", message: "it was modified" };
     return answers(409, {}, JSON.stringify(conflict))(request, pass);
   };
+  return { fault, seen };
 }
 
 test("a token that was stored is not revoked because the API server fails right after it", async () => {
@@ -56,11 +57,14 @@ test("a token that was stored is not revoked because the API server fails right 
   for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy]) world.api.install(kind);
   world.start();
   await world.clock.advance(0);
-  world.transport.fault = loseTrackOf("coder-operator-token");
+  const { fault, seen } = loseTrackOf("coder-operator-token");
+  world.transport.fault = fault;
   const extraEnv = [{ name: "CODER_PG_CONNECTION_URL", value: "postgres://u@db/coder" }];
   const object = aControlPlane({ namespace: "n", spec: { operatorAccess: {}, extraEnv } });
   await world.person.create(CoderControlPlane, object);
   await world.clock.advance(1_000);
+  expect(seen.stored).toBe(1);
+  expect(seen.reads).toBeGreaterThan(1);
   const { data } = await world.person.get(Secret, { namespace: "n", name: "coder-operator-token" });
   expect(isValid(Buffer.from(data?.token ?? "", "base64").toString("utf8"))).toBe(true);
 });

@@ -15,6 +15,8 @@ export async function withdrawToken(run: Run): Promise<AccessProblem | undefined
   if (!revoked.ok && revoked.failure.reason !== NO_CONNECTION_URL) return revoked.failure;
   await environment.context.children.converge(Secret, [], snapshot.owner);
   delete environment.memory.token;
+  // Until the status is written, it says that there is a token to revoke.
+  environment.memory.nextReport = { at: snapshot.now, awaitsReport: false };
   const message = revoked.ok
     ? "revoked the operator's own token and removed its Secret"
     : `removed the Secret of the operator's own token, which could not be revoked: ${revoked.failure.message}`;
