@@ -205,7 +205,7 @@ describe("TLS", () => {
   const connect: Connect = async (...way) => {
     const session = await connectPostgres(...way);
     const [row] = await session.query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
-    used.push(row?.ssl === true ? {} : false);
+    used.push(row?.ssl === "t" ? {} : false);
     return session;
   };
   const watched = operatorAccess({ clock: systemClock, fence: unfenced, connect });

@@ -2,6 +2,7 @@ import type { Tables } from "./catalogue.ts";
 import { DatabaseProblem } from "./failure.ts";
 import { lock, type Row, type Session } from "./session.ts";
 import type { RandomBytes } from "./token.ts";
+import { isTrue, texts } from "./values.ts";
 
 export const USERNAME = "coder-k8s-operator";
 const EMAIL = "coder-k8s-operator@coder-k8s.invalid";
@@ -46,7 +47,8 @@ function findAccounts(
 ): Promise<readonly Row[]> {
   const isSystem = tables.users.has("is_system") ? "is_system" : "true";
   return session.query(
-    `SELECT id, email, username, status::text, rbac_roles, login_type::text, ${isSystem} AS is_system
+    `SELECT id, email, username, status::text, array_to_json(rbac_roles) AS rbac_roles, login_type::text,
+            ${isSystem} AS is_system
      FROM users WHERE NOT deleted AND (lower(username) = $1 OR lower(email) = $2) ${locking}`,
     [USERNAME, EMAIL],
   );
@@ -108,11 +110,11 @@ function isOurs(row: Row): boolean {
 }
 
 function cannotLogIn(row: Row): boolean {
-  return row.login_type === "none" && row.is_system === true;
+  return row.login_type === "none" && isTrue(row.is_system);
 }
 
 function isRight(row: Row): boolean {
-  const roles = row.rbac_roles as string[];
+  const roles = texts(row.rbac_roles);
   return (
     cannotLogIn(row) &&
     row.email === EMAIL &&
@@ -125,7 +127,7 @@ function isRight(row: Row): boolean {
 /** An account that somebody could log in to keeps nothing they may still hold: no session, no token. */
 async function repairAccount({ session, tables, now }: AccountContext, row: Row): Promise<void> {
   if (!cannotLogIn(row)) await session.query("DELETE FROM api_keys WHERE user_id = $1", [row.id]);
-  const roles = row.rbac_roles as string[];
+  const roles = texts(row.rbac_roles);
   const system = tables.users.has("is_system") ? ", is_system = true" : "";
   await session.query(
     `UPDATE users SET email = $2, username = $3, status = $4, rbac_roles = $5, login_type = $6,

@@ -1,5 +1,6 @@
 import { DatabaseProblem } from "./failure.ts";
 import type { Row, Session } from "./session.ts";
+import { isTrue, texts } from "./values.ts";
 
 interface Column {
   /** Must be given a value on insert: not null, and without a default. */
@@ -27,7 +28,7 @@ const NEEDED: Readonly<Record<TableName, readonly string[]>> = {
 const READ_COLUMNS = `
   SELECT wanted.name AS table_name, a.attname::text AS column_name,
          a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS required,
-         ARRAY(SELECT enumlabel::text FROM pg_enum WHERE enumtypid IN (t.oid, t.typelem)) AS labels
+         array_to_json(ARRAY(SELECT enumlabel::text FROM pg_enum WHERE enumtypid IN (t.oid, t.typelem))) AS labels
   FROM unnest($1::text[]) AS wanted (name)
   JOIN pg_attribute a ON a.attrelid = to_regclass(wanted.name) AND a.attnum > 0 AND NOT a.attisdropped
   JOIN pg_type t ON t.oid = a.atttypid`;
@@ -108,7 +109,7 @@ export async function readTables(session: Session): Promise<Tables> {
 }
 
 function readColumn(row: Row): [string, Column] {
-  return [String(row.column_name), { required: row.required === true, labels: row.labels as string[] }];
+  return [String(row.column_name), { required: isTrue(row.required), labels: texts(row.labels) }];
 }
 
 function schemaMissing(table: string): DatabaseProblem {

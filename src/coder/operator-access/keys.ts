@@ -2,6 +2,7 @@ import type { AccountContext } from "./account.ts";
 import type { Table } from "./catalogue.ts";
 import type { Session } from "./session.ts";
 import { hashSecret, newToken, planToken, type Reason, type StoredKey, TOKEN_LIFETIME_MS } from "./token.ts";
+import { isTrue, milliseconds } from "./values.ts";
 
 /** The token to use, and whether the caller has yet to store it. */
 export interface OperatorToken {
@@ -102,7 +103,9 @@ async function readKeys(
     ...(tables.api_keys.has("allow_list") ? ["allow_list @> ARRAY['*:*']"] : []),
   ];
   const rows = await session.query(
-    `SELECT id, token_name, hashed_secret, expires_at, created_at, ${checks.join(" AND ") || "true"} AS full_access
+    `SELECT id, token_name, encode(hashed_secret, 'hex') AS hashed_secret,
+            extract(epoch FROM expires_at) AS expires_at, extract(epoch FROM created_at) AS created_at,
+            ${checks.join(" AND ") || "true"} AS full_access
      FROM api_keys
      WHERE user_id = $1 AND login_type = 'token'
        AND (token_name = $2 OR starts_with(token_name, $2 || '-'))
@@ -112,10 +115,10 @@ async function readKeys(
   return rows.map((row) => ({
     id: String(row.id),
     name: String(row.token_name),
-    hashedSecret: row.hashed_secret as Uint8Array,
-    expiresAt: (row.expires_at as Date).getTime(),
-    createdAt: (row.created_at as Date).getTime(),
-    fullAccess: row.full_access === true,
+    hashedSecret: Buffer.from(String(row.hashed_secret), "hex"),
+    expiresAt: milliseconds(row.expires_at),
+    createdAt: milliseconds(row.created_at),
+    fullAccess: isTrue(row.full_access),
   }));
 }
 

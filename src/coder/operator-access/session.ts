@@ -4,10 +4,12 @@ import pg from "pg";
 import type { Fence } from "../../runtime/fence.ts";
 import { fnv1a64 } from "../../runtime/hash.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
-import { DatabaseProblem } from "./failure.ts";
+import type { DatabaseProblem } from "./failure.ts";
 import type { Encryption } from "./tls.ts";
+import { guardMessages, tooLong } from "./wire.ts";
 
-export type Row = Readonly<Record<string, unknown>>;
+/** Every value as the text that the server sent: `t` and `f`, numbers in digits. */
+export type Row = Readonly<Record<string, string | null>>;
 
 /** One database connection, used for one transaction. */
 export interface Session {
@@ -57,7 +59,10 @@ export const connectPostgres: Connect = async (settings, encryption, fence) => {
     connectionTimeoutMillis: settings.connectTimeoutMs,
     query_timeout: ANSWER_TIMEOUT_MS,
     stream: () => socket,
+    // The driver's own parsers are chosen by the server, and some take very long over a text that is made for it.
+    types: { getTypeParser: () => String },
   });
+  guardMessages(client.connection, MOST_BYTES);
   client.on("error", () => {
     // The statement under way fails with the same error; an idle connection that breaks harms nobody.
   });
@@ -129,9 +134,7 @@ function limitBytes(socket: Socket): void {
 }
 
 function tooMuch({ bytesRead }: Socket): DatabaseProblem | undefined {
-  if (bytesRead <= MOST_BYTES) return undefined;
-  const message = `what answers at the database's address sent more than ${MOST_BYTES / 1024 / 1024} MiB; is it the database?`;
-  return new DatabaseProblem({ kind: "transient", message });
+  return bytesRead > MOST_BYTES ? tooLong(MOST_BYTES) : undefined;
 }
 
 /** Waits for its turn under a name; the transaction's end gives it to the next. */

@@ -1,0 +1,35 @@
+import { DatabaseProblem } from "./failure.ts";
+
+/** A value as the server sent it, or nothing where it sent no such column. */
+type Value = string | null | undefined;
+
+export function isTrue(value: Value): boolean {
+  return value === "t";
+}
+
+/** The texts of a JSON array. */
+export function texts(value: Value): string[] {
+  const list = parsed(value);
+  if (Array.isArray(list) && list.every((item) => typeof item === "string")) return list;
+  throw unexpected("a list of texts");
+}
+
+/** Milliseconds since the epoch, from seconds. */
+export function milliseconds(value: Value): number {
+  const seconds = value ? Number(value) : Number.NaN;
+  if (Number.isFinite(seconds)) return Math.round(seconds * 1_000);
+  throw unexpected("a time");
+}
+
+function parsed(value: Value): unknown {
+  try {
+    return JSON.parse(value ?? "");
+  } catch {
+    return undefined;
+  }
+}
+
+function unexpected(what: string): DatabaseProblem {
+  const message = `the database sent something else where ${what} was expected`;
+  return new DatabaseProblem({ kind: "transient", message });
+}
