@@ -1,5 +1,5 @@
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import { ApiError, isForbidden } from "../../runtime/client/error.ts";
+import { isTransient } from "../../runtime/client/error.ts";
 import { type Action, requeue } from "../../runtime/controller/action.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
 import { NotLeaderError } from "../../runtime/errors.ts";
@@ -42,8 +42,7 @@ async function endToken(snapshot: Snapshot, environment: CoderdContext): Promise
     const revoked = await revokeToken({ snapshot, environment, serving: true });
     return revoked.ok ? undefined : revoked.failure.message;
   } catch (error) {
-    if (error instanceof NotLeaderError) throw error;
-    if (error instanceof ApiError && !isForbidden(error)) throw error;
+    if (error instanceof NotLeaderError || isTransient(error)) throw error;
     return explain(error).message;
   }
 }

@@ -54,6 +54,12 @@ function holdBack(): { fault: Fault; release: () => void } {
 }
 
 describe("a referenced object", () => {
+  test.each(["a%b", "a/b", ".", "..", ""])("does not exist when nothing can be named %j", async (name) => {
+    const { read, fetches } = setUp();
+    expect(await read(name)).toBeUndefined();
+    expect(fetches()).toEqual([]);
+  });
+
   test("is fetched once, however often it is read", async () => {
     const { references, write, read, fetches, news } = setUp();
     await write("a", "1");

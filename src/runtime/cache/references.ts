@@ -12,6 +12,9 @@ const SINGLE_WATCHES = 32;
  */
 const NAMESPACE_WATCHES = 32;
 
+/** What the API server takes for the name of an object; it answers anything else with 400, whenever it is asked. */
+const POSSIBLE_NAME = /^(?!\.{1,2}$)[^/%]+$/;
+
 /**
  * Objects that other objects refer to by name, such as Secrets. Watches carry metadata alone; only
  * referenced objects are fetched and kept. What nobody refers to costs no memory, however much of it the
@@ -48,6 +51,7 @@ export class References<T extends KubeObject> {
    * version is not known. Throws `ApiError` when that fails.
    */
   async get(ref: ObjectRef): Promise<Stored<T> | undefined> {
+    if (!POSSIBLE_NAME.test(ref.name)) return undefined;
     const reference = this.#references.get(keyOf(ref));
     if (reference?.content) return reference.content.object;
     const { client } = this.#environment;

@@ -70,6 +70,12 @@ export function isForbidden(error: unknown): boolean {
   return hasReason(error, "Forbidden");
 }
 
+/** Whether the same request may succeed later: no answer, credentials that are just changing, conflict, load, trouble. */
+export function isTransient(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  return [0, 401, 408, 409, 429].includes(error.code) || error.code >= 500;
+}
+
 /** The answer would have filled the memory: a list must be asked for in smaller pages. */
 export function isTooLarge(error: unknown): boolean {
   return hasReason(error, "ResponseTooLarge");

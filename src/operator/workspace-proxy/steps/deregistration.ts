@@ -1,7 +1,7 @@
 import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { Result as Outcome } from "../../../coder/result.ts";
-import { ApiError, isForbidden } from "../../../runtime/client/error.ts";
+import { isTransient } from "../../../runtime/client/error.ts";
 import { find } from "../../../runtime/client/find.ts";
 import { refOf } from "../../../runtime/object.ts";
 import { explain } from "../../shared/explain.ts";
@@ -80,6 +80,6 @@ function failureOf(deleted: Outcome<void, CoderFailure>): CoderFailure | undefin
 
 /** Without the API server the finalizer can't be removed either, so waiting for it costs nothing. */
 function unlessRetryHelps(error: unknown): string {
-  if (error instanceof ApiError && !isForbidden(error)) throw error;
+  if (isTransient(error)) throw error;
   return explain(error).message;
 }

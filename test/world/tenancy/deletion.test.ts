@@ -1,0 +1,42 @@
+import { expect, onTestFinished, test } from "vitest";
+import { CoderControlPlane, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
+import { answers, type Fault, when } from "../../support/faulty-transport.ts";
+import { bootstrap, openProxyStage } from "../../support/stages/workspace-proxy.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
+import { openCoderdStage } from "../coderd/stage.ts";
+
+/** The API server never takes the request for this Secret, however often it is asked. */
+function refusing(secret: string): Fault {
+  const body = { kind: "Status", apiVersion: "v1", code: 400, reason: "BadRequest", message: "no such name" };
+  return when(({ path }) => path.endsWith(`/secrets/${secret}`), answers(400, {}, JSON.stringify(body)));
+}
+
+test("a control plane goes though the Secret with its database's URL can never be read", async () => {
+  const stage = await openCoderdStage();
+  onTestFinished(() => stage[Symbol.asyncDispose]());
+  stage.operator.transport.fault = refusing("odd");
+  const secretKeyRef = { name: "odd", key: "url" };
+  const extraEnv = [{ name: "CODER_PG_CONNECTION_URL", valueFrom: { secretKeyRef } }];
+  await stage.create("coder", { extraEnv, operatorAccess: {} });
+  await stage.eventually(async () => {
+    expect((await stage.controlPlane("coder")).metadata.finalizers).toHaveLength(1);
+  });
+  await stage.delete(CoderControlPlane, "coder");
+  await stage.untilGone(CoderControlPlane, "coder");
+  expect(stage.operator.log.map(({ msg }) => msg)).toContain("operator token was left behind");
+});
+
+test("a proxy goes though the Secret with its credentials can never be read", async () => {
+  const stage = await openProxyStage(new MemoryWorld(), "deletion");
+  onTestFinished(() => stage[Symbol.asyncDispose]());
+  const coderd = await stage.coderd("far");
+  await stage.create("edge", bootstrap(coderd));
+  await stage.untilRegistered("edge");
+  await stage.restart();
+  await stage.untilIdle();
+  const { transport } = stage.operator;
+  transport.fault = refusing(coderd.credentials);
+  await stage.putToken(coderd.credentials, "another");
+  await stage.delete(CoderWorkspaceProxy, "edge");
+  await stage.untilGone(CoderWorkspaceProxy, "edge");
+});
