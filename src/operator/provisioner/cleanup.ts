@@ -4,17 +4,19 @@ import { find } from "../../runtime/client/find.ts";
 import { messageOf } from "../../runtime/errors.ts";
 import { refOf, type Stored } from "../../runtime/object.ts";
 import { patiently } from "../shared/patiently.ts";
+import { RemovalBudget } from "./key/budget.ts";
 import { appliedKey, type KeyRecord, recordOf, withRecord } from "./key/record.ts";
 import { type Removal, type RemovalRun, removeKey } from "./key/remove.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 
 /**
- * Deletes at coderd every key that status says was made for this provisioner. Best effort: what fails is told
- * and left behind, because nothing may keep a provisioner from being deleted.
+ * Deletes at coderd every key that status says was made for this provisioner. Best effort: what fails is
+ * reported and left behind, because nothing may keep a provisioner from being deleted, or for long.
  */
 export async function releaseKeys(snapshot: Snapshot, environment: Environment): Promise<void> {
+  const budget = new RemovalBudget(environment.context.clock);
   for (const record of recordedKeys(await latest(snapshot, environment))) {
-    const problem = await release(record, { snapshot, environment, keepID: undefined });
+    const problem = await release(record, { snapshot, environment, keepID: undefined, budget });
     if (problem) tell(record, problem, { snapshot, environment });
   }
 }
@@ -51,7 +53,7 @@ function failureOf(removal: Removal): CoderFailure | undefined {
 function tell(
   { name }: KeyRecord,
   problem: string,
-  { snapshot, environment }: Omit<RemovalRun, "keepID"> & { snapshot: Snapshot },
+  { snapshot, environment }: Pick<RemovalRun, "environment"> & { snapshot: Snapshot },
 ): void {
   const { events, log } = environment.context;
   const message = `provisioner key "${name}" stays at coderd, delete it by hand: ${problem}`;

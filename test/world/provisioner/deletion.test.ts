@@ -138,6 +138,49 @@ describe("deletion goes on, and an event names the key that stays", () => {
   });
 });
 
+describe("many retired keys hold up a deletion no longer than one", () => {
+  const retired = (controlPlaneURL: (index: number) => string, controlPlaneRefName: string) =>
+    Array.from({ length: 40 }, (_, index) => ({
+      name: `old-${index}`,
+      controlPlaneRefName,
+      controlPlaneURL: controlPlaneURL(index),
+    }));
+
+  test("at one coderd that never answers, which is asked once", async () => {
+    const { name, coderd } = await pair();
+    coderd.faults.inject({ fault: { kind: "stall" } });
+    const status = { retiredKeys: retired(() => stage.urlOf(name), name) };
+    await stage.person.patchStatus(CoderProvisioner, stage.ref(name), { status });
+    await stage.untilIdle();
+    const [asked, since] = [coderd.calls.length, stage.clock.now()];
+    await stage.delete(CoderProvisioner, name);
+    await stage.eventually(async () => expect(await stage.exists(CoderProvisioner, name)).toBe(false), {
+      withinMs: 600_000,
+    });
+    expect(stage.clock.now() - since).toBeLessThan(120_000);
+    expect(coderd.calls.length - asked).toBeLessThanOrEqual(2);
+  });
+
+  test("at as many coderds, none of which answers", async () => {
+    await stage.putSecret("given", { token: "operator-token-of-the-tests" });
+    const { name } = await pair({ bootstrap: { credentialsSecretRef: { name: "given" } } });
+    await stage.person.delete(CoderControlPlane, stage.ref(name));
+    await stage.untilCondition(name, "ControlPlaneReady", { status: "False", reason: "NotFound" });
+    const keys = retired((index) => `http://gone-${index}.example.com`, name);
+    for (const { controlPlaneURL } of keys)
+      stage.addCoderd(new URL(controlPlaneURL).host).faults.inject({ fault: { kind: "stall" } });
+    const status = { retiredKeys: keys };
+    await stage.person.patchStatus(CoderProvisioner, stage.ref(name), { status });
+    await stage.untilIdle();
+    const since = stage.clock.now();
+    await stage.delete(CoderProvisioner, name);
+    await stage.eventually(async () => expect(await stage.exists(CoderProvisioner, name)).toBe(false), {
+      withinMs: 600_000,
+    });
+    expect(stage.clock.now() - since).toBeLessThanOrEqual(120_000);
+  });
+});
+
 test("a key that is gone already is no trouble", async () => {
   const { name, coderd } = await pair();
   coderd.keys = [];

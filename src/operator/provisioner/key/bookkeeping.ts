@@ -3,6 +3,7 @@ import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { Changes } from "../../../runtime/controller/steps.ts";
 import { checkpoint } from "../../shared/checkpoint.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
+import { RemovalBudget } from "./budget.ts";
 import {
   appliedKey,
   type CompleteKey,
@@ -37,7 +38,8 @@ export function adopt(key: CompleteKey, state: KeyState): Progress {
 /** Deletes a key that nobody can use. When that fails it is left for later: a new key must not wait for it. */
 export async function abandon(pending: KeyRecord, state: KeyState, run: KeyRun): Promise<Progress> {
   const { id: keepID } = appliedKey(statusOf(state));
-  const removal = await removeKey(pending, { ...run, keepID });
+  const budget = new RemovalBudget(run.environment.context.clock);
+  const removal = await removeKey(pending, { ...run, keepID, budget });
   const { attempt: _, ...left } = pending;
   return write({ ...state, coderd: undefined }, run, ({ retiredKeys = [] }) => ({
     pendingKey: undefined,

@@ -4,6 +4,7 @@ import type { CoderFailure } from "../../../coder/failure.ts";
 import { formerSessions } from "../../shared/former-sessions.ts";
 import { type SecretKey, secretKey } from "../../shared/normalise.ts";
 import type { Environment, Snapshot } from "../observe.ts";
+import type { RemovalBudget } from "./budget.ts";
 import type { KeyRecord } from "./record.ts";
 
 /** What came of removing a key from coderd. */
@@ -18,17 +19,25 @@ export interface RemovalRun {
   readonly environment: Environment;
   /** The key in use, which may have the name of one that never came to be. */
   readonly keepID: string | undefined;
+  readonly budget: RemovalBudget;
 }
 
 /** Deletes a key that status has on record, at whichever coderd has it. Nothing else is ever deleted. */
 export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Removal> {
+  const { budget } = run;
+  if (budget.isSpent) return { outcome: "failed", failure: outOfTime };
   const sessions = await formerSessions(formerCoderd(record, run), run.environment);
   const failures: Removal[] =
     sessions.length > 0 ? [] : [{ outcome: "failed", failure: noCredentials(record) }];
-  for (const { clients } of sessions) {
-    const removal = await removeAt(clients, record, run.keepID);
-    if (removal.outcome === "failed") failures.push(removal);
-    else if (!removal.elsewhere) return removal;
+  for (const { url, clients } of sessions) {
+    const failure = budget.failureAt(url);
+    const removal: RemovalAt = failure
+      ? { outcome: "failed", failure }
+      : await removeAt(clients, record, run.keepID);
+    if (removal.outcome === "failed") {
+      budget.note(url, removal.failure);
+      failures.push(removal);
+    } else if (!removal.elsewhere) return removal;
   }
   return failures[0] ?? { outcome: "absent" };
 }
@@ -85,6 +94,11 @@ function formerCoderd(record: KeyRecord, { snapshot, environment }: RemovalRun) 
     remembered: environment.memory.session,
   };
 }
+
+const outOfTime: CoderFailure = {
+  kind: "transient",
+  message: "coderd took too long over other keys",
+};
 
 function noCredentials({ name, controlPlaneURL }: KeyRecord): CoderFailure {
   const message = `no token is left for the coderd at ${controlPlaneURL ?? "an unknown URL"} that has key "${name}"`;

@@ -3,6 +3,7 @@ import type { StepResult } from "../../../runtime/controller/steps.ts";
 import { Patience } from "../../shared/patience.ts";
 import { isRolledOutWith } from "../rollout.ts";
 import { unlessNone, write } from "./bookkeeping.ts";
+import { RemovalBudget } from "./budget.ts";
 import { keyInUse } from "./in-use.ts";
 import { appliedKey, isSamePlace, type KeyRecord } from "./record.ts";
 import { removeKey } from "./remove.ts";
@@ -42,8 +43,9 @@ async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: Ke
   let state = start;
   let failure: [KeyRecord, CoderFailure] | undefined;
   const { id: keepID } = appliedKey(statusOf(state));
+  const budget = new RemovalBudget(run.environment.context.clock);
   for (const record of retired) {
-    const removal = await removeKey(record, { ...run, keepID });
+    const removal = await removeKey(record, { ...run, keepID, budget });
     if (removal.outcome === "failed") {
       failure ??= [record, removal.failure];
       continue;
