@@ -51,9 +51,17 @@ describe("setCondition", () => {
     expect(setCondition(list, "Ready", next)).toBe(list);
   });
 
-  test("cuts a message to what the API server stores", () => {
+  test("cuts a message to less than the API server stores", () => {
     const next = { status: "True", reason: "Long", message: "x".repeat(40_000), now } as const;
-    expect(setCondition([], "Ready", next)[0]?.message).toHaveLength(32_768);
+    expect(setCondition([], "Ready", next)[0]?.message).toHaveLength(8_193);
+  });
+
+  test("masks what a server made a step quote", () => {
+    const message = "the server says postgres://u:hunter2@db/coder";
+    const next = { status: "False", reason: "Refused", message, now } as const;
+    const once = setCondition([], "Ready", next);
+    expect(once[0]?.message).toBe("the server says postgres://[redacted]");
+    expect(setCondition(once, "Ready", next)).toBe(once);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { V1Condition } from "@kubernetes/client-node";
 import { timestamp } from "./clock.ts";
 import type { Wire } from "./object.ts";
+import { redactText } from "./redact.ts";
 
 export type Condition = Wire<V1Condition>;
 
@@ -13,12 +14,10 @@ export interface ConditionState {
   readonly message: string;
 }
 
-/** The longest message that the API server stores. */
-const MAX_MESSAGE_LENGTH = 32_768;
-
 /**
  * Puts a condition into a list keyed by type. The transition time moves only when the status does; a state
- * that is already there gives back the same list, so an unchanged status stays equal.
+ * that is already there gives back the same list, so an unchanged status stays equal. Of the message is stored what
+ * `redactText` leaves of it: steps quote servers.
  */
 export function setCondition(
   conditions: readonly Condition[],
@@ -30,7 +29,7 @@ export function setCondition(
     type,
     status: next.status,
     reason: next.reason,
-    message: next.message.slice(0, MAX_MESSAGE_LENGTH),
+    message: redactText(next.message),
     ...(next.observedGeneration === undefined ? {} : { observedGeneration: next.observedGeneration }),
     lastTransitionTime: present?.status === next.status ? present.lastTransitionTime : timestamp(next.now),
   };

@@ -54,6 +54,13 @@ function setUp() {
 }
 
 describe("an event", () => {
+  it("shows no secret that its message quotes", async () => {
+    const { recorder, events } = setUp();
+    recorder.event(widget, { ...created, message: "the server says postgres://u:hunter2@db/coder" });
+    await settle();
+    expect(events()).toMatchObject([{ message: "the server says postgres://[redacted]" }]);
+  });
+
   it("is written at once, with all that kubectl describe shows", async () => {
     const { recorder, events } = setUp();
     recorder.event(widget, created);

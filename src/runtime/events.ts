@@ -18,6 +18,7 @@ import type { Logger } from "./log.ts";
 import { type KubeObject, keyOf } from "./object.ts";
 import { WorkQueue } from "./queue/work-queue.ts";
 import { runWorkers } from "./queue/workers.ts";
+import { redactText } from "./redact.ts";
 
 /** Tells users, in `kubectl describe`, what happened to an object. */
 export interface EventRecorder {
@@ -74,7 +75,8 @@ export class ClusterEventRecorder implements EventRecorder {
     });
   }
 
-  event(object: KubeObject, occurrence: Occurrence): void {
+  event(object: KubeObject, reported: Occurrence): void {
+    const occurrence = { ...reported, message: redactText(reported.message) };
     const subject = regarding(object);
     const subjectId = subject.uid ?? keyOf({ namespace: subject.namespace, name: subject.name ?? "" });
     const now = this.#options.clock.now();

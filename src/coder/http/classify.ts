@@ -24,13 +24,14 @@ interface CoderError {
 export function classify<T>(answer: Answer, decoder: Decoder<T>, subject: Subject): Result<T, CoderFailure> {
   if (answer.status === 429) return failed(rateLimited(answer, subject));
   const empty = answer.status === 204;
-  const json = empty ? succeeded(undefined) : parseJson(answer);
+  const json = empty ? succeeded(undefined) : parseJson(answer, subject);
   if (!json.ok) return failed(transient(subject, `${json.failure} (HTTP ${answer.status})`));
   if (answer.status < 200 || answer.status >= 300) return failed(explain(answer, json.value, subject));
   try {
     return succeeded(decoder(json.value, ""));
   } catch (error) {
-    if (error instanceof UnexpectedShape) return failed(transient(subject, error.message));
+    if (error instanceof UnexpectedShape)
+      return failed(transient(subject, redact(error.message, subject.secrets)));
     throw error;
   }
 }
@@ -39,7 +40,7 @@ export function transient(subject: Pick<Subject, "request">, what: string): Code
   return { kind: "transient", message: `${subject.request}: ${what}` };
 }
 
-function parseJson(answer: Answer): Result<unknown, string> {
+function parseJson(answer: Answer, { secrets }: Subject): Result<unknown, string> {
   if (answer.body === "") return failed("an empty body instead of JSON");
   if (/^\s*</.test(answer.body) || answer.contentType.includes("html"))
     return failed("HTML instead of JSON: something else than coderd's API answers there");
@@ -49,14 +50,17 @@ function parseJson(answer: Answer): Result<unknown, string> {
     return failed(
       answer.contentType.includes("json")
         ? "truncated or malformed JSON"
-        : `${answer.contentType || "data of no declared type"} instead of JSON`,
+        : `${redact(answer.contentType, secrets) || "data of no declared type"} instead of JSON`,
     );
   }
 }
 
 function explain(answer: Answer, json: unknown, subject: Subject): CoderFailure {
   if (isKubernetesStatus(json))
-    return transient(subject, `the way there refused it, not coderd (HTTP ${answer.status} ${json.reason})`);
+    return transient(
+      subject,
+      `the way there refused it, not coderd (HTTP ${answer.status} ${redact(json.reason, subject.secrets)})`,
+    );
   const error = readError(json);
   const said = redact(error.message, subject.secrets) || "no reason given";
   const message = `${subject.request}: ${said} (HTTP ${answer.status})`;

@@ -42,45 +42,51 @@ export class DatabaseProblem extends Error {
 
 type Kind = Exclude<DatabaseFailure["kind"], "schemaUnsupported">;
 
-const BY_SQLSTATE: Readonly<Record<string, readonly [Kind, string]>> = {
-  "28P01": ["authenticationFailed", "the database refuses the user or the password of the connection URL"],
-  "3D000": ["databaseMissing", "the database named in the connection URL does not exist"],
-  "42P01": ["schemaMissing", "a table of coderd is missing: coderd has not migrated the database yet"],
-  "57014": ["timeout", "the database took too long over a statement and was interrupted"],
-  "55P03": ["timeout", "the database did not give a lock in time"],
-  "25P03": ["timeout", "the database ended a transaction that was idle for too long"],
-  "25006": ["transient", "the database is read-only: it may be a standby"],
-  "53300": ["transient", "the database has no connection to spare"],
-  "57P01": ["transient", "the database is shutting down"],
-  "57P03": ["transient", "the database is starting up"],
-};
+const BY_SQLSTATE: ReadonlyMap<string, readonly [Kind, string]> = new Map<string, readonly [Kind, string]>([
+  ["28P01", ["authenticationFailed", "the database refuses the user or the password of the connection URL"]],
+  ["3D000", ["databaseMissing", "the database named in the connection URL does not exist"]],
+  ["42P01", ["schemaMissing", "a table of coderd is missing: coderd has not migrated the database yet"]],
+  ["57014", ["timeout", "the database took too long over a statement and was interrupted"]],
+  ["55P03", ["timeout", "the database did not give a lock in time"]],
+  ["25P03", ["timeout", "the database ended a transaction that was idle for too long"]],
+  ["25006", ["transient", "the database is read-only: it may be a standby"]],
+  ["53300", ["transient", "the database has no connection to spare"]],
+  ["57P01", ["transient", "the database is shutting down"]],
+  ["57P03", ["transient", "the database is starting up"]],
+]);
 
-const BY_SYSTEM_CODE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "the database host refuses the connection",
-  ENOTFOUND: "the database host's name does not resolve",
-  EAI_AGAIN: "the database host's name could not be looked up",
-  EHOSTUNREACH: "there is no route to the database host",
-  ENETUNREACH: "there is no route to the database host",
-  ETIMEDOUT: "the database host does not answer",
-  ENOENT: "the database socket named in the connection URL is not on this machine",
-};
+const BY_SYSTEM_CODE: ReadonlyMap<string, string> = new Map([
+  ["ECONNREFUSED", "the database host refuses the connection"],
+  ["ENOTFOUND", "the database host's name does not resolve"],
+  ["EAI_AGAIN", "the database host's name could not be looked up"],
+  ["EHOSTUNREACH", "there is no route to the database host"],
+  ["ENETUNREACH", "there is no route to the database host"],
+  ["ETIMEDOUT", "the database host does not answer"],
+  ["ENOENT", "the database socket named in the connection URL is not on this machine"],
+]);
 
 const TLS_CODE = /^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_|ERR_TLS|ERR_SSL|ERR_OSSL|EPROTO)/;
 
 /** Words whatever connecting or a statement failed with, from its code wherever it has one. */
 export function describeDatabaseError(error: unknown): DatabaseFailure {
   if (error instanceof DatabaseProblem) return error.failure;
-  const code = codeOf(error);
+  const code = shownCode(error);
   const text = error instanceof Error ? error.message : "";
-  const known = BY_SQLSTATE[code];
+  const known = BY_SQLSTATE.get(code);
   if (known) return { kind: known[0], message: known[1] };
   if (code === "28000") return { kind: "authenticationFailed", message: loginRefused(text) };
   if (code === "42501")
     return { kind: "permissionDenied", message: `the database user lacks a right: ${redact(text)}` };
-  const unreachable = BY_SYSTEM_CODE[code];
+  const unreachable = BY_SYSTEM_CODE.get(code);
   if (unreachable) return { kind: "unreachable", message: unreachable };
   if (isTlsProblem(error)) return { kind: "tlsFailed", message: tlsFailed(code) };
   return describeByText(text, code);
+}
+
+/** A code that may be shown: the server chooses what it gives as an SQLSTATE. */
+function shownCode(error: unknown): string {
+  const code = codeOf(error);
+  return /^\w{1,64}$/.test(code) ? code : "unknown error";
 }
 
 /** Whether connecting with, or without, encryption instead might work. */

@@ -1,4 +1,5 @@
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import { failed, type Result as Outcome } from "../../coder/result.ts";
 import { isTransient } from "../../runtime/client/error.ts";
 import { type Action, requeue } from "../../runtime/controller/action.ts";
 import type { RunContext } from "../../runtime/controller/controller.ts";
@@ -28,22 +29,22 @@ export async function cleanUp(snapshot: Snapshot, environment: CoderdContext): P
   const waitMs = Date.parse(`${deletionTimestamp}`) + MOST_WAIT_MS - snapshot.now;
   if (waitMs > 0 && hasDependents(snapshot.object, environment.context.caches))
     return requeue(Math.min(waitMs, MOST_WAIT_MS));
-  const problem = await endToken(snapshot, environment);
-  if (problem !== undefined) {
-    environment.context.log.warn("operator token was left behind", { problem });
+  const ended = await endToken(snapshot, environment);
+  if (!ended.ok) {
+    environment.context.log.warn("operator token was left behind", { problem: ended.failure });
     environment.ports.tokenLeftBehind?.();
   }
   return undefined;
 }
 
-/** What stands in the way, if anything does. Without the API server the finalizer would stay too: then it retries. */
-async function endToken(snapshot: Snapshot, environment: CoderdContext): Promise<string | undefined> {
+/** Fails with what stands in the way. Without the API server the finalizer would stay too: then it retries. */
+async function endToken(snapshot: Snapshot, environment: CoderdContext): Promise<Outcome<void, string>> {
   try {
     const revoked = await revokeToken({ snapshot, environment, serving: true });
-    return revoked.ok ? undefined : revoked.failure.message;
+    return revoked.ok ? revoked : failed(revoked.failure.message);
   } catch (error) {
     if (error instanceof NotLeaderError || isTransient(error)) throw error;
-    return explain(error).message;
+    return failed(explain(error).message);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { CoderClient } from "../../../coder/client.ts";
+import { redact } from "../../../coder/redact.ts";
 import { fingerprint } from "../../shared/fingerprint.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { coderdClient } from "../coderd.ts";
@@ -65,5 +66,5 @@ function unclear(message: string): TokenCheck {
 
 function lacksRole(user: { readonly username: string; readonly roles: readonly string[] }) {
   if (user.roles.includes(OWNER_ROLE)) return undefined;
-  return `user "${user.username}" does not have the role ${OWNER_ROLE}`;
+  return `user "${redact(user.username)}" does not have the role ${OWNER_ROLE}`;
 }

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { number, record } from "../decode.ts";
+import type { Answer } from "./answer.ts";
+import { classify } from "./classify.ts";
+
+const SECRET = "the-token-of-the-request";
+const HOSTILE = `${SECRET} postgres://u:hunter2@db/coder ${"x".repeat(100_000)}`;
+const subject = { request: "GET /x at http://coder", secrets: [SECRET], now: 0 };
+
+function messageOf(answer: Partial<Answer>): string {
+  const whole = { status: 200, contentType: "application/json", body: "", ...answer } as Answer;
+  const result = classify(whole, record(number), subject);
+  if (result.ok) throw new Error("succeeded");
+  return result.failure.message;
+}
+
+test.for<[string, Partial<Answer>, string]>([
+  [
+    "the reason of a Status",
+    { status: 403, body: JSON.stringify({ kind: "Status", apiVersion: "v1", reason: HOSTILE }) },
+    "the way there refused it",
+  ],
+  ["a content type", { contentType: HOSTILE, body: "no" }, "instead of JSON"],
+  ["a field's name", { body: JSON.stringify({ [HOSTILE]: "no" }) }, "GET /x at http://coder: ."],
+])("%s that a server chose is masked and cut", ([, answer, expected]) => {
+  const message = messageOf(answer);
+  expect(message).toContain(expected);
+  expect(message).not.toContain(SECRET);
+  expect(message).not.toContain("hunter2");
+  expect(message.length).toBeLessThan(500);
+});
