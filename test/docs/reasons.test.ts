@@ -30,7 +30,7 @@ const words = new Set(
 
 /** Words in quotes that are no reasons: of Kubernetes, and names of errors. */
 const others = new Set([
-  ..."True False Unknown Normal Warning Opaque Prefix PathPrefix".split(" "),
+  ..."True False Unknown Normal Warning Opaque Prefix PathPrefix ExternalName".split(" "),
   ..."Secret ConfigMap Service ServiceAccount Deployment Ingress Role RoleBinding HTTPRoute".split(" "),
   ..."CoderControlPlane CoderProvisioner CoderWorkspaceProxy".split(" "),
   ..."SchemaOutdatedError KeyStoreError".split(" "),
