@@ -13,8 +13,8 @@ export interface FormerCoderd {
   readonly namespace: string;
   readonly controlPlaneName: string | undefined;
   readonly url: string | undefined;
-  /** Where tokens for it may be, the likeliest first; the control plane's own comes after them. */
-  readonly credentials: readonly SecretKey[];
+  /** Where the spec says that people put a token for it; the control plane's own comes after it. */
+  readonly given: SecretKey | undefined;
   /** A token that worked earlier; tried last, and only at its own URL. */
   readonly remembered?: { readonly url: string; readonly token: string } | undefined;
 }
@@ -32,8 +32,8 @@ interface SessionEnvironment {
 
 /**
  * Every way to a coderd that may have moved or lost its control plane: to where the control plane is now, with every
- * token, and to where a status says it was, with tokens that people gave or that worked there earlier. A token that
- * the operator made never follows a URL from a status. Empty when no URL or no token is left.
+ * token, and to where a status says it was, with a token that people gave or one that worked there earlier. No status
+ * chooses which Secret is read. Empty when no URL or no token is left.
  */
 export async function formerSessions(
   former: FormerCoderd,
@@ -44,13 +44,13 @@ export async function formerSessions(
   const object = name ? caches.of(CoderControlPlane).get(keyOf({ namespace, name })) : undefined;
   const settings = object && withDefaults(object);
   const own = settings && operatorTokenRef(settings, object.status);
-  const refs = [...former.credentials, ...(own ? [own] : [])];
   const here = settings && clusterURL(settings);
   const sessions: FormerSession[] = [];
   for (const url of new Set([here, former.url])) {
     if (!url || (settings && url === here && !leadsToOurPods(settings, caches))) continue;
-    const recipient =
-      settings && url === here ? { controlPlaneUID: settings.identity.uid } : ("elsewhere" as const);
+    const isHere = settings !== undefined && url === here;
+    const recipient = isHere ? { controlPlaneUID: settings.identity.uid } : ("elsewhere" as const);
+    const refs = [former.given, isHere ? own : undefined].filter((ref) => ref !== undefined);
     const tokens = await readTokens(refs, { namespace, context: environment.context, recipient });
     const remembered = former.remembered?.url === url ? [former.remembered.token] : [];
     const clients = [...new Set([...tokens, ...remembered])].map((token) =>

@@ -1,5 +1,4 @@
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
-import { tokenSecretKey } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { CoderClient } from "../../coder/client.ts";
 import type { Change } from "../../runtime/cache/store.ts";
@@ -20,7 +19,7 @@ import { controllerOf } from "../../runtime/owner.ts";
 import { type ControlPlane, withDefaults } from "../control-plane/spec.ts";
 import { UNREPORTED } from "./finish.ts";
 import { MANAGED_BY_LABEL, MANAGER_NAME, type Parent } from "./names.ts";
-import { type SecretKey, secretKey, trimmed } from "./normalise.ts";
+import { type SecretKey, trimmed } from "./normalise.ts";
 import { leadsToOurPods } from "./own-service.ts";
 import type { CoderPorts } from "./ports.ts";
 import { readSecretValue } from "./secret.ts";
@@ -130,13 +129,13 @@ export async function operatorToken(
   return tokenFrom(ref, { namespace, context, recipient: { controlPlaneUID: uid } });
 }
 
-/** Where the operator's token for a control plane is: where the spec says it was given, else where it was put. */
+/** Where the operator's token for a control plane is, once there is one: the spec says where, never the status. */
 export function operatorTokenRef(
   { operatorAccess }: ControlPlane,
   status: ControlPlaneStatus | undefined,
 ): SecretKey | undefined {
-  const recorded = secretKey(status?.operatorTokenSecretRef, tokenSecretKey);
-  return recorded && operatorAccess.kind === "given" ? operatorAccess.token : recorded;
+  const isThere = trimmed(status?.operatorTokenSecretRef?.name) !== undefined;
+  return isThere && operatorAccess.kind !== "disabled" ? operatorAccess.token : undefined;
 }
 
 export interface TokenUse {

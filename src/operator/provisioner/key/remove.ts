@@ -1,8 +1,7 @@
-import { provisionerDefaults, tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
+import { provisionerDefaults } from "../../../api/v1alpha1/defaults.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { formerSessions } from "../../shared/former-sessions.ts";
-import { type SecretKey, secretKey } from "../../shared/normalise.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { RemovalBudget } from "./budget.ts";
 import type { KeyRecord } from "./record.ts";
@@ -84,13 +83,11 @@ async function removeWith(
 function formerCoderd(record: KeyRecord, { snapshot, environment }: RemovalRun) {
   const { identity, controlPlaneName, session } = snapshot.provisioner;
   const isPresent = (record.controlPlaneRefName ?? controlPlaneName) === controlPlaneName;
-  const recorded = secretKey(record.credentialsSecretRef, tokenSecretKey);
-  const credentials: (SecretKey | undefined)[] = [isPresent ? session : undefined, recorded];
   return {
     namespace: identity.namespace,
     controlPlaneName: record.controlPlaneRefName ?? controlPlaneName,
     url: record.controlPlaneURL,
-    credentials: credentials.filter((ref) => ref !== undefined),
+    given: isPresent ? session : undefined,
     remembered: environment.memory.session,
   };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { Service } from "../../../src/runtime/kinds.ts";
+import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import { Secret, Service } from "../../../src/runtime/kinds.ts";
 import { controllerReference } from "../../../src/runtime/owner.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
@@ -69,3 +69,33 @@ test.for([
     expect(coderd.calls).toEqual([]);
   },
 );
+
+test("a provisioner's status chooses no Secret whose content is sent to a URL that it has", async () => {
+  await provisioners.controlPlane("honest");
+  const evil = provisioners.addCoderd("evil.example.com");
+  await provisioners.serve("pool", { controlPlaneRef: { name: "honest" } });
+  await provisioners.putSecret("treasure", { password: "of-somebody-else" });
+  const stolen = {
+    name: "stolen",
+    controlPlaneRefName: "gone",
+    controlPlaneURL: "http://evil.example.com",
+    credentialsSecretRef: { name: "treasure", key: "password" },
+  };
+  const status = { retiredKeys: [stolen] };
+  await provisioners.person.patchStatus(CoderProvisioner, provisioners.ref("pool"), { status });
+  await provisioners.restart();
+  await provisioners.untilCondition("pool", "ProvisionerKeyReady", { reason: "OldKeyLeft" });
+  await provisioners.delete(CoderProvisioner, "pool");
+  await provisioners.untilGone(CoderProvisioner, "pool");
+  expect(evil.calls).toEqual([]);
+});
+
+test("a control plane's status chooses no Secret whose content is sent to its coderd", async () => {
+  const operatorTokenSecretRef = { name: "treasure", key: "password" };
+  await provisioners.putSecret("treasure", { password: "of-somebody-else" });
+  const coderd = await provisioners.controlPlane("liar", { status: { operatorTokenSecretRef } });
+  await provisioners.delete(Secret, "liar-operator-token");
+  await provisioners.create("misled", { controlPlaneRef: { name: "liar" } });
+  await provisioners.untilCondition("misled", "OperatorAccessReady", { reason: "SecretMissing" });
+  expect(coderd.calls).toEqual([]);
+});
