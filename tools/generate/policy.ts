@@ -54,6 +54,26 @@ const pods: Policy = {
   ],
 };
 
+/** How people are led to pods: by an object that the writer could have made as well. */
+const exposure: Policy = {
+  suffix: "exposure",
+  resources: ["codercontrolplanes", "coderworkspaceproxies"],
+  validations: [
+    exposedBy("ingress", "networking.k8s.io", "ingresses"),
+    exposedBy("gateway", "gateway.networking.k8s.io", "httproutes"),
+  ],
+};
+
+function exposedBy(field: string, group: string, resource: string): Validation {
+  const has = (object: string) => `${object}.?spec.?expose.?${field}.hasValue()`;
+  const isSame = `oldObject != null && ${has("oldObject")} && object.spec.expose.${field} == oldObject.spec.expose.${field}`;
+  return {
+    expression: `!${has("object")} || (${isSame}) || ${checks(group, resource, "create", "request.namespace")}`,
+    messageExpression: `'spec.expose.${field} needs the right to create ${resource} in namespace "' + request.namespace + '", which ' + request.userInfo.username + ' lacks'`,
+    reason: "Forbidden",
+  };
+}
+
 const listed = (object: string) =>
   `${object}.?spec.?rbac.?workspaceNamespaces.orValue([]).map(name, name.trim()).filter(name, name != '' && name != request.namespace)`;
 const flag = (object: string, name: string) => `${object}.?spec.?rbac.?${name}.orValue(true)`;
@@ -160,7 +180,7 @@ function objectsOf({ suffix, resources, variables, validations }: Policy, prefix
   return [policy, binding];
 }
 
-const policies = [pods, workspaceNamespaces, extraRules];
+const policies = [pods, exposure, workspaceNamespaces, extraRules];
 
 /** The policies and their bindings as plain manifests. */
 export function admissionPolicies(): object[] {

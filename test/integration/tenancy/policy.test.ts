@@ -84,6 +84,29 @@ describe("somebody who may edit one namespace", () => {
     );
   });
 
+  test("exposes pods by a Gateway only with the right to create routes, and by an Ingress as ever", async () => {
+    const exposed = (expose: object, more = {}) => controlPlane(own, "exposed", { expose, ...more });
+    const gateway = { host: "coder.example.com", parentRefs: [{ name: "public", namespace: "infra" }] };
+    await expectAccepted(exposed({ ingress: { host: "coder.example.com" } }));
+    await expectDenied(exposed({ gateway }), `right to create httproutes in namespace "${own}"`);
+    await expectAccepted(exposed({ gateway }), admin);
+    await expectAccepted(exposed({ gateway }, { image: "coder:next" }));
+    const other = { ...gateway, host: "other.example.com" };
+    await expectDenied(exposed({ gateway: other }), "right to create httproutes");
+    await tenant.allow(own, "create", "httproutes.gateway.networking.k8s.io");
+    await expectAccepted(exposed({ gateway: other }));
+  });
+
+  test("exposes pods by an Ingress only with the right to create ingresses", async () => {
+    const namespace = await cluster.createNamespace("no-ingress");
+    const writer = new Tenant(cluster, "unexposed");
+    for (const verb of ["create", "patch", "get"])
+      await writer.allow(namespace, verb, "codercontrolplanes.coder.com");
+    await writer.allow(namespace, "create", "deployments.apps");
+    const exposed = controlPlane(namespace, "none", { expose: { ingress: { host: "coder.example.com" } } });
+    await expectDenied(exposed, `right to create ingresses in namespace "${namespace}"`, writer);
+  });
+
   test.for([
     ["CoderControlPlane", {}],
     ["CoderProvisioner", { controlPlaneRef: { name: "coder" } }],
