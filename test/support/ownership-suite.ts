@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import { HTTPRoute } from "../../src/operator/shared/gateway.ts";
 import type { Condition } from "../../src/runtime/conditions.ts";
 import { findCondition } from "../../src/runtime/conditions.ts";
 import { fnv1a32 } from "../../src/runtime/hash.ts";
@@ -28,12 +29,17 @@ interface Parent extends KubeObject {
 interface Family {
   readonly kind: Kind<Parent>;
   readonly app: string;
-  readonly spec: object;
+  /** A spec that asks for a child of the kind. */
+  readonly spec: (child: Kind) => object;
   /** The kinds of children and how they are named, the Deployment among them. */
   readonly children: readonly (readonly [Kind, (name: string, namespace: string) => string])[];
 }
 
-const expose = { ingress: { host: "coder.example.com" } };
+const host = "coder.example.com";
+const exposeBy = (child: Kind) =>
+  child === (HTTPRoute as Kind)
+    ? { gateway: { host, parentRefs: [{ name: "public" }] } }
+    : { ingress: { host } };
 const grant = (name: string, namespace: string) => `${name}-${fnv1a32(`${namespace}\0${name}`)}`;
 const same = (name: string) => name;
 const pool = (name: string) => `provisioner-${name}`;
@@ -43,13 +49,14 @@ const families: readonly Family[] = [
   {
     kind: CoderControlPlane as Kind<Parent>,
     app: "coder-control-plane",
-    spec: { expose },
+    spec: (child) => ({ expose: exposeBy(child) }),
     children: [
       [ServiceAccount, same],
       [Role, (name, namespace) => `${grant(name, namespace)}-workspace-perms`],
       [RoleBinding, grant],
       [Service, same],
       [Ingress, same],
+      [HTTPRoute, same],
       [Deployment, same],
       [Secret, (name) => `${name}-operator-token`],
     ],
@@ -57,7 +64,7 @@ const families: readonly Family[] = [
   {
     kind: CoderProvisioner as Kind<Parent>,
     app: "coder-provisioner",
-    spec: { controlPlaneRef: { name: "coder" } },
+    spec: () => ({ controlPlaneRef: { name: "coder" } }),
     children: [
       [Secret, (name) => `${name}-provisioner-key`],
       [ServiceAccount, (name) => `${name}-provisioner`],
@@ -69,11 +76,12 @@ const families: readonly Family[] = [
   {
     kind: CoderWorkspaceProxy as Kind<Parent>,
     app: "coder-workspace-proxy",
-    spec: { controlPlaneRef: { name: "coder" }, expose },
+    spec: (child) => ({ controlPlaneRef: { name: "coder" }, expose: exposeBy(child) }),
     children: [
       [Secret, (name) => `${name}-proxy-token`],
       [Service, proxy],
       [Ingress, proxy],
+      [HTTPRoute, proxy],
       [Deployment, proxy],
     ],
   },
@@ -139,6 +147,7 @@ function contentOf(kind: Kind, childName: string, labels: object): object {
     },
     Service: { spec: { ports: [{ name: "http", port: 1234 }], selector: { app: "old" } } },
     Ingress: { spec: { defaultBackend: { service: { name: "old", port: { number: 80 } } } } },
+    HTTPRoute: { spec: { parentRefs: [{ name: "old" }], hostnames: ["old.example.com"] } },
     Deployment: {
       spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: pod } },
     },
@@ -154,7 +163,7 @@ interface Case {
   readonly childName: string;
 }
 
-/** What becomes of objects that have the names of children, whosever they are, in a world. */
+/** What becomes of objects that have the names of children, whosever they are, in a world that serves HTTPRoutes. */
 export function ownershipSuite(openWorld: () => Promise<World>): void {
   let stage: ProxyStage;
   beforeAll(async () => {
@@ -184,7 +193,10 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
     const object = { ...contentOf(child, childName, labels), metadata } as KubeObject;
     before.set(name, await stage.person.create(child, object));
     const parent = { apiVersion: family.kind.apiVersion, kind: family.kind.kind, metadata: stage.ref(name) };
-    parents.set(name, await stage.person.create(family.kind, { ...parent, spec: family.spec } as Parent));
+    parents.set(
+      name,
+      await stage.person.create(family.kind, { ...parent, spec: family.spec(child) } as Parent),
+    );
   }
 
   const conflictOf = async (kind: Kind<Parent>, name: string) =>

@@ -1,4 +1,9 @@
+import { HTTPRoute } from "../../src/operator/shared/gateway.ts";
 import { ownershipSuite } from "../support/ownership-suite.ts";
 import { MemoryWorld } from "../support/world/memory.ts";
 
-ownershipSuite(async () => new MemoryWorld());
+ownershipSuite(async () => {
+  const world = new MemoryWorld();
+  world.api.install(HTTPRoute);
+  return world;
+});

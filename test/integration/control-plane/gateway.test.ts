@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HTTPRoute } from "../../../src/operator/shared/gateway.ts";
 import { CoreEvent, Ingress, kind as kindOf } from "../../../src/runtime/kinds.ts";
@@ -7,6 +6,7 @@ import { controllerOf } from "../../../src/runtime/owner.ts";
 import type { ClusterAccess } from "../../support/cluster/access.ts";
 import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
 import { eventually } from "../../support/eventually.ts";
+import { httpRouteDefinition } from "../../support/gateway-api.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const host = "coder.example.com";
@@ -35,11 +35,6 @@ function statefulSet(name: string): KubeObject {
   return { metadata: stage.ref(name), spec } as KubeObject;
 }
 
-const definition = readFileSync(
-  new URL("../../fixtures/gateway-api-httproutes.yaml", import.meta.url),
-  "utf8",
-);
-
 // One story in order: each test begins where the one before it ended.
 describe("a cluster without the Gateway API", () => {
   test("gets a condition that says so, one event, and all the rest of the control plane", async () => {
@@ -64,7 +59,7 @@ describe("a cluster without the Gateway API", () => {
   });
 
   test("gets the route after the installation, without a restart", async () => {
-    await cluster.apply(definition);
+    await cluster.apply(httpRouteDefinition);
     await eventually(() => stage.get(HTTPRoute, "coder"), PATIENCE);
     await stage.untilCondition("coder", "ExposureReady", { status: "True" });
     await stage.untilGone(Ingress, "moving");
@@ -154,7 +149,7 @@ test("a Gateway API that is uninstalled and installed again is lost and found wi
   await stage.untilCondition("coder", "ExposureReady", { status: "True" });
   await cluster.kubectl(["delete", "crd", "httproutes.gateway.networking.k8s.io"]);
   await stage.untilCondition("coder", "ExposureReady", { status: "False", reason: "GatewayAPIMissing" });
-  await cluster.apply(definition);
+  await cluster.apply(httpRouteDefinition);
   await eventually(() => stage.get(HTTPRoute, "coder"), PATIENCE);
   await stage.untilCondition("coder", "ExposureReady", { status: "True" });
 });
