@@ -13,7 +13,7 @@ export interface Clock {
 }
 
 /** A longer time makes timers of the platform fire at once: a wait for a month would be a hot loop. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),

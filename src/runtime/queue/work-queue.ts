@@ -1,4 +1,4 @@
-import type { Clock, Random } from "../clock.ts";
+import { type Clock, LONGEST_TIMER_MS, type Random } from "../clock.ts";
 import { type BackoffPolicy, backoff } from "./backoff.ts";
 import { Heap } from "./heap.ts";
 
@@ -64,9 +64,6 @@ const MOST_STARTS = 8;
 
 /** A run that takes longer waits for something else than the API server, and holds up nobody's start. */
 const START_MS = 2_000;
-
-/** `setTimeout` fires at once when asked to wait longer. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Keys that want to run, each at most once. It guarantees that

@@ -1,5 +1,3 @@
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { Client } from "../../../src/runtime/client/client.ts";
@@ -7,13 +5,13 @@ import { findCondition } from "../../../src/runtime/conditions.ts";
 import { Deployment, kind, Role, RoleBinding, Service, ServiceAccount } from "../../../src/runtime/kinds.ts";
 import { type Kind, type KubeObject, keyOfObject, type Stored } from "../../../src/runtime/object.ts";
 import { controllerOf } from "../../../src/runtime/owner.ts";
-import { coderCharts } from "../../../tools/coder/charts.ts";
 import { adminClient } from "../../support/admin-client.ts";
 import type { ClusterAccess } from "../../support/cluster/access.ts";
 import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type Helm, helmFor, succeeded } from "../../support/helm.ts";
 import { type RunningOperator, startOperator } from "../../support/operator.ts";
+import { installerOfCharts } from "./charts.ts";
 
 const PATIENCE = { withinMs: 40_000 };
 const OLD_PODS = "app.kubernetes.io/name=coder";
@@ -30,20 +28,7 @@ const Pod = kind<KubeObject & { spec?: { nodeName?: string } }>("v1", { kind: "P
 const Node = kind<KubeObject>("v1", { kind: "Node", plural: "nodes", namespaced: false });
 const Binding = kind<KubeObject & { target: object }>("v1", { kind: "Binding", plural: "bindings" });
 
-let charts: string;
-beforeAll(async () => {
-  charts = await coderCharts();
-});
-afterAll(() => rm(charts, { recursive: true, force: true }));
-
-async function install(
-  helm: Helm,
-  release: { name: string; chart: string; namespace: string; values: object },
-) {
-  const chart = join(charts, release.chart);
-  succeeded(await helm.run(["dependency", "build", chart]));
-  succeeded(await helm.release("install", { ...release, chart }));
-}
+const install = installerOfCharts();
 
 describe("moving a control plane from Coder's chart", () => {
   let cluster: ClusterAccess;

@@ -1,27 +1,12 @@
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Deployment, ServiceAccount } from "../../../src/runtime/kinds.ts";
-import { coderCharts } from "../../../tools/coder/charts.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { type Helm, helmFor, succeeded } from "../../support/helm.ts";
+import { helmFor, succeeded } from "../../support/helm.ts";
 import { openStage } from "../../support/stages/provisioner.ts";
 import { openRealWorld } from "../../support/world/real.ts";
+import { installerOfCharts } from "./charts.ts";
 
-let charts: string;
-beforeAll(async () => {
-  charts = await coderCharts();
-});
-afterAll(() => rm(charts, { recursive: true, force: true }));
-
-async function install(
-  helm: Helm,
-  release: { name: string; chart: string; namespace: string; values: object },
-) {
-  const chart = join(charts, release.chart);
-  succeeded(await helm.run(["dependency", "build", chart]));
-  succeeded(await helm.release("install", { ...release, chart }));
-}
+const install = installerOfCharts();
 
 describe("moving provisioners from Coder's chart", () => {
   test("a ServiceAccount of the chart is left alone until its release is gone", async () => {

@@ -1,0 +1,27 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
+import { coderCharts } from "../../../tools/coder/charts.ts";
+import { type Helm, succeeded } from "../../support/helm.ts";
+
+interface Release {
+  readonly name: string;
+  /** Which of Coder's charts. */
+  readonly chart: string;
+  readonly namespace: string;
+  readonly values: object;
+}
+
+/** Coder's own charts for the tests of a file, and how to install one of them. */
+export function installerOfCharts(): (helm: Helm, release: Release) => Promise<void> {
+  let charts: string;
+  beforeAll(async () => {
+    charts = await coderCharts();
+  });
+  afterAll(() => rm(charts, { recursive: true, force: true }));
+  return async (helm, release) => {
+    const chart = join(charts, release.chart);
+    succeeded(await helm.run(["dependency", "build", chart]));
+    succeeded(await helm.release("install", { ...release, chart }));
+  };
+}
