@@ -96,7 +96,7 @@ async function write({ person, operator }: Hands, kind: Kind, whole: Written): P
   const ref = refOf(object);
   if (APPLIED.includes(kind)) await operator.apply(kind, { ...object, metadata });
   else await (kind === Secret ? operator : person).create(kind, { ...object, metadata });
-  // Every object is told at once that it was seen.
+  // Every object gets a first status at once.
   if (kind === CoderControlPlane || kind === CoderProvisioner)
     await operator.patchStatus(kind, ref, { status: { phase: "Pending" } });
   if (kind === Deployment) await person.patchStatus(kind, ref, { status });

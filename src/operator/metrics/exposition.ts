@@ -13,7 +13,7 @@ export interface ObjectGauges {
   readonly turn?: () => Promise<void>;
 }
 
-/** So many objects are told of in one go: a few milliseconds of work. */
+/** How many objects one turn reports: a few milliseconds of work. */
 const OBJECTS_PER_TURN = 100;
 
 /**

@@ -69,7 +69,7 @@ export async function releaseGrants(snapshot: Snapshot, context: RunContext): Pr
   reportLeftGrants(snapshot, context, []);
 }
 
-/** What was granted in a namespace before the operator was told to leave it alone is for a person to remove. */
+/** A person must remove what was granted in a namespace that `--namespaces` covered before and no longer covers. */
 function reportLeftGrants(snapshot: Snapshot, context: RunContext, wanted: readonly string[]): void {
   const roles = context.caches.of(Role);
   const isLeft = (namespace: string) => !roles.covers(namespace) && !wanted.includes(namespace);
