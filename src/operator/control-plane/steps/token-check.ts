@@ -10,10 +10,11 @@ const CHECK_EVERY_MS = 10 * 60_000;
 
 const OWNER_ROLE = "owner";
 
-/** Whether coderd accepts a token, and lets it do what the operator needs. */
-export type TokenCheck = {
-  readonly nextCheckMs: number;
-} /** `lacksMembership`: coderd has organizations that the operator is no member of. */ & (
+/**
+ * Whether coderd accepts a token, and lets it do what the operator needs. `lacksMembership`: coderd has organizations
+ * that the operator is no member of.
+ */
+export type TokenCheck = { readonly nextCheckMs: number } & (
   | { readonly verdict: "good"; readonly lacksMembership?: boolean }
   | { readonly verdict: "rejected" | "unclear"; readonly message: string }
 );
