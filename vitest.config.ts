@@ -8,7 +8,7 @@ export default defineConfig({
           name: "unit",
           testTimeout: 20_000,
           include: [
-            "{src,tools,demo,docs/.vitepress,test/support,test/chaos,test/fuzz,test/world,test/flaky,test/mutants}/**/*.test.ts",
+            "{src,packages/*/src,packages/*/testing,lab,tools,demo,docs/.vitepress,test/support,test/chaos,test/fuzz,test/world,test/flaky,test/mutants}/**/*.test.ts",
             "test/docs/*.test.ts",
           ],
         },

@@ -1,11 +1,14 @@
 /** Fills a cache and tells, a line of JSON each, when it is synced and how many updates it has seen. */
+
+import {
+  createLogger,
+  HttpClient,
+  httpTransport,
+  loadCredentials,
+  systemClock,
+} from "kube-controller-runtime";
+import { Cache } from "../packages/kube-controller-runtime/src/cache/cache.ts";
 import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
-import { Cache } from "../src/runtime/cache/cache.ts";
-import { loadCredentials } from "../src/runtime/client/credentials.ts";
-import { HttpClient } from "../src/runtime/client/http-client.ts";
-import { httpTransport } from "../src/runtime/client/transport.ts";
-import { systemClock } from "../src/runtime/clock.ts";
-import { createLogger } from "../src/runtime/logging.ts";
 
 const TELL_MS = 10;
 

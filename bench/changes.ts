@@ -1,6 +1,5 @@
+import { type Client, Deployment } from "kube-controller-runtime";
 import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../src/runtime/client/client.ts";
-import { Deployment } from "../src/runtime/kinds.ts";
 import type { Follower } from "./follow.ts";
 
 const MOST_REPLICAS = 9;

@@ -1,12 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Cache } from "../src/runtime/cache/cache.ts";
-import type { Change } from "../src/runtime/cache/store.ts";
-import type { Client } from "../src/runtime/client/client.ts";
-import { isNotFound } from "../src/runtime/client/error.ts";
-import { systemClock } from "../src/runtime/clock.ts";
-import { Deployment } from "../src/runtime/kinds.ts";
-import { createLogger } from "../src/runtime/logging.ts";
-import type { Kind, KubeObject, Stored } from "../src/runtime/object.ts";
+import {
+  type Change,
+  type Client,
+  createLogger,
+  Deployment,
+  isNotFound,
+  type Kind,
+  type KubeObject,
+  type Stored,
+  systemClock,
+} from "kube-controller-runtime";
+import { Cache } from "../packages/kube-controller-runtime/src/cache/cache.ts";
 
 const RETRY_MS = 500;
 

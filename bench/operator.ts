@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { Client } from "kube-controller-runtime";
+import type { ClusterAccess } from "kube-controller-runtime/testing";
+import { aControlPlane } from "../lab/builders.ts";
+import { type OperatorProcess, startOperatorProcess } from "../lab/operator-process.ts";
 import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../src/runtime/client/client.ts";
-import { aControlPlane } from "../test/support/builders.ts";
-import type { ClusterAccess } from "../test/support/cluster/access.ts";
-import { type OperatorProcess, startOperatorProcess } from "../test/support/operator-process.ts";
 
 const POLL_MS = 20;
 const BUNDLE = fileURLToPath(new URL("../dist/coder-k8s.mjs", import.meta.url));

@@ -1,6 +1,5 @@
+import type { AuditRequest, ClusterAccess } from "kube-controller-runtime/testing";
 import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
-import type { ClusterAccess } from "../test/support/cluster/access.ts";
-import type { AuditRequest } from "../test/support/cluster/audit.ts";
 
 const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
 

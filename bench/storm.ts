@@ -1,5 +1,4 @@
-import type { Client } from "../src/runtime/client/client.ts";
-import { Secret } from "../src/runtime/kinds.ts";
+import { type Client, Secret } from "kube-controller-runtime";
 
 /** Writers that change Secrets, each one of its own, as fast as the API server takes it. */
 export class Storm {

@@ -1,8 +1,5 @@
-import { Cache } from "../src/runtime/cache/cache.ts";
-import type { Client } from "../src/runtime/client/client.ts";
-import { systemClock } from "../src/runtime/clock.ts";
-import { createLogger } from "../src/runtime/logging.ts";
-import type { Stored } from "../src/runtime/object.ts";
+import { type Client, createLogger, type Stored, systemClock } from "kube-controller-runtime";
+import { Cache } from "../packages/kube-controller-runtime/src/cache/cache.ts";
 import { NAMESPACE } from "./manifests.ts";
 import { CAST, type CoderObject, type Row, rowOf } from "./rows.ts";
 

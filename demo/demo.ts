@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { systemClock } from "../src/runtime/clock.ts";
-import type { CoderdDeployment } from "../test/support/coderd/deployment.ts";
+import { systemClock } from "kube-controller-runtime";
+import type { CoderdDeployment } from "../lab/coderd/deployment.ts";
 import { Board } from "./board.ts";
 import { type GuideFacts, guide } from "./guide.ts";
 import type { Replica } from "./operators.ts";

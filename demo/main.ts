@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
-import { messageOf } from "../src/runtime/errors.ts";
+import { messageOf } from "kube-controller-runtime";
 import { mint } from "../test/e2e/support/mint.ts";
 import { cachedCoderBinaries } from "../tools/coder/binaries.ts";
 import { type DemoOptions, runDemo } from "./demo.ts";

@@ -1,6 +1,5 @@
-import { systemClock } from "../src/runtime/clock.ts";
-import { messageOf } from "../src/runtime/errors.ts";
-import type { OperatorProcess } from "../test/support/operator-process.ts";
+import { messageOf, systemClock } from "kube-controller-runtime";
+import type { OperatorProcess } from "../lab/operator-process.ts";
 
 /** How long a replica that ended stays away, so that one sees the other take over. */
 const RESTART_MS = 3_000;

@@ -1,7 +1,6 @@
+import type { Condition, Stored } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner } from "../src/api/v1alpha1/kinds.ts";
-import type { Condition } from "../src/runtime/conditions.ts";
-import type { Stored } from "../src/runtime/object.ts";
 import { type CoderObject, changeBetween, rowOf } from "./rows.ts";
 
 function condition(type: string, status: string, reason = "Because"): Condition {

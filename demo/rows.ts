@@ -1,6 +1,5 @@
+import { type Condition, findCondition, type Kind, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../src/api/v1alpha1/kinds.ts";
-import { type Condition, findCondition } from "../src/runtime/conditions.ts";
-import type { Kind, Stored } from "../src/runtime/object.ts";
 
 export type CoderObject = CoderControlPlane | CoderProvisioner | CoderWorkspaceProxy;
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../src/runtime/clock.ts";
+import type { Clock } from "kube-controller-runtime";
 import { changeBetween, type Row, TITLE_WIDTH } from "./rows.ts";
 import { frame, type Part } from "./view/frame.ts";
 import { RECENT, type Screen } from "./view/screen.ts";

@@ -1,8 +1,7 @@
 import { setFlagsFromString } from "node:v8";
+import { messageOf, redactText } from "kube-controller-runtime";
 import { runController } from "./cli/controller.ts";
 import { commandLine } from "./cli/options.ts";
-import { messageOf } from "./runtime/errors.ts";
-import { redactText } from "./runtime/redact.ts";
 import { version } from "./version.ts";
 
 // The HTTP parser of undici is WebAssembly. Optimising that code takes 14 MB which never come back, and saves

@@ -1,5 +1,5 @@
+import { type KubeObject, keyOf, refOf } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
-import { type KubeObject, keyOf, refOf } from "../../src/runtime/object.ts";
 import type { Follower } from "../follow.ts";
 import type { Tell } from "../workload.ts";
 

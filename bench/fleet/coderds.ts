@@ -1,6 +1,6 @@
-import { type Accounts, PostgresAccounts } from "../../test/support/coderd/accounts.ts";
-import type { CoderdDeployment } from "../../test/support/coderd/deployment.ts";
-import { startCoderdServer } from "../../test/support/coderd/server.ts";
+import { type Accounts, PostgresAccounts } from "../../lab/coderd/accounts.ts";
+import type { CoderdDeployment } from "../../lab/coderd/deployment.ts";
+import { startCoderdServer } from "../../lab/coderd/server.ts";
 import { controlPlaneName } from "./names.ts";
 import type { FleetShape } from "./shape.ts";
 

@@ -1,11 +1,9 @@
+import { type Client, Secret } from "kube-controller-runtime";
+import { adminClient, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
+import { fakeLicense } from "../../lab/coderd/licenses.ts";
+import type { OperatorProcess } from "../../lab/operator-process.ts";
+import type { Postgres } from "../../lab/postgres.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { Secret } from "../../src/runtime/kinds.ts";
-import { adminClient } from "../../test/support/admin-client.ts";
-import { type LocalCluster, startCluster } from "../../test/support/cluster/cluster.ts";
-import { fakeLicense } from "../../test/support/coderd/licenses.ts";
-import type { OperatorProcess } from "../../test/support/operator-process.ts";
-import type { Postgres } from "../../test/support/postgres.ts";
 import { Follower } from "../follow.ts";
 import { startBundle, untilLeading, whileRunning } from "../operator.ts";
 import { untilCalm } from "../proc.ts";

@@ -1,9 +1,18 @@
+import {
+  type Client,
+  Deployment,
+  type Kind,
+  type KubeObject,
+  Role,
+  RoleBinding,
+  refOf,
+  Secret,
+  Service,
+  ServiceAccount,
+  type Stored,
+} from "kube-controller-runtime";
+import { type ClusterAccess, clientAs } from "kube-controller-runtime/testing";
 import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { Deployment, Role, RoleBinding, Secret, Service, ServiceAccount } from "../../src/runtime/kinds.ts";
-import { type Kind, type KubeObject, refOf, type Stored } from "../../src/runtime/object.ts";
-import { clientAs } from "../../test/support/admin-client.ts";
-import type { ClusterAccess } from "../../test/support/cluster/access.ts";
 import { concurrently, timed } from "../workload.ts";
 import { controlPlaneName, provisionerName } from "./names.ts";
 

@@ -1,9 +1,7 @@
+import type { Client } from "kube-controller-runtime";
+import { adminClient, type ClusterAccess, startCluster } from "kube-controller-runtime/testing";
+import { aControlPlane } from "../../lab/builders.ts";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { adminClient } from "../../test/support/admin-client.ts";
-import { aControlPlane } from "../../test/support/builders.ts";
-import type { ClusterAccess } from "../../test/support/cluster/access.ts";
-import { startCluster } from "../../test/support/cluster/cluster.ts";
 import { Changes } from "../changes.ts";
 import { controlPlaneName } from "../fleet/names.ts";
 import { Follower } from "../follow.ts";

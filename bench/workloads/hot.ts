@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, Secret } from "kube-controller-runtime";
+import { adminClient, startCluster } from "kube-controller-runtime/testing";
+import { aControlPlane } from "../../lab/builders.ts";
+import type { OperatorProcess } from "../../lab/operator-process.ts";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { Secret } from "../../src/runtime/kinds.ts";
-import { adminClient } from "../../test/support/admin-client.ts";
-import { aControlPlane } from "../../test/support/builders.ts";
-import { startCluster } from "../../test/support/cluster/cluster.ts";
-import type { OperatorProcess } from "../../test/support/operator-process.ts";
 import { Changes } from "../changes.ts";
 import { Follower } from "../follow.ts";
 import { metric, startBundle, untilReported, whileRunning } from "../operator.ts";

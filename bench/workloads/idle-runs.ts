@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { Deployment } from "kube-controller-runtime";
+import { adminClient, type ClusterAccess, startCluster } from "kube-controller-runtime/testing";
+import { aControlPlane } from "../../lab/builders.ts";
+import type { OperatorProcess } from "../../lab/operator-process.ts";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
-import { Deployment } from "../../src/runtime/kinds.ts";
-import { adminClient } from "../../test/support/admin-client.ts";
-import { aControlPlane } from "../../test/support/builders.ts";
-import type { ClusterAccess } from "../../test/support/cluster/access.ts";
-import { startCluster } from "../../test/support/cluster/cluster.ts";
-import type { OperatorProcess } from "../../test/support/operator-process.ts";
 import { controlPlaneName } from "../fleet/names.ts";
 import { metric, startBundle, untilReported } from "../operator.ts";
 import { concurrently, type Workload } from "../workload.ts";

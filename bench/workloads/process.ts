@@ -1,4 +1,4 @@
-import { startCluster } from "../../test/support/cluster/cluster.ts";
+import { startCluster } from "kube-controller-runtime/testing";
 import { startBundle } from "../operator.ts";
 import { settledResident, untilCalm } from "../proc.ts";
 import { median, timed, type Workload } from "../workload.ts";

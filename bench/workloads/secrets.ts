@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { type Client, Secret } from "kube-controller-runtime";
+import { adminClient, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { Secret } from "../../src/runtime/kinds.ts";
-import { adminClient } from "../../test/support/admin-client.ts";
-import { type LocalCluster, startCluster } from "../../test/support/cluster/cluster.ts";
 import { referringControlPlane, startBundle, untilReported } from "../operator.ts";
 import { settledResident } from "../proc.ts";
 import { concurrently, type Figure, median, type Workload } from "../workload.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Postgres, startPostgres } from "../../test/support/postgres.ts";
+import { type Postgres, startPostgres } from "../../lab/postgres.ts";
 import { type Fleet, prepareFleet } from "../fleet/fleet.ts";
 import { processorSeconds } from "../proc.ts";
 import { operatorRequests, writesAmong, writesBesidesRefreshes } from "../requests.ts";

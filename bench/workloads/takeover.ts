@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { OperatorProcess } from "../../test/support/operator-process.ts";
-import { type Postgres, startPostgres } from "../../test/support/postgres.ts";
+import type { OperatorProcess } from "../../lab/operator-process.ts";
+import { type Postgres, startPostgres } from "../../lab/postgres.ts";
 import { type Fleet, prepareFleet } from "../fleet/fleet.ts";
 import { untilLeading } from "../operator.ts";
 import { untilCalm } from "../proc.ts";

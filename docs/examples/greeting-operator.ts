@@ -14,7 +14,7 @@ import {
   setCondition,
   systemClock,
   writeStatus,
-} from "../../src/runtime/index.ts";
+} from "kube-controller-runtime";
 
 interface Greeting extends KubeObject {
   spec?: { name?: string };

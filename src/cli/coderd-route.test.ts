@@ -1,5 +1,5 @@
+import type { Credentials } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
-import type { Credentials } from "../runtime/client/credentials.ts";
 import { coderdRoute } from "./coderd-route.ts";
 
 const coderd = new URL("http://coder.dev.svc.cluster.local:80");

@@ -1,7 +1,6 @@
+import { type Credentials, connectorFor } from "kube-controller-runtime";
 import { Agent } from "undici";
 import { directRoute, fixedAddress, type Route } from "../coder/http/route.ts";
-import { connectorFor } from "../runtime/client/connect.ts";
-import type { Credentials } from "../runtime/client/credentials.ts";
 
 /** How the operator reaches coderd: `direct`, `service-proxy`, or an http(s) URL that stands for every coderd. */
 export function coderdRoute(access: string, credentials: Credentials): Route {

@@ -1,20 +1,27 @@
 import { hostname } from "node:os";
+import {
+  type Client,
+  candidateIdentity,
+  createLogger,
+  HttpClient,
+  type HttpClientOptions,
+  type HttpServer,
+  httpTransport,
+  LeaderFence,
+  loadCredentials,
+  Manager,
+  type ManagerOptions,
+  serveMetrics,
+  serveProbes,
+  systemClock,
+  type Transport,
+} from "kube-controller-runtime";
 import { CoderClients } from "../coder/clients.ts";
 import { operatorAccess } from "../coder/operator-access/access.ts";
 import type { Tenancy } from "../operator/control-plane/tenancy.ts";
 import { controllers } from "../operator/controllers.ts";
 import { OperatorMetrics } from "../operator/metrics/metrics.ts";
 import { ownershipMarks } from "../operator/shared/names.ts";
-import type { Client } from "../runtime/client/client.ts";
-import { loadCredentials } from "../runtime/client/credentials.ts";
-import { HttpClient, type HttpClientOptions } from "../runtime/client/http-client.ts";
-import { httpTransport, type Transport } from "../runtime/client/transport.ts";
-import { systemClock } from "../runtime/clock.ts";
-import { LeaderFence } from "../runtime/fence.ts";
-import { type HttpServer, serveMetrics, serveProbes } from "../runtime/http.ts";
-import { candidateIdentity } from "../runtime/leader/lease.ts";
-import { createLogger } from "../runtime/logging.ts";
-import { Manager, type ManagerOptions } from "../runtime/manager.ts";
 import { coderdRoute } from "./coderd-route.ts";
 import { leaseNamespace } from "./lease-namespace.ts";
 import type { ControllerOptions } from "./options.ts";

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { LogFormat, LogLevel } from "../runtime/logging.ts";
+import type { LogFormat, LogLevel } from "kube-controller-runtime";
 
 /** Everything that `coder-k8s controller` can be told, after defaults. */
 export interface ControllerOptions {

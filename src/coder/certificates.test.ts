@@ -1,5 +1,5 @@
+import { createCertificateAuthority } from "kube-controller-runtime/testing";
 import { expect, it } from "vitest";
-import { createCertificateAuthority } from "../../test/support/certificates.ts";
 import { readableCertificates } from "./certificates.ts";
 
 const BEGIN = "-----BEGIN CERTIFICATE-----";

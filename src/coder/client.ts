@@ -1,4 +1,4 @@
-import type { Clock } from "../runtime/clock.ts";
+import type { Clock } from "kube-controller-runtime";
 import { type Decoder, list } from "./decode.ts";
 import type { CoderFailure } from "./failure.ts";
 import type { Answer } from "./http/answer.ts";

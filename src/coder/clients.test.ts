@@ -1,12 +1,10 @@
+import { LeaderFence, NotLeaderError } from "kube-controller-runtime";
+import { settle, unfenced, VirtualClock } from "kube-controller-runtime/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { settle, VirtualClock } from "../../test/support/clock.ts";
-import { StaticAccounts } from "../../test/support/coderd/accounts.ts";
-import type { CoderdDeployment, DeploymentOptions } from "../../test/support/coderd/deployment.ts";
-import { fakeLicense } from "../../test/support/coderd/licenses.ts";
-import { type CoderdServer, startCoderdServer } from "../../test/support/coderd/server.ts";
-import { unfenced } from "../../test/support/unfenced.ts";
-import { NotLeaderError } from "../runtime/errors.ts";
-import { LeaderFence } from "../runtime/fence.ts";
+import { StaticAccounts } from "../../lab/coderd/accounts.ts";
+import type { CoderdDeployment, DeploymentOptions } from "../../lab/coderd/deployment.ts";
+import { fakeLicense } from "../../lab/coderd/licenses.ts";
+import { type CoderdServer, startCoderdServer } from "../../lab/coderd/server.ts";
 import type { CoderClient } from "./client.ts";
 import { CoderClients } from "./clients.ts";
 import type { CoderFailure } from "./failure.ts";

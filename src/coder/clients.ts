@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../runtime/clock.ts";
-import type { Fence } from "../runtime/fence.ts";
+import type { Clock, Fence } from "kube-controller-runtime";
 import { type CoderClient, coderClient } from "./client.ts";
 import type { Answer } from "./http/answer.ts";
 import { CoderHost, type HttpRequest } from "./http/host.ts";

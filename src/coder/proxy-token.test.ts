@@ -1,11 +1,10 @@
+import { unfenced, VirtualClock } from "kube-controller-runtime/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { VirtualClock } from "../../test/support/clock.ts";
-import { StaticAccounts } from "../../test/support/coderd/accounts.ts";
-import type { CoderdDeployment } from "../../test/support/coderd/deployment.ts";
-import type { Fault } from "../../test/support/coderd/faults.ts";
-import { fakeLicense } from "../../test/support/coderd/licenses.ts";
-import { type CoderdServer, startCoderdServer } from "../../test/support/coderd/server.ts";
-import { unfenced } from "../../test/support/unfenced.ts";
+import { StaticAccounts } from "../../lab/coderd/accounts.ts";
+import type { CoderdDeployment } from "../../lab/coderd/deployment.ts";
+import type { Fault } from "../../lab/coderd/faults.ts";
+import { fakeLicense } from "../../lab/coderd/licenses.ts";
+import { type CoderdServer, startCoderdServer } from "../../lab/coderd/server.ts";
 import type { CoderClient } from "./client.ts";
 import { CoderClients } from "./clients.ts";
 import { proxyOfToken } from "./proxy-token.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "../runtime/clock.ts";
+import type { Random } from "kube-controller-runtime";
 
 const FIRST_DELAY_MS = 2_000;
 const LONGEST_DELAY_MS = 120_000;

@@ -1,4 +1,4 @@
-import { maskSecrets } from "../runtime/mask.ts";
+import { maskSecrets } from "kube-controller-runtime";
 
 const MARK = "***";
 

@@ -1,4 +1,4 @@
-import type { Controller } from "../runtime/controller/controller.ts";
+import type { Controller } from "kube-controller-runtime";
 import { controlPlaneController } from "./control-plane/controller.ts";
 import { openTenancy, type Tenancy } from "./control-plane/tenancy.ts";
 import { provisionerController } from "./provisioner/controller.ts";

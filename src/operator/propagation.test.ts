@@ -1,3 +1,4 @@
+import { stored } from "kube-controller-runtime/testing";
 import type { TObject } from "typebox";
 import { describe, expect, test } from "vitest";
 import {
@@ -5,7 +6,6 @@ import {
   provisionerChildren,
   workspaceProxyChildren,
 } from "../../test/support/children.ts";
-import { stored } from "../../test/support/stored.ts";
 import { controlPlaneDefinition } from "../api/v1alpha1/control-plane.ts";
 import type { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../api/v1alpha1/kinds.ts";
 import { provisionerDefinition } from "../api/v1alpha1/provisioner.ts";

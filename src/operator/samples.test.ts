@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
+import type { KubeObject, Stored } from "kube-controller-runtime";
+import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import {
@@ -6,8 +8,6 @@ import {
   provisionerChildren,
   workspaceProxyChildren,
 } from "../../test/support/children.ts";
-import { stored } from "../../test/support/stored.ts";
-import type { KubeObject, Stored } from "../runtime/object.ts";
 
 const samples = "config/samples";
 

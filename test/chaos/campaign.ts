@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageOf } from "../../src/runtime/errors.ts";
+import { messageOf } from "kube-controller-runtime";
 import type { Fleet } from "./fleet.ts";
 import { describe, laneOf, seconds } from "./incidents.ts";
 import { memoryIsBack, noCrashes, noLeaks, noWrites } from "./invariants/conduct.ts";

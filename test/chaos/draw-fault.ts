@@ -1,6 +1,6 @@
-import type { Fault, Injection } from "../support/coderd/faults.ts";
-import { notFound } from "../support/coderd/reply.ts";
-import type { Dice } from "../support/dice.ts";
+import type { Dice } from "kube-controller-runtime/testing";
+import type { Fault, Injection } from "../../lab/coderd/faults.ts";
+import { notFound } from "../../lab/coderd/reply.ts";
 import type { ProxyFault } from "../support/fault-proxy.ts";
 import { type Fleet, wishesOf } from "./fleet.ts";
 import type { Incident, Role } from "./incidents.ts";

@@ -1,4 +1,4 @@
-import type { Dice } from "../support/dice.ts";
+import type { Dice } from "kube-controller-runtime/testing";
 import {
   type Fleet,
   LICENSES,

@@ -1,4 +1,4 @@
-import type { Injection } from "../support/coderd/faults.ts";
+import type { Injection } from "../../lab/coderd/faults.ts";
 import type { ProxyFault } from "../support/fault-proxy.ts";
 import type { Wish } from "./fleet.ts";
 

@@ -1,8 +1,13 @@
-import { Cache } from "../../src/runtime/cache/cache.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { CoreEvent, Secret } from "../../src/runtime/kinds.ts";
-import { createLogger } from "../../src/runtime/logging.ts";
-import type { Kind, KubeObject, Stored } from "../../src/runtime/object.ts";
+import {
+  CoreEvent,
+  createLogger,
+  type Kind,
+  type KubeObject,
+  Secret,
+  type Stored,
+  systemClock,
+} from "kube-controller-runtime";
+import { Cache } from "../../packages/kube-controller-runtime/src/cache/cache.ts";
 import { Secrets } from "../support/leaks.ts";
 import type { Said } from "./invariants/conduct.ts";
 import { KINDS } from "./user.ts";

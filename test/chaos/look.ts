@@ -1,5 +1,14 @@
-import { Deployment, Role, RoleBinding, Secret, Service, ServiceAccount } from "../../src/runtime/kinds.ts";
-import type { Kind, KubeObject, Stored } from "../../src/runtime/object.ts";
+import {
+  Deployment,
+  type Kind,
+  type KubeObject,
+  Role,
+  RoleBinding,
+  Secret,
+  Service,
+  ServiceAccount,
+  type Stored,
+} from "kube-controller-runtime";
 import type { Fleet } from "./fleet.ts";
 import { ORGANIZATIONS } from "./fleet.ts";
 import {

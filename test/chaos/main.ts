@@ -1,6 +1,6 @@
 /** `make chaos`: faults of all kinds over a fleet, drawn by a seed, and then the question whether all is well. */
 import { parseArgs } from "node:util";
-import { messageOf } from "../../src/runtime/errors.ts";
+import { messageOf } from "kube-controller-runtime";
 import { runCampaign } from "./campaign.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageOf } from "../../src/runtime/errors.ts";
-import type { OperatorProcess } from "../support/operator-process.ts";
+import { messageOf } from "kube-controller-runtime";
+import type { OperatorProcess } from "../../lab/operator-process.ts";
 import type { Role } from "./incidents.ts";
 import { COLLECTED, type Memory } from "./operator/memory.ts";
 

@@ -1,4 +1,4 @@
-import { Dice } from "../support/dice.ts";
+import { Dice } from "kube-controller-runtime/testing";
 import { drawFault } from "./draw-fault.ts";
 import { drawRecreation, drawWish } from "./draw-wish.ts";
 import { type Fleet, initialFleet, secretOf } from "./fleet.ts";

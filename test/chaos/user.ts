@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { ApiError, isNotFound, type Kind, type KubeObject, Secret } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
-import { ApiError, isNotFound } from "../../src/runtime/client/error.ts";
-import { Secret } from "../../src/runtime/kinds.ts";
-import type { Kind, KubeObject } from "../../src/runtime/object.ts";
 import type { ControlPlaneWish, ProvisionerWish, ProxyWish, Wish } from "./fleet.ts";
 import type { World } from "./world.ts";
 

@@ -1,20 +1,31 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Client,
+  CustomResourceDefinition,
+  HttpClient,
+  httpTransport,
+  isNotFound,
+  kind,
+  loadCredentials,
+  systemClock,
+  type Transport,
+} from "kube-controller-runtime";
+import {
+  type ClusterAccess,
+  FakeApi,
+  FaultyTransport,
+  type Schema,
+  startCluster,
+} from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe } from "vitest";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { loadCredentials } from "../../src/runtime/client/credentials.ts";
-import { isNotFound } from "../../src/runtime/client/error.ts";
-import { HttpClient } from "../../src/runtime/client/http-client.ts";
-import { httpTransport, type Transport } from "../../src/runtime/client/transport.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { CustomResourceDefinition, kind } from "../../src/runtime/kinds.ts";
-import { groupOf, type Kind, type KubeObject, resourceName } from "../../src/runtime/object.ts";
-import type { ClusterAccess } from "../support/cluster/access.ts";
-import { startCluster } from "../support/cluster/cluster.ts";
+import {
+  groupOf,
+  type Kind,
+  type KubeObject,
+  resourceName,
+} from "../../packages/kube-controller-runtime/src/object.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { FakeApi } from "../support/fake-api/fake-api.ts";
-import type { Schema } from "../support/fake-api/schema.ts";
-import { FaultyTransport } from "../support/faulty-transport.ts";
 
 /** An API server, fake or real, and what a contract suite may do with it. */
 export interface ApiUnderTest {

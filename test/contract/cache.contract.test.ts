@@ -1,13 +1,19 @@
+import { type Change, ConfigMap, type Kind, type KubeObject, systemClock } from "kube-controller-runtime";
+import {
+  answers,
+  eventually,
+  type Fault,
+  offline,
+  silentLog,
+  times,
+  when,
+} from "kube-controller-runtime/testing";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import type { CacheEnvironment, CacheOptions } from "../../src/runtime/cache/cache.ts";
-import { Caches } from "../../src/runtime/cache/caches.ts";
-import type { Change } from "../../src/runtime/cache/store.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { ConfigMap } from "../../src/runtime/kinds.ts";
-import type { Kind, KubeObject } from "../../src/runtime/object.ts";
-import { eventually } from "../support/eventually.ts";
-import { answers, type Fault, offline, times, when } from "../support/faulty-transport.ts";
-import { silentLog } from "../support/stub-client.ts";
+import type {
+  CacheEnvironment,
+  CacheOptions,
+} from "../../packages/kube-controller-runtime/src/cache/cache.ts";
+import { Caches } from "../../packages/kube-controller-runtime/src/cache/caches.ts";
 import { contract, newWidgetKind } from "./api-under-test.ts";
 
 const soon = { withinMs: 20_000 };

@@ -1,7 +1,5 @@
+import { ConfigMap, isNotFound, refOf } from "kube-controller-runtime";
 import { beforeAll, expect, test } from "vitest";
-import { isNotFound } from "../../src/runtime/client/error.ts";
-import { ConfigMap } from "../../src/runtime/kinds.ts";
-import { refOf } from "../../src/runtime/object.ts";
 import { contract, newWidgetKind } from "./api-under-test.ts";
 import { failure, namespaceOfThree } from "./support.ts";
 

@@ -1,7 +1,12 @@
+import {
+  ConfigMap,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  refOf,
+  ServiceAccount,
+} from "kube-controller-runtime";
 import { beforeAll, describe, expect, test } from "vitest";
-import { isAlreadyExists, isConflict, isNotFound } from "../../src/runtime/client/error.ts";
-import { ConfigMap, ServiceAccount } from "../../src/runtime/kinds.ts";
-import { refOf } from "../../src/runtime/object.ts";
 import { contract, newWidgetKind } from "./api-under-test.ts";
 import { failure } from "./support.ts";
 

@@ -1,6 +1,6 @@
-import { StaticAccounts } from "../support/coderd/accounts.ts";
-import { fakeLicense } from "../support/coderd/licenses.ts";
-import { startCoderdServer } from "../support/coderd/server.ts";
+import { StaticAccounts } from "../../lab/coderd/accounts.ts";
+import { fakeLicense } from "../../lab/coderd/licenses.ts";
+import { startCoderdServer } from "../../lab/coderd/server.ts";
 import { coderdContract } from "./coderd-contract.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;

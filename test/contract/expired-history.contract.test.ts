@@ -1,7 +1,6 @@
+import { ConfigMap, isExpired } from "kube-controller-runtime";
+import { offline, refusesStreamingLists } from "kube-controller-runtime/testing";
 import { expect, test, vi } from "vitest";
-import { isExpired } from "../../src/runtime/client/error.ts";
-import { ConfigMap } from "../../src/runtime/kinds.ts";
-import { offline, refusesStreamingLists } from "../support/faulty-transport.ts";
 import { destructiveContract } from "./api-under-test.ts";
 import { followed } from "./follower.ts";
 import { collect, failure, namespaceOfThree } from "./support.ts";

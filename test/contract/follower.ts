@@ -1,8 +1,10 @@
+import { ConfigMap, type Stored, systemClock } from "kube-controller-runtime";
 import { beforeEach, expect, vi } from "vitest";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { ConfigMap } from "../../src/runtime/kinds.ts";
-import type { Stored } from "../../src/runtime/object.ts";
-import { type WatcherEvent, type WatcherOptions, watcher } from "../../src/runtime/watch/watcher.ts";
+import {
+  type WatcherEvent,
+  type WatcherOptions,
+  watcher,
+} from "../../packages/kube-controller-runtime/src/watch/watcher.ts";
 import type { ApiUnderTest } from "./api-under-test.ts";
 
 const timing = { retryBaseMs: 20, retryCapMs: 200 };

@@ -1,12 +1,8 @@
+import { awaitChange, ConfigMap, CoreEvent, finalizer, Lease, systemClock } from "kube-controller-runtime";
+import { eventually, silentLog } from "kube-controller-runtime/testing";
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { awaitChange } from "../../src/runtime/controller/action.ts";
-import { finalizer } from "../../src/runtime/controller/finalizer.ts";
-import { ClusterEventRecorder } from "../../src/runtime/events.ts";
-import { ConfigMap, CoreEvent, Lease } from "../../src/runtime/kinds.ts";
-import { Leader } from "../../src/runtime/leader/leader.ts";
-import { eventually } from "../support/eventually.ts";
-import { silentLog } from "../support/stub-client.ts";
+import { ClusterEventRecorder } from "../../packages/kube-controller-runtime/src/events.ts";
+import { Leader } from "../../packages/kube-controller-runtime/src/leader/leader.ts";
 import { type ApiUnderTest, contract } from "./api-under-test.ts";
 
 const PATIENCE = { withinMs: 20_000 };

@@ -1,14 +1,14 @@
+import { VirtualClock } from "kube-controller-runtime/testing";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import type { OperatorAccess } from "../../src/coder/operator-access/access.ts";
-import { VirtualClock } from "../support/clock.ts";
 import {
   acceptedAs,
   type CoderdDatabase,
   type CoderdDatabases,
   type Misdeed,
-} from "../support/coderd-database/database.ts";
-import { MemoryDatabases } from "../support/coderd-database/memory.ts";
-import { PostgresDatabases } from "../support/coderd-database/postgres.ts";
+} from "../../lab/coderd-database/database.ts";
+import { MemoryDatabases } from "../../lab/coderd-database/memory.ts";
+import { PostgresDatabases } from "../../lab/coderd-database/postgres.ts";
+import type { OperatorAccess } from "../../src/coder/operator-access/access.ts";
 import { converge, StoredToken, targetOf } from "../support/operator-access.ts";
 import { sharedPostgres } from "../support/shared-postgres.ts";
 

@@ -1,10 +1,7 @@
+import { Secret, systemClock } from "kube-controller-runtime";
+import { eventually, type Fault, silentLog } from "kube-controller-runtime/testing";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { References } from "../../src/runtime/cache/references.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { Secret } from "../../src/runtime/kinds.ts";
-import { eventually } from "../support/eventually.ts";
-import type { Fault } from "../support/faulty-transport.ts";
-import { silentLog } from "../support/stub-client.ts";
+import { References } from "../../packages/kube-controller-runtime/src/cache/references.ts";
 import { contract } from "./api-under-test.ts";
 
 const soon = { withinMs: 20_000 };

@@ -1,7 +1,12 @@
+import {
+  ConfigMap,
+  CoreEvent,
+  Deployment,
+  isConflict,
+  type ObjectMeta,
+  Secret,
+} from "kube-controller-runtime";
 import { beforeAll, describe, expect, test } from "vitest";
-import { isConflict } from "../../src/runtime/client/error.ts";
-import { ConfigMap, CoreEvent, Deployment, Secret } from "../../src/runtime/kinds.ts";
-import type { ObjectMeta } from "../../src/runtime/object.ts";
 import { contract, newWidgetKind } from "./api-under-test.ts";
 import { failure } from "./support.ts";
 

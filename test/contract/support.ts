@@ -1,4 +1,4 @@
-import { ConfigMap } from "../../src/runtime/kinds.ts";
+import { ConfigMap } from "kube-controller-runtime";
 import type { ApiUnderTest } from "./api-under-test.ts";
 
 /** The error of work that must fail. */

@@ -1,6 +1,6 @@
+import { ConfigMap } from "kube-controller-runtime";
+import { offline, refusesStreamingLists } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { ConfigMap } from "../../src/runtime/kinds.ts";
-import { offline, refusesStreamingLists } from "../support/faulty-transport.ts";
 import { contract } from "./api-under-test.ts";
 import { Follower, followed } from "./follower.ts";
 

@@ -1,10 +1,8 @@
+import { ConfigMap, type Kind, Secret } from "kube-controller-runtime";
+import { apiRequest, type ClusterAccess } from "kube-controller-runtime/testing";
 import { parseAllDocuments } from "yaml";
+import { collectionPath } from "../../packages/kube-controller-runtime/src/client/paths.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
-import { collectionPath } from "../../src/runtime/client/paths.ts";
-import { ConfigMap, Secret } from "../../src/runtime/kinds.ts";
-import type { Kind } from "../../src/runtime/object.ts";
-import type { ClusterAccess } from "../support/cluster/access.ts";
-import { apiRequest } from "../support/cluster/api-request.ts";
 import type { Manifest } from "../support/helm.ts";
 
 const PodDisruptionBudget: Kind = {

@@ -5,9 +5,8 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { type ClusterAccess, createCertificateAuthority } from "kube-controller-runtime/testing";
 import { helmBinary } from "../../tools/helm/binary.ts";
-import { createCertificateAuthority } from "../support/certificates.ts";
-import type { ClusterAccess } from "../support/cluster/access.ts";
 import { type Block, blocks, repository } from "./pages.ts";
 
 const standIn = fileURLToPath(new URL("./stand-in.ts", import.meta.url));

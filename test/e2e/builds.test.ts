@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Secret } from "kube-controller-runtime";
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { Pod } from "../../lab/pod-runner/pod.ts";
 import { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
-import { Secret } from "../../src/runtime/kinds.ts";
-import { eventually } from "../support/eventually.ts";
-import { Pod } from "../support/pod-runner/pod.ts";
 import type { CoderdAdmin } from "./support/coderd-admin.ts";
 import { mint } from "./support/mint.ts";
 import { Tenant } from "./support/tenant.ts";

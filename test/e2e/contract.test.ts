@@ -1,6 +1,6 @@
 import { describe, inject } from "vitest";
+import { startPostgres } from "../../lab/postgres.ts";
 import { coderdContract } from "../contract/coderd-contract.ts";
-import { startPostgres } from "../support/postgres.ts";
 import { CoderdAdmin } from "./support/coderd-admin.ts";
 import { startLoneCoderd } from "./support/lone-coderd.ts";
 import { mint } from "./support/mint.ts";

@@ -1,8 +1,8 @@
+import { systemClock } from "kube-controller-runtime";
+import { unfenced } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { type Database, type Postgres, startPostgres } from "../../lab/postgres.ts";
 import { CoderClients } from "../../src/coder/clients.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { type Database, type Postgres, startPostgres } from "../support/postgres.ts";
-import { unfenced } from "../support/unfenced.ts";
 import { CoderdAdmin } from "./support/coderd-admin.ts";
 import { startLoneCoderd } from "./support/lone-coderd.ts";
 

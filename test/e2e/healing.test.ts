@@ -1,9 +1,9 @@
+import { Deployment, Secret } from "kube-controller-runtime";
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { startOperatorProcess } from "../../lab/operator-process.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
-import { Deployment, Secret } from "../../src/runtime/kinds.ts";
 import { loadRecording, recordingNames } from "../contract/coderd-recordings.ts";
-import { eventually } from "../support/eventually.ts";
-import { startOperatorProcess } from "../support/operator-process.ts";
 import type { CoderdAdmin } from "./support/coderd-admin.ts";
 import { mint } from "./support/mint.ts";
 import { Tenant } from "./support/tenant.ts";

@@ -1,4 +1,4 @@
-import { Dice } from "../support/dice.ts";
+import { Dice } from "kube-controller-runtime/testing";
 
 /** Under what a run of the suite takes place. */
 export interface Conditions {

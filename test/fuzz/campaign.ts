@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { isNotFound } from "../../src/runtime/client/error.ts";
-import { findCondition } from "../../src/runtime/conditions.ts";
-import { CoreEvent, Secret } from "../../src/runtime/kinds.ts";
-import type { Kind } from "../../src/runtime/object.ts";
-import { adminClient } from "../support/admin-client.ts";
-import { type LocalCluster, startCluster } from "../support/cluster/cluster.ts";
-import { Dice } from "../support/dice.ts";
+import {
+  type Client,
+  CoreEvent,
+  findCondition,
+  isNotFound,
+  type Kind,
+  Secret,
+} from "kube-controller-runtime";
+import { adminClient, Dice, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
+import { type OperatorProcess, startOperatorProcess } from "../../lab/operator-process.ts";
 import { Secrets } from "../support/leaks.ts";
-import { type OperatorProcess, startOperatorProcess } from "../support/operator-process.ts";
 import { drawHostileText } from "./draw.ts";
 import { startHostileCoderd } from "./hostile-coderd.ts";
 import { startHostilePostgres } from "./hostile-postgres.ts";

@@ -1,4 +1,4 @@
-import type { Dice } from "../support/dice.ts";
+import type { Dice } from "kube-controller-runtime/testing";
 
 /** The part of a CRD's schema by which objects are drawn. */
 export interface DrawnSchema {

@@ -1,11 +1,8 @@
+import { CoreEvent, findCondition, type Kind, maskSecrets, type Stored } from "kube-controller-runtime";
+import { Dice } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launchOperator, type RunningOperator } from "../../lab/operator.ts";
 import { redact } from "../../src/coder/redact.ts";
-import { findCondition } from "../../src/runtime/conditions.ts";
-import { CoreEvent } from "../../src/runtime/kinds.ts";
-import { maskSecrets } from "../../src/runtime/mask.ts";
-import type { Kind, Stored } from "../../src/runtime/object.ts";
-import { Dice } from "../support/dice.ts";
-import { launchOperator, type RunningOperator } from "../support/operator.ts";
 import { MemoryWorld } from "../support/world/memory.ts";
 import { drawHostileText, hostilePieces } from "./draw.ts";
 import { type Drawn, drawnKinds, drawObject } from "./objects.ts";

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Dice } from "../support/dice.ts";
+import type { Dice } from "kube-controller-runtime/testing";
 import { drawHostileText } from "./draw.ts";
 
 export interface HostileServer extends AsyncDisposable {

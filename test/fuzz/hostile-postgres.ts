@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import type { Dice } from "../support/dice.ts";
+import type { Dice } from "kube-controller-runtime/testing";
 import { drawHostileText } from "./draw.ts";
 import type { HostileServer } from "./hostile-coderd.ts";
 

@@ -1,6 +1,6 @@
 /** `make fuzz`: extreme objects, and hostile answers from coderd and Postgres, drawn by a seed. */
 import { parseArgs } from "node:util";
-import { messageOf } from "../../src/runtime/errors.ts";
+import { messageOf } from "kube-controller-runtime";
 import { fuzz } from "./campaign.ts";
 
 const { values } = parseArgs({

@@ -1,7 +1,6 @@
+import type { Condition, Kind, KubeObject } from "kube-controller-runtime";
+import type { Dice } from "kube-controller-runtime/testing";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
-import type { Condition } from "../../src/runtime/conditions.ts";
-import type { Kind, KubeObject } from "../../src/runtime/object.ts";
-import type { Dice } from "../support/dice.ts";
 import { crdSchemas } from "../support/world/schemas.ts";
 import { type DrawnSchema, drawValue } from "./draw.ts";
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { apiRequest } from "kube-controller-runtime/testing";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { apiRequest } from "../support/cluster/api-request.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 import { accepted } from "./api-admission/accepted.ts";
 import { type Manifest, plurals } from "./api-admission/manifests.ts";

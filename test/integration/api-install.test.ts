@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
+import { type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type LocalCluster, startCluster } from "../support/cluster/cluster.ts";
 
 const folder = (path: string) => fileURLToPath(new URL(`../../config/${path}`, import.meta.url));
 const kinds = ["codercontrolplane", "coderprovisioner", "coderworkspaceproxy"] as const;

@@ -1,16 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Client, findCondition } from "kube-controller-runtime";
+import { adminClient, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { aControlPlane } from "../../lab/builders.ts";
+import { type OperatorProcess, startOperatorProcess } from "../../lab/operator-process.ts";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { findCondition } from "../../src/runtime/conditions.ts";
 import { bundle } from "../../tools/build/bundle.ts";
-import { adminClient } from "../support/admin-client.ts";
-import { aControlPlane } from "../support/builders.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { eventually } from "../support/eventually.ts";
-import { type OperatorProcess, startOperatorProcess } from "../support/operator-process.ts";
 import { essenceOfChildren } from "./control-plane/dump.ts";
 
 const PATIENCE = { withinMs: 30_000 };

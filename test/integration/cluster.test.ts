@@ -3,9 +3,8 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { promisify } from "node:util";
+import { type ClusterAccess, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { ClusterAccess } from "../support/cluster/access.ts";
-import { type LocalCluster, startCluster } from "../support/cluster/cluster.ts";
 import { sharedCluster, sharedClusterWithControllers } from "../support/cluster/shared.ts";
 
 const configMap = (namespace: string, name: string) => ({
@@ -188,7 +187,10 @@ describe("a cluster of one's own", () => {
 });
 
 test("killing the process that started a cluster leaves no process and no file behind", async () => {
-  const library = new URL("../support/cluster/cluster.ts", import.meta.url).href;
+  const library = new URL(
+    "../../packages/kube-controller-runtime/testing/cluster/cluster.ts",
+    import.meta.url,
+  ).href;
   const script = `
     const { startCluster } = await import(${JSON.stringify(library)});
     console.log((await startCluster({ controllerManager: true })).caFile);

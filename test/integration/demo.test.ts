@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { eventually } from "kube-controller-runtime/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { fakeLicense } from "../../lab/coderd/licenses.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { fakeLicense } from "../support/coderd/licenses.ts";
-import { eventually } from "../support/eventually.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const DAY_MS = 24 * 60 * 60 * 1_000;

@@ -1,9 +1,8 @@
+import { ConfigMap } from "kube-controller-runtime";
+import { adminClient, eventually } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import { runGreeter } from "../../docs/examples/greeting-operator.ts";
-import { ConfigMap } from "../../src/runtime/kinds.ts";
-import { adminClient } from "../support/admin-client.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { eventually } from "../support/eventually.ts";
 
 const crd = {
   apiVersion: "apiextensions.k8s.io/v1",

@@ -2,16 +2,14 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync } from "n
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { onFreePort, Supervised, untilReady, writeKubeconfig } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { currentPlatform } from "../../tools/binaries/platform.ts";
 import { architectureOf } from "../../tools/image/architecture.ts";
 import { readElf } from "../../tools/image/elf.ts";
 import { buildImage } from "../../tools/image/image.ts";
 import { librariesFor } from "../../tools/image/libraries.ts";
-import { writeKubeconfig } from "../support/cluster/credentials.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { onFreePort, untilReady } from "../support/cluster/start.ts";
-import { Supervised } from "../support/cluster/supervised.ts";
 import { contained } from "../support/contained.ts";
 import { type LaidOutImage, readLayout, unpack } from "../support/oci-layout.ts";
 

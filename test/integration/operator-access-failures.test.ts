@@ -1,16 +1,17 @@
 import { type AddressInfo, createServer, type Server } from "node:net";
+import { LeaderFence, NotLeaderError, systemClock } from "kube-controller-runtime";
+import {
+  type CertificateAuthority,
+  createCertificateAuthority,
+  unfenced,
+} from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Database, type Postgres, type Schema, startPostgres } from "../../lab/postgres.ts";
 import { type DatabaseTarget, operatorAccess } from "../../src/coder/operator-access/access.ts";
 import type { DatabaseFailure } from "../../src/coder/operator-access/failure.ts";
 import { type Connect, connectPostgres } from "../../src/coder/operator-access/session.ts";
 import type { Encryption } from "../../src/coder/operator-access/tls.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { NotLeaderError } from "../../src/runtime/errors.ts";
-import { LeaderFence } from "../../src/runtime/fence.ts";
-import { type CertificateAuthority, createCertificateAuthority } from "../support/certificates.ts";
 import { converge, StoredToken, targetOf, watchedConnect } from "../support/operator-access.ts";
-import { type Database, type Postgres, type Schema, startPostgres } from "../support/postgres.ts";
-import { unfenced } from "../support/unfenced.ts";
 
 let postgres: Postgres;
 const access = operatorAccess({ clock: systemClock, fence: unfenced });

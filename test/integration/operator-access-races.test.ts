@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { unfenced, VirtualClock } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Database } from "../../lab/postgres.ts";
 import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-access/access.ts";
-import { VirtualClock } from "../support/clock.ts";
 import {
   acceptedAs,
   CONVERGED,
@@ -12,9 +13,7 @@ import {
   StoredToken,
   targetOf,
 } from "../support/operator-access.ts";
-import type { Database } from "../support/postgres.ts";
 import { sharedPostgres } from "../support/shared-postgres.ts";
-import { unfenced } from "../support/unfenced.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 

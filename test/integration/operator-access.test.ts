@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
+import { unfenced, VirtualClock } from "kube-controller-runtime/testing";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { PostgresAccounts } from "../../lab/coderd/accounts.ts";
+import { startCoderdServer } from "../../lab/coderd/server.ts";
+import type { Database, Schema } from "../../lab/postgres.ts";
 import { CoderClients } from "../../src/coder/clients.ts";
 import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-access/access.ts";
-import { VirtualClock } from "../support/clock.ts";
-import { PostgresAccounts } from "../support/coderd/accounts.ts";
-import { startCoderdServer } from "../support/coderd/server.ts";
 import {
   acceptedAs,
   CONVERGED,
@@ -14,9 +15,7 @@ import {
   StoredToken,
   targetOf,
 } from "../support/operator-access.ts";
-import type { Database, Schema } from "../support/postgres.ts";
 import { sharedPostgres } from "../support/shared-postgres.ts";
-import { unfenced } from "../support/unfenced.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 

@@ -1,6 +1,6 @@
+import { eventually } from "kube-controller-runtime/testing";
 import { HTTPRoute } from "../../src/operator/shared/gateway.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { eventually } from "../support/eventually.ts";
 import { httpRouteDefinition } from "../support/gateway-api.ts";
 import { ownershipSuite } from "../support/ownership-suite.ts";
 import { openRealWorld } from "../support/world/real.ts";

@@ -1,14 +1,11 @@
+import { type Client, Secret, type Stored } from "kube-controller-runtime";
+import { adminClient, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { Secret } from "../../src/runtime/kinds.ts";
-import type { Stored } from "../../src/runtime/object.ts";
-import { adminClient } from "../support/admin-client.ts";
+import type { Environment } from "../../lab/pod-runner/environment.ts";
+import type { Launch } from "../../lab/pod-runner/launch.ts";
+import { type Container, Pod } from "../../lab/pod-runner/pod.ts";
+import { PodRunner } from "../../lab/pod-runner/pod-runner.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { eventually } from "../support/eventually.ts";
-import type { Environment } from "../support/pod-runner/environment.ts";
-import type { Launch } from "../support/pod-runner/launch.ts";
-import { type Container, Pod } from "../support/pod-runner/pod.ts";
-import { PodRunner } from "../support/pod-runner/pod-runner.ts";
 
 const PATIENCE = { withinMs: 20_000 };
 

@@ -1,10 +1,9 @@
+import { Deployment, type Kind, Secret, Service, ServiceAccount } from "kube-controller-runtime";
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { acceptedAs } from "../../lab/coderd-database/database.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
-import { Deployment, Secret, Service, ServiceAccount } from "../../src/runtime/kinds.ts";
-import type { Kind } from "../../src/runtime/object.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { acceptedAs } from "../support/coderd-database/database.ts";
-import { eventually } from "../support/eventually.ts";
 import { openStage, type ProvisionerStage } from "../support/stages/provisioner.ts";
 import { PATIENCE } from "../support/stages/stage.ts";
 import { openRealWorld } from "../support/world/real.ts";

@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, ConfigMap } from "kube-controller-runtime";
+import { adminClient, eventually, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { ConfigMap } from "../../src/runtime/kinds.ts";
-import { adminClient } from "../support/admin-client.ts";
-import { type LocalCluster, startCluster } from "../support/cluster/cluster.ts";
-import { eventually } from "../support/eventually.ts";
 import { type FaultProxy, type ProxyFault, startFaultProxy } from "../support/fault-proxy.ts";
 import { Load } from "./runtime-faults/load.ts";
 import { ObservedCache, stateOf } from "./runtime-faults/observed-cache.ts";

@@ -2,14 +2,18 @@ import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
+import { httpTransport, loadCredentials, type Transport } from "kube-controller-runtime";
+import {
+  base64,
+  execAnswer,
+  execUser,
+  kubeconfigFolder,
+  startConnectProxy,
+} from "kube-controller-runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { loadCredentials } from "../../src/runtime/client/credentials.ts";
-import { loadSettings } from "../../src/runtime/client/kubeconfig/sources.ts";
-import { readText } from "../../src/runtime/client/response.ts";
-import { httpTransport, type Transport } from "../../src/runtime/client/transport.ts";
+import { loadSettings } from "../../packages/kube-controller-runtime/src/client/kubeconfig/sources.ts";
+import { readText } from "../../packages/kube-controller-runtime/src/client/response.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { startConnectProxy } from "../support/connect-proxy.ts";
-import { base64, execAnswer, execUser, kubeconfigFolder } from "../support/kubeconfig-folder.ts";
 
 const cluster = sharedCluster();
 const reviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews";

@@ -1,13 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Client, ConfigMap, Role, RoleBinding, Secret, ServiceAccount } from "kube-controller-runtime";
+import { adminClient, apiObject, apiRequest, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Client } from "../../src/runtime/client/client.ts";
-import { ConfigMap, Role, RoleBinding, Secret, ServiceAccount } from "../../src/runtime/kinds.ts";
-import { adminClient } from "../support/admin-client.ts";
-import { apiObject, apiRequest } from "../support/cluster/api-request.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { eventually } from "../support/eventually.ts";
 import { type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
 import { ObservedCache } from "./runtime-faults/observed-cache.ts";
 

@@ -1,3 +1,4 @@
+import type { KubeObject, Stored } from "kube-controller-runtime";
 import type {
   CoderControlPlane,
   CoderProvisioner,
@@ -18,7 +19,6 @@ import { service } from "../../src/operator/shared/service.ts";
 import { proxyDeployment, tokenChecksum } from "../../src/operator/workspace-proxy/resources/deployment.ts";
 import { tokenSecret } from "../../src/operator/workspace-proxy/resources/token-secret.ts";
 import { withDefaults as proxyOf } from "../../src/operator/workspace-proxy/spec.ts";
-import type { KubeObject, Stored } from "../../src/runtime/object.ts";
 
 /*
  * All children that our builders make for an object, for tests that look at them together. What only coderd

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, request as httpsRequest, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createCertificateAuthority } from "./certificates.ts";
+import { createCertificateAuthority } from "kube-controller-runtime/testing";
 
 /** What the proxy does to the traffic, whether it has begun or is yet to come. */
 export type ProxyFault =

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import type { ClusterAccess } from "kube-controller-runtime/testing";
 import { parseAllDocuments } from "yaml";
 import { helmBinary } from "../../tools/helm/binary.ts";
-import type { ClusterAccess } from "./cluster/access.ts";
 
 /** The chart as it is in this repository. */
 export const chartDir = fileURLToPath(new URL("../../charts/coder-k8s", import.meta.url));

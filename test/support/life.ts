@@ -1,6 +1,6 @@
+import { type Fault, neverAnswers } from "kube-controller-runtime/testing";
+import type { TransportRequest } from "../../packages/kube-controller-runtime/src/client/transport.ts";
 import type { OperatorAccess } from "../../src/coder/operator-access/access.ts";
-import type { TransportRequest } from "../../src/runtime/client/transport.ts";
-import { type Fault, neverAnswers } from "./faulty-transport.ts";
 
 /** The effect after which a process dies. */
 export interface LastAct {

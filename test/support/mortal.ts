@@ -1,7 +1,7 @@
+import type { Fault } from "kube-controller-runtime/testing";
 import type { CoderClient } from "../../src/coder/client.ts";
 import { CoderClients, type CoderClientsOptions, type CoderTarget } from "../../src/coder/clients.ts";
 import { failed } from "../../src/coder/result.ts";
-import type { Fault } from "./faulty-transport.ts";
 
 export interface MortalOptions {
   /** Dies as soon as this many effects have happened, before it hears of the last; never when absent. */

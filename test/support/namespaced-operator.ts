@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { ClusterAccess } from "./cluster/access.ts";
-import { type OperatorProcess, startOperatorProcess } from "./operator-process.ts";
+import type { ClusterAccess } from "kube-controller-runtime/testing";
+import { type OperatorProcess, startOperatorProcess } from "../../lab/operator-process.ts";
 
 const NAME = "coder-k8s";
 const rbac = (file: string) => readFileSync(new URL(`../../config/rbac/${file}`, import.meta.url), "utf8");

@@ -1,3 +1,7 @@
+import type { Clock } from "kube-controller-runtime";
+import { unfenced } from "kube-controller-runtime/testing";
+import { PostgresAccounts } from "../../lab/coderd/accounts.ts";
+import type { Database } from "../../lab/postgres.ts";
 import {
   type DatabaseTarget,
   type OperatorAccess,
@@ -5,10 +9,6 @@ import {
 } from "../../src/coder/operator-access/access.ts";
 import type { OperatorToken } from "../../src/coder/operator-access/keys.ts";
 import { type Connect, connectPostgres } from "../../src/coder/operator-access/session.ts";
-import type { Clock } from "../../src/runtime/clock.ts";
-import { PostgresAccounts } from "./coderd/accounts.ts";
-import type { Database } from "./postgres.ts";
-import { unfenced } from "./unfenced.ts";
 
 /** A Secret as the API server keeps it: a write on an outdated version is refused. */
 export class StoredToken {

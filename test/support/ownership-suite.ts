@@ -1,22 +1,25 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
-import { HTTPRoute } from "../../src/operator/shared/gateway.ts";
-import type { Condition } from "../../src/runtime/conditions.ts";
-import { findCondition } from "../../src/runtime/conditions.ts";
-import { fnv1a32 } from "../../src/runtime/hash.ts";
 import {
+  type Condition,
   CoreEvent,
+  controllerOf,
   Deployment,
+  findCondition,
+  fnv1a32,
   Ingress,
+  type Kind,
+  type KubeObject,
   Role,
   RoleBinding,
+  resourceName,
   Secret,
   Service,
   ServiceAccount,
-} from "../../src/runtime/kinds.ts";
-import { type Kind, type KubeObject, resourceName, type Stored } from "../../src/runtime/object.ts";
-import { controllerOf } from "../../src/runtime/owner.ts";
+  type Stored,
+} from "kube-controller-runtime";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import { HTTPRoute } from "../../src/operator/shared/gateway.ts";
 import { openProxyStage, type ProxyStage } from "./stages/workspace-proxy.ts";
 import type { World } from "./world/world.ts";
 

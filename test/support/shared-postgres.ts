@@ -1,4 +1,4 @@
-import { type Database, type Databases, type OpenDatabase, openDatabase } from "./postgres.ts";
+import { type Database, type Databases, type OpenDatabase, openDatabase } from "../../lab/postgres.ts";
 import { askRun } from "./run/ask.ts";
 
 /** Databases on the one Postgres of a run. `stop` drops them; who breaks the server starts one with `startPostgres`. */

@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from "../../src/runtime/clock.ts";
-import { sleepOn } from "./sleep.ts";
+import { type Clock, systemClock } from "kube-controller-runtime";
+import { sleepOn } from "kube-controller-runtime/testing";
 
 interface Timer {
   readonly due: number;

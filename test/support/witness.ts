@@ -1,6 +1,6 @@
+import { systemClock } from "kube-controller-runtime";
+import type { QueueObserver } from "../../packages/kube-controller-runtime/src/queue/work-queue.ts";
 import { OperatorMetrics } from "../../src/operator/metrics/metrics.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import type { QueueObserver } from "../../src/runtime/queue/work-queue.ts";
 
 /** Metrics that also tell tests how many runs there were, and with what errors, nothing taken out of them. */
 export class Witness extends OperatorMetrics {

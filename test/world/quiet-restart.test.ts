@@ -1,7 +1,6 @@
+import { findCondition, type Kind, type KubeObject } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
-import { findCondition } from "../../src/runtime/conditions.ts";
-import type { Kind, KubeObject } from "../../src/runtime/object.ts";
 import { openProxyStage, type ProxyStage } from "../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../support/world/memory.ts";
 

@@ -1,6 +1,6 @@
 import type { TSchema } from "typebox";
+import { groupOf } from "../../packages/kube-controller-runtime/src/object.ts";
 import type { ResourceDefinition } from "../../src/api/v1alpha1/schema.ts";
-import { groupOf } from "../../src/runtime/object.ts";
 import { limited } from "./limits.ts";
 import { type Definitions, type Schema, structural } from "./structural.ts";
 

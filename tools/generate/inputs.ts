@@ -1,3 +1,4 @@
+import type { PolicyRule } from "kube-controller-runtime";
 import { controlPlaneDefinition } from "../../src/api/v1alpha1/control-plane.ts";
 import { provisionerDefinition } from "../../src/api/v1alpha1/provisioner.ts";
 import type { ResourceDefinition } from "../../src/api/v1alpha1/schema.ts";
@@ -6,7 +7,6 @@ import { rules as controlPlaneRules } from "../../src/operator/control-plane/rba
 import { rules as provisionerRules } from "../../src/operator/provisioner/rbac.ts";
 import { rules as sharedRules } from "../../src/operator/shared/rbac.ts";
 import { rules as workspaceProxyRules } from "../../src/operator/workspace-proxy/rbac.ts";
-import type { PolicyRule } from "../../src/runtime/rbac.ts";
 
 /** The kinds of the API, in the order of the documentation. */
 export const resources: readonly ResourceDefinition[] = [

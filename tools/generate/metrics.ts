@@ -1,5 +1,5 @@
+import { systemClock } from "kube-controller-runtime";
 import { OperatorMetrics } from "../../src/operator/metrics/metrics.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
 import { code, table } from "./reference.ts";
 
 interface Described {

@@ -1,5 +1,5 @@
+import type { PolicyRule } from "kube-controller-runtime";
 import { describe, expect, it } from "vitest";
-import type { PolicyRule } from "../../src/runtime/rbac.ts";
 import { permissions } from "./inputs.ts";
 import { byResource, mergedRules } from "./rbac.ts";
 

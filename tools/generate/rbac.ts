@@ -1,4 +1,4 @@
-import type { PolicyRule, Verb } from "../../src/runtime/rbac.ts";
+import type { PolicyRule, Verb } from "kube-controller-runtime";
 
 export const operatorName = "coder-k8s";
 export const operatorNamespace = "coder-system";

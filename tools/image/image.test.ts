@@ -106,7 +106,7 @@ describe("the bill of materials", () => {
   const bill = () => JSON.parse(contentOf("app/sbom.cdx.json"));
 
   test("lists what is bundled in the locked versions, and nothing else", () => {
-    const locked: Record<string, { version?: string }> = lock.packages;
+    const locked = lock.packages as Record<string, { version?: string }>;
     const names: string[] = bill().components.map(({ name }: { name: string }) => name);
     expect(names).toEqual(expect.arrayContaining(["pg", "pg-types", "undici", "yaml"]));
     for (const unwanted of ["esbuild", "typebox", "vitest"]) expect(names).not.toContain(unwanted);

@@ -1,5 +1,5 @@
 import type { V1Condition } from "@kubernetes/client-node";
-import type { Wire } from "../../runtime/object.ts";
+import type { Wire } from "kube-controller-runtime";
 import { serviceDefaults } from "./defaults.ts";
 import { host, namespaceName, objectName, optionalHost, secretDataKey } from "./names.ts";
 import {

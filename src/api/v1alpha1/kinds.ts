@@ -1,5 +1,4 @@
-import { kind } from "../../runtime/kinds.ts";
-import type { KubeObject } from "../../runtime/object.ts";
+import { type KubeObject, kind } from "kube-controller-runtime";
 import type { ControlPlaneSpec, ControlPlaneStatus } from "./control-plane.ts";
 import type { ProvisionerSpec, ProvisionerStatus } from "./provisioner.ts";
 import type { WorkspaceProxySpec, WorkspaceProxyStatus } from "./workspace-proxy.ts";

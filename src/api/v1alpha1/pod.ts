@@ -11,8 +11,8 @@ import type {
   V1Volume,
   V1VolumeMount,
 } from "@kubernetes/client-node";
+import type { Wire } from "kube-controller-runtime";
 import { Type } from "typebox";
-import type { Wire } from "../../runtime/object.ts";
 import { probeDefaults } from "./defaults.ts";
 import { objectName, requiredSecretDataKey } from "./names.ts";
 import {

@@ -3,8 +3,9 @@
  * TypeScript type (`Static`), the OpenAPI schema of the CRD and the text of the reference pages, so every
  * word takes the description first: a field without one does not compile.
  */
+
+import type { Kind } from "kube-controller-runtime";
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from "typebox";
-import type { Kind } from "../../runtime/object.ts";
 
 /** A CEL rule: what types alone cannot say, with a message that tells the user what to write instead. */
 export interface Rule {

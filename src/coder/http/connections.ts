@@ -1,5 +1,5 @@
+import { admittedBy } from "kube-controller-runtime";
 import { Agent, type Dispatcher } from "undici";
-import { admittedBy } from "../../runtime/admission.ts";
 import { readableCertificates } from "../certificates.ts";
 import { codeOf } from "../error-code.ts";
 import { NoAnswer } from "./no-answer.ts";

@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
+import { admittedBy, type Clock, type Fence } from "kube-controller-runtime";
 import type { Dispatcher } from "undici";
-import { admittedBy } from "../../runtime/admission.ts";
-import type { Clock } from "../../runtime/clock.ts";
-import type { Fence } from "../../runtime/fence.ts";
 import { type Answer, type Deadline, readAnswer } from "./answer.ts";
 import { Connections } from "./connections.ts";
 import { NoAnswer } from "./no-answer.ts";

@@ -1,5 +1,5 @@
+import { settle } from "kube-controller-runtime/testing";
 import { describe, expect, it } from "vitest";
-import { settle } from "../../../test/support/clock.ts";
 import { Slots } from "./slots.ts";
 
 const never = new AbortController().signal;

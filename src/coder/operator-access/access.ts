@@ -1,6 +1,5 @@
 import { randomBytes as cryptoRandomBytes } from "node:crypto";
-import type { Clock } from "../../runtime/clock.ts";
-import type { Fence } from "../../runtime/fence.ts";
+import type { Clock, Fence } from "kube-controller-runtime";
 import { failed, type Result, succeeded } from "../result.ts";
 import { ensureAccount, USERNAME } from "./account.ts";
 import { readTables } from "./catalogue.ts";

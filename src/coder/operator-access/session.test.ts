@@ -1,9 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { LeaderFence, NotLeaderError } from "kube-controller-runtime";
+import { eventually } from "kube-controller-runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { eventually } from "../../../test/support/eventually.ts";
-import { NotLeaderError } from "../../runtime/errors.ts";
-import { LeaderFence } from "../../runtime/fence.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
 import { connectPostgres } from "./session.ts";
 

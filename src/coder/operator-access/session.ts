@@ -1,8 +1,7 @@
 import { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { type Fence, fnv1a64 } from "kube-controller-runtime";
 import pg from "pg";
-import type { Fence } from "../../runtime/fence.ts";
-import { fnv1a64 } from "../../runtime/hash.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
 import type { DatabaseProblem } from "./failure.ts";
 import type { Encryption } from "./tls.ts";

@@ -1,5 +1,5 @@
+import { createCertificateAuthority } from "kube-controller-runtime/testing";
 import { describe, expect, it } from "vitest";
-import { createCertificateAuthority } from "../../../test/support/certificates.ts";
 import { parseConnectionUrl } from "./connection-url.ts";
 import { DatabaseProblem } from "./failure.ts";
 import { encryptionAttempts } from "./tls.ts";

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { fnv1a64 } from "../../runtime/hash.ts";
+import { fnv1a64 } from "kube-controller-runtime";
 
 /** The object a token belongs to: each has one of its own. */
 export interface ControlPlane {

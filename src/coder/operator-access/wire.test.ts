@@ -1,10 +1,9 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createSecureContext, TLSSocket } from "node:tls";
+import { createCertificateAuthority, unfenced } from "kube-controller-runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { MALFORMED, message } from "../../../test/fuzz/hostile-postgres.ts";
-import { createCertificateAuthority } from "../../../test/support/certificates.ts";
-import { unfenced } from "../../../test/support/unfenced.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
 import { DatabaseProblem } from "./failure.ts";
 import { connectPostgres } from "./session.ts";

@@ -1,10 +1,16 @@
+import {
+  type Action,
+  isTransient,
+  type KubeObject,
+  keyOfObject,
+  NotLeaderError,
+  type ObjectKey,
+  type RunContext,
+  requeue,
+  type Stored,
+} from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import { failed, type Result as Outcome } from "../../coder/result.ts";
-import { isTransient } from "../../runtime/client/error.ts";
-import { type Action, requeue } from "../../runtime/controller/action.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import { NotLeaderError } from "../../runtime/errors.ts";
-import { type KubeObject, keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.ts";
 import { explain } from "../shared/explain.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../shared/session.ts";
 import type { CoderdContext } from "./coderd.ts";

@@ -1,6 +1,6 @@
+import { ConfigMap, Secret } from "kube-controller-runtime";
 import type { CoderClient } from "../../coder/client.ts";
 import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
-import { ConfigMap, Secret } from "../../runtime/kinds.ts";
 import { mountedFile } from "../shared/pod-files.ts";
 import type { CoderPorts } from "../shared/ports.ts";
 import type { Environment } from "../shared/reconciler.ts";

@@ -1,20 +1,24 @@
-import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import type { Action } from "../../runtime/controller/action.ts";
-import { type Controller, controller, type RunContext } from "../../runtime/controller/controller.ts";
-import { contentChanged } from "../../runtime/controller/predicates.ts";
-import { Steps } from "../../runtime/controller/steps.ts";
 import {
+  type Action,
   ConfigMap,
+  type Controller,
+  contentChanged,
+  controller,
   Deployment,
   Ingress,
+  keyOfObject,
+  type ObjectKey,
   Role,
   RoleBinding,
+  type RunContext,
   Secret,
   Service,
   ServiceAccount,
-} from "../../runtime/kinds.ts";
-import { keyOfObject, type ObjectKey, type Stored } from "../../runtime/object.ts";
+  Steps,
+  type Stored,
+} from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import { accept, isNew } from "../shared/accept.ts";
 import { reportConflicts } from "../shared/conflict.ts";
 import { explain } from "../shared/explain.ts";

@@ -1,4 +1,4 @@
-import type { KubeObject, Stored } from "../../runtime/object.ts";
+import type { KubeObject, Stored } from "kube-controller-runtime";
 import type { Identity } from "../shared/names.ts";
 import { workspaceGrantLabels } from "./resources/workspace-rbac.ts";
 

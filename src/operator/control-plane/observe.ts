@@ -1,8 +1,13 @@
+import {
+  Deployment,
+  keyOf,
+  type Owner,
+  Role,
+  RoleBinding,
+  type RunContext,
+  type Stored,
+} from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import type { Owner } from "../../runtime/controller/ownership.ts";
-import { Deployment, Role, RoleBinding } from "../../runtime/kinds.ts";
-import { keyOf, type Stored } from "../../runtime/object.ts";
 import { commonLabels } from "../shared/names.ts";
 import { GRANT_INDEX, grantOwner } from "./grants.ts";
 import { type ControlPlane, withDefaults } from "./spec.ts";

@@ -1,5 +1,5 @@
+import type { ObjectRef, Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import type { ObjectRef, Stored } from "../../runtime/object.ts";
 import { variableRefs } from "../shared/env-sources.ts";
 import { accessURLVariable } from "./resources/deployment.ts";
 import { withDefaults } from "./spec.ts";

@@ -1,3 +1,4 @@
+import type { Stored } from "kube-controller-runtime";
 import type {
   ControlPlaneSpec,
   OperatorAccessSpec,
@@ -12,7 +13,6 @@ import {
   tokenSecretKey,
 } from "../../api/v1alpha1/defaults.ts";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import type { Stored } from "../../runtime/object.ts";
 import type { ContainerPort } from "../shared/certificates.ts";
 import { type Exposed, exposureOf } from "../shared/expose.ts";
 import { type Identity, identityOf, type Labels, labelLength, shortName } from "../shared/names.ts";

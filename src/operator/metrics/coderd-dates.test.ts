@@ -1,10 +1,9 @@
+import { unfenced, VirtualClock } from "kube-controller-runtime/testing";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { VirtualClock } from "../../../test/support/clock.ts";
-import { StaticAccounts } from "../../../test/support/coderd/accounts.ts";
-import type { CoderdDeployment } from "../../../test/support/coderd/deployment.ts";
-import { fakeLicense } from "../../../test/support/coderd/licenses.ts";
-import { type CoderdServer, startCoderdServer } from "../../../test/support/coderd/server.ts";
-import { unfenced } from "../../../test/support/unfenced.ts";
+import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
+import { type CoderdServer, startCoderdServer } from "../../../lab/coderd/server.ts";
 import type { CoderClient } from "../../coder/client.ts";
 import { CoderClients } from "../../coder/clients.ts";
 import { CoderdDates } from "./coderd-dates.ts";

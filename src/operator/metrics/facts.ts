@@ -1,3 +1,4 @@
+import type { Kind, KubeObject, Stored } from "kube-controller-runtime";
 import type { Condition } from "../../api/v1alpha1/common.ts";
 import {
   controlPlaneDefaults,
@@ -5,7 +6,6 @@ import {
   workspaceProxyDefaults,
 } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import type { Kind, KubeObject, Stored } from "../../runtime/object.ts";
 
 /** What metrics tell of an object: nothing but what its manifest and its status say. */
 export interface Facts {

@@ -1,8 +1,8 @@
+import type { Kind, KubeObject, Stored } from "kube-controller-runtime";
+import { VirtualClock } from "kube-controller-runtime/testing";
 import { beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../../../test/support/clock.ts";
+import { Store } from "../../../packages/kube-controller-runtime/src/cache/store.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import { Store } from "../../runtime/cache/store.ts";
-import type { Kind, KubeObject, Stored } from "../../runtime/object.ts";
 import { OperatorMetrics } from "./metrics.ts";
 
 const URL = "http://coder.n.svc.cluster.local:80";

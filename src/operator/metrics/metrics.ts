@@ -1,16 +1,16 @@
-import { Counter } from "prom-client";
-import type { StoreReader } from "../../runtime/cache/store.ts";
-import type { Clock } from "../../runtime/clock.ts";
-import type { FinishedRun } from "../../runtime/controller/runner.ts";
-import { RuntimeMetrics } from "../../runtime/metrics.ts";
 import {
+  type Clock,
+  type FinishedRun,
   type Kind,
   type KubeObject,
   keyOfObject,
   type ObjectKey,
+  RuntimeMetrics,
   resourceName,
   type Stored,
-} from "../../runtime/object.ts";
+  type StoreReader,
+} from "kube-controller-runtime";
+import { Counter } from "prom-client";
 import { CoderdDates } from "./coderd-dates.ts";
 import { type LabelledSubject, ObjectRegistry } from "./exposition.ts";
 import { type Facts, type MeasuredKind, measuredKinds } from "./facts.ts";

@@ -1,8 +1,6 @@
+import { find, messageOf, refOf, type Stored } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
-import { find } from "../../runtime/client/find.ts";
-import { messageOf } from "../../runtime/errors.ts";
-import { refOf, type Stored } from "../../runtime/object.ts";
 import { patiently } from "../shared/patiently.ts";
 import { RemovalBudget } from "./key/budget.ts";
 import { appliedKey, type KeyRecord, recordOf, withRecord } from "./key/record.ts";

@@ -1,10 +1,18 @@
+import {
+  type Action,
+  type Controller,
+  contentChanged,
+  controller,
+  Deployment,
+  Role,
+  RoleBinding,
+  Secret,
+  Service,
+  ServiceAccount,
+  Steps,
+} from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
-import type { Action } from "../../runtime/controller/action.ts";
-import { type Controller, controller } from "../../runtime/controller/controller.ts";
-import { contentChanged } from "../../runtime/controller/predicates.ts";
-import { Steps } from "../../runtime/controller/steps.ts";
-import { Deployment, Role, RoleBinding, Secret, Service, ServiceAccount } from "../../runtime/kinds.ts";
 import { accept, isNew } from "../shared/accept.ts";
 import { reportConflicts } from "../shared/conflict.ts";
 import { explain } from "../shared/explain.ts";

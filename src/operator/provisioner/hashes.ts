@@ -1,4 +1,4 @@
-import { fnv1a32 } from "../../runtime/hash.ts";
+import { fnv1a32 } from "kube-controller-runtime";
 
 /** Tells one set of tags from another; the order in which they were written does not count. */
 export function tagsHash(tags: Readonly<Record<string, string>>): string {

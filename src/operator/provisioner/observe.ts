@@ -1,9 +1,13 @@
+import {
+  CONTROLLER_INDEX,
+  Deployment,
+  keyOf,
+  type Owner,
+  type RunContext,
+  Secret,
+  type Stored,
+} from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
-import { CONTROLLER_INDEX } from "../../runtime/controller/children.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import type { Owner } from "../../runtime/controller/ownership.ts";
-import { Deployment, Secret } from "../../runtime/kinds.ts";
-import { keyOf, type Stored } from "../../runtime/object.ts";
 import { commonLabels } from "../shared/names.ts";
 import type { Environment as SharedEnvironment } from "../shared/reconciler.ts";
 import type { Memory } from "./memory.ts";

@@ -1,6 +1,5 @@
+import type { ObjectRef, RunContext, Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import type { ObjectRef, Stored } from "../../runtime/object.ts";
 import { sessionSecrets } from "../shared/session.ts";
 import { withDefaults } from "./spec.ts";
 

@@ -1,5 +1,5 @@
+import type { Deployment } from "kube-controller-runtime";
 import { expect, test } from "vitest";
-import type { Deployment } from "../../runtime/kinds.ts";
 import { isRolledOutWith } from "./rollout.ts";
 
 const key = { place: { name: "pool-key", key: "key" }, checksum: "aa" };

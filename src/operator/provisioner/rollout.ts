@@ -1,4 +1,4 @@
-import type { Deployment } from "../../runtime/kinds.ts";
+import type { Deployment } from "kube-controller-runtime";
 import type { SecretKey } from "../shared/normalise.ts";
 import { keyChecksumAnnotation, keyVariable } from "./resources/deployment.ts";
 

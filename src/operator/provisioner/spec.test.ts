@@ -1,5 +1,5 @@
+import { stored } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
-import { stored } from "../../../test/support/stored.ts";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../api/v1alpha1/provisioner.ts";
 import { withDefaults } from "./spec.ts";

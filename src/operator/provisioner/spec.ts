@@ -1,8 +1,8 @@
+import type { Stored } from "kube-controller-runtime";
 import { livenessProbeDefault, provisionerDefaults, tokenSecretKey } from "../../api/v1alpha1/defaults.ts";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { maxKeyNameLength, reservedKeyNames } from "../../api/v1alpha1/limits.ts";
 import type { ProvisionerSpec } from "../../api/v1alpha1/provisioner.ts";
-import type { Stored } from "../../runtime/object.ts";
 import {
   avoidReserved,
   type Identity,

@@ -1,4 +1,4 @@
-import type { ConditionState } from "../../runtime/conditions.ts";
+import type { ConditionState } from "kube-controller-runtime";
 import { CONFLICT } from "../shared/conflict.ts";
 import { UNREPORTED } from "../shared/finish.ts";
 import { summary } from "../shared/summary.ts";

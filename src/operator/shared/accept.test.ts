@@ -1,9 +1,8 @@
+import type { RunContext } from "kube-controller-runtime";
+import { stored, stubClient } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { stored } from "../../../test/support/stored.ts";
-import { stubClient } from "../../../test/support/stub-client.ts";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
 import { accept, isNew } from "./accept.ts";
 
 test.each<[string, ControlPlaneStatus | undefined, boolean]>([

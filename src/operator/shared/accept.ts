@@ -1,8 +1,13 @@
+import {
+  type Condition,
+  type Kind,
+  type RunContext,
+  type Stored,
+  setCondition,
+  type WithStatus,
+  writeStatus,
+} from "kube-controller-runtime";
 import type { Phase } from "../../api/v1alpha1/common.ts";
-import { type Condition, setCondition } from "../../runtime/conditions.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import { type WithStatus, writeStatus } from "../../runtime/controller/status.ts";
-import type { Kind, Stored } from "../../runtime/object.ts";
 
 interface FirstStatus {
   phase?: Phase;

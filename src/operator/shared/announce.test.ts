@@ -1,5 +1,5 @@
+import type { Condition } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
-import type { Condition } from "../../runtime/conditions.ts";
 import { announceTransitions, type Transition } from "./announce.ts";
 
 const quiet = new Set(["NoReplicaReady", "DeploymentReady"]);

@@ -1,6 +1,4 @@
-import type { Condition } from "../../runtime/conditions.ts";
-import type { EventRecorder } from "../../runtime/events.ts";
-import type { KubeObject } from "../../runtime/object.ts";
+import type { Condition, EventRecorder, KubeObject } from "kube-controller-runtime";
 
 export interface Transition {
   readonly before: readonly Condition[] | undefined;

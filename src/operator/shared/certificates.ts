@@ -1,7 +1,6 @@
 import type { V1ContainerPort, V1Volume, V1VolumeMount } from "@kubernetes/client-node";
+import { fnv1a32, type Wire } from "kube-controller-runtime";
 import type { CertsSpec } from "../../api/v1alpha1/pod.ts";
-import { fnv1a32 } from "../../runtime/hash.ts";
-import type { Wire } from "../../runtime/object.ts";
 import type { EnvVar } from "./env.ts";
 import { labelLength } from "./names.ts";
 import { distinctBy, distinctNames, type SecretKey } from "./normalise.ts";

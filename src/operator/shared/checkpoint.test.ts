@@ -1,10 +1,8 @@
+import { ApiError, type Client, type Stored } from "kube-controller-runtime";
+import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { stored } from "../../../test/support/stored.ts";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
-import type { Client } from "../../runtime/client/client.ts";
-import { ApiError } from "../../runtime/client/error.ts";
-import type { Stored } from "../../runtime/object.ts";
 import { checkpoint, SchemaOutdatedError } from "./checkpoint.ts";
 
 const object = stored<CoderProvisioner>({ status: { provisionerKeyName: "old" } });

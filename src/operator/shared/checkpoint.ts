@@ -1,12 +1,13 @@
-import type { RunContext } from "../../runtime/controller/controller.ts";
 import {
+  type Changes,
+  type Kind,
   mergePatchBetween,
+  type RunContext,
   type StatusWrite,
+  type Stored,
   type WithStatus,
   writeStatus,
-} from "../../runtime/controller/status.ts";
-import type { Changes } from "../../runtime/controller/steps.ts";
-import type { Kind, Stored } from "../../runtime/object.ts";
+} from "kube-controller-runtime";
 
 /** The API server stored only a part of a status: its definition of the kind does not know all fields. */
 export class SchemaOutdatedError extends Error {

@@ -1,8 +1,14 @@
-import { type Condition, findCondition } from "../../runtime/conditions.ts";
-import { describeForeign, type ForeignObject, type Owner } from "../../runtime/controller/ownership.ts";
-import type { WithStatus } from "../../runtime/controller/status.ts";
-import type { Explanation, StepResult } from "../../runtime/controller/steps.ts";
-import { resourceName } from "../../runtime/object.ts";
+import {
+  type Condition,
+  describeForeign,
+  type Explanation,
+  type ForeignObject,
+  findCondition,
+  type Owner,
+  resourceName,
+  type StepResult,
+  type WithStatus,
+} from "kube-controller-runtime";
 import { ownershipMarks } from "./names.ts";
 
 /** True while a child's name is taken by an object that is not ours; otherwise there is no such condition. */

@@ -1,6 +1,5 @@
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
-import type { Deployment } from "../../runtime/kinds.ts";
-import type { Wire } from "../../runtime/object.ts";
+import type { Deployment, Wire } from "kube-controller-runtime";
 import { type ContainerPort, type PodParts, servedTls, trustedAuthorities } from "./certificates.ts";
 import { type EnvVar, mergeEnv } from "./env.ts";
 import { childMetadata, commonLabels, type Labels, type Parent } from "./names.ts";

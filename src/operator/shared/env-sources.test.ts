@@ -1,6 +1,5 @@
+import type { Kind, KubeObject, ObjectRef, RunContext } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import type { Kind, KubeObject, ObjectRef } from "../../runtime/object.ts";
 import { definedVariables, type PodEnvironment, variableRefs, variableValue } from "./env-sources.ts";
 
 const namespace = "dev";

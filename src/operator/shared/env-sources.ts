@@ -1,6 +1,4 @@
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import { ConfigMap, type Deployment, Secret } from "../../runtime/kinds.ts";
-import type { ObjectRef } from "../../runtime/object.ts";
+import { ConfigMap, type Deployment, type ObjectRef, type RunContext, Secret } from "kube-controller-runtime";
 import { type EnvFromKey, type EnvFromSource, type EnvVar, envFromKeys } from "./env.ts";
 import { readSecretValue } from "./secret.ts";
 

@@ -1,5 +1,5 @@
 import type { V1EnvFromSource, V1EnvVar } from "@kubernetes/client-node";
-import type { Wire } from "../../runtime/object.ts";
+import type { Wire } from "kube-controller-runtime";
 
 export type EnvVar = Wire<V1EnvVar>;
 export type EnvFromSource = Wire<V1EnvFromSource>;

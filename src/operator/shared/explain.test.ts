@@ -1,8 +1,5 @@
+import { ApiError, NotLeaderError, NotOursError, Secret } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
-import { ApiError } from "../../runtime/client/error.ts";
-import { NotOursError } from "../../runtime/controller/ownership.ts";
-import { NotLeaderError } from "../../runtime/errors.ts";
-import { Secret } from "../../runtime/kinds.ts";
 import { explain } from "./explain.ts";
 
 const apiError = (reason: string, code: number, message = 'apply Secret "dev/token": the server\'s words') =>

@@ -1,7 +1,4 @@
-import { ApiError, isForbidden } from "../../runtime/client/error.ts";
-import { NotOursError } from "../../runtime/controller/ownership.ts";
-import type { Explain } from "../../runtime/controller/steps.ts";
-import { NotLeaderError } from "../../runtime/errors.ts";
+import { ApiError, type Explain, isForbidden, NotLeaderError, NotOursError } from "kube-controller-runtime";
 import { SchemaOutdatedError } from "./checkpoint.ts";
 import { explainConflict } from "./conflict.ts";
 

@@ -1,7 +1,6 @@
 import type { V1IngressRule, V1IngressTLS } from "@kubernetes/client-node";
+import type { Ingress, Wire } from "kube-controller-runtime";
 import type { ExposeSpec, GatewayExposure, IngressExposure } from "../../api/v1alpha1/common.ts";
-import type { Ingress } from "../../runtime/kinds.ts";
-import type { Wire } from "../../runtime/object.ts";
 import type { HTTPRoute, ParentReference } from "./gateway.ts";
 import { childMetadata, type Labels } from "./names.ts";
 import { defined, trimmed, unlessEmpty } from "./normalise.ts";

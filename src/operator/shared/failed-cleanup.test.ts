@@ -1,8 +1,7 @@
+import { ApiError } from "kube-controller-runtime";
+import { FakeApi, VirtualClock } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock.ts";
-import { FakeApi } from "../../../test/support/fake-api/fake-api.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import { ApiError } from "../../runtime/client/error.ts";
 import { reportFailedCleanup } from "./failed-cleanup.ts";
 
 test("an object whose cleanup fails says in Ready why it is still there, once", async () => {

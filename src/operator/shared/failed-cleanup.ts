@@ -1,7 +1,12 @@
-import { type Condition, setCondition } from "../../runtime/conditions.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import { type WithStatus, writeStatus } from "../../runtime/controller/status.ts";
-import type { Kind, Stored } from "../../runtime/object.ts";
+import {
+  type Condition,
+  type Kind,
+  type RunContext,
+  type Stored,
+  setCondition,
+  type WithStatus,
+  writeStatus,
+} from "kube-controller-runtime";
 import { explain } from "./explain.ts";
 
 interface StatusWithConditions {

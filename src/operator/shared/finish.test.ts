@@ -1,12 +1,8 @@
+import { type ConditionState, type RunContext, Steps, type Stored } from "kube-controller-runtime";
+import { apiError, stored, stubClient } from "kube-controller-runtime/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { stored } from "../../../test/support/stored.ts";
-import { apiError, stubClient } from "../../../test/support/stub-client.ts";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import type { ConditionState } from "../../runtime/conditions.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import { Steps } from "../../runtime/controller/steps.ts";
-import type { Stored } from "../../runtime/object.ts";
 import { explain } from "./explain.ts";
 import { finish, type StartMemory } from "./finish.ts";
 

@@ -1,9 +1,17 @@
-import { type Condition, findCondition } from "../../runtime/conditions.ts";
-import { type Action, requeue } from "../../runtime/controller/action.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import { mergePatchBetween, type WithStatus, writeStatus } from "../../runtime/controller/status.ts";
-import type { Steps } from "../../runtime/controller/steps.ts";
-import type { Kind, KubeObject, Stored } from "../../runtime/object.ts";
+import {
+  type Action,
+  type Condition,
+  findCondition,
+  type Kind,
+  type KubeObject,
+  mergePatchBetween,
+  type RunContext,
+  requeue,
+  type Steps,
+  type Stored,
+  type WithStatus,
+  writeStatus,
+} from "kube-controller-runtime";
 import { announceTransitions } from "./announce.ts";
 
 const READY = "Ready";

@@ -1,6 +1,6 @@
+import { keyOf } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { CoderClient } from "../../coder/client.ts";
-import { keyOf } from "../../runtime/object.ts";
 import { withDefaults } from "../control-plane/spec.ts";
 import type { SecretKey } from "./normalise.ts";
 import { leadsToOurPods } from "./own-service.ts";

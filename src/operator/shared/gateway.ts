@@ -1,5 +1,4 @@
-import { kind } from "../../runtime/kinds.ts";
-import type { KubeObject } from "../../runtime/object.ts";
+import { type KubeObject, kind } from "kube-controller-runtime";
 
 /*
  * What we write of the Gateway API's HTTPRoute. Its types come with no package that we have, and the rest of

@@ -1,8 +1,12 @@
-import type { Caches } from "../../runtime/cache/caches.ts";
-import { type Children, CONTROLLER_INDEX } from "../../runtime/controller/children.ts";
-import type { Owner } from "../../runtime/controller/ownership.ts";
-import { Secret } from "../../runtime/kinds.ts";
-import { keyOf, type Stored } from "../../runtime/object.ts";
+import {
+  type Caches,
+  type Children,
+  CONTROLLER_INDEX,
+  keyOf,
+  type Owner,
+  Secret,
+  type Stored,
+} from "kube-controller-runtime";
 import type { SecretKey } from "./normalise.ts";
 import { readSecretValue } from "./secret.ts";
 

@@ -1,4 +1,4 @@
-import type { ObjectKey } from "../../runtime/object.ts";
+import type { ObjectKey } from "kube-controller-runtime";
 
 /** Clocks are corrected by less than this all the time. */
 const CORRECTION_MS = 1_000;

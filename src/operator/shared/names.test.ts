@@ -1,6 +1,6 @@
 import fc from "fast-check";
+import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { stored } from "../../../test/support/stored.ts";
 import { avoidReserved, commonLabels, identityOf, labelValue, type NameParts, shortName } from "./names.ts";
 
 const a = (count: number) => "a".repeat(count);

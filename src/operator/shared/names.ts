@@ -1,6 +1,10 @@
-import type { OwnershipMarks } from "../../runtime/controller/ownership.ts";
-import { fnv1a32 } from "../../runtime/hash.ts";
-import type { KubeObject, ObjectMeta, Stored } from "../../runtime/object.ts";
+import {
+  fnv1a32,
+  type KubeObject,
+  type ObjectMeta,
+  type OwnershipMarks,
+  type Stored,
+} from "kube-controller-runtime";
 
 /** What children need to know of the object that they are made for. */
 export interface Identity {

@@ -1,8 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Caches } from "../../runtime/cache/caches.ts";
-import { Service } from "../../runtime/kinds.ts";
-import { keyOf } from "../../runtime/object.ts";
-import { controllerOf } from "../../runtime/owner.ts";
+import { type Caches, controllerOf, keyOf, Service } from "kube-controller-runtime";
 import { commonLabels } from "./names.ts";
 import type { Served } from "./service.ts";
 

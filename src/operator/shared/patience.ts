@@ -1,6 +1,5 @@
+import type { Random, StepResult } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
-import type { Random } from "../../runtime/clock.ts";
-import type { StepResult } from "../../runtime/controller/steps.ts";
 import { type RateLimitMemory, retryDelay } from "./retry.ts";
 
 interface Setback {

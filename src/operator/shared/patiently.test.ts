@@ -1,5 +1,5 @@
+import { VirtualClock } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { patiently } from "./patiently.ts";
 

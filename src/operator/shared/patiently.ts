@@ -1,6 +1,6 @@
+import type { Clock, Random } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { rateLimitDelay } from "../../coder/rate-limit.ts";
-import type { Clock, Random } from "../../runtime/clock.ts";
 
 /** How often a busy coderd is asked, and the longest wait in between. */
 const MOST_TRIES = 3;

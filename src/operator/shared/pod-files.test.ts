@@ -1,5 +1,5 @@
+import type { Deployment } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
-import type { Deployment } from "../../runtime/kinds.ts";
 import { mountedFile } from "./pod-files.ts";
 
 const volumes = [

@@ -1,4 +1,4 @@
-import type { Deployment } from "../../runtime/kinds.ts";
+import type { Deployment } from "kube-controller-runtime";
 
 /** A file of a pod that comes from a Secret or a ConfigMap. */
 export interface MountedFile {

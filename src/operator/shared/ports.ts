@@ -1,6 +1,6 @@
+import type { Random } from "kube-controller-runtime";
 import type { CoderClients } from "../../coder/clients.ts";
 import type { OperatorAccess } from "../../coder/operator-access/access.ts";
-import type { Random } from "../../runtime/clock.ts";
 
 /** The ways out of the cluster's API that controllers have: coderd's HTTP API and its database. */
 export interface CoderPorts {

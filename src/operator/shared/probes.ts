@@ -1,7 +1,7 @@
 import type { V1Probe } from "@kubernetes/client-node";
+import type { Wire } from "kube-controller-runtime";
 import { probeDefaults } from "../../api/v1alpha1/defaults.ts";
 import type { ProbeSpec } from "../../api/v1alpha1/pod.ts";
-import type { Wire } from "../../runtime/object.ts";
 
 /** When and how often a pod is checked. */
 export interface ProbeSettings {

@@ -1,4 +1,4 @@
-import type { PolicyRule, Verb } from "../../runtime/rbac.ts";
+import type { PolicyRule, Verb } from "kube-controller-runtime";
 
 export const readVerbs: readonly Verb[] = ["get", "list", "watch"];
 

@@ -1,7 +1,13 @@
-import { type Action, awaitChange } from "../../runtime/controller/action.ts";
-import type { Reconcile, RunContext } from "../../runtime/controller/controller.ts";
-import { finalizer } from "../../runtime/controller/finalizer.ts";
-import type { Kind, KubeObject, Stored } from "../../runtime/object.ts";
+import {
+  type Action,
+  awaitChange,
+  finalizer,
+  type Kind,
+  type KubeObject,
+  type Reconcile,
+  type RunContext,
+  type Stored,
+} from "kube-controller-runtime";
 import { reportFailedCleanup } from "./failed-cleanup.ts";
 import { Memories } from "./memories.ts";
 import type { CoderPorts } from "./ports.ts";

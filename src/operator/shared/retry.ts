@@ -1,6 +1,6 @@
+import type { Random } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { rateLimitDelay } from "../../coder/rate-limit.ts";
-import type { Random } from "../../runtime/clock.ts";
 
 /** What a memory keeps so that a coderd which is short of breath is asked less and less. */
 export interface RateLimitMemory {

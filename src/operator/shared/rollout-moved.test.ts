@@ -1,6 +1,6 @@
+import type { Deployment } from "kube-controller-runtime";
+import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { stored } from "../../../test/support/stored.ts";
-import type { Deployment } from "../../runtime/kinds.ts";
 import { rolloutMoved } from "./rollout-moved.ts";
 
 const condition = {

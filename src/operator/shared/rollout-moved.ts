@@ -1,8 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Change } from "../../runtime/cache/store.ts";
-import { contentChanged } from "../../runtime/controller/predicates.ts";
-import type { Deployment } from "../../runtime/kinds.ts";
-import type { KubeObject } from "../../runtime/object.ts";
+import { type Change, contentChanged, type Deployment, type KubeObject } from "kube-controller-runtime";
 
 interface WithRollout extends KubeObject {
   status?: Deployment["status"];

@@ -1,5 +1,4 @@
-import type { Secret } from "../../runtime/kinds.ts";
-import type { ObjectMeta } from "../../runtime/object.ts";
+import type { ObjectMeta, Secret } from "kube-controller-runtime";
 
 /** A Secret with one value of ours. Other keys that it may have stay as they are. */
 export function valueSecret(

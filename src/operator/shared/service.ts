@@ -1,8 +1,7 @@
 import type { V1ServicePort } from "@kubernetes/client-node";
+import type { Service, Wire } from "kube-controller-runtime";
 import type { ServiceSpec } from "../../api/v1alpha1/common.ts";
 import { serviceDefaults } from "../../api/v1alpha1/defaults.ts";
-import type { Service } from "../../runtime/kinds.ts";
-import type { Wire } from "../../runtime/object.ts";
 import { type ContainerPort, tlsPort } from "./certificates.ts";
 import { childMetadata, commonLabels, type Labels, type Parent } from "./names.ts";
 import { trimmed } from "./normalise.ts";

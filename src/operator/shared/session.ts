@@ -1,21 +1,21 @@
-import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
-import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import type { CoderClient } from "../../coder/client.ts";
-import type { Change } from "../../runtime/cache/store.ts";
-import { findCondition } from "../../runtime/conditions.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import type { StepResult } from "../../runtime/controller/steps.ts";
-import { Secret } from "../../runtime/kinds.ts";
 import {
+  type Change,
+  controllerOf,
+  findCondition,
   type Kind,
   type KubeObject,
   keyOf,
   keyOfObject,
   type ObjectKey,
   type ObjectRef,
+  type RunContext,
+  Secret,
+  type StepResult,
   type Stored,
-} from "../../runtime/object.ts";
-import { controllerOf } from "../../runtime/owner.ts";
+} from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import type { CoderClient } from "../../coder/client.ts";
 import { type ControlPlane, withDefaults } from "../control-plane/spec.ts";
 import { UNREPORTED } from "./finish.ts";
 import { MANAGED_BY_LABEL, MANAGER_NAME, type Parent } from "./names.ts";

@@ -1,4 +1,4 @@
-import type { ConditionState } from "../../runtime/conditions.ts";
+import type { ConditionState } from "kube-controller-runtime";
 
 /** The one condition to wait for: True when no part is False, else it names the first that is. */
 export function summary(

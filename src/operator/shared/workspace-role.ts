@@ -1,6 +1,5 @@
 import type { V1PolicyRule } from "@kubernetes/client-node";
-import type { Role, RoleBinding } from "../../runtime/kinds.ts";
-import type { ObjectMeta, Wire } from "../../runtime/object.ts";
+import type { ObjectMeta, Role, RoleBinding, Wire } from "kube-controller-runtime";
 import { workspaceVerbs } from "./rbac.ts";
 
 export type RoleRule = Wire<V1PolicyRule>;

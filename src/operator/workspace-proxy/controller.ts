@@ -1,11 +1,18 @@
+import {
+  type Action,
+  ConfigMap,
+  type Controller,
+  contentChanged,
+  controller,
+  Deployment,
+  Ingress,
+  Secret,
+  Service,
+  Steps,
+  type Stored,
+} from "kube-controller-runtime";
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxyStatus } from "../../api/v1alpha1/workspace-proxy.ts";
-import type { Action } from "../../runtime/controller/action.ts";
-import { type Controller, controller } from "../../runtime/controller/controller.ts";
-import { contentChanged } from "../../runtime/controller/predicates.ts";
-import { Steps } from "../../runtime/controller/steps.ts";
-import { ConfigMap, Deployment, Ingress, Secret, Service } from "../../runtime/kinds.ts";
-import type { Stored } from "../../runtime/object.ts";
 import { accept, isNew } from "../shared/accept.ts";
 import { reportConflicts } from "../shared/conflict.ts";
 import { explain } from "../shared/explain.ts";

@@ -1,8 +1,5 @@
+import { Deployment, keyOf, type Owner, type RunContext, type Stored } from "kube-controller-runtime";
 import { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import type { RunContext } from "../../runtime/controller/controller.ts";
-import type { Owner } from "../../runtime/controller/ownership.ts";
-import { Deployment } from "../../runtime/kinds.ts";
-import { keyOf, type Stored } from "../../runtime/object.ts";
 import { keptValue } from "../shared/kept-secret.ts";
 import { commonLabels } from "../shared/names.ts";
 import type { Environment as SharedEnvironment } from "../shared/reconciler.ts";

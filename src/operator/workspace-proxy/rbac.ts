@@ -1,4 +1,4 @@
-import type { PolicyRule } from "../../runtime/rbac.ts";
+import type { PolicyRule } from "kube-controller-runtime";
 import { childVerbs, ownVerbs, readVerbs } from "../shared/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [

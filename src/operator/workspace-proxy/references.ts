@@ -1,6 +1,5 @@
+import type { Caches, ObjectRef, Stored } from "kube-controller-runtime";
 import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import type { Caches } from "../../runtime/cache/caches.ts";
-import type { ObjectRef, Stored } from "../../runtime/object.ts";
 import { accessURLVariable } from "../control-plane/resources/deployment.ts";
 import { variableRefs } from "../shared/env-sources.ts";
 import { findControlPlane, sessionSecrets } from "../shared/session.ts";

@@ -1,3 +1,4 @@
+import type { Stored } from "kube-controller-runtime";
 import {
   livenessProbeDefault,
   readinessProbeDefault,
@@ -6,7 +7,6 @@ import {
 } from "../../api/v1alpha1/defaults.ts";
 import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { ProxyRegistration, WorkspaceProxySpec } from "../../api/v1alpha1/workspace-proxy.ts";
-import type { Stored } from "../../runtime/object.ts";
 import type { ContainerPort } from "../shared/certificates.ts";
 import { type Exposed, exposureOf } from "../shared/expose.ts";
 import {

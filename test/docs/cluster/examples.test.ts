@@ -1,11 +1,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { eventually } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
 import type { Condition } from "../../../src/api/v1alpha1/common.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { openStage, type Stage } from "../../integration/control-plane/stage.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import type { Manifest } from "../../support/helm.ts";
 import { create, isForeign, manifestsIn } from "../manifests.ts";
 import { pages, repository } from "../pages.ts";

@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from "node:fs";
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import { openStage, type Stage } from "../../integration/control-plane/stage.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { create, manifestsIn } from "../manifests.ts";
 import { repository } from "../pages.ts";
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { LocalServices } from "../../support/pod-runner/local-services.ts";
+import type { LocalServices } from "../../../lab/pod-runner/local-services.ts";
 
 /** A question that was put to a coderd, and how it was answered. */
 export interface Exchange {

@@ -1,9 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onFreePort, untilReady } from "../../support/cluster/start.ts";
-import { Supervised } from "../../support/cluster/supervised.ts";
-import type { Database } from "../../support/postgres.ts";
+import { onFreePort, Supervised, untilReady } from "kube-controller-runtime/testing";
+import type { Database } from "../../../lab/postgres.ts";
 import { serverSettings } from "./server-settings.ts";
 
 /** A coderd without a cluster around it. */

@@ -1,14 +1,12 @@
+import { findCondition, type Kind, type KubeObject, Secret, type Stored } from "kube-controller-runtime";
+import { eventually } from "kube-controller-runtime/testing";
 import { expect } from "vitest";
+import { Pod } from "../../../lab/pod-runner/pod.ts";
 import type { Condition } from "../../../src/api/v1alpha1/common.ts";
 import type { ControlPlaneSpec, ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
 import type { WorkspaceProxySpec } from "../../../src/api/v1alpha1/workspace-proxy.ts";
-import { findCondition } from "../../../src/runtime/conditions.ts";
-import { Secret } from "../../../src/runtime/kinds.ts";
-import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
-import { eventually } from "../../support/eventually.ts";
-import { Pod } from "../../support/pod-runner/pod.ts";
 import { CoderdAdmin, type ListedDaemon } from "./coderd-admin.ts";
 import { serverSettings } from "./server-settings.ts";
 import { type OwnedDatabase, PATIENCE, type World } from "./world.ts";

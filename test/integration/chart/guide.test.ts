@@ -4,11 +4,10 @@ import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { eventually, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { helmBinary } from "../../../tools/helm/binary.ts";
 import { blocks, repository } from "../../docs/pages.ts";
-import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
-import { eventually } from "../../support/eventually.ts";
 import { type NewcomersTown, newcomersTown } from "./newcomers-town.ts";
 
 const commandsOf = (path: string) =>

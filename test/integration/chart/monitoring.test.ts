@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { systemClock } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { conditionTypes as controlPlane } from "../../../src/operator/control-plane/status.ts";
@@ -6,7 +7,6 @@ import { measuredKinds } from "../../../src/operator/metrics/facts.ts";
 import { OperatorMetrics } from "../../../src/operator/metrics/metrics.ts";
 import { conditionTypes as provisioner } from "../../../src/operator/provisioner/status.ts";
 import { conditionTypes as workspaceProxy } from "../../../src/operator/workspace-proxy/status.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type Helm, helmFor, only } from "../../support/helm.ts";
 import {

@@ -1,13 +1,12 @@
 import { fileURLToPath } from "node:url";
-import { adminClient } from "../../support/admin-client.ts";
-import type { LocalCluster } from "../../support/cluster/cluster.ts";
-import { PostgresAccounts } from "../../support/coderd/accounts.ts";
-import { startCoderdServer } from "../../support/coderd/server.ts";
-import { coderProcess } from "../../support/pod-runner/coder-process.ts";
-import type { Launch } from "../../support/pod-runner/launch.ts";
-import { LocalServices } from "../../support/pod-runner/local-services.ts";
-import { PodRunner } from "../../support/pod-runner/pod-runner.ts";
-import { simulatedCoder } from "../../support/pod-runner/simulated-coder.ts";
+import { adminClient, type LocalCluster } from "kube-controller-runtime/testing";
+import { PostgresAccounts } from "../../../lab/coderd/accounts.ts";
+import { startCoderdServer } from "../../../lab/coderd/server.ts";
+import { coderProcess } from "../../../lab/pod-runner/coder-process.ts";
+import type { Launch } from "../../../lab/pod-runner/launch.ts";
+import { LocalServices } from "../../../lab/pod-runner/local-services.ts";
+import { PodRunner } from "../../../lab/pod-runner/pod-runner.ts";
+import { simulatedCoder } from "../../../lab/pod-runner/simulated-coder.ts";
 import { sharedPostgres } from "../../support/shared-postgres.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));

@@ -1,9 +1,9 @@
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
+import { acceptedAs } from "../../../lab/coderd-database/database.ts";
+import { type OperatorProcess, startOperatorProcess } from "../../../lab/operator-process.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { fakeLicense } from "../../support/coderd/licenses.ts";
-import { acceptedAs } from "../../support/coderd-database/database.ts";
-import { eventually } from "../../support/eventually.ts";
-import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
 import { type CoderdStage, openCoderdStage } from "./stage.ts";
 
 let stage: CoderdStage;

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
+import { Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Secret } from "../../../src/runtime/kinds.ts";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
+import { acceptedAs } from "../../../lab/coderd-database/database.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { fakeLicense } from "../../support/coderd/licenses.ts";
-import { acceptedAs } from "../../support/coderd-database/database.ts";
 import { type Coderd, type CoderdStage, openCoderdStage } from "./stage.ts";
 
 /*

@@ -1,6 +1,6 @@
-import type { ClusterAccess } from "../../support/cluster/access.ts";
-import { type PostgresCoderdDatabase, PostgresDatabases } from "../../support/coderd-database/postgres.ts";
-import type { Databases } from "../../support/postgres.ts";
+import type { ClusterAccess } from "kube-controller-runtime/testing";
+import { type PostgresCoderdDatabase, PostgresDatabases } from "../../../lab/coderd-database/postgres.ts";
+import type { Databases } from "../../../lab/postgres.ts";
 import { sharedPostgres } from "../../support/shared-postgres.ts";
 import * as stages from "../../support/stages/coderd.ts";
 import { openRealWorld, type RealWorld } from "../../support/world/real.ts";

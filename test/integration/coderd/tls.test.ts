@@ -1,12 +1,12 @@
+import { createCertificateAuthority } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
+import { type CoderdServer, startCoderdServer } from "../../../lab/coderd/server.ts";
+import { type Postgres, startPostgres } from "../../../lab/postgres.ts";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { fixedAddress } from "../../../src/coder/http/route.ts";
-import { createCertificateAuthority } from "../../support/certificates.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { StaticAccounts } from "../../support/coderd/accounts.ts";
-import { fakeLicense } from "../../support/coderd/licenses.ts";
-import { type CoderdServer, startCoderdServer } from "../../support/coderd/server.ts";
-import { type Postgres, startPostgres } from "../../support/postgres.ts";
 import { type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
 
 const TOKEN = "overtlstok-0123456789abcdefghijkl";

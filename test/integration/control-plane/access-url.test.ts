@@ -1,8 +1,8 @@
+import { ConfigMap, Deployment, Secret } from "kube-controller-runtime";
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
-import { ConfigMap, Deployment, Secret } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const PATIENCE = { withinMs: 10_000 };

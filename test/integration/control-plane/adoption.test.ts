@@ -1,15 +1,22 @@
+import {
+  type Client,
+  Deployment,
+  type Kind,
+  type KubeObject,
+  kind,
+  Role,
+  RoleBinding,
+  Service,
+  ServiceAccount,
+  type Stored,
+} from "kube-controller-runtime";
+import { adminClient, type ClusterAccess, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { aControlPlane } from "../../../lab/builders.ts";
+import { type RunningOperator, startOperator } from "../../../lab/operator.ts";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { Deployment, kind, Role, RoleBinding, Service, ServiceAccount } from "../../../src/runtime/kinds.ts";
-import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
-import { adminClient } from "../../support/admin-client.ts";
-import { aControlPlane } from "../../support/builders.ts";
-import type { ClusterAccess } from "../../support/cluster/access.ts";
 import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
-import { type RunningOperator, startOperator } from "../../support/operator.ts";
 import { earlierChildren } from "./earlier-children.ts";
 
 const PATIENCE = { withinMs: 20_000 };

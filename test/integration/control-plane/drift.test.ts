@@ -1,18 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
 import {
+  type Client,
   Deployment,
   Ingress,
+  type Kind,
+  type KubeObject,
   Role,
   RoleBinding,
   Service,
   ServiceAccount,
-} from "../../../src/runtime/kinds.ts";
-import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
-import { adminClient } from "../../support/admin-client.ts";
+  type Stored,
+} from "kube-controller-runtime";
+import { adminClient, eventually } from "kube-controller-runtime/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const PATIENCE = { withinMs: 20_000 };

@@ -1,13 +1,15 @@
-import type { Client } from "../../../src/runtime/client/client.ts";
 import {
+  type Client,
   Deployment,
   Ingress,
+  type Kind,
+  type KubeObject,
   Role,
   RoleBinding,
   Service,
   ServiceAccount,
-} from "../../../src/runtime/kinds.ts";
-import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
+  type Stored,
+} from "kube-controller-runtime";
 
 export const childKinds: readonly Kind[] = [ServiceAccount, Role, RoleBinding, Deployment, Service, Ingress];
 

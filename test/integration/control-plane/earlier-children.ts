@@ -1,7 +1,15 @@
+import {
+  Deployment,
+  fnv1a32,
+  type Kind,
+  type KubeObject,
+  Role,
+  RoleBinding,
+  Service,
+  ServiceAccount,
+  type Stored,
+} from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { fnv1a32 } from "../../../src/runtime/hash.ts";
-import { Deployment, Role, RoleBinding, Service, ServiceAccount } from "../../../src/runtime/kinds.ts";
-import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
 
 const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 

@@ -1,8 +1,7 @@
+import { CoreEvent, Deployment, Service, type Stored } from "kube-controller-runtime";
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CoreEvent, Deployment, Service } from "../../../src/runtime/kinds.ts";
-import type { Stored } from "../../../src/runtime/object.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const PATIENCE = { withinMs: 20_000 };

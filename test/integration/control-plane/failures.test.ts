@@ -1,11 +1,9 @@
+import { Deployment, Ingress, type Kind, Service, ServiceAccount } from "kube-controller-runtime";
+import { answers, eventually, type Fault, times, when } from "kube-controller-runtime/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { TransportRequest } from "../../../packages/kube-controller-runtime/src/client/transport.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import type { TransportRequest } from "../../../src/runtime/client/transport.ts";
-import { Deployment, Ingress, Service, ServiceAccount } from "../../../src/runtime/kinds.ts";
-import type { Kind } from "../../../src/runtime/object.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
-import { answers, type Fault, times, when } from "../../support/faulty-transport.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const PATIENCE = { withinMs: 20_000 };

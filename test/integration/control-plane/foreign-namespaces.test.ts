@@ -1,11 +1,15 @@
+import {
+  Deployment,
+  fnv1a32,
+  type Kind,
+  type KubeObject,
+  Role,
+  RoleBinding,
+  type Stored,
+} from "kube-controller-runtime";
+import { answers, eventually, type LocalCluster, startCluster, when } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { fnv1a32 } from "../../../src/runtime/hash.ts";
-import { Deployment, Role, RoleBinding } from "../../../src/runtime/kinds.ts";
-import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
-import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
-import { eventually } from "../../support/eventually.ts";
-import { answers, when } from "../../support/faulty-transport.ts";
 import { openClusterStage, type Stage } from "./stage.ts";
 
 const FINALIZER = "coder.com/workspace-rbac-cleanup";

@@ -1,11 +1,8 @@
+import { CoreEvent, controllerOf, Ingress, type KubeObject, kind as kindOf } from "kube-controller-runtime";
+import { type ClusterAccess, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HTTPRoute } from "../../../src/operator/shared/gateway.ts";
-import { CoreEvent, Ingress, kind as kindOf } from "../../../src/runtime/kinds.ts";
-import type { KubeObject } from "../../../src/runtime/object.ts";
-import { controllerOf } from "../../../src/runtime/owner.ts";
-import type { ClusterAccess } from "../../support/cluster/access.ts";
 import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { httpRouteDefinition } from "../../support/gateway-api.ts";
 import { openStage, type Stage } from "./stage.ts";
 

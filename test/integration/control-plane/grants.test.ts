@@ -1,5 +1,5 @@
+import { Role, RoleBinding } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Role, RoleBinding } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { openStage, type Stage } from "./stage.ts";
 

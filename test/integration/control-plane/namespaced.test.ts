@@ -1,13 +1,9 @@
+import { type Client, Deployment, findCondition, isNotFound } from "kube-controller-runtime";
+import { adminClient, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { aControlPlane } from "../../../lab/builders.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { isNotFound } from "../../../src/runtime/client/error.ts";
-import { findCondition } from "../../../src/runtime/conditions.ts";
-import { Deployment } from "../../../src/runtime/kinds.ts";
-import { adminClient } from "../../support/admin-client.ts";
-import { aControlPlane } from "../../support/builders.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { type NamespacedOperator, startNamespacedOperator } from "../../support/namespaced-operator.ts";
 import { essenceOfChildren } from "./dump.ts";
 

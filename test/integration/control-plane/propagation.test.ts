@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { propagationCases, testedElsewhere } from "./propagation/cases.ts";
 import { openStage, type Stage } from "./stage.ts";
 

@@ -1,8 +1,8 @@
+import { Deployment, Ingress, Role, RoleBinding, ServiceAccount } from "kube-controller-runtime";
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
-import { Deployment, Ingress, Role, RoleBinding, ServiceAccount } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { essenceOfChildren } from "./dump.ts";
 import { openStage, type Stage } from "./stage.ts";
 

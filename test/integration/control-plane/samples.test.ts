@@ -1,16 +1,17 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parse } from "yaml";
-import type { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import {
   Deployment,
   Ingress,
+  type Kind,
   Role,
   RoleBinding,
   Service,
   ServiceAccount,
-} from "../../../src/runtime/kinds.ts";
-import type { Kind, Stored } from "../../../src/runtime/object.ts";
+  type Stored,
+} from "kube-controller-runtime";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import type { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { openStage, type Stage } from "./stage.ts";
 

@@ -1,12 +1,9 @@
+import { type Client, Deployment } from "kube-controller-runtime";
+import { type AuditRequest, adminClient, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type RunningOperator, startOperator } from "../../../lab/operator.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { Deployment } from "../../../src/runtime/kinds.ts";
-import { adminClient } from "../../support/admin-client.ts";
-import type { AuditRequest } from "../../support/cluster/audit.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
-import { type RunningOperator, startOperator } from "../../support/operator.ts";
 import { SkewedClock } from "../../support/skewed-clock.ts";
 import { Witness } from "../../support/witness.ts";
 import { childKinds } from "./dump.ts";

@@ -1,18 +1,24 @@
+import {
+  type Client,
+  findCondition,
+  isNotFound,
+  type Kind,
+  type KubeObject,
+  type Stored,
+} from "kube-controller-runtime";
+import {
+  type AuditRequest,
+  adminClient,
+  type ClusterAccess,
+  eventually,
+  type LocalCluster,
+} from "kube-controller-runtime/testing";
 import { expect } from "vitest";
+import { aControlPlane } from "../../../lab/builders.ts";
+import { type RunningOperator, startOperator } from "../../../lab/operator.ts";
 import type { Condition } from "../../../src/api/v1alpha1/common.ts";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { isNotFound } from "../../../src/runtime/client/error.ts";
-import { findCondition } from "../../../src/runtime/conditions.ts";
-import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
-import { adminClient } from "../../support/admin-client.ts";
-import { aControlPlane } from "../../support/builders.ts";
-import type { ClusterAccess } from "../../support/cluster/access.ts";
-import type { AuditRequest } from "../../support/cluster/audit.ts";
-import type { LocalCluster } from "../../support/cluster/cluster.ts";
-import { eventually } from "../../support/eventually.ts";
-import { type RunningOperator, startOperator } from "../../support/operator.ts";
 import { SkewedClock } from "../../support/skewed-clock.ts";
 import { Witness } from "../../support/witness.ts";
 

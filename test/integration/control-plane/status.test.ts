@@ -1,7 +1,7 @@
+import { Deployment } from "kube-controller-runtime";
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Deployment } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 let stage: Stage;

@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { eventually, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { type LocalCluster, startCluster } from "../../support/cluster/cluster.ts";
-import { eventually } from "../../support/eventually.ts";
 import { essenceOfChildren } from "./dump.ts";
 import { openStage, type Stage } from "./stage.ts";
 

@@ -1,9 +1,8 @@
+import type { Condition, ConditionState, Kind } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import * as controlPlane from "../../../src/operator/control-plane/status.ts";
 import * as provisioner from "../../../src/operator/provisioner/status.ts";
 import * as workspaceProxy from "../../../src/operator/workspace-proxy/status.ts";
-import type { Condition, ConditionState } from "../../../src/runtime/conditions.ts";
-import type { Kind } from "../../../src/runtime/object.ts";
 
 /** How the operator comes to the conditions of a kind. */
 interface Reporting {

@@ -1,11 +1,11 @@
+import type { Kind, KubeObject } from "kube-controller-runtime";
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
+import { type OperatorProcess, startOperatorProcess } from "../../../lab/operator-process.ts";
 import { CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Kind, KubeObject } from "../../../src/runtime/object.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { fakeLicense } from "../../support/coderd/licenses.ts";
-import { eventually } from "../../support/eventually.ts";
 import { queries } from "../../support/monitoring.ts";
-import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
 import { parseQuery } from "../../support/promql.ts";
 import { type Coderd, type CoderdStage, openCoderdStage } from "../coderd/stage.ts";
 

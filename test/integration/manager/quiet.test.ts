@@ -1,5 +1,5 @@
+import { Deployment } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Deployment } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { openStage, type Stage } from "../control-plane/stage.ts";
 

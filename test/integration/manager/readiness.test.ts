@@ -1,12 +1,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { eventually, onFreePort } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runController } from "../../../src/cli/controller.ts";
 import { commandLine } from "../../../src/cli/options.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { onFreePort } from "../../support/cluster/start.ts";
-import { eventually } from "../../support/eventually.ts";
 import { type FaultProxy, startFaultProxy } from "../../support/fault-proxy.ts";
 
 const METRICS = [

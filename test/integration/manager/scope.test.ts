@@ -1,11 +1,9 @@
+import { type Client, Deployment, Secret } from "kube-controller-runtime";
+import { adminClient, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { aControlPlane } from "../../../lab/builders.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { Deployment, Secret } from "../../../src/runtime/kinds.ts";
-import { adminClient } from "../../support/admin-client.ts";
-import { aControlPlane } from "../../support/builders.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { type NamespacedOperator, startNamespacedOperator } from "../../support/namespaced-operator.ts";
 
 const PATIENCE = { withinMs: 30_000 };

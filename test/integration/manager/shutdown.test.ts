@@ -1,13 +1,11 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
+import { type Client, Deployment, Lease } from "kube-controller-runtime";
+import { adminClient, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type OperatorProcess, startOperatorProcess } from "../../../lab/operator-process.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { Deployment, Lease } from "../../../src/runtime/kinds.ts";
-import { adminClient } from "../../support/admin-client.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
-import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
 
 const PATIENCE = { withinMs: 20_000 };
 const GRACE_SECONDS = 2;

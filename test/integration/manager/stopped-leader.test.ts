@@ -1,16 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { type Client, Deployment, Lease, Service } from "kube-controller-runtime";
+import { type AuditRequest, adminClient, Dice, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { aControlPlane } from "../../../lab/builders.ts";
+import { type OperatorProcess, startOperatorProcess } from "../../../lab/operator-process.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { Deployment, Lease, Service } from "../../../src/runtime/kinds.ts";
-import { adminClient } from "../../support/admin-client.ts";
-import { aControlPlane } from "../../support/builders.ts";
-import type { AuditRequest } from "../../support/cluster/audit.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { Dice } from "../../support/dice.ts";
-import { eventually } from "../../support/eventually.ts";
-import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
 import { STOPPED_AT } from "../../support/stopping-operator/marker.ts";
 import { openScene } from "./stopping-scene.ts";
 

@@ -1,19 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { type Client, Deployment, Secret } from "kube-controller-runtime";
+import { adminClient, type ClusterAccess, eventually } from "kube-controller-runtime/testing";
 import { expect } from "vitest";
+import { aControlPlane } from "../../../lab/builders.ts";
+import { PostgresAccounts } from "../../../lab/coderd/accounts.ts";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
+import { startCoderdServer } from "../../../lab/coderd/server.ts";
+import { type OperatorProcess, startOperatorProcess } from "../../../lab/operator-process.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { Deployment, Secret } from "../../../src/runtime/kinds.ts";
-import { adminClient } from "../../support/admin-client.ts";
-import { aControlPlane } from "../../support/builders.ts";
-import type { ClusterAccess } from "../../support/cluster/access.ts";
-import { PostgresAccounts } from "../../support/coderd/accounts.ts";
-import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
-import { fakeLicense } from "../../support/coderd/licenses.ts";
-import { startCoderdServer } from "../../support/coderd/server.ts";
 import { type CountingRelay, startRelay } from "../../support/counting-relay.ts";
-import { eventually } from "../../support/eventually.ts";
-import { type OperatorProcess, startOperatorProcess } from "../../support/operator-process.ts";
 import { sharedPostgres } from "../../support/shared-postgres.ts";
 import { STOPPED_AT } from "../../support/stopping-operator/marker.ts";
 

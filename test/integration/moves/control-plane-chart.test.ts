@@ -1,16 +1,24 @@
+import {
+  type Client,
+  controllerOf,
+  Deployment,
+  findCondition,
+  type Kind,
+  type KubeObject,
+  keyOfObject,
+  kind,
+  Role,
+  RoleBinding,
+  Service,
+  ServiceAccount,
+  type Stored,
+} from "kube-controller-runtime";
+import { adminClient, type ClusterAccess, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type RunningOperator, startOperator } from "../../../lab/operator.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { findCondition } from "../../../src/runtime/conditions.ts";
-import { Deployment, kind, Role, RoleBinding, Service, ServiceAccount } from "../../../src/runtime/kinds.ts";
-import { type Kind, type KubeObject, keyOfObject, type Stored } from "../../../src/runtime/object.ts";
-import { controllerOf } from "../../../src/runtime/owner.ts";
-import { adminClient } from "../../support/admin-client.ts";
-import type { ClusterAccess } from "../../support/cluster/access.ts";
 import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { type Helm, helmFor, succeeded } from "../../support/helm.ts";
-import { type RunningOperator, startOperator } from "../../support/operator.ts";
 import { installerOfCharts } from "./charts.ts";
 
 const PATIENCE = { withinMs: 40_000 };

@@ -1,5 +1,5 @@
+import { Deployment, ServiceAccount } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
-import { Deployment, ServiceAccount } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { helmFor, succeeded } from "../../support/helm.ts";
 import { openStage } from "../../support/stages/provisioner.ts";

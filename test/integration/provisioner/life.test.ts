@@ -1,9 +1,9 @@
+import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { keyChecksum, tagsHash } from "../../../src/operator/provisioner/hashes.ts";
-import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { openRealWorld } from "../../support/world/real.ts";
 

@@ -1,11 +1,10 @@
+import { type ClusterAccess, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { CoderdDeployment, ProvisionerKey } from "../../../lab/coderd/deployment.ts";
+import { PodRunner } from "../../../lab/pod-runner/pod-runner.ts";
+import { simulatedCoder } from "../../../lab/pod-runner/simulated-coder.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import type { ClusterAccess } from "../../support/cluster/access.ts";
 import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
-import type { CoderdDeployment, ProvisionerKey } from "../../support/coderd/deployment.ts";
-import { eventually } from "../../support/eventually.ts";
-import { PodRunner } from "../../support/pod-runner/pod-runner.ts";
-import { simulatedCoder } from "../../support/pod-runner/simulated-coder.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { openRealWorld } from "../../support/world/real.ts";
 

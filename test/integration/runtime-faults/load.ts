@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { ConfigMap } from "../../../src/runtime/kinds.ts";
+import { type Client, ConfigMap } from "kube-controller-runtime";
 
 const NAMES = ["a", "b", "c", "d", "e"];
 const PAUSE_MS = 40;

@@ -1,15 +1,18 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import {
+  type Client,
+  ConfigMap,
+  HttpClient,
+  httpTransport,
+  loadCredentials,
+  systemClock,
+  type Transport,
+} from "kube-controller-runtime";
+import { silentLog } from "kube-controller-runtime/testing";
 import { expect } from "vitest";
-import { Cache } from "../../../src/runtime/cache/cache.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { loadCredentials } from "../../../src/runtime/client/credentials.ts";
-import { HttpClient } from "../../../src/runtime/client/http-client.ts";
-import { httpTransport, type Transport } from "../../../src/runtime/client/transport.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
-import { ConfigMap } from "../../../src/runtime/kinds.ts";
-import { silentLog } from "../../support/stub-client.ts";
+import { Cache } from "../../../packages/kube-controller-runtime/src/cache/cache.ts";
 
 /** Seconds where production has minutes, so that a test sees many rounds of trying again. */
 const TIMING = {

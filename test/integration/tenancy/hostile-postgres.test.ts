@@ -1,9 +1,9 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server, type Socket } from "node:net";
+import { systemClock } from "kube-controller-runtime";
+import { unfenced } from "kube-controller-runtime/testing";
 import { afterEach, expect, test } from "vitest";
 import { operatorAccess } from "../../../src/coder/operator-access/access.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
-import { unfenced } from "../../support/unfenced.ts";
 
 let server: Server | undefined;
 afterEach(() => {

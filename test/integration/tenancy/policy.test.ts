@@ -1,6 +1,6 @@
+import { eventually } from "kube-controller-runtime/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { controlPlane, Tenant } from "./tenant.ts";
 
 const cluster = sharedCluster();

@@ -1,12 +1,10 @@
+import { findCondition, Role } from "kube-controller-runtime";
+import { adminClient, eventually } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
+import { aControlPlane } from "../../../lab/builders.ts";
+import { startOperator } from "../../../lab/operator.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { findCondition } from "../../../src/runtime/conditions.ts";
-import { Role } from "../../../src/runtime/kinds.ts";
-import { adminClient } from "../../support/admin-client.ts";
-import { aControlPlane } from "../../support/builders.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
-import { startOperator } from "../../support/operator.ts";
 
 const cluster = sharedCluster();
 const PATIENCE = { withinMs: 20_000 };

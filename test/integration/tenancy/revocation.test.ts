@@ -1,7 +1,7 @@
+import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { eventually } from "../../support/eventually.ts";
 import { type Coderd, type CoderdStage, openCoderdStage, urlVariable } from "../coderd/stage.ts";
 
 const PATIENCE = { withinMs: 20_000 };

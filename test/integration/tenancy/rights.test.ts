@@ -1,10 +1,8 @@
+import { apiObject, apiRequest, Dice, eventually } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
+import { startOperator } from "../../../lab/operator.ts";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
-import { apiObject, apiRequest } from "../../support/cluster/api-request.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { Dice } from "../../support/dice.ts";
-import { eventually } from "../../support/eventually.ts";
-import { startOperator } from "../../support/operator.ts";
 import { controlPlane, Tenant } from "./tenant.ts";
 
 const cluster = sharedCluster();

@@ -1,4 +1,4 @@
-import type { ClusterAccess, KubectlResult } from "../../support/cluster/access.ts";
+import type { ClusterAccess, KubectlResult } from "kube-controller-runtime/testing";
 
 /** Kubernetes' own `edit` and `view` as they are before any aggregation, and what we add to them. */
 const EDITOR_ROLES = [

@@ -1,6 +1,6 @@
+import { Deployment, Secret, Service } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import { Deployment, Secret, Service } from "../../../src/runtime/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import {
   bootstrap,

@@ -1,6 +1,6 @@
+import { ClusterAccess, type ClusterConnection } from "kube-controller-runtime/testing";
 import { inject } from "vitest";
 import { askRun } from "../run/ask.ts";
-import { ClusterAccess, type ClusterConnection } from "./access.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type LocalCluster, startCluster } from "../cluster/cluster.ts";
-import { type Postgres, type Schema, startPostgres } from "../postgres.ts";
+import { type LocalCluster, startCluster } from "kube-controller-runtime/testing";
+import { type Postgres, type Schema, startPostgres } from "../../../lab/postgres.ts";
 
 /**
  * The servers that all test files of a run share, each started when it is first asked for. They belong to the process

@@ -1,13 +1,13 @@
+import type { KubeObject, Stored } from "kube-controller-runtime";
+import { parseAddress } from "kube-controller-runtime/testing";
 import { expect } from "vitest";
+import { aControlPlane } from "../../../lab/builders.ts";
+import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
+import type { CoderdDatabase, CoderdDatabases } from "../../../lab/coderd-database/database.ts";
+import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { OperatorAccess } from "../../../src/coder/operator-access/access.ts";
-import type { KubeObject, Stored } from "../../../src/runtime/object.ts";
-import { aControlPlane } from "../builders.ts";
-import type { CoderdDeployment, DeploymentOptions } from "../coderd/deployment.ts";
-import type { CoderdDatabase, CoderdDatabases } from "../coderd-database/database.ts";
-import { parseAddress } from "../fake-api/address.ts";
-import type { OperatorOptions, RunningOperator } from "../operator.ts";
 import type { World } from "../world/world.ts";
 import { Stage } from "./stage.ts";
 

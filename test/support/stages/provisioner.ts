@@ -1,4 +1,10 @@
+import { Deployment, findCondition, Service, type Stored, timestamp } from "kube-controller-runtime";
 import { expect } from "vitest";
+import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
+import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
+import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
+import { controllerReference } from "../../../packages/kube-controller-runtime/src/owner.ts";
 import type { ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec, ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";
@@ -6,15 +12,6 @@ import { withDefaults } from "../../../src/operator/control-plane/spec.ts";
 import { provisionerController } from "../../../src/operator/provisioner/controller.ts";
 import { keyChecksum } from "../../../src/operator/provisioner/hashes.ts";
 import { service } from "../../../src/operator/shared/service.ts";
-import { timestamp } from "../../../src/runtime/clock.ts";
-import { findCondition } from "../../../src/runtime/conditions.ts";
-import { Deployment, Service } from "../../../src/runtime/kinds.ts";
-import type { Stored } from "../../../src/runtime/object.ts";
-import { controllerReference } from "../../../src/runtime/owner.ts";
-import { StaticAccounts } from "../coderd/accounts.ts";
-import type { CoderdDeployment, DeploymentOptions } from "../coderd/deployment.ts";
-import { fakeLicense } from "../coderd/licenses.ts";
-import type { OperatorOptions, RunningOperator } from "../operator.ts";
 import type { World } from "../world/world.ts";
 import { Stage } from "./stage.ts";
 

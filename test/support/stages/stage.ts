@@ -1,12 +1,18 @@
+import {
+  type Client,
+  CoreEvent,
+  Deployment,
+  findCondition,
+  isNotFound,
+  type Kind,
+  type KubeObject,
+  Secret,
+  type Stored,
+} from "kube-controller-runtime";
 import { expect } from "vitest";
+import { launchOperator, type OperatorOptions, type RunningOperator } from "../../../lab/operator.ts";
 import type { Condition } from "../../../src/api/v1alpha1/common.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { isNotFound } from "../../../src/runtime/client/error.ts";
-import { findCondition } from "../../../src/runtime/conditions.ts";
-import { CoreEvent, Deployment, Secret } from "../../../src/runtime/kinds.ts";
-import type { Kind, KubeObject, Stored } from "../../../src/runtime/object.ts";
 import { Secrets, textOfError } from "../leaks.ts";
-import { launchOperator, type OperatorOptions, type RunningOperator } from "../operator.ts";
 import { Witness } from "../witness.ts";
 import type { World } from "../world/world.ts";
 

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { Deployment, findCondition } from "kube-controller-runtime";
 import { expect } from "vitest";
+import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
+import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import type { WorkspaceProxySpec, WorkspaceProxyStatus } from "../../../src/api/v1alpha1/workspace-proxy.ts";
-import { findCondition } from "../../../src/runtime/conditions.ts";
-import { Deployment } from "../../../src/runtime/kinds.ts";
-import { StaticAccounts } from "../coderd/accounts.ts";
-import type { CoderdDeployment, DeploymentOptions } from "../coderd/deployment.ts";
-import { fakeLicense } from "../coderd/licenses.ts";
 import type { World } from "../world/world.ts";
 import { Stage } from "./stage.ts";
 

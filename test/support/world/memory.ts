@@ -1,13 +1,8 @@
+import { type Client, Deployment } from "kube-controller-runtime";
+import { Dice, FakeApi, type Patience, rolledOutStatus, VirtualClock } from "kube-controller-runtime/testing";
+import { InProcessCoderds } from "../../../lab/coderd/in-process.ts";
+import type { Surroundings } from "../../../lab/operator.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { Deployment } from "../../../src/runtime/kinds.ts";
-import { VirtualClock } from "../clock.ts";
-import { rolledOutStatus } from "../cluster/readiness.ts";
-import { InProcessCoderds } from "../coderd/in-process.ts";
-import { Dice } from "../dice.ts";
-import type { Patience } from "../eventually.ts";
-import { FakeApi } from "../fake-api/fake-api.ts";
-import type { Surroundings } from "../operator.ts";
 import { crdSchemas } from "./schemas.ts";
 import type { World } from "./world.ts";
 

@@ -1,11 +1,8 @@
+import { type Client, systemClock } from "kube-controller-runtime";
+import { adminClient, type ClusterAccess, eventually, transportAs } from "kube-controller-runtime/testing";
+import { type CoderdServer, startCoderdServer } from "../../../lab/coderd/server.ts";
+import type { Surroundings } from "../../../lab/operator.ts";
 import { fixedAddress } from "../../../src/coder/http/route.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
-import { adminClient, transportAs } from "../admin-client.ts";
-import type { ClusterAccess } from "../cluster/access.ts";
-import { type CoderdServer, startCoderdServer } from "../coderd/server.ts";
-import { eventually } from "../eventually.ts";
-import type { Surroundings } from "../operator.ts";
 import { SkewedClock } from "../skewed-clock.ts";
 import type { World, WorldCoderds } from "./world.ts";
 

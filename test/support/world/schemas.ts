@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
+import type { Schema } from "kube-controller-runtime/testing";
 import { parse } from "yaml";
-import type { Schema } from "../fake-api/schema.ts";
 
 const FOLDER = new URL("../../../config/crd/", import.meta.url);
 

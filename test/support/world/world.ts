@@ -1,10 +1,9 @@
+import type { Client, Clock } from "kube-controller-runtime";
+import type { Patience } from "kube-controller-runtime/testing";
+import type { Address } from "../../../lab/coderd/coderds.ts";
+import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
+import type { Surroundings } from "../../../lab/operator.ts";
 import type { Route } from "../../../src/coder/http/route.ts";
-import type { Client } from "../../../src/runtime/client/client.ts";
-import type { Clock } from "../../../src/runtime/clock.ts";
-import type { Address } from "../coderd/coderds.ts";
-import type { CoderdDeployment, DeploymentOptions } from "../coderd/deployment.ts";
-import type { Patience } from "../eventually.ts";
-import type { Surroundings } from "../operator.ts";
 
 /**
  * What a stage stands in. Two worlds offer it: the real one, with an API server, sockets and real time that can be

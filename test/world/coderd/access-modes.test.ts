@@ -1,6 +1,6 @@
+import { Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Secret } from "../../../src/runtime/kinds.ts";
-import { StaticAccounts } from "../../support/coderd/accounts.ts";
+import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
 import { type Coderd, type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
 
 let stage: CoderdStage;

@@ -1,8 +1,8 @@
+import { Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { CoderdDatabase } from "../../../lab/coderd-database/database.ts";
+import { coded, type MemoryDatabase } from "../../../lab/coderd-database/memory.ts";
 import { DatabaseProblem } from "../../../src/coder/operator-access/failure.ts";
-import { Secret } from "../../../src/runtime/kinds.ts";
-import type { CoderdDatabase } from "../../support/coderd-database/database.ts";
-import { coded, type MemoryDatabase } from "../../support/coderd-database/memory.ts";
 import { type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
 
 let stage: CoderdStage;

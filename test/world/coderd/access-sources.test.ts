@@ -1,7 +1,6 @@
+import { ConfigMap, findCondition, Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
-import { findCondition } from "../../../src/runtime/conditions.ts";
-import { ConfigMap, Secret } from "../../../src/runtime/kinds.ts";
 import { type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
 
 let stage: CoderdStage;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type FakeLicense, fakeLicense } from "../../../lab/coderd/licenses.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { type FakeLicense, fakeLicense } from "../../support/coderd/licenses.ts";
 import { type CoderdStage, openCoderdStage } from "./stage.ts";
 
 let stage: CoderdStage;

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Fault } from "../../../lab/coderd/faults.ts";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import type { Fault } from "../../support/coderd/faults.ts";
-import { fakeLicense } from "../../support/coderd/licenses.ts";
 import { type Coderd, type CoderdOptions, type CoderdStage, openCoderdStage } from "./stage.ts";
 
 let stage: CoderdStage;

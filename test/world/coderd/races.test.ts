@@ -1,8 +1,8 @@
+import type { Fault } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
+import { acceptedAs } from "../../../lab/coderd-database/database.ts";
 import type { OperatorAccess } from "../../../src/coder/operator-access/access.ts";
-import { fakeLicense } from "../../support/coderd/licenses.ts";
-import { acceptedAs } from "../../support/coderd-database/database.ts";
-import type { Fault } from "../../support/faulty-transport.ts";
 import { type CoderdStage, openCoderdStage } from "./stage.ts";
 
 let stage: CoderdStage;

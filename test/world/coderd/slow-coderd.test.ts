@@ -1,8 +1,8 @@
+import { Deployment } from "kube-controller-runtime";
 import { expect, test } from "vitest";
+import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { Deployment } from "../../../src/runtime/kinds.ts";
-import { StaticAccounts } from "../../support/coderd/accounts.ts";
-import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
 import { type CoderdStage, openCoderdStage } from "./stage.ts";
 
 const names = Array.from({ length: 50 }, (_, index) => `other-${index}`);

@@ -1,4 +1,4 @@
-import { type MemoryDatabase, MemoryDatabases } from "../../support/coderd-database/memory.ts";
+import { type MemoryDatabase, MemoryDatabases } from "../../../lab/coderd-database/memory.ts";
 import * as stages from "../../support/stages/coderd.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

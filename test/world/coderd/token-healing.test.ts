@@ -1,7 +1,7 @@
+import { Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { acceptedAs, type Misdeed } from "../../../lab/coderd-database/database.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { Secret } from "../../../src/runtime/kinds.ts";
-import { acceptedAs, type Misdeed } from "../../support/coderd-database/database.ts";
 import { type Coderd, type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
 
 let stage: CoderdStage;

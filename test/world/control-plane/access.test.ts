@@ -1,5 +1,5 @@
+import { Secret } from "kube-controller-runtime";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Secret } from "../../../src/runtime/kinds.ts";
 import { type ControlPlaneStage, openControlPlaneStage } from "./stage.ts";
 
 const SECRET = "coder-operator-token";

@@ -1,5 +1,5 @@
+import { Deployment, Role, Secret } from "kube-controller-runtime";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Deployment, Role, Secret } from "../../../src/runtime/kinds.ts";
 import { type ControlPlaneStage, openControlPlaneStage } from "./stage.ts";
 
 let stage: ControlPlaneStage;

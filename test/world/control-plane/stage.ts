@@ -1,9 +1,9 @@
+import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
+import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { OperatorAccess } from "../../../src/coder/operator-access/access.ts";
 import { failed, succeeded } from "../../../src/coder/result.ts";
-import { StaticAccounts } from "../../support/coderd/accounts.ts";
-import type { CoderdDeployment, DeploymentOptions } from "../../support/coderd/deployment.ts";
-import { fakeLicense } from "../../support/coderd/licenses.ts";
 import { Stage } from "../../support/stages/stage.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

@@ -1,6 +1,6 @@
+import { Deployment, Secret } from "kube-controller-runtime";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { Deployment, Secret } from "../../../src/runtime/kinds.ts";
 import { type ControlPlaneStage, openControlPlaneStage } from "./stage.ts";
 
 const SECRET = "coder-operator-token";

@@ -1,13 +1,12 @@
+import { Secret } from "kube-controller-runtime";
+import { unfenced } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
+import type { RunningOperator } from "../../../lab/operator.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
-import { Secret } from "../../../src/runtime/kinds.ts";
-import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
 import { Mortal, type MortalOptions } from "../../support/mortal.ts";
-import type { RunningOperator } from "../../support/operator.ts";
-
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
-import { unfenced } from "../../support/unfenced.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 import { Pods } from "./pods.ts";
 

@@ -1,8 +1,8 @@
+import { Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
+import type { Fault } from "../../../lab/coderd/faults.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import { Secret } from "../../../src/runtime/kinds.ts";
-import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
-import type { Fault } from "../../support/coderd/faults.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

@@ -1,9 +1,8 @@
+import { Deployment, timestamp } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import { timestamp } from "../../../src/runtime/clock.ts";
-import { Deployment } from "../../../src/runtime/kinds.ts";
-import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
-import { fakeLicense } from "../../support/coderd/licenses.ts";
 import {
   type ControlPlaneOptions,
   openStage,

@@ -1,8 +1,7 @@
+import { Deployment, type Kind, Role, RoleBinding, Secret, ServiceAccount } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "../../../src/runtime/kinds.ts";
-import type { Kind } from "../../../src/runtime/object.ts";
-import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

@@ -1,6 +1,5 @@
-import { isNotFound } from "../../../src/runtime/client/error.ts";
-import { Deployment } from "../../../src/runtime/kinds.ts";
-import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
+import { Deployment, isNotFound } from "kube-controller-runtime";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import type { ProvisionerStage } from "../../support/stages/provisioner.ts";
 
 interface Place {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

@@ -1,8 +1,8 @@
+import { ConfigMap, Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
+import { controllerReference } from "../../../packages/kube-controller-runtime/src/owner.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import { ConfigMap, Secret } from "../../../src/runtime/kinds.ts";
-import { controllerReference } from "../../../src/runtime/owner.ts";
-import type { CoderdDeployment } from "../../support/coderd/deployment.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

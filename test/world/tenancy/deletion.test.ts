@@ -1,6 +1,6 @@
+import { answers, type Fault, when } from "kube-controller-runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import { answers, type Fault, when } from "../../support/faulty-transport.ts";
 import { bootstrap, openProxyStage } from "../../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 import { openCoderdStage } from "../coderd/stage.ts";

@@ -1,6 +1,6 @@
+import { Deployment } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { Deployment } from "../../../src/runtime/kinds.ts";
 import { openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

@@ -1,8 +1,8 @@
+import { offline, when } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Injection } from "../../../lab/coderd/faults.ts";
+import type { TransportRequest } from "../../../packages/kube-controller-runtime/src/client/transport.ts";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import type { TransportRequest } from "../../../src/runtime/client/transport.ts";
-import type { Injection } from "../../support/coderd/faults.ts";
-import { offline, when } from "../../support/faulty-transport.ts";
 import { bootstrap, openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

@@ -1,8 +1,8 @@
+import { Secret } from "kube-controller-runtime";
+import { offline, when } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Fault } from "../../../lab/coderd/faults.ts";
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import { Secret } from "../../../src/runtime/kinds.ts";
-import type { Fault } from "../../support/coderd/faults.ts";
-import { offline, when } from "../../support/faulty-transport.ts";
 import {
   bootstrap,
   type Coderd,

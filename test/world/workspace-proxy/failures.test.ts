@@ -1,6 +1,6 @@
+import { Deployment, Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Deployment, Secret } from "../../../src/runtime/kinds.ts";
-import type { Fault } from "../../support/coderd/faults.ts";
+import type { Fault } from "../../../lab/coderd/faults.ts";
 import { bootstrap, openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

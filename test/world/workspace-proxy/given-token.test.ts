@@ -1,7 +1,6 @@
+import { Deployment, isNotFound, Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import { isNotFound } from "../../../src/runtime/client/error.ts";
-import { Deployment, Secret } from "../../../src/runtime/kinds.ts";
 import { bootstrap, openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

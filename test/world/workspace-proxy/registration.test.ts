@@ -1,7 +1,7 @@
+import { Deployment, Ingress, Secret, Service } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { SimulatedProxy } from "../../../lab/coderd/deployment.ts";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import { Deployment, Ingress, Secret, Service } from "../../../src/runtime/kinds.ts";
-import type { SimulatedProxy } from "../../support/coderd/deployment.ts";
 import {
   bootstrap,
   type Coderd,

@@ -1,6 +1,6 @@
+import { Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import { Secret } from "../../../src/runtime/kinds.ts";
 import {
   bootstrap,
   type Coderd,

@@ -1,4 +1,4 @@
-import type { Deployment } from "../../../runtime/kinds.ts";
+import type { Deployment } from "kube-controller-runtime";
 import { deployment } from "../../shared/deployment.ts";
 import { type EnvFromNames, type EnvVar, isUsersOwn } from "../../shared/env.ts";
 import { clusterAccessURL } from "../../shared/service.ts";

@@ -1,5 +1,4 @@
-import { timestamp } from "../../../runtime/clock.ts";
-import type { Secret } from "../../../runtime/kinds.ts";
+import { type Secret, timestamp } from "kube-controller-runtime";
 import { childMetadata } from "../../shared/names.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { valueSecret } from "../../shared/secret.ts";

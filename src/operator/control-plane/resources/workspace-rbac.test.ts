@@ -1,5 +1,5 @@
+import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { stored } from "../../../../test/support/stored.ts";
 import type { ControlPlaneSpec } from "../../../api/v1alpha1/control-plane.ts";
 import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { withDefaults } from "../spec.ts";

@@ -1,6 +1,4 @@
-import { fnv1a32 } from "../../../runtime/hash.ts";
-import type { Role, RoleBinding } from "../../../runtime/kinds.ts";
-import type { ObjectMeta } from "../../../runtime/object.ts";
+import { fnv1a32, type ObjectMeta, type Role, type RoleBinding } from "kube-controller-runtime";
 import {
   commonLabels,
   type Identity,

@@ -1,7 +1,7 @@
+import { timestamp } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { timestamp } from "../../../runtime/clock.ts";
 import { retryDelay } from "../../shared/retry.ts";
 import { blocked } from "../../shared/steps/result.ts";
 import { type CoderdContext, coderdClient } from "../coderd.ts";

@@ -1,9 +1,7 @@
+import { findCondition, NotOursError, timestamp } from "kube-controller-runtime";
 import type { DatabaseTarget } from "../../../coder/operator-access/access.ts";
 import { RENEW_BEFORE_MS } from "../../../coder/operator-access/token.ts";
 import { failed, type Result as Outcome, succeeded } from "../../../coder/result.ts";
-import { timestamp } from "../../../runtime/clock.ts";
-import { findCondition } from "../../../runtime/conditions.ts";
-import { NotOursError } from "../../../runtime/controller/ownership.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { databaseVariable } from "../references.ts";
 import type { HeldToken } from "../resources/token-secret.ts";

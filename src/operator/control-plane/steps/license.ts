@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
+import { Secret, timestamp } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { timestamp } from "../../../runtime/clock.ts";
-import { Secret } from "../../../runtime/kinds.ts";
 import { retryDelay } from "../../shared/retry.ts";
 import { readSecretValue } from "../../shared/secret.ts";
 import { blocked } from "../../shared/steps/result.ts";

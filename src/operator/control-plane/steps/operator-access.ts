@@ -1,4 +1,4 @@
-import { Secret } from "../../../runtime/kinds.ts";
+import { Secret } from "kube-controller-runtime";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { readSecretValue } from "../../shared/secret.ts";
 import { isKeptFrom, notAllowed } from "../../shared/session.ts";

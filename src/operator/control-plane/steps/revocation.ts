@@ -1,7 +1,6 @@
+import { findCondition, type Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { failed, type Result as Outcome, succeeded } from "../../../coder/result.ts";
-import { findCondition } from "../../../runtime/conditions.ts";
-import type { Stored } from "../../../runtime/object.ts";
 import { leadsToOurPods } from "../../shared/own-service.ts";
 import { coderdClient } from "../coderd.ts";
 import { databaseVariable } from "../references.ts";

@@ -1,7 +1,4 @@
-import type { RunContext } from "../../../runtime/controller/controller.ts";
-import { ServiceAccount } from "../../../runtime/kinds.ts";
-import { keyOf, refOf } from "../../../runtime/object.ts";
-import { controllerOf } from "../../../runtime/owner.ts";
+import { controllerOf, keyOf, type RunContext, refOf, ServiceAccount } from "kube-controller-runtime";
 import { applied } from "../../shared/steps/result.ts";
 import type { Snapshot } from "../observe.ts";
 import { serviceAccountPlan } from "../resources/service-account.ts";

@@ -1,12 +1,11 @@
+import { Secret } from "kube-controller-runtime";
+import { answers, type Fault, prepareManager } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { aControlPlane } from "../../../../test/support/builders.ts";
-import { answers, type Fault } from "../../../../test/support/faulty-transport.ts";
-import { prepareManager } from "../../../../test/support/manager-under-test.ts";
+import { aControlPlane } from "../../../../lab/builders.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { CoderClients } from "../../../coder/clients.ts";
 import type { OperatorAccess } from "../../../coder/operator-access/access.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
-import { Secret } from "../../../runtime/kinds.ts";
 import type { CoderPorts } from "../../shared/ports.ts";
 import { controlPlaneController } from "../controller.ts";
 import { openTenancy } from "../tenancy.ts";

@@ -1,9 +1,13 @@
+import {
+  CONTROLLER_INDEX,
+  isAlreadyExists,
+  isConflict,
+  keyOf,
+  NotOursError,
+  Secret,
+  type Stored,
+} from "kube-controller-runtime";
 import { tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
-import { isAlreadyExists, isConflict } from "../../../runtime/client/error.ts";
-import { CONTROLLER_INDEX } from "../../../runtime/controller/children.ts";
-import { NotOursError } from "../../../runtime/controller/ownership.ts";
-import { Secret } from "../../../runtime/kinds.ts";
-import { keyOf, type Stored } from "../../../runtime/object.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { readSecretValue } from "../../shared/secret.ts";
 import { type HeldToken, tokenExpiry, tokenSecret } from "../resources/token-secret.ts";

@@ -1,4 +1,4 @@
-import { Secret } from "../../../runtime/kinds.ts";
+import { Secret } from "kube-controller-runtime";
 import { type AccessProblem, NO_CONNECTION_URL, type Run } from "./database.ts";
 import { hadToken, revokeToken } from "./revocation.ts";
 import { ownedSecrets } from "./token-store.ts";

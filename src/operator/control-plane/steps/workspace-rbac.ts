@@ -1,9 +1,13 @@
-import { ApiError, isNotFound } from "../../../runtime/client/error.ts";
-import { allOf } from "../../../runtime/controller/children.ts";
-import type { RunContext } from "../../../runtime/controller/controller.ts";
-import type { Owner } from "../../../runtime/controller/ownership.ts";
-import { Role, RoleBinding } from "../../../runtime/kinds.ts";
-import { keyOfObject } from "../../../runtime/object.ts";
+import {
+  ApiError,
+  allOf,
+  isNotFound,
+  keyOfObject,
+  type Owner,
+  Role,
+  RoleBinding,
+  type RunContext,
+} from "kube-controller-runtime";
 import { applied, blocked } from "../../shared/steps/result.ts";
 import type { Snapshot } from "../observe.ts";
 import { type WorkspaceGrant, workspaceGrantLabels, workspaceGrants } from "../resources/workspace-rbac.ts";

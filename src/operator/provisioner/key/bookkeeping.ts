@@ -1,6 +1,6 @@
+import type { Changes } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
-import type { Changes } from "../../../runtime/controller/steps.ts";
 import { checkpoint } from "../../shared/checkpoint.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { RemovalBudget } from "./budget.ts";

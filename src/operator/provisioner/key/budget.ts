@@ -1,5 +1,5 @@
+import type { Clock } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import type { Clock } from "../../../runtime/clock.ts";
 
 /** No key is begun later, so that a run is over after two minutes. */
 const MOST_MS = 100_000;

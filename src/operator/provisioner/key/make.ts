@@ -1,6 +1,6 @@
+import { isConflict } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { isConflict } from "../../../runtime/client/error.ts";
 import { tagsHash } from "../hashes.ts";
 import type { CoderdView, KeyPlan, Reason } from "../plan.ts";
 import { write, writeExactly } from "./bookkeeping.ts";

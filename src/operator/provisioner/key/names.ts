@@ -1,5 +1,5 @@
+import type { Random } from "kube-controller-runtime";
 import { maxKeyNameLength } from "../../../api/v1alpha1/limits.ts";
-import type { Random } from "../../../runtime/clock.ts";
 import { shortName } from "../../shared/names.ts";
 import type { Provisioner } from "../spec.ts";
 

@@ -1,6 +1,6 @@
+import type { Changes } from "kube-controller-runtime";
 import { provisionerDefaults, tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
 import type { ProvisionerKeyRecord, ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
-import type { Changes } from "../../../runtime/controller/steps.ts";
 import { defined, type SecretKey, secretKey } from "../../shared/normalise.ts";
 
 /** A key at coderd, as status writes it down. */

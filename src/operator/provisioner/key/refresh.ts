@@ -1,7 +1,5 @@
+import { find, refOf, Secret, type Stored } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
-import { find } from "../../../runtime/client/find.ts";
-import { Secret } from "../../../runtime/kinds.ts";
-import { refOf, type Stored } from "../../../runtime/object.ts";
 import { appliedKey } from "./record.ts";
 import type { KeyRun, KeyState, Progress } from "./settle.ts";
 

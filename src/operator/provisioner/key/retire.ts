@@ -1,5 +1,5 @@
+import type { StepResult } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import type { StepResult } from "../../../runtime/controller/steps.ts";
 import { Patience } from "../../shared/patience.ts";
 import { isRolledOutWith } from "../rollout.ts";
 import { unlessNone, write } from "./bookkeeping.ts";

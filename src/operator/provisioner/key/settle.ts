@@ -1,10 +1,8 @@
+import type { Changes, Secret, Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import type { Changes } from "../../../runtime/controller/steps.ts";
-import type { Secret } from "../../../runtime/kinds.ts";
-import type { Stored } from "../../../runtime/object.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { type CoderdView, type KeyPlan, planKey, type WantedKey } from "../plan.ts";
 import { abandon, adopt, copySecret, record } from "./bookkeeping.ts";

@@ -1,5 +1,4 @@
-import { Secret } from "../../../runtime/kinds.ts";
-import type { Stored } from "../../../runtime/object.ts";
+import { Secret, type Stored } from "kube-controller-runtime";
 import type { Environment, Snapshot } from "../observe.ts";
 import { keySecret } from "../resources/key-secret.ts";
 import { type KeyMark, markAnnotations, secretNamed } from "./stored.ts";

@@ -1,4 +1,4 @@
-import type { Secret } from "../../../runtime/kinds.ts";
+import type { Secret } from "kube-controller-runtime";
 import type { SecretKey } from "../../shared/normalise.ts";
 import { readSecretValue } from "../../shared/secret.ts";
 

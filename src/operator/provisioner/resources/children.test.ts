@@ -1,5 +1,5 @@
+import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { stored } from "../../../../test/support/stored.ts";
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import { withDefaults } from "../spec.ts";
 import { keySecret } from "./key-secret.ts";

@@ -1,4 +1,4 @@
-import type { Deployment } from "../../../runtime/kinds.ts";
+import type { Deployment } from "kube-controller-runtime";
 import type { ContainerPort } from "../../shared/certificates.ts";
 import { deployment } from "../../shared/deployment.ts";
 import type { EnvVar } from "../../shared/env.ts";

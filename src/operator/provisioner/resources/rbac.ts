@@ -1,4 +1,4 @@
-import type { Role, RoleBinding } from "../../../runtime/kinds.ts";
+import type { Role, RoleBinding } from "kube-controller-runtime";
 import { childMetadata } from "../../shared/names.ts";
 import { role, roleBinding, workspaceRules } from "../../shared/workspace-role.ts";
 import type { Provisioner } from "../spec.ts";

@@ -1,4 +1,4 @@
-import type { ServiceAccount } from "../../../runtime/kinds.ts";
+import type { ServiceAccount } from "kube-controller-runtime";
 import { childMetadata } from "../../shared/names.ts";
 import type { Provisioner } from "../spec.ts";
 

@@ -1,6 +1,5 @@
+import { findCondition, type StepResult } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
-import { findCondition } from "../../../runtime/conditions.ts";
-import type { StepResult } from "../../../runtime/controller/steps.ts";
 import type { SecretKey } from "../../shared/normalise.ts";
 import {
   type FoundControlPlane,

@@ -1,5 +1,4 @@
-import type { RunContext } from "../../../runtime/controller/controller.ts";
-import { Deployment } from "../../../runtime/kinds.ts";
+import { Deployment, type RunContext } from "kube-controller-runtime";
 import type { FoundControlPlane } from "../../shared/session.ts";
 import { leavePods, type PodChange, reportPods } from "../../shared/steps/pods.ts";
 import type { Snapshot } from "../observe.ts";

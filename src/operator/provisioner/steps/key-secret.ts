@@ -1,5 +1,4 @@
-import type { RunContext } from "../../../runtime/controller/controller.ts";
-import { Secret } from "../../../runtime/kinds.ts";
+import { type RunContext, Secret } from "kube-controller-runtime";
 import { keyInUse } from "../key/in-use.ts";
 import { markAnnotations, markOf, secretNamed } from "../key/stored.ts";
 import type { Environment, Snapshot } from "../observe.ts";

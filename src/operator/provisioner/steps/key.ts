@@ -1,5 +1,5 @@
+import type { StepResult } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import type { StepResult } from "../../../runtime/controller/steps.ts";
 import { fingerprint } from "../../shared/fingerprint.ts";
 import { Patience } from "../../shared/patience.ts";
 import { blocked } from "../../shared/steps/result.ts";

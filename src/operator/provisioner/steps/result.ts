@@ -1,6 +1,5 @@
+import { findCondition, type StepResult } from "kube-controller-runtime";
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
-import { findCondition } from "../../../runtime/conditions.ts";
-import type { StepResult } from "../../../runtime/controller/steps.ts";
 import type { Snapshot } from "../observe.ts";
 
 export type Result<V = undefined> = StepResult<ProvisionerStatus, V>;

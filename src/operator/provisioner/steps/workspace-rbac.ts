@@ -1,6 +1,4 @@
-import { allOf } from "../../../runtime/controller/children.ts";
-import type { RunContext } from "../../../runtime/controller/controller.ts";
-import { Role, RoleBinding, ServiceAccount } from "../../../runtime/kinds.ts";
+import { allOf, Role, RoleBinding, type RunContext, ServiceAccount } from "kube-controller-runtime";
 import { applied } from "../../shared/steps/result.ts";
 import type { Snapshot } from "../observe.ts";
 import { provisionerRole, provisionerRoleBinding } from "../resources/rbac.ts";

@@ -1,8 +1,4 @@
-import { isNotFound } from "../../../runtime/client/error.ts";
-import type { RunContext } from "../../../runtime/controller/controller.ts";
-import type { Owner } from "../../../runtime/controller/ownership.ts";
-import type { StepResult } from "../../../runtime/controller/steps.ts";
-import { Ingress } from "../../../runtime/kinds.ts";
+import { Ingress, isNotFound, type Owner, type RunContext, type StepResult } from "kube-controller-runtime";
 import { type Exposed, httpRoute, ingress } from "../expose.ts";
 import { HTTPRoute } from "../gateway.ts";
 import { applied, blocked } from "./result.ts";

@@ -1,6 +1,5 @@
+import type { Deployment, StepResult } from "kube-controller-runtime";
 import type { Phase } from "../../../api/v1alpha1/common.ts";
-import type { StepResult } from "../../../runtime/controller/steps.ts";
-import type { Deployment } from "../../../runtime/kinds.ts";
 import { CONFLICT } from "../conflict.ts";
 import { labelValue, type Parent } from "../names.ts";
 

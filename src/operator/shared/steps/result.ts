@@ -1,4 +1,4 @@
-import type { StepResult } from "../../../runtime/controller/steps.ts";
+import type { StepResult } from "kube-controller-runtime";
 
 /** The step's objects are as they should be. */
 export function applied(message: string): StepResult<object> {

@@ -1,8 +1,11 @@
-import type { RunContext } from "../../../runtime/controller/controller.ts";
-import type { Owner } from "../../../runtime/controller/ownership.ts";
-import type { StepResult } from "../../../runtime/controller/steps.ts";
-import { type Deployment, Service } from "../../../runtime/kinds.ts";
-import type { Stored } from "../../../runtime/object.ts";
+import {
+  type Deployment,
+  type Owner,
+  type RunContext,
+  Service,
+  type StepResult,
+  type Stored,
+} from "kube-controller-runtime";
 import { type Served, service } from "../service.ts";
 import { applied, blocked } from "./result.ts";
 

@@ -1,5 +1,5 @@
+import { stored } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
-import { stored } from "../../../../test/support/stored.ts";
 import type { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxySpec } from "../../../api/v1alpha1/workspace-proxy.ts";
 import { service } from "../../shared/service.ts";

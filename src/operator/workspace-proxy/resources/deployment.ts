@@ -1,5 +1,4 @@
-import { fnv1a32 } from "../../../runtime/hash.ts";
-import type { Deployment } from "../../../runtime/kinds.ts";
+import { type Deployment, fnv1a32 } from "kube-controller-runtime";
 import { deployment } from "../../shared/deployment.ts";
 import type { EnvFromNames, EnvVar } from "../../shared/env.ts";
 import type { SecretKey } from "../../shared/normalise.ts";

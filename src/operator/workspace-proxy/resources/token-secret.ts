@@ -1,4 +1,4 @@
-import type { Secret } from "../../../runtime/kinds.ts";
+import type { Secret } from "kube-controller-runtime";
 import { childMetadata } from "../../shared/names.ts";
 import { valueSecret } from "../../shared/secret.ts";
 import type { Registration, WorkspaceProxy } from "../spec.ts";

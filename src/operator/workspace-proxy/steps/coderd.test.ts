@@ -1,8 +1,8 @@
+import type { RunContext } from "kube-controller-runtime";
+import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { stored } from "../../../../test/support/stored.ts";
 import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxySpec } from "../../../api/v1alpha1/workspace-proxy.ts";
-import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { withDefaults } from "../spec.ts";
 import { findCoderd } from "./coderd.ts";
 

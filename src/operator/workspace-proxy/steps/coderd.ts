@@ -1,5 +1,5 @@
+import type { RunContext } from "kube-controller-runtime";
 import { workspaceProxyDefaults } from "../../../api/v1alpha1/defaults.ts";
-import type { RunContext } from "../../../runtime/controller/controller.ts";
 import { accessURLVariable } from "../../control-plane/resources/deployment.ts";
 import type { ControlPlane } from "../../control-plane/spec.ts";
 import { variableValue } from "../../shared/env-sources.ts";

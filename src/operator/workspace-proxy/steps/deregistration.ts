@@ -1,9 +1,7 @@
+import { find, isTransient, refOf } from "kube-controller-runtime";
 import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { Result as Outcome } from "../../../coder/result.ts";
-import { isTransient } from "../../../runtime/client/error.ts";
-import { find } from "../../../runtime/client/find.ts";
-import { refOf } from "../../../runtime/object.ts";
 import { explain } from "../../shared/explain.ts";
 import { leadsToOurPods } from "../../shared/own-service.ts";
 import { patiently } from "../../shared/patiently.ts";

@@ -1,5 +1,5 @@
+import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { stored } from "../../../../test/support/stored.ts";
 import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxySpec } from "../../../api/v1alpha1/workspace-proxy.ts";
 import type { Snapshot } from "../observe.ts";

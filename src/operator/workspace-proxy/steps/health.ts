@@ -1,6 +1,6 @@
+import type { ConditionState } from "kube-controller-runtime";
 import type { WorkspaceProxy } from "../../../coder/model.ts";
 import { redact } from "../../../coder/redact.ts";
-import type { ConditionState } from "../../../runtime/conditions.ts";
 import type { Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
 import type { Result } from "./result.ts";

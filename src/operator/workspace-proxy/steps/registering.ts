@@ -1,9 +1,8 @@
+import { type Changes, Secret } from "kube-controller-runtime";
 import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { RegisteredProxy, WorkspaceProxy } from "../../../coder/model.ts";
-import type { Changes } from "../../../runtime/controller/steps.ts";
-import { Secret } from "../../../runtime/kinds.ts";
 import { checkpoint } from "../../shared/checkpoint.ts";
 import { blocked } from "../../shared/steps/result.ts";
 import type { RegistrationPlan } from "../registration-plan.ts";

@@ -1,10 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { CONTROLLER_INDEX, find, Secret } from "kube-controller-runtime";
 import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { type Result as Outcome, succeeded } from "../../../coder/result.ts";
-import { find } from "../../../runtime/client/find.ts";
-import { CONTROLLER_INDEX } from "../../../runtime/controller/children.ts";
-import { Secret } from "../../../runtime/kinds.ts";
 import { readSecretValue } from "../../shared/secret.ts";
 import { blocked } from "../../shared/steps/result.ts";
 import type { Environment, Snapshot } from "../observe.ts";

@@ -1,8 +1,7 @@
+import { type Changes, Secret } from "kube-controller-runtime";
 import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../../coder/model.ts";
-import type { Changes } from "../../../runtime/controller/steps.ts";
-import { Secret } from "../../../runtime/kinds.ts";
 import { fingerprint } from "../../shared/fingerprint.ts";
 import { Patience } from "../../shared/patience.ts";
 import { blocked } from "../../shared/steps/result.ts";

@@ -1,5 +1,5 @@
+import type { Kind } from "kube-controller-runtime";
 import type { ControlPlaneSpec } from "../../../../src/api/v1alpha1/control-plane.ts";
-import type { Kind } from "../../../../src/runtime/object.ts";
 
 /** One field of the spec, a value for it, and where that must show. */
 export interface PropagationCase {

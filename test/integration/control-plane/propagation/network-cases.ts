@@ -1,5 +1,5 @@
+import { Deployment, Ingress, Role, Service, ServiceAccount } from "kube-controller-runtime";
 import { expect } from "vitest";
-import { Deployment, Ingress, Role, Service, ServiceAccount } from "../../../../src/runtime/kinds.ts";
 import { type PropagationCase, podSpec } from "./case.ts";
 
 const host = "coder.example.com";

@@ -1,6 +1,6 @@
+import { Deployment, Service } from "kube-controller-runtime";
 import { expect } from "vitest";
 import type { ControlPlaneSpec } from "../../../../src/api/v1alpha1/control-plane.ts";
-import { Deployment, Service } from "../../../../src/runtime/kinds.ts";
 import { container, type PropagationCase, podSpec } from "./case.ts";
 
 const withVariable = (variable: object) => container({ env: expect.arrayContaining([variable]) });

@@ -1,0 +1,22 @@
+import type { ControlPlaneSpec } from "../src/api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
+
+export interface ControlPlaneParts {
+  readonly namespace: string;
+  readonly name?: string;
+  readonly spec?: ControlPlaneSpec;
+}
+
+/** A control plane to create. It asks for no operator access, because most tests run no coderd. */
+export function aControlPlane({
+  namespace,
+  name = "coder",
+  spec = {},
+}: ControlPlaneParts): CoderControlPlane {
+  return {
+    apiVersion: CoderControlPlane.apiVersion,
+    kind: CoderControlPlane.kind,
+    metadata: { namespace, name },
+    spec: { operatorAccess: { disabled: true }, ...spec },
+  };
+}

@@ -1,0 +1,138 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { DatabaseProblem } from "../../src/coder/operator-access/failure.ts";
+import type { OperatorToken } from "../../src/coder/operator-access/keys.ts";
+import { hashSecret, newToken, planToken, TOKEN_LIFETIME_MS } from "../../src/coder/operator-access/token.ts";
+import type { MemoryKey, MemoryUser, Tables } from "./tables.ts";
+
+const USERNAME = "coder-k8s-operator";
+const EMAIL = "coder-k8s-operator@coder-k8s.invalid";
+const ADMIN = "organization-admin";
+const HAND_OVER_MS = 5 * 60_000;
+
+/** Tables as a transaction leaves them, and what came of it. */
+export interface Outcome<T> {
+  readonly tables: Tables;
+  readonly result: T;
+}
+
+/** Operator access on tables in memory, in one step as in one transaction: the contract suite compares it with SQL. */
+export function ensureTokenIn(
+  before: Tables,
+  request: { readonly tokenName: string; readonly held: string | undefined; readonly now: number },
+): Outcome<OperatorToken> {
+  const { tables, user } = withAccount(before);
+  return withKey(tables, user, request);
+}
+
+/** Ends every token of a name. */
+export function revokeTokensIn(tables: Tables, tokenName: string): Outcome<number> {
+  const operators = tables.users.filter(({ username }) => username.toLowerCase() === USERNAME);
+  const revoked = tables.keys.filter((key) =>
+    operators.some((user) => user.id === key.userId && isNamed(key, tokenName)),
+  );
+  return { tables: withoutKeys(tables, revoked), result: revoked.length };
+}
+
+function withAccount(tables: Tables): { tables: Tables; user: MemoryUser } {
+  const found = tables.users.filter(
+    ({ deleted, username, email }) =>
+      !deleted && (username.toLowerCase() === USERNAME || email.toLowerCase() === EMAIL),
+  );
+  const [present, ...others] = found;
+  if (present && (others.length > 0 || !isOurs(present))) throw accountTaken();
+  const user = righted(present);
+  const kept =
+    present && !cannotLogIn(present) ? tables.keys.filter((key) => key.userId !== present.id) : tables.keys;
+  const users = [...tables.users.filter((each) => each !== present), user];
+  return { tables: { ...tables, users, keys: kept, memberships: memberships(tables, user) }, user };
+}
+
+function cannotLogIn({ loginType, isSystem }: MemoryUser): boolean {
+  return loginType === "none" && isSystem;
+}
+
+function isOurs(user: MemoryUser): boolean {
+  return cannotLogIn(user) || user.email.toLowerCase() === EMAIL;
+}
+
+function righted(user: MemoryUser | undefined): MemoryUser {
+  const roles = user?.roles ?? [];
+  return {
+    id: user?.id ?? randomUUID(),
+    username: USERNAME,
+    email: EMAIL,
+    status: "active",
+    roles: roles.includes("owner") ? roles : [...roles, "owner"],
+    loginType: "none",
+    isSystem: true,
+    deleted: false,
+  };
+}
+
+function memberships(
+  { memberships: present, organizations }: Tables,
+  user: MemoryUser,
+): Tables["memberships"] {
+  const wanted = organizations.filter(({ deleted }) => !deleted);
+  const isWanted = (row: Tables["memberships"][number]) =>
+    row.userId === user.id && wanted.some(({ id }) => id === row.organizationId);
+  const ours = wanted.map(({ id }) => {
+    const row = present.find((each) => each.userId === user.id && each.organizationId === id);
+    const roles = row?.roles ?? [];
+    return { userId: user.id, organizationId: id, roles: roles.includes(ADMIN) ? roles : [...roles, ADMIN] };
+  });
+  return [...present.filter((row) => !isWanted(row)), ...ours];
+}
+
+function withKey(
+  tables: Tables,
+  { id: userId }: MemoryUser,
+  { tokenName, held, now }: { tokenName: string; held: string | undefined; now: number },
+): Outcome<OperatorToken> {
+  const keys = tables.keys.filter((key) => key.userId === userId && isNamed(key, tokenName));
+  const plan = planToken(held, keys, now);
+  if (plan.do === "keep") {
+    const others = withoutKeys(
+      tables,
+      keys.filter(({ id }) => id !== plan.key.id),
+    );
+    const result = { token: plan.token, expiresAt: plan.key.expiresAt };
+    return { tables: renamed(others, plan.key.id, tokenName), result };
+  }
+  const abandoned = keys.filter((key) => key !== plan.stillValid && key.createdAt <= now - HAND_OVER_MS);
+  const valid = keys.filter((key) => !abandoned.includes(key));
+  const current = valid.find(({ name }) => name === tokenName);
+  const left = withoutKeys(tables, abandoned);
+  const moved = current ? renamed(left, current.id, `${tokenName}-${current.id}`) : left;
+  const { id, secret } = newToken(randomBytes);
+  const key: MemoryKey = {
+    id,
+    userId,
+    name: tokenName,
+    isToken: true,
+    hashedSecret: hashSecret(secret),
+    expiresAt: now + TOKEN_LIFETIME_MS,
+    createdAt: now,
+    fullAccess: true,
+  };
+  const issued = { token: `${id}-${secret}`, expiresAt: key.expiresAt };
+  const result = { ...issued, issuedBecause: plan.because, hasPredecessor: valid.length > 0 };
+  return { tables: { ...moved, keys: [...moved.keys, key] }, result };
+}
+
+function isNamed({ name, isToken }: MemoryKey, tokenName: string): boolean {
+  return isToken && (name === tokenName || name.startsWith(`${tokenName}-`));
+}
+
+function withoutKeys(tables: Tables, gone: readonly MemoryKey[]): Tables {
+  return { ...tables, keys: tables.keys.filter((key) => !gone.includes(key)) };
+}
+
+function renamed(tables: Tables, id: string, name: string): Tables {
+  return { ...tables, keys: tables.keys.map((key) => (key.id === id ? { ...key, name } : key)) };
+}
+
+function accountTaken(): DatabaseProblem {
+  const message = `a user of coderd who is not the operator has the name ${USERNAME}; rename that user`;
+  return new DatabaseProblem({ kind: "accountTaken", message });
+}

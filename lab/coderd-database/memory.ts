@@ -1,0 +1,135 @@
+import type { Clock } from "kube-controller-runtime";
+import type { DatabaseTarget, OperatorAccess } from "../../src/coder/operator-access/access.ts";
+import { parseConnectionUrl } from "../../src/coder/operator-access/connection-url.ts";
+import {
+  type DatabaseFailure,
+  DatabaseProblem,
+  describeDatabaseError,
+} from "../../src/coder/operator-access/failure.ts";
+import { tokenName } from "../../src/coder/operator-access/token.ts";
+import { failed, type Result, succeeded } from "../../src/coder/result.ts";
+import type { Accounts } from "../coderd/accounts.ts";
+import type { CoderdDatabase, CoderdDatabases, KeyRow, Misdeed, UserRow } from "./database.ts";
+import { ensureTokenIn, type Outcome, revokeTokensIn } from "./memory-access.ts";
+import { accountOf, freshTables, suffered, type Tables } from "./tables.ts";
+
+const HOST = "postgres.example.com:5432";
+const USER = "coder";
+
+/** A database in memory. */
+export class MemoryDatabase implements CoderdDatabase {
+  readonly url: string;
+  tables: Tables = freshTables();
+  /** What every transaction fails with: an error as `pg` or the server gives it, or a failure whose cause is known. */
+  trouble: Error | undefined;
+  readonly #clock: Pick<Clock, "now">;
+
+  constructor(url: string, clock: Pick<Clock, "now">) {
+    this.url = url;
+    this.#clock = clock;
+  }
+
+  async users(): Promise<readonly UserRow[]> {
+    return this.tables.users.filter(({ deleted }) => !deleted);
+  }
+
+  async memberships(): Promise<readonly (readonly string[])[]> {
+    return this.tables.memberships.map(({ roles }) => roles);
+  }
+
+  async keys(): Promise<readonly KeyRow[]> {
+    return this.tables.keys.map(({ id, name }) => ({ id, name }));
+  }
+
+  accounts(): Accounts {
+    return {
+      find: async (token, now) => accountOf(this.tables, token, now),
+      revoke: async (id, userId) => this.#revoke(id, userId),
+      close: async () => {},
+    };
+  }
+
+  async suffer(misdeed: Misdeed): Promise<void> {
+    this.tables = suffered(this.tables, misdeed, this.#clock.now());
+  }
+
+  #revoke(id: string, userId: string): boolean {
+    const keys = this.tables.keys.filter((key) => key.id !== id || key.userId !== userId);
+    const isGone = keys.length < this.tables.keys.length;
+    this.tables = { ...this.tables, keys };
+    return isGone;
+  }
+
+  /** All of the work takes effect, or nothing of it. */
+  transact<T>(work: (tables: Tables) => Outcome<T>): T {
+    if (this.trouble) throw this.trouble;
+    const { tables, result } = work(this.tables);
+    this.tables = tables;
+    return result;
+  }
+}
+
+/**
+ * A database server in memory, and the operator's way to it. It takes connection URLs apart and fails by them as a
+ * real one does.
+ */
+export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
+  connections = 0;
+  /** Who may log in, with which password. */
+  readonly logins = new Map([[USER, "secret-of-the-database"]]);
+  readonly access: OperatorAccess;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #databases = new Map<string, MemoryDatabase>();
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+    this.access = {
+      ensureToken: async (target, held) =>
+        this.#transact(target, (tables) =>
+          ensureTokenIn(tables, { tokenName: tokenName(target.controlPlane), held, now: clock.now() }),
+        ),
+      revokeToken: async (target) => {
+        const name = tokenName(target.controlPlane);
+        const revoked = this.#transact(target, (tables) => revokeTokensIn(tables, name));
+        return !revoked.ok && revoked.failure.kind === "schemaMissing" ? succeeded(0) : revoked;
+      },
+    };
+  }
+
+  async create(): Promise<MemoryDatabase> {
+    const name = `coder_${this.#databases.size + 1}`;
+    const url = `postgres://${USER}:${this.logins.get(USER)}@${HOST}/${name}`;
+    const database = new MemoryDatabase(url, this.#clock);
+    this.#databases.set(name, database);
+    return database;
+  }
+
+  async close(): Promise<void> {}
+
+  #transact<T>(target: DatabaseTarget, work: (tables: Tables) => Outcome<T>): Result<T, DatabaseFailure> {
+    try {
+      return succeeded(this.#connect(target).transact(work));
+    } catch (error) {
+      return failed(describeDatabaseError(error));
+    }
+  }
+
+  #connect({ connectionUrl }: DatabaseTarget): MemoryDatabase {
+    const settings = parseConnectionUrl(connectionUrl);
+    if (!settings.ok) throw new DatabaseProblem({ kind: "invalidUrl", message: settings.failure });
+    this.connections++;
+    const url = new URL(connectionUrl);
+    if (url.host !== HOST) throw coded("ECONNREFUSED");
+    if (/require|verify/.test(url.searchParams.get("sslmode") ?? ""))
+      throw new Error("The server does not support SSL connections");
+    if (this.logins.get(url.username) !== url.password) throw coded("28P01");
+    const database = this.#databases.get(url.pathname.slice(1));
+    if (!database) throw coded("3D000");
+    return database;
+  }
+}
+
+/** An error as the server or the system gives it. */
+export function coded(code: string, message = ""): Error {
+  return Object.assign(new Error(message), { code });
+}

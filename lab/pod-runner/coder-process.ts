@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Supervised } from "kube-controller-runtime/testing";
+import type { ContainerPlan, Launch, RunningContainer } from "./launch.ts";
+import type { LocalServices } from "./local-services.ts";
+import { probeUrl } from "./probe.ts";
+import { writeVolumes } from "./volumes.ts";
+
+export interface CoderProcessOptions {
+  /** What stands for `/opt/coder`, the program in the image. */
+  readonly binary: string;
+  /** How processes reach the Services that their variables name. */
+  readonly services: LocalServices;
+  /** Folders of further programs that the image has, found before those of this machine. */
+  readonly path?: readonly string[];
+  /** What the image runs with that program when the pod names no command; that of Coder's image when absent. */
+  readonly entrypoint?: readonly string[];
+}
+
+/** The image's entrypoint is `/opt/coder server`. */
+const ENTRYPOINT = ["server"];
+
+/**
+ * Containers as processes of this machine, ready when their own probe says so. What only means something
+ * inside a pod is translated: paths of volumes, URLs of Services, and "every address", which becomes the
+ * pod's. A process ends with whoever started it.
+ */
+export function coderProcess(options: CoderProcessOptions): Launch {
+  return async (plan) => {
+    const dir = await mkdtemp(join(tmpdir(), "coder-k8s-pod-"));
+    try {
+      return await launch(plan, { ...options, dir });
+    } catch (error) {
+      await rm(dir, { recursive: true, force: true });
+      throw error;
+    }
+  };
+}
+
+async function launch(
+  plan: ContainerPlan,
+  { binary, services, path = [], entrypoint = ENTRYPOINT, dir }: CoderProcessOptions & { dir: string },
+): Promise<RunningContainer> {
+  const mounts = await writeVolumes(plan, dir);
+  const translate = async (text: string) => {
+    let local = (await services.translate(text)).replaceAll("0.0.0.0", plan.podIP);
+    for (const { inContainer, onMachine } of mounts) local = local.replaceAll(inContainer, onMachine);
+    return local;
+  };
+  const argv = [...(plan.command.length > 0 ? plan.command.slice(1) : entrypoint), ...plan.args];
+  const env = Object.entries(plan.env).map(async ([name, text]) => [name, await translate(text)]);
+  const program = new Supervised({
+    command: binary,
+    args: await Promise.all(argv.map(translate)),
+    env: {
+      PATH: [...path, process.env.PATH].join(delimiter),
+      HOME: dir,
+      ...Object.fromEntries(await Promise.all(env)),
+    },
+    logFile: join(dir, "log"),
+    scratch: dir,
+  });
+  return running(program, plan, dir);
+}
+
+function running(program: Supervised, plan: ContainerPlan, dir: string): RunningContainer {
+  const probe = probeUrl(plan);
+  const ended = program.ended.then(() => rm(dir, { recursive: true, force: true }));
+  return {
+    ended,
+    isReady: async () => program.running && (probe === undefined || (await answers(probe))),
+    async stop(graceMs) {
+      program.signal("SIGTERM");
+      const waited = new AbortController();
+      const patience = sleep(graceMs, undefined, { signal: waited.signal, ref: false }).catch(
+        () => undefined,
+      );
+      await Promise.race([program.ended, patience]);
+      waited.abort();
+      program.signal("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+async function answers({ url, timeoutMs }: { url: string; timeoutMs: number }): Promise<boolean> {
+  try {
+    const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(timeoutMs) });
+    await response.body?.cancel();
+    return response.status >= 200 && response.status < 400;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,163 @@
+import {
+  type Client,
+  type Clock,
+  isNotFound,
+  type KubeObject,
+  kind,
+  messageOf,
+  type ObjectRef,
+  refOf,
+  type Stored,
+} from "kube-controller-runtime";
+import type { Sources } from "./environment.ts";
+import { type Launch, planContainer, type RunningContainer } from "./launch.ts";
+import { Pod } from "./pod.ts";
+import { type ContainerState, isReady, podStatus } from "./status.ts";
+
+/** What the pods of one runner share. */
+export interface PodNode {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly launch: Launch;
+  readonly sources: Sources;
+}
+
+interface Binding extends KubeObject {
+  readonly target: { readonly kind: "Node"; readonly name: string };
+}
+
+const Binding = kind<Binding>("v1", { kind: "Binding", plural: "bindings" });
+const NODE_NAME = "local";
+const CHECK_MS = 250;
+/** How long a container that ended, or could not be made, stays down. */
+const RESTART_MS = 1_000;
+const RETRY_MS = 500;
+
+/**
+ * One pod from its binding to its removal. The container is started, again when it ends, and its readiness
+ * reported. The pod goes only after its container has ended.
+ */
+export class PodLife {
+  /** Resolves when nothing of the pod is left on this node. */
+  readonly ended: Promise<void>;
+  readonly #ref: ObjectRef;
+  readonly #pod: Stored<Pod>;
+  readonly #podIP: string;
+  readonly #node: PodNode;
+  readonly #end = new AbortController();
+  readonly #startedAt: number;
+  #graceMs = 0;
+  #removes = false;
+  #restarts = 0;
+  #state: ContainerState = { kind: "waiting", reason: "ContainerCreating" };
+  #since: number;
+  #reported = "";
+
+  constructor(pod: Stored<Pod>, podIP: string, node: PodNode) {
+    this.#pod = pod;
+    this.#ref = refOf(pod);
+    this.#podIP = podIP;
+    this.#node = node;
+    this.#startedAt = this.#since = node.clock.now();
+    this.ended = this.#live();
+  }
+
+  /** The pod is to go: ends the container within its grace, then removes the pod. */
+  remove(graceSeconds: number): void {
+    this.#removes = true;
+    this.#graceMs = graceSeconds * 1_000;
+    this.#end.abort();
+  }
+
+  /** The pod is gone, or its node is going: ends the container and leaves the API server alone. */
+  abandon(): void {
+    this.#removes = false;
+    this.#end.abort();
+  }
+
+  async #live(): Promise<void> {
+    const { client } = this.#node;
+    if (!this.#pod.spec?.nodeName) await this.#insist(() => client.create(Binding, bindingOf(this.#pod)));
+    while (!this.#end.signal.aborted) {
+      const container = await this.#start();
+      if (container) await this.#attend(container);
+      else await this.#report();
+      await this.#sleep(RESTART_MS);
+    }
+    const { uid } = this.#pod.metadata;
+    if (this.#removes)
+      await this.#insist(() => client.delete(Pod, this.#ref, { uid, gracePeriodSeconds: 0 }));
+  }
+
+  /** A failure is told in the status: most often it is a Secret that is still to come. */
+  async #start(): Promise<RunningContainer | undefined> {
+    try {
+      const plan = await planContainer(this.#pod, this.#podIP, this.#node.sources);
+      return await this.#node.launch(plan);
+    } catch (error) {
+      this.#become({ kind: "waiting", reason: "CreateContainerConfigError", message: messageOf(error) });
+      return undefined;
+    }
+  }
+
+  /** Stays with the container until it ended by itself or was told to. */
+  async #attend(container: RunningContainer): Promise<void> {
+    const startedAt = this.#node.clock.now();
+    let running = true;
+    const ended = container.ended.then(() => {
+      running = false;
+    });
+    while (running && !this.#end.signal.aborted) {
+      this.#become({ kind: "running", startedAt, ready: await container.isReady() });
+      await this.#report();
+      await Promise.race([ended, this.#sleep(CHECK_MS)]);
+    }
+    if (this.#end.signal.aborted) return container.stop(this.#graceMs);
+    this.#restarts++;
+    this.#become({ kind: "waiting", reason: "CrashLoopBackOff", message: "the container ended" });
+    await this.#report();
+  }
+
+  #become(state: ContainerState): void {
+    if (isReady(state) !== isReady(this.#state)) this.#since = this.#node.clock.now();
+    this.#state = state;
+  }
+
+  async #report(): Promise<void> {
+    const status = podStatus(this.#pod, this.#state, {
+      podIP: this.#podIP,
+      startedAt: this.#startedAt,
+      since: this.#since,
+      restarts: this.#restarts,
+    });
+    const report = JSON.stringify(status);
+    if (report === this.#reported) return;
+    await this.#insist(() => this.#node.client.patchStatus(Pod, this.#ref, { status }));
+    this.#reported = report;
+  }
+
+  /** Repeats a request while the API server is away. A pod that is gone needs nothing any more. */
+  async #insist(request: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await request();
+        return;
+      } catch (error) {
+        if (isNotFound(error)) return this.abandon();
+        if (this.#end.signal.aborted && !this.#removes) return;
+        await this.#node.clock.sleep(RETRY_MS);
+      }
+    }
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    await this.#node.clock.sleep(ms, this.#end.signal).catch(() => undefined);
+  }
+}
+
+function bindingOf({ metadata: { namespace, name, uid } }: Stored<Pod>): Binding {
+  return {
+    metadata: { ...(namespace ? { namespace } : {}), name, uid },
+    target: { kind: "Node", name: NODE_NAME },
+  };
+}

@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmod, mkdtemp, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import type { Certificate } from "kube-controller-runtime/testing";
+import pg from "pg";
+
+/** Which coderd's tables a database has; `empty` has none, as before coderd's first start. */
+export type Schema = "empty" | "2.20" | "2.26" | "2.27";
+
+export interface Database {
+  /** `postgres://…` with the password, without `sslmode`. */
+  readonly url: string;
+  readonly name: string;
+  query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
+}
+
+/** What a test may do with any Postgres, its own or one it shares with others. */
+export interface Databases {
+  /** A new database of its own, copied from a template: takes milliseconds. */
+  createDatabase(schema: Schema): Promise<Database>;
+  /** Gives back what it has taken. */
+  stop(): Promise<void>;
+}
+
+/** A real Postgres on a free port of loopback. */
+export interface Postgres extends Databases {
+  readonly port: number;
+  readonly password: string;
+  /** Ends who is connected to it and removes it. */
+  dropDatabase(name: string): Promise<void>;
+  /** Serves TLS from now on, beside plain connections. */
+  enableTls(certificate: Certificate): Promise<void>;
+  /** Replaces the rules by which connections are let in: the lines of `pg_hba.conf`. */
+  setHostRules(lines: readonly string[]): Promise<void>;
+  /** Stops the server or starts it again, with the same data on the same port; connections break. */
+  turn(state: "down" | "up"): Promise<void>;
+}
+
+export interface OpenDatabase extends Database {
+  close(): Promise<void>;
+}
+
+const FIXTURES = new URL("../test/fixtures/coderd/", import.meta.url);
+const SUPERVISOR = new URL("postgres-supervisor.ts", import.meta.url);
+
+const SCHEMA_FILES: Readonly<Record<Schema, readonly string[]>> = {
+  empty: [],
+  "2.20": ["schema-2.26.sql", "schema-2.20.changes.sql"],
+  "2.26": ["schema-2.26.sql"],
+  "2.27": ["schema-2.26.sql", "schema-2.27.changes.sql"],
+};
+
+/** Starts a Postgres that ends with this process, however it ends. */
+export async function startPostgres(): Promise<Postgres> {
+  const password = randomBytes(12).toString("hex");
+  const directory = await mkdtemp(join(tmpdir(), "coder-k8s-postgres-"));
+  await chmod(directory, 0o755);
+  const supervisor = spawn(process.execPath, [SUPERVISOR.pathname, directory, password], {
+    stdio: ["pipe", "pipe", "inherit"],
+    // Its own process group: Ctrl-C in a terminal must not end the server before its supervisor does.
+    detached: true,
+  });
+  const answers = linesOf(supervisor);
+  const { port } = await answers.next();
+  const admin = new pg.Pool({ connectionString: urlOf(port, password, "postgres"), max: 4 });
+  admin.on("error", () => {});
+  const templates = new Map<Schema, Promise<string>>();
+  const databases: OpenDatabase[] = [];
+  let count = 0;
+
+  async function createDatabase(schema: Schema): Promise<Database> {
+    const template = templates.get(schema) ?? makeTemplate(schema);
+    templates.set(schema, template);
+    const name = `coder_${++count}`;
+    await admin.query(`CREATE DATABASE ${name} TEMPLATE ${await template}`);
+    const database = openDatabase({ url: urlOf(port, password, name), name });
+    databases.push(database);
+    return database;
+  }
+
+  async function dropDatabase(name: string): Promise<void> {
+    await admin.query(`DROP DATABASE ${pg.escapeIdentifier(name)} WITH (FORCE)`);
+  }
+
+  async function makeTemplate(schema: Schema): Promise<string> {
+    const name = `template_${schema.replace(".", "_")}`;
+    await admin.query(`CREATE DATABASE ${name}`);
+    const client = new pg.Client({ connectionString: urlOf(port, password, name) });
+    await client.connect();
+    for (const file of SCHEMA_FILES[schema])
+      await client.query(await readFile(new URL(file, FIXTURES), "utf8"));
+    await client.end();
+    return name;
+  }
+
+  /** The server writes its own files: they must belong to the account it runs under. */
+  async function writeServerFile(name: string, content: string): Promise<void> {
+    const lines = `string_to_array(${pg.escapeLiteral(content)}, E'\\n')`;
+    await admin.query(`COPY (SELECT unnest(${lines})) TO PROGRAM 'umask 077; cat > ${name}'`);
+  }
+
+  async function enableTls({ cert, key }: Certificate): Promise<void> {
+    await writeServerFile("server.crt", cert);
+    await writeServerFile("server.key", key);
+    await admin.query("ALTER SYSTEM SET ssl = on");
+    await admin.query("SELECT pg_reload_conf()");
+  }
+
+  async function setHostRules(lines: readonly string[]): Promise<void> {
+    await writeServerFile("pg_hba.conf", lines.join("\n"));
+    await admin.query("SELECT pg_reload_conf()");
+  }
+
+  async function turn(state: "down" | "up"): Promise<void> {
+    supervisor.stdin?.write(`${state}\n`);
+    await answers.next();
+  }
+
+  async function stop(): Promise<void> {
+    await Promise.all([...databases.map((database) => database.close()), admin.end()]);
+    const exited = new Promise((resolve) => supervisor.once("exit", resolve));
+    supervisor.stdin?.end();
+    await exited;
+  }
+
+  return { port, password, createDatabase, dropDatabase, enableTls, setHostRules, turn, stop };
+}
+
+/** Connections to a database, which are opened when they are needed and closed when they are not. */
+export function openDatabase({ url, name }: Pick<Database, "url" | "name">): OpenDatabase {
+  const pool = new pg.Pool({ connectionString: url, max: 4, idleTimeoutMillis: 500 });
+  pool.on("error", () => {});
+  return {
+    url,
+    name,
+    query: async (sql, values = []) => (await pool.query(sql, [...values])).rows,
+    close: () => pool.end(),
+  };
+}
+
+/** What the supervisor says, line by line. */
+function linesOf(supervisor: ChildProcess): { next(): Promise<{ port: number }> } {
+  if (!supervisor.stdout) throw new Error("the supervisor has no output");
+  const lines = createInterface({ input: supervisor.stdout })[Symbol.asyncIterator]();
+  return {
+    async next() {
+      const { value, done } = await lines.next();
+      if (done) throw new Error("Postgres did not start");
+      return JSON.parse(value);
+    },
+  };
+}
+
+function urlOf(port: number, password: string, database: string): string {
+  return `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
+}

@@ -1,0 +1,280 @@
+import { describe, expect, test } from "vitest";
+import { neverAnswers, offline, when } from "../testing/faulty-transport.ts";
+import { Parent, prepareManager, runManager } from "../testing/manager-under-test.ts";
+import type { TransportRequest } from "./client/transport.ts";
+import { awaitChange } from "./controller/action.ts";
+import { controller } from "./controller/controller.ts";
+import { NotLeaderError } from "./errors.ts";
+import { LeaderFence } from "./fence.ts";
+import { ConfigMap, Lease } from "./kinds.ts";
+import type { ManagerObserver, ManagerOptions } from "./manager.ts";
+
+const lease = { namespace: "n", name: "lease" };
+const leaderElection = { lease, identity: "us" };
+const parent = { metadata: { namespace: "n", name: "x" } };
+const isOfLease = ({ path }: TransportRequest) => path.includes("/leases/");
+
+/** A controller whose runs take as long as the test wants. */
+function slowController(ms: number) {
+  const told: string[] = [];
+  const slow = controller("parent")
+    .for(Parent)
+    .owns([ConfigMap])
+    .reconcile(async (_key, { clock, client }) => {
+      told.push("run begins");
+      await clock.sleep(ms);
+      const outcome = await client
+        .mergePatch(Parent, parent.metadata, { metadata: { labels: { run: "over" } } })
+        .then(
+          () => "has written",
+          (error: Error) => `failed with ${error.name}`,
+        );
+      told.push(`run ${outcome}`);
+      return awaitChange;
+    });
+  return { slow, told };
+}
+
+/** An observer that tells who leads, for the order of things. */
+function observing(told: string[]): Pick<ManagerOptions, "observer"> {
+  const observer: ManagerObserver = {
+    queue: () => ({ depthFrom() {}, added() {}, retried() {}, started() {}, finished() {} }),
+    reconciled: () => told.push("run counted"),
+    watchRestarted: () => {},
+    cached: () => {},
+    leading: (isLeader) => told.push(isLeader ? "leads" : "leads no more"),
+  };
+  return { observer };
+}
+
+test("leadership is renewed through a client of its own, if there is one, whatever holds up the other", async () => {
+  const { slow, told } = slowController(0);
+  const client = prepareManager([]).person;
+  const world = await runManager([slow], {
+    leaderElection: { ...leaderElection, client },
+    ...observing(told),
+  });
+  world.transport.fault = offline;
+  await world.clock.advance(60_000);
+  expect(told).toEqual(["leads"]);
+  expect(await client.get(Lease, lease)).toMatchObject({ spec: { holderIdentity: "us" } });
+});
+
+describe("the start", () => {
+  test("waits for all caches before leadership is sought, and for that before the first run", async () => {
+    const { slow, told } = slowController(0);
+    const world = prepareManager([slow], { leaderElection, ...observing(told) });
+    await world.person.create(Parent, parent);
+    world.transport.fault = when(({ path }) => path.includes("/configmaps"), offline);
+    world.start();
+    await world.clock.advance(60_000);
+    expect(world.manager.unsynced()).toEqual(["configmaps"]);
+    expect(world.transport.requests.filter(isOfLease)).toEqual([]);
+
+    world.transport.fault = when(isOfLease, offline);
+    await world.clock.advance(60_000);
+    expect(world.manager.unsynced()).toEqual([]);
+    expect(world.transport.requests.filter(isOfLease).length).toBeGreaterThan(0);
+    expect(told).toEqual([]);
+
+    world.transport.fault = undefined;
+    await world.clock.advance(10_000);
+    expect(told).toEqual(["leads", "run begins", "run has written", "run counted"]);
+  });
+
+  test("of a standby ends before leadership: its caches follow, and it writes nothing", async () => {
+    const { slow, told } = slowController(0);
+    const world = prepareManager([slow], { leaderElection });
+    const spec = { holderIdentity: "another", leaseDurationSeconds: 3_600 };
+    await world.person.create(Lease, { metadata: lease, spec });
+    world.start();
+    await world.person.create(Parent, parent);
+    await world.clock.advance(60_000);
+    expect(world.manager.unsynced()).toEqual([]);
+    expect(told).toEqual([]);
+    expect(world.requests().filter((request) => !request.startsWith("get "))).toEqual([]);
+    await world.person.mergePatch(Lease, lease, { spec: { holderIdentity: null } });
+    await world.clock.advance(2_000);
+    expect(told).toEqual(["run begins", "run has written"]);
+  });
+
+  test("can be given up while caches are missing or another process leads", async () => {
+    const { slow } = slowController(0);
+    const unsynced = prepareManager([slow]);
+    unsynced.transport.fault = offline;
+    unsynced.start();
+    await unsynced.clock.advance(1_000);
+    expect(await unsynced.stop()).toBeUndefined();
+
+    const standby = prepareManager([slow], { leaderElection });
+    const spec = { holderIdentity: "another", leaseDurationSeconds: 3_600 };
+    await standby.person.create(Lease, { metadata: lease, spec });
+    standby.start();
+    await standby.clock.advance(1_000);
+    expect(await standby.stop()).toBeUndefined();
+    expect((await standby.person.get(Lease, lease)).spec).toEqual(spec);
+  });
+});
+
+describe("the stop", () => {
+  test("lets a run that has begun finish, as leader, and starts no other", async () => {
+    const { slow, told } = slowController(4_000);
+    const world = await runManager([slow], { leaderElection, concurrency: 1, ...observing(told) });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    await world.person.create(Parent, { metadata: { namespace: "n", name: "y" } });
+    expect(await world.stop()).toBeUndefined();
+    expect(told).toEqual(["leads", "run begins", "run has written", "run counted", "leads no more"]);
+  });
+
+  test("ends the runs, then the watches, and gives the Lease back last", async () => {
+    const { slow, told } = slowController(4_000);
+    const world = await runManager([slow], { leaderElection });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    world.transport.fault = async (request, pass) => {
+      const released = isOfLease(request) && request.body?.includes('"holderIdentity":null');
+      if (released) told.push(`released with ${world.api.openWatches} watches open`);
+      return pass();
+    };
+    await world.stop();
+    expect(told).toEqual(["run begins", "run has written", "released with 0 watches open"]);
+    expect(world.api.openWatches).toBe(0);
+    expect((await world.person.get(Lease, lease)).spec?.holderIdentity).toBeUndefined();
+  });
+
+  test("cuts off a run that takes longer than the grace, which can write nothing more", async () => {
+    const { slow, told } = slowController(30_000);
+    const world = await runManager([slow], { leaderElection, shutdownGraceMs: 5_000 });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    let endedAfterMs = 0;
+    const stoppedAt = world.clock.now();
+    const stopping = world.stop();
+    void world.running().then(() => {
+      endedAfterMs = world.clock.now() - stoppedAt;
+    });
+    expect(await stopping).toBeUndefined();
+    expect(endedAfterMs).toBe(5_000);
+    expect(told).toEqual(["run begins", "run failed with NotLeaderError"]);
+  });
+
+  test("takes no more than six seconds beyond the grace when nobody answers any more", async () => {
+    const { slow } = slowController(60_000);
+    const world = await runManager([slow], { leaderElection, shutdownGraceMs: 5_000 });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(4_000);
+    const stoppedAt = world.clock.now();
+    world.transport.fault = neverAnswers;
+    const ended = world.running().then(() => world.clock.now() - stoppedAt);
+    await world.stop();
+    expect(await ended).toBeLessThanOrEqual(11_000);
+  });
+
+  test("closes the fence for every way out before the Lease is given back", async () => {
+    const { slow, told } = slowController(30_000);
+    const fence = new LeaderFence();
+    const world = await runManager([slow], { leaderElection, fence });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    fence.assertLeading();
+    fence.signal.addEventListener("abort", () => told.push("fence closed"));
+    world.transport.fault = async (request, pass) => {
+      if (isOfLease(request) && request.body?.includes('"holderIdentity":null')) told.push("released");
+      return pass();
+    };
+    await world.stop();
+    expect(told.slice(0, 3)).toEqual(["run begins", "fence closed", "released"]);
+    expect(() => fence.assertLeading()).toThrow(NotLeaderError);
+  });
+});
+
+describe("the loss of leadership", () => {
+  test("ends the manager with an error at once, and the runs under way write nothing more", async () => {
+    const { slow, told } = slowController(10_000);
+    const world = await runManager([slow], { leaderElection, ...observing(told) });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    const { spec } = await world.person.get(Lease, lease);
+    await world.person.mergePatch(Lease, lease, { spec: { ...spec, holderIdentity: "another" } });
+    await world.clock.advance(2_000);
+    expect(await world.running()).toBeInstanceOf(NotLeaderError);
+    expect(told).toEqual(["leads", "run begins", "leads no more"]);
+    await world.clock.advance(10_000);
+    expect(told.at(-2)).toBe("run failed with NotLeaderError");
+    expect((await world.person.get(Lease, lease)).spec?.holderIdentity).toBe("another");
+  });
+
+  test("ends what a run waits for by the signal of its context, and refuses it every effect", async () => {
+    const told: unknown[] = [];
+    const waiting = controller("waiting")
+      .for(Parent)
+      .reconcile(async (_key, { clock, signal, assertLeading }) => {
+        assertLeading();
+        await clock.sleep(3_600_000, signal).catch((reason) => told.push(reason));
+        expect(assertLeading).toThrow(NotLeaderError);
+        told.push("refused");
+        return awaitChange;
+      });
+    const world = await runManager([waiting], { leaderElection });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    world.transport.fault = when(isOfLease, offline);
+    await world.clock.advance(20_000);
+    expect(told).toEqual([await world.running(), "refused"]);
+  });
+
+  test.each(Array.from({ length: 24 }, (_, number) => number + 1))(
+    "by a stop at request %i lets no write of any run pass after it",
+    async (stopAt) => {
+      const busy = controller("busy")
+        .for(Parent)
+        .reconcile(async (key, { client }) => {
+          const name = key.split("/")[1] ?? "";
+          for (const data of ["one", "two", "three"])
+            await client.apply(ConfigMap, { metadata: { namespace: "n", name }, data: { data } });
+          await client.patchStatus(Parent, { namespace: "n", name }, { status: { seen: "all" } });
+          return awaitChange;
+        });
+      const world = await runManager([busy], { leaderElection });
+      const passed: string[] = [];
+      let requests = 0;
+      world.transport.fault = async (request, pass) => {
+        if (isOfLease(request)) return pass();
+        if (++requests === stopAt) {
+          passed.length = 0;
+          world.clock.jump(11_000);
+        }
+        const response = await pass();
+        if (request.method !== "GET") passed.push(request.path);
+        return response;
+      };
+      for (let number = 0; number < 6; number++)
+        await world.person.create(Parent, { metadata: { namespace: "n", name: `p${number}` } });
+      await world.clock.advance(1_000);
+      expect(requests).toBeGreaterThanOrEqual(stopAt);
+      expect(passed).toEqual([]);
+      expect(await world.running()).toBeInstanceOf(NotLeaderError);
+    },
+  );
+
+  test("that only the fence has noticed ends the manager as well, and the Lease is free", async () => {
+    const { slow } = slowController(0);
+    const fence = new LeaderFence();
+    const world = await runManager([slow], { leaderElection, fence });
+    const reason = new NotLeaderError("the clock was ahead for a moment");
+    fence.close(reason);
+    await world.clock.advance(1_000);
+    expect(await world.running()).toBe(reason);
+    expect((await world.person.get(Lease, lease)).spec?.holderIdentity).toBeUndefined();
+  });
+
+  test("is noticed too while the manager waits for the last runs", async () => {
+    const { slow } = slowController(30_000);
+    const world = await runManager([slow], { leaderElection, shutdownGraceMs: 25_000 });
+    await world.person.create(Parent, parent);
+    await world.clock.advance(1_000);
+    world.transport.fault = when(isOfLease, offline);
+    expect(await world.stop()).toBeInstanceOf(NotLeaderError);
+  });
+});

@@ -1,0 +1,175 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { apiObject } from "./api-request.ts";
+import { AuditLog, type AuditRequest } from "./audit.ts";
+import { type Identity, writeKubeconfig } from "./credentials.ts";
+import { compactEtcd } from "./etcd.ts";
+import { markDeploymentReady, markPodsReady } from "./readiness.ts";
+
+const configDir = fileURLToPath(new URL("../../../../config", import.meta.url));
+
+/** How to reach a cluster: plain data, so that one process can start it and others use it. */
+export interface ClusterConnection {
+  readonly server: string;
+  readonly caFile: string;
+  readonly admin: Identity;
+  readonly operator: Identity;
+  readonly replica: Identity;
+  readonly etcdUrl: string;
+  readonly kubectlBinary: string;
+  readonly kubectlCacheDir: string;
+  readonly auditLog: string | undefined;
+  /** Whether a controller manager runs, which reports on Deployments by itself. */
+  readonly controllers: boolean;
+}
+
+/** How a kubectl call ended. */
+export interface KubectlResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number;
+}
+
+/** What a test may do with any cluster, its own or one it shares with others. */
+export class ClusterAccess {
+  readonly connection: ClusterConnection;
+  readonly #audit: AuditLog | undefined;
+
+  constructor(connection: ClusterConnection) {
+    this.connection = connection;
+    this.#audit = connection.auditLog === undefined ? undefined : new AuditLog(connection.auditLog);
+  }
+
+  /** Base URL of the API server. */
+  get server(): string {
+    return this.connection.server;
+  }
+
+  /** The certificate that the API server's own is trusted by. */
+  get caFile(): string {
+    return this.connection.caFile;
+  }
+
+  /** May do everything. */
+  get admin(): Identity {
+    return this.connection.admin;
+  }
+
+  /** May do what `config/rbac/clusterrole.yaml` says, once `installRBAC` has run. */
+  get operator(): Identity {
+    return this.connection.operator;
+  }
+
+  /** Nobody yet: a test that runs two operators gives it a role, and finds it in the audit log. */
+  get replica(): Identity {
+    return this.connection.replica;
+  }
+
+  /** Runs kubectl as the admin; a `--kubeconfig` among the arguments makes it somebody else. */
+  async kubectl(args: readonly string[], stdin = ""): Promise<KubectlResult> {
+    const { kubectlBinary, kubectlCacheDir, admin } = this.connection;
+    const child = spawn(kubectlBinary, args, {
+      env: { ...process.env, KUBECONFIG: admin.kubeconfig, KUBECACHEDIR: kubectlCacheDir, KUBERC: "off" },
+    });
+    const exit = new Promise<number>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code) => resolve(code ?? -1));
+    });
+    child.stdin.on("error", () => {}).end(stdin);
+    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
+    return { stdout, stderr, code };
+  }
+
+  /** Applies a manifest (YAML, JSON or an object) as the admin, or fails with kubectl's words. */
+  async apply(manifest: string | object): Promise<void> {
+    await this.#mustKubectl(
+      ["apply", "-f", "-"],
+      typeof manifest === "string" ? manifest : JSON.stringify(manifest),
+    );
+  }
+
+  /** Installs the generated CRDs and waits until they are served. */
+  async installCRDs(): Promise<void> {
+    const crds = `${configDir}/crd`;
+    // Server-side, because client-side apply would copy each large schema into an annotation.
+    await this.#mustKubectl(["apply", "--server-side", "-f", crds]);
+    await this.#mustKubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", crds]);
+  }
+
+  /** Gives the operator's service account the generated ClusterRole, and nothing else. */
+  async installRBAC(): Promise<void> {
+    await this.#mustKubectl(["apply", "-f", `${configDir}/rbac`]);
+  }
+
+  /** Installs the generated admission policies. The API server heeds them a moment later. */
+  async installPolicies(): Promise<void> {
+    await this.#mustKubectl(["apply", "-f", `${configDir}/policy`]);
+  }
+
+  /** Creates a namespace nobody else has and returns its name. */
+  async createNamespace(prefix: string): Promise<string> {
+    const name = `${prefix}-${randomBytes(4).toString("hex")}`;
+    const body = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+    await apiObject(this.#asAdmin(), { method: "POST", path: "/api/v1/namespaces", body });
+    return name;
+  }
+
+  /** Creates a service account without any right, and a token for it. */
+  async createServiceAccount(namespace: string, name: string): Promise<Identity> {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name } };
+    await apiObject(this.#asAdmin(), { method: "POST", path, body: account });
+    const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+    const { status } = await apiObject<{ status: { token: string } }>(this.#asAdmin(), {
+      method: "POST",
+      path: `${path}/${name}/token`,
+      body: request,
+    });
+    const identity = {
+      user: `system:serviceaccount:${namespace}:${name}`,
+      groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`],
+      token: status.token,
+      kubeconfig: join(dirname(this.admin.kubeconfig), `${namespace}-${name}.kubeconfig`),
+    };
+    writeKubeconfig(identity, this.server, this.caFile);
+    return identity;
+  }
+
+  /** Plays the Deployment's controller where none runs: reports all replicas of its current spec ready. */
+  async markDeploymentReady(namespace: string, name: string): Promise<void> {
+    if (this.connection.controllers)
+      throw new Error("the controllers of this cluster would contradict: mark the pods ready instead");
+    await markDeploymentReady(this.#asAdmin(), namespace, name);
+  }
+
+  /** Plays the kubelet: reports the pods that match the label selector as running and ready. */
+  async markPodsReady(namespace: string, selector: string): Promise<void> {
+    await markPodsReady(this.#asAdmin(), namespace, selector);
+  }
+
+  /**
+   * Makes etcd forget every revision but the latest. Watches and continued lists from before answer
+   * 410 Gone where the API server asks etcd, which its watch cache otherwise hides.
+   */
+  async compactHistory(): Promise<void> {
+    await compactEtcd(this.connection.etcdUrl);
+  }
+
+  /** Every request the API server has seen, oldest first; needs a cluster started with `audit`. */
+  async auditRequests(): Promise<AuditRequest[]> {
+    if (!this.#audit) throw new Error("this cluster was started without audit");
+    return this.#audit.read();
+  }
+
+  #asAdmin() {
+    return { server: this.server, caFile: this.caFile, token: this.admin.token };
+  }
+
+  async #mustKubectl(args: readonly string[], stdin?: string): Promise<void> {
+    const { code, stderr } = await this.kubectl(args, stdin);
+    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr.trim()}`);
+  }
+}

@@ -1,0 +1,179 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { kubeBinaries } from "../../../../tools/kube/binaries.ts";
+import type { KubeBinaries } from "../../../../tools/kube/pins.ts";
+import { ClusterAccess, type ClusterConnection } from "./access.ts";
+import { ApiServer, apiServerFiles } from "./api-server.ts";
+import { writeAuditPolicy } from "./audit.ts";
+import { startControllerManager } from "./controller-manager.ts";
+import {
+  type Identities,
+  type Identity,
+  newIdentities,
+  writeKubeconfig,
+  writeServiceAccountKey,
+  writeTokenFile,
+} from "./credentials.ts";
+import { type Etcd, startEtcd } from "./etcd.ts";
+import { startLateServer } from "./late-server.ts";
+import { onFreePort } from "./start.ts";
+
+/** What a cluster has beyond etcd and the API server. */
+export interface ClusterOptions {
+  /** Garbage collection, rollouts, namespace deletion and default service accounts. */
+  readonly controllerManager?: boolean;
+  /** Installs CRDs, the operator's role and its admission policies, before the controller manager looks for them. */
+  readonly operatorInstalled?: boolean;
+  /** Records requests for `auditRequests`. */
+  readonly audit?: boolean;
+  /** Further API server flags, for instance `--watch-cache=false`. */
+  readonly apiServerFlags?: readonly string[];
+  /** Answers of the API server come so much later. */
+  readonly apiDelayMs?: number;
+  /** Further etcd flags, for instance `--quota-backend-bytes` for much data. */
+  readonly etcdFlags?: readonly string[];
+}
+
+/**
+ * Starts a real Kubernetes API on loopback, with RBAC, in a few seconds. Any number may run at once.
+ * It ends with this process, however that ends; `stop` ends it earlier.
+ */
+export async function startCluster(options: ClusterOptions = {}): Promise<LocalCluster> {
+  const binaries = await kubeBinaries();
+  await using resources = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), "coder-k8s-cluster-"));
+  resources.defer(() => rm(dir, { recursive: true, force: true }));
+  const identities = prepare(dir);
+  const etcd = await startEtcd(binaries.etcd, dir, options.etcdFlags);
+  resources.defer(() => etcd.process.stop("SIGKILL"));
+  const apiServer = await startApiServer({ binaries, dir, etcd, identities, options });
+  resources.defer(() => apiServer.stop("SIGKILL"));
+  const { apiDelayMs = 0 } = options;
+  const late = apiDelayMs > 0 ? resources.use(await startLateServer(apiServer.url, apiDelayMs)) : undefined;
+  const server = late?.url ?? apiServer.url;
+  for (const identity of Object.values(identities) as Identity[])
+    writeKubeconfig(identity, server, apiServerFiles(dir).ca);
+
+  const connection: ClusterConnection = {
+    server,
+    caFile: apiServerFiles(dir).ca,
+    admin: identities.admin,
+    operator: identities.operator,
+    replica: identities.replica,
+    etcdUrl: etcd.url,
+    kubectlBinary: binaries.kubectl,
+    kubectlCacheDir: join(dir, "kubectl"),
+    auditLog: options.audit ? apiServerFiles(dir).auditLog : undefined,
+    controllers: options.controllerManager ?? false,
+  };
+  const access = new ClusterAccess(connection);
+  if (options.operatorInstalled)
+    await Promise.all([access.installCRDs(), access.installRBAC(), access.installPolicies()]);
+  if (options.controllerManager) {
+    const { kubeconfig } = identities.controllerManager;
+    const manager = await startControllerManager(binaries["kube-controller-manager"], dir, kubeconfig);
+    resources.defer(() => manager.stop("SIGKILL"));
+  }
+  return new LocalCluster(connection, { etcd, apiServer, resources: resources.move() });
+}
+
+function prepare(dir: string): Identities {
+  const files = apiServerFiles(dir);
+  const identities = newIdentities(dir);
+  writeTokenFile(files.tokens, identities);
+  writeServiceAccountKey(files.serviceAccountKey);
+  writeAuditPolicy(files.auditPolicy);
+  return identities;
+}
+
+interface ApiServerNeeds {
+  readonly binaries: KubeBinaries;
+  readonly dir: string;
+  readonly etcd: Etcd;
+  readonly identities: Identities;
+  readonly options: ClusterOptions;
+}
+
+async function startApiServer(needs: ApiServerNeeds): Promise<ApiServer> {
+  const { binaries, dir, etcd, identities, options } = needs;
+  return onFreePort(async (port) => {
+    const server = new ApiServer({
+      binary: binaries["kube-apiserver"],
+      dir,
+      port,
+      etcdUrl: etcd.url,
+      adminToken: identities.admin.token,
+      requireServiceAccounts: options.controllerManager ?? false,
+      audit: options.audit ?? false,
+      extraFlags: options.apiServerFlags ?? [],
+    });
+    await server.start();
+    return server;
+  });
+}
+
+interface Running {
+  readonly etcd: Etcd;
+  readonly apiServer: ApiServer;
+  readonly resources: AsyncDisposableStack;
+}
+
+/** A cluster of one's own: everything `ClusterAccess` offers, and the power to break it. */
+export class LocalCluster extends ClusterAccess {
+  readonly #running: Running;
+
+  /** Use `startCluster`. */
+  constructor(connection: ClusterConnection, running: Running) {
+    super(connection);
+    this.#running = running;
+  }
+
+  /** Of the API server as it was started last. */
+  get apiServerPid(): number {
+    return this.#running.apiServer.pid;
+  }
+
+  /** Ends the server: politely by default, so that clients see their connections closed in order. */
+  async stopApiServer(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
+    await this.#running.apiServer.stop(signal);
+  }
+
+  /** Starts it again at the same address with the same data. */
+  async startApiServer(): Promise<void> {
+    await this.#running.apiServer.start();
+  }
+
+  /** Stops and starts the server; watches end and its watch cache starts anew. */
+  async restartApiServer(): Promise<void> {
+    await this.stopApiServer();
+    await this.startApiServer();
+  }
+
+  /** Freezes the server: connections stay open and nothing is answered. */
+  pauseApiServer(): void {
+    this.#running.apiServer.signal("SIGSTOP");
+  }
+
+  resumeApiServer(): void {
+    this.#running.apiServer.signal("SIGCONT");
+  }
+
+  /** Freezes etcd: the API server lives, and every request that needs storage hangs. */
+  pauseEtcd(): void {
+    this.#running.etcd.process.signal("SIGSTOP");
+  }
+
+  resumeEtcd(): void {
+    this.#running.etcd.process.signal("SIGCONT");
+  }
+
+  /** Ends all processes and removes all files; further calls do nothing. */
+  async stop(): Promise<void> {
+    await this.#running.resources.disposeAsync();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}

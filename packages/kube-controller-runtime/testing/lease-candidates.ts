@@ -1,0 +1,37 @@
+import type { NotLeaderError } from "../src/errors.ts";
+import { Leader } from "../src/leader/leader.ts";
+import { VirtualClock } from "./clock.ts";
+import { LeaseServer, Machine } from "./lease-server.ts";
+import { silentLog } from "./stub-client.ts";
+
+/** A lease, and candidates for it that start when they are made, each on a machine of its own. */
+export function leaseCandidates() {
+  const clock = new VirtualClock();
+  const server = new LeaseServer();
+  const candidate = (identity: string) => {
+    const machine = new Machine(clock, server);
+    const leader = new Leader({
+      client: machine.client,
+      clock: machine,
+      random: () => 0.5,
+      log: silentLog,
+      lease: { namespace: "ns", name: "lease" },
+      identity,
+    });
+    const abort = new AbortController();
+    const outcome: { acquired?: true; lost?: NotLeaderError; aborted?: unknown } = {};
+    leader.acquire(abort.signal).then(
+      () => {
+        outcome.acquired = true;
+      },
+      (error) => {
+        outcome.aborted = error;
+      },
+    );
+    void leader.lost.then((error) => {
+      outcome.lost = error;
+    });
+    return { machine, leader, outcome, abort };
+  };
+  return { clock, server, candidate };
+}

@@ -1,0 +1,16 @@
+import type { KubeObject, ObjectMeta, Stored } from "../src/object.ts";
+
+/** An object as the API server would hand it out; `dev/coder` unless the test cares. */
+export function stored<T extends KubeObject>(object: T, metadata: Partial<ObjectMeta> = {}): Stored<T> {
+  return {
+    ...object,
+    metadata: {
+      name: "coder",
+      namespace: "dev",
+      uid: "5f8e",
+      resourceVersion: "1",
+      ...object.metadata,
+      ...metadata,
+    } as Stored<T>["metadata"],
+  };
+}

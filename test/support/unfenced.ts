@@ -1,4 +1,0 @@
-import type { Fence } from "../../src/runtime/fence.ts";
-
-/** Lets everything pass: for parts that are tested without a manager. */
-export const unfenced: Fence = { signal: new AbortController().signal, assertLeading: () => {} };
