@@ -21,7 +21,7 @@ import type { Route } from "../src/coder/http/route.ts";
 import { type OperatorAccess, operatorAccess } from "../src/coder/operator-access/access.ts";
 import type { Tenancy } from "../src/operator/control-plane/tenancy.ts";
 import { controllers } from "../src/operator/controllers.ts";
-import { ownershipMarks } from "../src/operator/shared/names.ts";
+import { ownershipMarks } from "../src/operator/names.ts";
 
 const FIELD_MANAGER = "coder-k8s";
 const SYNC_MS = 30_000;

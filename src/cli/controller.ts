@@ -21,7 +21,7 @@ import { operatorAccess } from "../coder/operator-access/access.ts";
 import type { Tenancy } from "../operator/control-plane/tenancy.ts";
 import { controllers } from "../operator/controllers.ts";
 import { OperatorMetrics } from "../operator/metrics/metrics.ts";
-import { ownershipMarks } from "../operator/shared/names.ts";
+import { ownershipMarks } from "../operator/names.ts";
 import { coderdRoute } from "./coderd-route.ts";
 import { leaseNamespace } from "./lease-namespace.ts";
 import type { ControllerOptions } from "./options.ts";

@@ -1,8 +1,8 @@
 import type { Controller } from "kube-controller-runtime";
 import { controlPlaneController } from "./control-plane/controller.ts";
 import { openTenancy, type Tenancy } from "./control-plane/tenancy.ts";
+import type { CoderPorts } from "./ports.ts";
 import { provisionerController } from "./provisioner/controller.ts";
-import type { CoderPorts } from "./shared/ports.ts";
 import { workspaceProxyController } from "./workspace-proxy/controller.ts";
 
 /** All that the operator does, within what `tenancy` allows. */

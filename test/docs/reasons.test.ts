@@ -15,9 +15,8 @@ function told(heading: string): string[] {
   );
 }
 
-const sources = globSync("src/operator/**/*.ts", { cwd: repository }).filter(
-  (path) => !path.endsWith(".test.ts"),
-);
+const folders = ["src/operator/**/*.ts", "packages/kube-controller-runtime/src/reconcile/*.ts"];
+const sources = globSync(folders, { cwd: repository }).filter((path) => !path.endsWith(".test.ts"));
 
 /** CamelCase words in quotes: reasons, and the few other things below. */
 const words = new Set(

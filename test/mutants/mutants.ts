@@ -126,10 +126,10 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guard: "checkpoint: a run that could not record its intention does not go on",
-    file: "src/operator/shared/checkpoint.ts",
+    file: "packages/kube-controller-runtime/src/reconcile/checkpoint.ts",
     from: "  return undefined;\n}",
     to: "  return written;\n}",
-    tests: ["src/operator/shared"],
+    tests: ["packages/kube-controller-runtime/src/reconcile"],
   },
   {
     guard: "redaction: the value of a secret name is not logged",

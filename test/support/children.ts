@@ -8,14 +8,14 @@ import { controlPlaneDeployment } from "../../src/operator/control-plane/resourc
 import { serviceAccountPlan } from "../../src/operator/control-plane/resources/service-account.ts";
 import { workspaceGrants } from "../../src/operator/control-plane/resources/workspace-rbac.ts";
 import { withDefaults as controlPlaneOf } from "../../src/operator/control-plane/spec.ts";
+import { httpRoute, ingress } from "../../src/operator/exposure/expose.ts";
+import { service } from "../../src/operator/exposure/service.ts";
 import { keyChecksum } from "../../src/operator/provisioner/hashes.ts";
 import { provisionerDeployment } from "../../src/operator/provisioner/resources/deployment.ts";
 import { keySecret } from "../../src/operator/provisioner/resources/key-secret.ts";
 import { provisionerRole, provisionerRoleBinding } from "../../src/operator/provisioner/resources/rbac.ts";
 import { provisionerServiceAccount } from "../../src/operator/provisioner/resources/service-account.ts";
 import { withDefaults as provisionerOf } from "../../src/operator/provisioner/spec.ts";
-import { httpRoute, ingress } from "../../src/operator/shared/expose.ts";
-import { service } from "../../src/operator/shared/service.ts";
 import { proxyDeployment, tokenChecksum } from "../../src/operator/workspace-proxy/resources/deployment.ts";
 import { tokenSecret } from "../../src/operator/workspace-proxy/resources/token-secret.ts";
 import { withDefaults as proxyOf } from "../../src/operator/workspace-proxy/spec.ts";

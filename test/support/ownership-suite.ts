@@ -19,7 +19,7 @@ import {
 } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
-import { HTTPRoute } from "../../src/operator/shared/gateway.ts";
+import { HTTPRoute } from "../../src/operator/exposure/gateway.ts";
 import { openProxyStage, type ProxyStage } from "./stages/workspace-proxy.ts";
 import type { World } from "./world/world.ts";
 

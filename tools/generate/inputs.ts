@@ -4,8 +4,8 @@ import { provisionerDefinition } from "../../src/api/v1alpha1/provisioner.ts";
 import type { ResourceDefinition } from "../../src/api/v1alpha1/schema.ts";
 import { workspaceProxyDefinition } from "../../src/api/v1alpha1/workspace-proxy.ts";
 import { rules as controlPlaneRules } from "../../src/operator/control-plane/rbac.ts";
+import { rules as sharedRules } from "../../src/operator/permissions/rbac.ts";
 import { rules as provisionerRules } from "../../src/operator/provisioner/rbac.ts";
-import { rules as sharedRules } from "../../src/operator/shared/rbac.ts";
 import { rules as workspaceProxyRules } from "../../src/operator/workspace-proxy/rbac.ts";
 
 /** The kinds of the API, in the order of the documentation. */

@@ -1,6 +1,6 @@
 /**
  * A small controller runtime for Kubernetes operators in TypeScript. Nothing in this folder knows of any
- * particular operator. Read in this order: `watch/` → `cache/` → `queue/` → `controller/` → `manager.ts`.
+ * particular operator. Read in this order: `watch/` → `cache/` → `queue/` → `controller/` → `reconcile/` → `manager.ts`.
  */
 
 export { admittedBy } from "./admission.ts";
@@ -67,5 +67,14 @@ export {
 } from "./object.ts";
 export { controllerOf } from "./owner.ts";
 export type { PolicyRule, Verb } from "./rbac.ts";
+export { accept, isNew } from "./reconcile/accept.ts";
+export { checkpoint } from "./reconcile/checkpoint.ts";
+export { CONFLICT, type ConflictAdvice, reportConflicts } from "./reconcile/conflict.ts";
+export { explain } from "./reconcile/explain.ts";
+export { fingerprint } from "./reconcile/fingerprint.ts";
+export { finish, type StartMemory, UNREPORTED } from "./reconcile/finish.ts";
+export { type Environment, reconciler } from "./reconcile/reconciler.ts";
+export { applied, blocked } from "./reconcile/result.ts";
+export { summary } from "./reconcile/summary.ts";
 export { redactText } from "./redact.ts";
 export { watcher } from "./watch/watcher.ts";

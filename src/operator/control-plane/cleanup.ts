@@ -1,5 +1,6 @@
 import {
   type Action,
+  explain,
   isTransient,
   type KubeObject,
   keyOfObject,
@@ -11,10 +12,9 @@ import {
 } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import { failed, type Result as Outcome } from "../../coder/result.ts";
-import { explain } from "../shared/explain.ts";
-import { CONTROL_PLANE_INDEX, namedControlPlane } from "../shared/session.ts";
 import type { CoderdContext } from "./coderd.ts";
 import type { Snapshot } from "./observe.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane } from "./session.ts";
 import { mayHoldToken, revokeToken } from "./steps/revocation.ts";
 import { releaseGrants } from "./steps/workspace-rbac.ts";
 

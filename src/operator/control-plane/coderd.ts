@@ -1,18 +1,18 @@
+import type { Environment } from "kube-controller-runtime";
 import { ConfigMap, Secret } from "kube-controller-runtime";
 import type { CoderClient } from "../../coder/client.ts";
 import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
-import { mountedFile } from "../shared/pod-files.ts";
-import type { CoderPorts } from "../shared/ports.ts";
-import type { Environment } from "../shared/reconciler.ts";
-import { readSecretValue } from "../shared/secret.ts";
-import { clusterURL } from "../shared/service.ts";
-import { certificates, openSession, type SecretReader } from "../shared/session.ts";
+import { clusterURL } from "../exposure/service.ts";
+import type { CoderPorts } from "../ports.ts";
+import { readSecretValue } from "../secret.ts";
 import type { Memory } from "./memory.ts";
+import { mountedFile } from "./pod-files.ts";
 import { controlPlaneDeployment } from "./resources/deployment.ts";
+import { certificates, openSession, type SecretReader } from "./session.ts";
 import type { ControlPlane } from "./spec.ts";
 
 /** What the steps that speak to coderd work with, beside the snapshot. */
-export type CoderdContext = Environment<Memory>;
+export type CoderdContext = Environment<Memory, CoderPorts>;
 
 /** A client for the control plane's coderd, at the URL of its Service. */
 export function coderdClient(

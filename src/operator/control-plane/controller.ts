@@ -1,16 +1,23 @@
+import type { ConflictAdvice } from "kube-controller-runtime";
 import {
   type Action,
+  accept,
   ConfigMap,
   type Controller,
   contentChanged,
   controller,
   Deployment,
+  explain,
+  finish,
   Ingress,
+  isNew,
   keyOfObject,
   type ObjectKey,
   Role,
   RoleBinding,
   type RunContext,
+  reconciler,
+  reportConflicts,
   Secret,
   Service,
   ServiceAccount,
@@ -19,25 +26,21 @@ import {
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import { accept, isNew } from "../shared/accept.ts";
-import { reportConflicts } from "../shared/conflict.ts";
-import { explain } from "../shared/explain.ts";
-import { finish } from "../shared/finish.ts";
-import { HTTPRoute } from "../shared/gateway.ts";
-import { managedByUs } from "../shared/names.ts";
-import { leadsToOurPods } from "../shared/own-service.ts";
-import type { CoderPorts } from "../shared/ports.ts";
-import { reconciler } from "../shared/reconciler.ts";
-import { rolloutMoved } from "../shared/rollout-moved.ts";
-import { CONTROL_PLANE_INDEX, namedControlPlane } from "../shared/session.ts";
-import { ensureExposure } from "../shared/steps/exposure.ts";
-import { ensureService } from "../shared/steps/service.ts";
+import { ensureExposure } from "../exposure/ensure-exposure.ts";
+import { ensureService } from "../exposure/ensure-service.ts";
+import { HTTPRoute } from "../exposure/gateway.ts";
+import { leadsToOurPods } from "../exposure/own-service.ts";
+import { conflictAdvice, managedByUs } from "../names.ts";
+import { noPods } from "../pods/report.ts";
+import { rolloutMoved } from "../pods/rollout-moved.ts";
+import type { CoderPorts } from "../ports.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
 import type { CoderdContext } from "./coderd.ts";
 import { GRANT_INDEX, grantOwnerOfControlPlane, grantOwnerOfLabels } from "./grants.ts";
 import { observe, type Snapshot } from "./observe.ts";
 import { referencedConfigMaps, referencedSecrets } from "./references.ts";
 import { workspaceGrants } from "./resources/workspace-rbac.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane } from "./session.ts";
 import { withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
@@ -64,7 +67,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
     .watches(RoleBinding, grantedControlPlanes)
     .watches(CoderProvisioner, endingControlPlane, dependents)
     .watches(CoderWorkspaceProxy, endingControlPlane, dependents)
-    .accepts(isNew, accept(CoderControlPlane))
+    .accepts(isNew, accept(CoderControlPlane, noPods))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
     .reconcile(reconciler(reconciliation(tenancy), ports));
@@ -96,7 +99,7 @@ async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy:
     ensureDeployment(snapshot, context, { mayChange: steps.conflicts.length === 0 }),
   );
   const serving = hasPods === true && leadsToOurPods(controlPlane, context.caches);
-  await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot));
+  await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   const access = isTokenOurs
     ? await steps.run(conditionTypes.access, () => ensureOperatorAccess(snapshot, environment, serving))
@@ -113,6 +116,13 @@ async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy:
     environment,
   );
 }
+
+/** A ServiceAccount of somebody else can serve as it is. */
+const advice: ConflictAdvice = {
+  ...conflictAdvice,
+  also: ({ kind }) =>
+    kind.kind === "ServiceAccount" ? ["set spec.serviceAccount.disableCreate to use it as it is"] : [],
+};
 
 /** Garbage collection ends at the namespace: grants in others are ours to remove. */
 function grantsOutside(object: Stored<CoderControlPlane>): boolean {

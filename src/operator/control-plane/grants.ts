@@ -1,5 +1,5 @@
 import type { KubeObject, Stored } from "kube-controller-runtime";
-import type { Identity } from "../shared/names.ts";
+import type { Identity } from "../names.ts";
 import { workspaceGrantLabels } from "./resources/workspace-rbac.ts";
 
 /** The index of Roles and RoleBindings, and of control planes, by the labels that tie the ones to the others. */

@@ -1,5 +1,5 @@
-import type { StartMemory } from "../shared/finish.ts";
-import type { RateLimitMemory } from "../shared/retry.ts";
+import type { StartMemory } from "kube-controller-runtime";
+import type { RateLimitMemory } from "../coderd/retry.ts";
 import type { AccessProblem } from "./steps/database.ts";
 import type { LicenseOutcome } from "./steps/license.ts";
 import type { Result } from "./steps/result.ts";

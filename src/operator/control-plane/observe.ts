@@ -8,7 +8,7 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import { commonLabels } from "../shared/names.ts";
+import { commonLabels } from "../names.ts";
 import { GRANT_INDEX, grantOwner } from "./grants.ts";
 import { type ControlPlane, withDefaults } from "./spec.ts";
 

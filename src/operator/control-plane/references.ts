@@ -1,6 +1,6 @@
 import type { ObjectRef, Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import { variableRefs } from "../shared/env-sources.ts";
+import { variableRefs } from "../pods/env-sources.ts";
 import { accessURLVariable } from "./resources/deployment.ts";
 import { withDefaults } from "./spec.ts";
 

@@ -13,13 +13,13 @@ import {
   tokenSecretKey,
 } from "../../api/v1alpha1/defaults.ts";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import type { ContainerPort } from "../shared/certificates.ts";
-import { type Exposed, exposureOf } from "../shared/expose.ts";
-import { type Identity, identityOf, type Labels, labelLength, shortName } from "../shared/names.ts";
-import { distinctNames, type SecretKey, secretKey, trimmed } from "../shared/normalise.ts";
-import { type PodSettings, podSettings } from "../shared/pod-settings.ts";
-import { serviceSettings } from "../shared/service.ts";
-import type { RoleRule } from "../shared/workspace-role.ts";
+import { type Exposed, exposureOf } from "../exposure/expose.ts";
+import { serviceSettings } from "../exposure/service.ts";
+import { type Identity, identityOf, type Labels, labelLength, shortName } from "../names.ts";
+import { distinctNames, type SecretKey, secretKey, trimmed } from "../normalise.ts";
+import type { RoleRule } from "../permissions/workspace-role.ts";
+import type { ContainerPort } from "../pods/certificates.ts";
+import { type PodSettings, podSettings } from "../pods/settings.ts";
 
 interface ServiceAccountSettings {
   readonly name: string;

@@ -1,6 +1,5 @@
 import type { ConditionState } from "kube-controller-runtime";
-import { CONFLICT } from "../shared/conflict.ts";
-import { summary } from "../shared/summary.ts";
+import { CONFLICT, summary } from "kube-controller-runtime";
 
 /** The conditions of a control plane, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {

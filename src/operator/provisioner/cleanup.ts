@@ -1,7 +1,7 @@
 import { find, messageOf, refOf, type Stored } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
-import { patiently } from "../shared/patiently.ts";
+import { patiently } from "../coderd/patiently.ts";
 import { RemovalBudget } from "./key/budget.ts";
 import { appliedKey, type KeyRecord, recordOf, withRecord } from "./key/record.ts";
 import { type Removal, type RemovalRun, removeKey } from "./key/remove.ts";

@@ -1,11 +1,17 @@
 import {
   type Action,
+  accept,
   type Controller,
   contentChanged,
   controller,
   Deployment,
+  explain,
+  finish,
+  isNew,
   Role,
   RoleBinding,
+  reconciler,
+  reportConflicts,
   Secret,
   Service,
   ServiceAccount,
@@ -13,21 +19,17 @@ import {
 } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
-import { accept, isNew } from "../shared/accept.ts";
-import { reportConflicts } from "../shared/conflict.ts";
-import { explain } from "../shared/explain.ts";
-import { finish } from "../shared/finish.ts";
-import { managedByUs } from "../shared/names.ts";
-import type { CoderPorts } from "../shared/ports.ts";
-import { reconciler } from "../shared/reconciler.ts";
-import { rolloutMoved } from "../shared/rollout-moved.ts";
 import {
   CONTROL_PLANE_INDEX,
   controlPlaneReported,
   findControlPlane,
   namedControlPlane,
   thoseNaming,
-} from "../shared/session.ts";
+} from "../control-plane/session.ts";
+import { conflictAdvice, managedByUs } from "../names.ts";
+import { noPods } from "../pods/report.ts";
+import { rolloutMoved } from "../pods/rollout-moved.ts";
+import type { CoderPorts } from "../ports.ts";
 import { releaseKeys } from "./cleanup.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { referencedSecrets } from "./references.ts";
@@ -49,7 +51,7 @@ export function provisionerController(ports: CoderPorts): Controller {
       // To see where tokens go; whoever has to wait for a Service looks again by himself.
       .watches(Service, () => [], managedByUs)
       .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })
-      .accepts(isNew, accept(CoderProvisioner))
+      .accepts(isNew, accept(CoderProvisioner, noPods))
       .refersTo(Secret, referencedSecrets)
       .reconcile(reconciler(reconciliation, ports))
   );
@@ -88,7 +90,9 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
   await steps.run(conditionTypes.deployment, () =>
     ensureDeployment({ key, controlPlane, mayChange }, snapshot, context),
   );
-  await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot));
+  await steps.run(conditionTypes.conflict, async () =>
+    reportConflicts(steps.conflicts, snapshot, conflictAdvice),
+  );
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   const object = outcome?.state.object ?? snapshot.object;
   return finish(

@@ -1,6 +1,6 @@
+import type { StartMemory } from "kube-controller-runtime";
 import type { Entitlement } from "../../coder/entitlements.ts";
-import type { StartMemory } from "../shared/finish.ts";
-import type { Patience } from "../shared/patience.ts";
+import type { Patience } from "../coderd/patience.ts";
 import type { Retirement } from "./key/retire.ts";
 
 /** What the operator remembers of one provisioner between runs. */

@@ -1,3 +1,4 @@
+import type { Environment as SharedEnvironment } from "kube-controller-runtime";
 import {
   CONTROLLER_INDEX,
   Deployment,
@@ -8,8 +9,8 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
-import { commonLabels } from "../shared/names.ts";
-import type { Environment as SharedEnvironment } from "../shared/reconciler.ts";
+import { commonLabels } from "../names.ts";
+import type { CoderPorts } from "../ports.ts";
 import type { Memory } from "./memory.ts";
 import { type Provisioner, withDefaults } from "./spec.ts";
 
@@ -25,7 +26,7 @@ export interface Snapshot {
   readonly deployment: Stored<Deployment> | undefined;
 }
 
-export type Environment = SharedEnvironment<Memory>;
+export type Environment = SharedEnvironment<Memory, CoderPorts>;
 
 export function observe(object: Stored<CoderProvisioner>, { caches, children, clock }: RunContext): Snapshot {
   const provisioner = withDefaults(object);

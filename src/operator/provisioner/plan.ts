@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProvisionerKey } from "../../coder/model.ts";
-import type { SecretKey } from "../shared/normalise.ts";
+import type { SecretKey } from "../normalise.ts";
 import { tagsHash } from "./hashes.ts";
 import { type AppliedKey, type CompleteKey, completeKey, type KeyRecord } from "./key/record.ts";
 import { isSamePlace, type StoredKey } from "./key/stored.ts";

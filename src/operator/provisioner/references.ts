@@ -1,6 +1,6 @@
 import type { ObjectRef, RunContext, Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
-import { sessionSecrets } from "../shared/session.ts";
+import { sessionSecrets } from "../control-plane/session.ts";
 import { withDefaults } from "./spec.ts";
 
 /** The Secrets of others that a provisioner needs to speak to coderd. */

@@ -1,5 +1,5 @@
 import type { Deployment } from "kube-controller-runtime";
-import type { SecretKey } from "../shared/normalise.ts";
+import type { SecretKey } from "../normalise.ts";
 import { keyChecksumAnnotation, keyVariable } from "./resources/deployment.ts";
 
 /** The key that pods are to run with. */

@@ -11,9 +11,9 @@ import {
   nameLength,
   type Parent,
   shortName,
-} from "../shared/names.ts";
-import { type SecretKey, secretKey, trimmed } from "../shared/normalise.ts";
-import { type PodSettings, podSettings } from "../shared/pod-settings.ts";
+} from "../names.ts";
+import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
+import { type PodSettings, podSettings } from "../pods/settings.ts";
 
 interface KeySettings {
   /** As coderd spells it: in lower case. */

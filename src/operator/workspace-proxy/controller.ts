@@ -1,11 +1,17 @@
 import {
   type Action,
+  accept,
   ConfigMap,
   type Controller,
   contentChanged,
   controller,
   Deployment,
+  explain,
+  finish,
   Ingress,
+  isNew,
+  reconciler,
+  reportConflicts,
   Secret,
   Service,
   Steps,
@@ -13,23 +19,19 @@ import {
 } from "kube-controller-runtime";
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxyStatus } from "../../api/v1alpha1/workspace-proxy.ts";
-import { accept, isNew } from "../shared/accept.ts";
-import { reportConflicts } from "../shared/conflict.ts";
-import { explain } from "../shared/explain.ts";
-import { finish } from "../shared/finish.ts";
-import { HTTPRoute } from "../shared/gateway.ts";
-import { managedByUs } from "../shared/names.ts";
-import type { CoderPorts } from "../shared/ports.ts";
-import { reconciler } from "../shared/reconciler.ts";
-import { rolloutMoved } from "../shared/rollout-moved.ts";
 import {
   CONTROL_PLANE_INDEX,
   controlPlaneReported,
   namedControlPlane,
   thoseNaming,
-} from "../shared/session.ts";
-import { ensureExposure } from "../shared/steps/exposure.ts";
-import { ensureService } from "../shared/steps/service.ts";
+} from "../control-plane/session.ts";
+import { ensureExposure } from "../exposure/ensure-exposure.ts";
+import { ensureService } from "../exposure/ensure-service.ts";
+import { HTTPRoute } from "../exposure/gateway.ts";
+import { conflictAdvice, managedByUs } from "../names.ts";
+import { noPods } from "../pods/report.ts";
+import { rolloutMoved } from "../pods/rollout-moved.ts";
+import type { CoderPorts } from "../ports.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { referencedConfigMaps, referencedSecrets } from "./references.ts";
 import { registrationOf, withDefaults } from "./spec.ts";
@@ -49,7 +51,7 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .owns([HTTPRoute], { ...managedByUs, when: contentChanged, optional: true })
     .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy), { when: controlPlaneReported })
-    .accepts(isNew, accept(CoderWorkspaceProxy))
+    .accepts(isNew, accept(CoderWorkspaceProxy, noPods))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
     .reconcile(reconciler(reconciliation, ports));
@@ -83,7 +85,9 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
   await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, { coderd, token: standing?.token, mayChange }, context),
   );
-  await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot));
+  await steps.run(conditionTypes.conflict, async () =>
+    reportConflicts(steps.conflicts, snapshot, conflictAdvice),
+  );
   await steps.run(conditionTypes.health, () => reportHealth(snapshot, standing?.seen));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   return finish(steps, { kind: CoderWorkspaceProxy, object, now, quiet: quietReasons }, environment);

@@ -1,6 +1,6 @@
+import type { StartMemory } from "kube-controller-runtime";
 import type { WorkspaceProxy } from "../../coder/model.ts";
-import type { StartMemory } from "../shared/finish.ts";
-import type { Patience } from "../shared/patience.ts";
+import type { Patience } from "../coderd/patience.ts";
 import type { Session } from "./steps/credentials.ts";
 
 /** What the operator remembers of one workspace proxy between runs, so that most of them need not ask coderd. */

@@ -1,8 +1,9 @@
+import type { Environment as SharedEnvironment } from "kube-controller-runtime";
 import { Deployment, keyOf, type Owner, type RunContext, type Stored } from "kube-controller-runtime";
 import { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import { keptValue } from "../shared/kept-secret.ts";
-import { commonLabels } from "../shared/names.ts";
-import type { Environment as SharedEnvironment } from "../shared/reconciler.ts";
+import { commonLabels } from "../names.ts";
+import type { CoderPorts } from "../ports.ts";
+import { keptValue } from "./kept-secret.ts";
 import type { Memory } from "./memory.ts";
 import { registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
 
@@ -18,7 +19,7 @@ export interface Snapshot {
   readonly deployment: Stored<Deployment> | undefined;
 }
 
-export type Environment = SharedEnvironment<Memory>;
+export type Environment = SharedEnvironment<Memory, CoderPorts>;
 
 export function observe(object: Stored<CoderWorkspaceProxy>, context: RunContext): Snapshot {
   const { caches, children, clock } = context;

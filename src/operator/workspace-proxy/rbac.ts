@@ -1,5 +1,5 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { childVerbs, ownVerbs, readVerbs } from "../shared/rbac.ts";
+import { childVerbs, ownVerbs, readVerbs } from "../permissions/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
   {

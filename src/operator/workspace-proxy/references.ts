@@ -1,8 +1,8 @@
 import type { Caches, ObjectRef, Stored } from "kube-controller-runtime";
 import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import { accessURLVariable } from "../control-plane/resources/deployment.ts";
-import { variableRefs } from "../shared/env-sources.ts";
-import { findControlPlane, sessionSecrets } from "../shared/session.ts";
+import { findControlPlane, sessionSecrets } from "../control-plane/session.ts";
+import { variableRefs } from "../pods/env-sources.ts";
 import { ownURLVariables } from "./resources/own-url.ts";
 import { type WorkspaceProxy, withDefaults } from "./spec.ts";
 

@@ -7,19 +7,12 @@ import {
 } from "../../api/v1alpha1/defaults.ts";
 import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { ProxyRegistration, WorkspaceProxySpec } from "../../api/v1alpha1/workspace-proxy.ts";
-import type { ContainerPort } from "../shared/certificates.ts";
-import { type Exposed, exposureOf } from "../shared/expose.ts";
-import {
-  avoidReserved,
-  type Identity,
-  identityOf,
-  labelLength,
-  nameLength,
-  shortName,
-} from "../shared/names.ts";
-import { type SecretKey, secretKey, trimmed } from "../shared/normalise.ts";
-import { type PodSettings, podSettings } from "../shared/pod-settings.ts";
-import { serviceSettings } from "../shared/service.ts";
+import { type Exposed, exposureOf } from "../exposure/expose.ts";
+import { serviceSettings } from "../exposure/service.ts";
+import { avoidReserved, type Identity, identityOf, labelLength, nameLength, shortName } from "../names.ts";
+import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
+import type { ContainerPort } from "../pods/certificates.ts";
+import { type PodSettings, podSettings } from "../pods/settings.ts";
 
 /** coderd's own entry in its list of proxies. */
 const reservedProxyNames = ["primary"];

@@ -1,7 +1,5 @@
 import type { ConditionState } from "kube-controller-runtime";
-import { CONFLICT } from "../shared/conflict.ts";
-import { UNREPORTED } from "../shared/finish.ts";
-import { summary } from "../shared/summary.ts";
+import { CONFLICT, summary, UNREPORTED } from "kube-controller-runtime";
 
 /** The conditions of a workspace proxy, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {

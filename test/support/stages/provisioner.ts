@@ -9,9 +9,9 @@ import type { ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec, ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";
 import { withDefaults } from "../../../src/operator/control-plane/spec.ts";
+import { service } from "../../../src/operator/exposure/service.ts";
 import { provisionerController } from "../../../src/operator/provisioner/controller.ts";
 import { keyChecksum } from "../../../src/operator/provisioner/hashes.ts";
-import { service } from "../../../src/operator/shared/service.ts";
 import type { World } from "../world/world.ts";
 import { Stage } from "./stage.ts";
 

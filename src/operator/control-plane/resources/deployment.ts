@@ -1,7 +1,7 @@
 import type { Deployment } from "kube-controller-runtime";
-import { deployment } from "../../shared/deployment.ts";
-import { type EnvFromNames, type EnvVar, isUsersOwn } from "../../shared/env.ts";
-import { clusterAccessURL } from "../../shared/service.ts";
+import { clusterAccessURL } from "../../exposure/service.ts";
+import { deployment } from "../../pods/deployment.ts";
+import { type EnvFromNames, type EnvVar, isUsersOwn } from "../../pods/env.ts";
 import { type ControlPlane, httpContainerPort } from "../spec.ts";
 
 /** The variable by which coderd learns its own URL. Where the user sets it, ours stays out. */

@@ -1,5 +1,5 @@
 import type { ServiceAccount } from "kube-controller-runtime";
-import { childMetadata } from "../../shared/names.ts";
+import { childMetadata } from "../../names.ts";
 import type { ControlPlane } from "../spec.ts";
 
 /** A ServiceAccount to keep, or one that is the user's: let go of it, and never delete it. */

@@ -1,7 +1,7 @@
 import { type Secret, timestamp } from "kube-controller-runtime";
-import { childMetadata } from "../../shared/names.ts";
-import type { SecretKey } from "../../shared/normalise.ts";
-import { valueSecret } from "../../shared/secret.ts";
+import { childMetadata } from "../../names.ts";
+import type { SecretKey } from "../../normalise.ts";
+import { valueSecret } from "../../secret.ts";
 import type { ControlPlane } from "../spec.ts";
 
 /** When the token in a Secret ends, as far as the operator knew when it wrote it; use may have extended it. */

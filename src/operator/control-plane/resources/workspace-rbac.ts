@@ -6,8 +6,8 @@ import {
   nameLength,
   ownershipMarks,
   shortName,
-} from "../../shared/names.ts";
-import { role, roleBinding, workspaceRules } from "../../shared/workspace-role.ts";
+} from "../../names.ts";
+import { role, roleBinding, workspaceRules } from "../../permissions/workspace-role.ts";
 import type { ControlPlane, WorkspaceAccess } from "../spec.ts";
 
 /** What coderd gets in one namespace. Only objects of its own namespace can carry an owner reference. */

@@ -1,5 +1,5 @@
-import type { SecretKey } from "../../shared/normalise.ts";
-import { blocked } from "../../shared/steps/result.ts";
+import { blocked } from "kube-controller-runtime";
+import type { SecretKey } from "../../normalise.ts";
 import type { AccessProblem } from "./database.ts";
 import type { Result } from "./result.ts";
 

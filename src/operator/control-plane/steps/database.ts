@@ -1,8 +1,8 @@
+import { fingerprint } from "kube-controller-runtime";
 import type { DatabaseTarget } from "../../../coder/operator-access/access.ts";
 import type { DatabaseFailure } from "../../../coder/operator-access/failure.ts";
 import { failed, type Result as Outcome, succeeded } from "../../../coder/result.ts";
-import { variableValue } from "../../shared/env-sources.ts";
-import { fingerprint } from "../../shared/fingerprint.ts";
+import { variableValue } from "../../pods/env-sources.ts";
 import { type CoderdContext, databaseTarget } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
 import { databaseVariable } from "../references.ts";

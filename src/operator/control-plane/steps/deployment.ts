@@ -1,7 +1,7 @@
 import { Deployment, type RunContext } from "kube-controller-runtime";
-import { definedVariables } from "../../shared/env-sources.ts";
-import { clusterURL } from "../../shared/service.ts";
-import { leavePods, type PodChange, reportPods } from "../../shared/steps/pods.ts";
+import { clusterURL } from "../../exposure/service.ts";
+import { definedVariables } from "../../pods/env-sources.ts";
+import { leavePods, type PodChange, reportPods } from "../../pods/report.ts";
 import type { Snapshot } from "../observe.ts";
 import { accessURLVariable, controlPlaneDeployment } from "../resources/deployment.ts";
 import type { Result } from "./result.ts";

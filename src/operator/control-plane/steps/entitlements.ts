@@ -1,9 +1,8 @@
-import { timestamp } from "kube-controller-runtime";
+import { blocked, timestamp } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { retryDelay } from "../../shared/retry.ts";
-import { blocked } from "../../shared/steps/result.ts";
+import { retryDelay } from "../../coderd/retry.ts";
 import { type CoderdContext, coderdClient } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
 import type { Result } from "./result.ts";

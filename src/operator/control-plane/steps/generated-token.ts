@@ -2,7 +2,7 @@ import { findCondition, NotOursError, timestamp } from "kube-controller-runtime"
 import type { DatabaseTarget } from "../../../coder/operator-access/access.ts";
 import { RENEW_BEFORE_MS } from "../../../coder/operator-access/token.ts";
 import { failed, type Result as Outcome, succeeded } from "../../../coder/result.ts";
-import type { SecretKey } from "../../shared/normalise.ts";
+import type { SecretKey } from "../../normalise.ts";
 import { databaseVariable } from "../references.ts";
 import type { HeldToken } from "../resources/token-secret.ts";
 import { conditionTypes } from "../status.ts";

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import { Secret, timestamp } from "kube-controller-runtime";
+import { blocked, Secret, timestamp } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { retryDelay } from "../../shared/retry.ts";
-import { readSecretValue } from "../../shared/secret.ts";
-import { blocked } from "../../shared/steps/result.ts";
+import { retryDelay } from "../../coderd/retry.ts";
+import { readSecretValue } from "../../secret.ts";
 import { type CoderdContext, coderdClient } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
 import type { Result } from "./result.ts";

@@ -1,9 +1,9 @@
 import { Secret } from "kube-controller-runtime";
-import type { SecretKey } from "../../shared/normalise.ts";
-import { readSecretValue } from "../../shared/secret.ts";
-import { isKeptFrom, notAllowed } from "../../shared/session.ts";
+import type { SecretKey } from "../../normalise.ts";
+import { readSecretValue } from "../../secret.ts";
 import type { CoderdContext } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
+import { isKeptFrom, notAllowed } from "../session.ts";
 import { noAccess, ready } from "./access-result.ts";
 import { type AccessProblem, RETRY_MS, type Run } from "./database.ts";
 import { useGeneratedToken } from "./generated-token.ts";

@@ -1,7 +1,7 @@
 import { findCondition, type Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { failed, type Result as Outcome, succeeded } from "../../../coder/result.ts";
-import { leadsToOurPods } from "../../shared/own-service.ts";
+import { leadsToOurPods } from "../../exposure/own-service.ts";
 import { coderdClient } from "../coderd.ts";
 import { databaseVariable } from "../references.ts";
 import { generatedTokenName, withDefaults } from "../spec.ts";

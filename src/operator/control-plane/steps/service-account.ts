@@ -1,5 +1,11 @@
-import { controllerOf, keyOf, type RunContext, refOf, ServiceAccount } from "kube-controller-runtime";
-import { applied } from "../../shared/steps/result.ts";
+import {
+  applied,
+  controllerOf,
+  keyOf,
+  type RunContext,
+  refOf,
+  ServiceAccount,
+} from "kube-controller-runtime";
 import type { Snapshot } from "../observe.ts";
 import { serviceAccountPlan } from "../resources/service-account.ts";
 import type { Result } from "./result.ts";

@@ -1,7 +1,7 @@
+import { fingerprint } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
 import { redact } from "../../../coder/redact.ts";
-import { fingerprint } from "../../shared/fingerprint.ts";
-import type { SecretKey } from "../../shared/normalise.ts";
+import type { SecretKey } from "../../normalise.ts";
 import { coderdClient } from "../coderd.ts";
 import { RETRY_MS, type Run } from "./database.ts";
 

@@ -6,7 +6,7 @@ import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../
 import type { CoderClients } from "../../../coder/clients.ts";
 import type { OperatorAccess } from "../../../coder/operator-access/access.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
-import type { CoderPorts } from "../../shared/ports.ts";
+import type { CoderPorts } from "../../ports.ts";
 import { controlPlaneController } from "../controller.ts";
 import { openTenancy } from "../tenancy.ts";
 

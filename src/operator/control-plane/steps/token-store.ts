@@ -8,8 +8,8 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import { tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
-import type { SecretKey } from "../../shared/normalise.ts";
-import { readSecretValue } from "../../shared/secret.ts";
+import type { SecretKey } from "../../normalise.ts";
+import { readSecretValue } from "../../secret.ts";
 import { type HeldToken, tokenExpiry, tokenSecret } from "../resources/token-secret.ts";
 import type { Run } from "./database.ts";
 

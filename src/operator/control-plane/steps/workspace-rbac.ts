@@ -1,6 +1,8 @@
 import {
   ApiError,
   allOf,
+  applied,
+  blocked,
   isNotFound,
   keyOfObject,
   type Owner,
@@ -8,7 +10,6 @@ import {
   RoleBinding,
   type RunContext,
 } from "kube-controller-runtime";
-import { applied, blocked } from "../../shared/steps/result.ts";
 import type { Snapshot } from "../observe.ts";
 import { type WorkspaceGrant, workspaceGrantLabels, workspaceGrants } from "../resources/workspace-rbac.ts";
 import { refusal, type Tenancy } from "../tenancy.ts";

@@ -1,8 +1,8 @@
 import type { Changes } from "kube-controller-runtime";
+import { checkpoint } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
-import { checkpoint } from "../../shared/checkpoint.ts";
-import type { SecretKey } from "../../shared/normalise.ts";
+import type { SecretKey } from "../../normalise.ts";
 import { RemovalBudget } from "./budget.ts";
 import {
   appliedKey,

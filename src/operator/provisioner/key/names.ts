@@ -1,6 +1,6 @@
 import type { Random } from "kube-controller-runtime";
 import { maxKeyNameLength } from "../../../api/v1alpha1/limits.ts";
-import { shortName } from "../../shared/names.ts";
+import { shortName } from "../../names.ts";
 import type { Provisioner } from "../spec.ts";
 
 const SUFFIX = /^-[0-9a-f]{8}$/;

@@ -1,7 +1,7 @@
 import type { Changes } from "kube-controller-runtime";
 import { provisionerDefaults, tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
 import type { ProvisionerKeyRecord, ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
-import { defined, type SecretKey, secretKey } from "../../shared/normalise.ts";
+import { defined, type SecretKey, secretKey } from "../../normalise.ts";
 
 /** A key at coderd, as status writes it down. */
 export type KeyRecord = ProvisionerKeyRecord;

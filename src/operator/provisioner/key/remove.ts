@@ -1,9 +1,9 @@
 import { provisionerDefaults } from "../../../api/v1alpha1/defaults.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { formerSessions } from "../../shared/former-sessions.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { RemovalBudget } from "./budget.ts";
+import { formerSessions } from "./former-sessions.ts";
 import type { KeyRecord } from "./record.ts";
 
 /** What came of removing a key from coderd. */

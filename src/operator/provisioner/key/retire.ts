@@ -1,6 +1,6 @@
 import type { StepResult } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { Patience } from "../../shared/patience.ts";
+import { Patience } from "../../coderd/patience.ts";
 import { isRolledOutWith } from "../rollout.ts";
 import { unlessNone, write } from "./bookkeeping.ts";
 import { RemovalBudget } from "./budget.ts";

@@ -1,6 +1,6 @@
 import type { Secret } from "kube-controller-runtime";
-import type { SecretKey } from "../../shared/normalise.ts";
-import { readSecretValue } from "../../shared/secret.ts";
+import type { SecretKey } from "../../normalise.ts";
+import { readSecretValue } from "../../secret.ts";
 
 /** Which key a Secret holds, written with its value in one request, so that the two never disagree. */
 export interface KeyMark {

@@ -1,8 +1,8 @@
 import type { Deployment } from "kube-controller-runtime";
-import type { ContainerPort } from "../../shared/certificates.ts";
-import { deployment } from "../../shared/deployment.ts";
-import type { EnvVar } from "../../shared/env.ts";
-import type { SecretKey } from "../../shared/normalise.ts";
+import type { SecretKey } from "../../normalise.ts";
+import type { ContainerPort } from "../../pods/certificates.ts";
+import { deployment } from "../../pods/deployment.ts";
+import type { EnvVar } from "../../pods/env.ts";
 import type { Provisioner } from "../spec.ts";
 
 /** What only the cluster and coderd can tell. */

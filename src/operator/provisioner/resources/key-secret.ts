@@ -1,6 +1,6 @@
 import type { Secret } from "kube-controller-runtime";
-import { childMetadata, type Labels } from "../../shared/names.ts";
-import { valueSecret } from "../../shared/secret.ts";
+import { childMetadata, type Labels } from "../../names.ts";
+import { valueSecret } from "../../secret.ts";
 import type { Provisioner } from "../spec.ts";
 
 /** What the Secret has beside the key. */

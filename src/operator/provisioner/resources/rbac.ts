@@ -1,6 +1,6 @@
 import type { Role, RoleBinding } from "kube-controller-runtime";
-import { childMetadata } from "../../shared/names.ts";
-import { role, roleBinding, workspaceRules } from "../../shared/workspace-role.ts";
+import { childMetadata } from "../../names.ts";
+import { role, roleBinding, workspaceRules } from "../../permissions/workspace-role.ts";
 import type { Provisioner } from "../spec.ts";
 
 /** Lets the daemons build workspaces in their own namespace. */

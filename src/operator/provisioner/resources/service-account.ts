@@ -1,5 +1,5 @@
 import type { ServiceAccount } from "kube-controller-runtime";
-import { childMetadata } from "../../shared/names.ts";
+import { childMetadata } from "../../names.ts";
 import type { Provisioner } from "../spec.ts";
 
 export function provisionerServiceAccount(provisioner: Provisioner): ServiceAccount {

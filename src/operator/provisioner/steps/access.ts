@@ -1,6 +1,5 @@
 import { findCondition, type StepResult } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
-import type { SecretKey } from "../../shared/normalise.ts";
 import {
   type FoundControlPlane,
   openSession,
@@ -8,7 +7,8 @@ import {
   operatorTokenRef,
   type TokenUse,
   tokenFrom,
-} from "../../shared/session.ts";
+} from "../../control-plane/session.ts";
+import type { SecretKey } from "../../normalise.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes } from "../status.ts";
 import { type Result, waiting } from "./result.ts";

@@ -1,6 +1,6 @@
 import { Deployment, type RunContext } from "kube-controller-runtime";
-import type { FoundControlPlane } from "../../shared/session.ts";
-import { leavePods, type PodChange, reportPods } from "../../shared/steps/pods.ts";
+import type { FoundControlPlane } from "../../control-plane/session.ts";
+import { leavePods, type PodChange, reportPods } from "../../pods/report.ts";
 import type { Snapshot } from "../observe.ts";
 import { provisionerDeployment } from "../resources/deployment.ts";
 import type { KeyInUse } from "../rollout.ts";

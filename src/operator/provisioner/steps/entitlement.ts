@@ -1,9 +1,8 @@
+import { blocked, fingerprint } from "kube-controller-runtime";
 import { type Entitlement, externalProvisionerDaemons, isAllowed } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { fingerprint } from "../../shared/fingerprint.ts";
-import { Patience } from "../../shared/patience.ts";
-import type { FoundControlPlane } from "../../shared/session.ts";
-import { blocked } from "../../shared/steps/result.ts";
+import { Patience } from "../../coderd/patience.ts";
+import type { FoundControlPlane } from "../../control-plane/session.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes } from "../status.ts";
 import type { Session } from "./access.ts";

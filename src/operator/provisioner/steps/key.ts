@@ -1,8 +1,7 @@
 import type { StepResult } from "kube-controller-runtime";
+import { blocked, fingerprint } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { fingerprint } from "../../shared/fingerprint.ts";
-import { Patience } from "../../shared/patience.ts";
-import { blocked } from "../../shared/steps/result.ts";
+import { Patience } from "../../coderd/patience.ts";
 import { freshKeyName, isWantedName } from "../key/names.ts";
 import { appliedKey } from "../key/record.ts";
 import { type Retirement, retireKeys } from "../key/retire.ts";

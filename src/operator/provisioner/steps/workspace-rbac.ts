@@ -1,5 +1,4 @@
-import { allOf, Role, RoleBinding, type RunContext, ServiceAccount } from "kube-controller-runtime";
-import { applied } from "../../shared/steps/result.ts";
+import { allOf, applied, Role, RoleBinding, type RunContext, ServiceAccount } from "kube-controller-runtime";
 import type { Snapshot } from "../observe.ts";
 import { provisionerRole, provisionerRoleBinding } from "../resources/rbac.ts";
 import { provisionerServiceAccount } from "../resources/service-account.ts";

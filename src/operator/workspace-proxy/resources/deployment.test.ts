@@ -2,7 +2,7 @@ import { stored } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
 import type { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxySpec } from "../../../api/v1alpha1/workspace-proxy.ts";
-import { service } from "../../shared/service.ts";
+import { service } from "../../exposure/service.ts";
 import { withDefaults } from "../spec.ts";
 import { proxyDeployment, tokenChecksum } from "./deployment.ts";
 import { tokenSecret } from "./token-secret.ts";

@@ -1,7 +1,7 @@
 import { type Deployment, fnv1a32 } from "kube-controller-runtime";
-import { deployment } from "../../shared/deployment.ts";
-import type { EnvFromNames, EnvVar } from "../../shared/env.ts";
-import type { SecretKey } from "../../shared/normalise.ts";
+import type { SecretKey } from "../../normalise.ts";
+import { deployment } from "../../pods/deployment.ts";
+import type { EnvFromNames, EnvVar } from "../../pods/env.ts";
 import { httpContainerPort, type WorkspaceProxy } from "../spec.ts";
 import { ownURLEnv } from "./own-url.ts";
 

@@ -1,5 +1,5 @@
-import { type EnvFromNames, type EnvVar, isUsersOwn } from "../../shared/env.ts";
-import { clusterAccessURL } from "../../shared/service.ts";
+import { clusterAccessURL } from "../../exposure/service.ts";
+import { type EnvFromNames, type EnvVar, isUsersOwn } from "../../pods/env.ts";
 import type { WorkspaceProxy } from "../spec.ts";
 
 /** The variables by which a proxy learns its own URLs. Where the user sets one, ours stays out. */

@@ -1,6 +1,6 @@
 import type { Secret } from "kube-controller-runtime";
-import { childMetadata } from "../../shared/names.ts";
-import { valueSecret } from "../../shared/secret.ts";
+import { childMetadata } from "../../names.ts";
+import { valueSecret } from "../../secret.ts";
 import type { Registration, WorkspaceProxy } from "../spec.ts";
 
 /** Where the token that coderd gave the proxy at its registration is kept. */

@@ -1,11 +1,11 @@
 import type { RunContext } from "kube-controller-runtime";
+import { blocked } from "kube-controller-runtime";
 import { workspaceProxyDefaults } from "../../../api/v1alpha1/defaults.ts";
 import { accessURLVariable } from "../../control-plane/resources/deployment.ts";
+import { type FoundControlPlane, findControlPlane } from "../../control-plane/session.ts";
 import type { ControlPlane } from "../../control-plane/spec.ts";
-import { variableValue } from "../../shared/env-sources.ts";
-import { clusterAccessURL } from "../../shared/service.ts";
-import { type FoundControlPlane, findControlPlane } from "../../shared/session.ts";
-import { blocked } from "../../shared/steps/result.ts";
+import { clusterAccessURL } from "../../exposure/service.ts";
+import { variableValue } from "../../pods/env-sources.ts";
 import type { Snapshot } from "../observe.ts";
 import type { Result } from "./result.ts";
 

@@ -1,7 +1,6 @@
+import { blocked, fingerprint } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
-import { fingerprint } from "../../shared/fingerprint.ts";
-import { certificates, openSession, operatorToken, tokenFrom } from "../../shared/session.ts";
-import { blocked } from "../../shared/steps/result.ts";
+import { certificates, openSession, operatorToken, tokenFrom } from "../../control-plane/session.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { Coderd } from "./coderd.ts";
 import type { Result } from "./result.ts";

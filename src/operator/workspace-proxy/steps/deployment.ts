@@ -1,7 +1,6 @@
-import { Deployment, type RunContext } from "kube-controller-runtime";
-import { definedVariables } from "../../shared/env-sources.ts";
-import { leavePods, type PodChange, reportPods } from "../../shared/steps/pods.ts";
-import { blocked } from "../../shared/steps/result.ts";
+import { blocked, Deployment, type RunContext } from "kube-controller-runtime";
+import { definedVariables } from "../../pods/env-sources.ts";
+import { leavePods, type PodChange, reportPods } from "../../pods/report.ts";
 import type { Snapshot } from "../observe.ts";
 import { proxyDeployment, tokenChecksum } from "../resources/deployment.ts";
 import { ownURLVariables } from "../resources/own-url.ts";

@@ -1,10 +1,9 @@
-import { find, isTransient, refOf } from "kube-controller-runtime";
+import { explain, find, isTransient, refOf } from "kube-controller-runtime";
 import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { Result as Outcome } from "../../../coder/result.ts";
-import { explain } from "../../shared/explain.ts";
-import { leadsToOurPods } from "../../shared/own-service.ts";
-import { patiently } from "../../shared/patiently.ts";
+import { patiently } from "../../coderd/patiently.ts";
+import { leadsToOurPods } from "../../exposure/own-service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
 import { findCoderd } from "./coderd.ts";

@@ -1,10 +1,8 @@
-import { type Changes, Secret } from "kube-controller-runtime";
+import { blocked, type Changes, checkpoint, Secret } from "kube-controller-runtime";
 import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { RegisteredProxy, WorkspaceProxy } from "../../../coder/model.ts";
-import { checkpoint } from "../../shared/checkpoint.ts";
-import { blocked } from "../../shared/steps/result.ts";
 import type { RegistrationPlan } from "../registration-plan.ts";
 import { tokenSecret } from "../resources/token-secret.ts";
 import type { Result } from "./result.ts";

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { CONTROLLER_INDEX, find, Secret } from "kube-controller-runtime";
+import { blocked, CONTROLLER_INDEX, find, Secret } from "kube-controller-runtime";
 import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { type Result as Outcome, succeeded } from "../../../coder/result.ts";
-import { readSecretValue } from "../../shared/secret.ts";
-import { blocked } from "../../shared/steps/result.ts";
+import { readSecretValue } from "../../secret.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { planRegistration, type RegistrationFacts } from "../registration-plan.ts";
 import { registrationOf, tokenKeyOf } from "../spec.ts";

@@ -1,10 +1,8 @@
-import { type Changes, Secret } from "kube-controller-runtime";
+import { blocked, type Changes, fingerprint, Secret } from "kube-controller-runtime";
 import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../../coder/model.ts";
-import { fingerprint } from "../../shared/fingerprint.ts";
-import { Patience } from "../../shared/patience.ts";
-import { blocked } from "../../shared/steps/result.ts";
+import { Patience } from "../../coderd/patience.ts";
 import type { Memory } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { tokenSecret } from "../resources/token-secret.ts";

@@ -1,0 +1,65 @@
+import type { Condition } from "../conditions.ts";
+import type { EventRecorder } from "../events.ts";
+import type { KubeObject } from "../object.ts";
+
+export interface Transition {
+  readonly before: readonly Condition[] | undefined;
+  readonly after: readonly Condition[] | undefined;
+  /** Reasons that belong to a normal start, or are told otherwise: no news. */
+  readonly quiet: ReadonlySet<string>;
+}
+
+type Happening = Parameters<EventRecorder["event"]>[1];
+
+/**
+ * Tells the transitions of conditions as events: one Normal when the first children are made, one Warning when
+ * something breaks or breaks differently, one Normal when it works again. What the summary of the others says
+ * is told once: when all works, and when it stops to because of something that nobody else tells.
+ */
+export function announceTransitions(events: EventRecorder, object: KubeObject, transition: Transition): void {
+  const { before = [], after = [], quiet } = transition;
+  // The first status of all says no more than that the object was seen.
+  if (before.every(({ type }) => type === "Ready"))
+    for (const creation of created(after, quiet)) events.event(object, creation);
+  for (const condition of after) {
+    const earlier = before.find(({ type }) => type === condition.type);
+    if (earlier?.status === condition.status && earlier.reason === condition.reason) continue;
+    const news = condition.status === "False" ? trouble : recovery;
+    const happening = news(condition, earlier, transition);
+    if (happening) events.event(object, happening);
+  }
+}
+
+function created(conditions: readonly Condition[], quiet: ReadonlySet<string>): Happening[] {
+  const isNews = ({ status, reason }: Condition) =>
+    status === "True" && reason === "Applied" && !quiet.has(reason);
+  const made = conditions.filter(isNews);
+  const message = made.map((condition) => condition.message).join("; ");
+  return message ? [{ type: "Normal", reason: "Created", message }] : [];
+}
+
+function trouble(
+  condition: Condition,
+  earlier: Condition | undefined,
+  { after, quiet }: Transition,
+): Happening | undefined {
+  const part = namedPart(condition, after);
+  const isNews = part ? earlier?.status === "True" && quiet.has(part.reason) : !quiet.has(condition.reason);
+  const { reason, message } = part ?? condition;
+  return isNews ? { type: "Warning", reason, message } : undefined;
+}
+
+function recovery(
+  { status, reason, message }: Condition,
+  earlier: Condition | undefined,
+  { before, quiet }: Transition,
+): Happening | undefined {
+  if (status !== "True" || earlier?.status !== "False") return undefined;
+  const isNews = namedPart(earlier, before) !== undefined || !quiet.has(earlier.reason);
+  return isNews ? { type: "Normal", reason, message } : undefined;
+}
+
+/** A summary that is False repeats another condition and names its type as the reason. */
+function namedPart({ reason }: Condition, all: readonly Condition[] | undefined): Condition | undefined {
+  return all?.find(({ type }) => type === reason);
+}

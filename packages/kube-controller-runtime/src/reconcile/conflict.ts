@@ -1,0 +1,58 @@
+import { type Condition, findCondition } from "../conditions.ts";
+import { describeForeign, type ForeignObject, type Owner } from "../controller/ownership.ts";
+import type { WithStatus } from "../controller/status.ts";
+import type { Explanation, StepResult } from "../controller/steps.ts";
+import { resourceName } from "../object.ts";
+
+/** True while a child's name is taken by an object that is not ours; otherwise there is no such condition. */
+export const CONFLICT = "Conflict";
+
+/** What is in the way is not watched, because it does not have our label: it is looked at this often. */
+const RETRY_MS = 30_000;
+
+/** What the condition of the step says that found objects of others in its way. */
+export function explainConflict(objects: readonly [ForeignObject, ...ForeignObject[]]): Explanation {
+  const message = `${objects.map(describeForeign).join("; ")}. See condition ${CONFLICT} for the ways out.`;
+  return { reason: reasonOf(objects[0]), message, retryAfterMs: RETRY_MS };
+}
+
+/** What an operator can say about the ways out of a conflict. */
+export interface ConflictAdvice {
+  /** The annotation that hands an object over. */
+  readonly handOver: string;
+  /** Further ways, for objects of some kinds. */
+  readonly also?: (object: ForeignObject) => readonly string[];
+}
+
+/** Sums up all that is in the way of an object, with the ways out. */
+export function reportConflicts(
+  conflicts: readonly ForeignObject[],
+  { object, owner }: { readonly object: WithStatus<{ conditions?: Condition[] }>; readonly owner: Owner },
+  advice: ConflictAdvice,
+): StepResult<object> {
+  const [first] = conflicts;
+  if (!first) return findCondition(object.status?.conditions, CONFLICT) ? { noCondition: true } : {};
+  const message = conflicts
+    .map((object) => `${describeForeign(object)}; ${waysOut(object, owner, advice)}.`)
+    .join(" ");
+  return { condition: { status: "True", reason: reasonOf(first), message } };
+}
+
+function reasonOf({ kind }: ForeignObject): string {
+  return `${kind.kind}NotOurs`;
+}
+
+function waysOut(foreign: ForeignObject, owner: Owner, { handOver, also }: ConflictAdvice): string {
+  const { kind, ref, obstacle } = foreign;
+  const target = `${resourceName(kind)} ${ref.name}`;
+  const mark = `${handOver}=${owner.kind.kind}/${owner.object.metadata.name}`;
+  const ways = [
+    "choose another name",
+    kind.kind === "Deployment"
+      ? `remove it (kubectl -n ${ref.namespace} delete ${target} --cascade=orphan leaves its pods running)`
+      : "remove it",
+    ...(also?.(foreign) ?? []),
+    ...(obstacle ? [] : [`hand it over: kubectl -n ${ref.namespace} annotate ${target} ${mark}`]),
+  ];
+  return `${ways.slice(0, -1).join(", ")} or ${ways.at(-1)}`;
+}

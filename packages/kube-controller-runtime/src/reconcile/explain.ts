@@ -1,0 +1,39 @@
+import { ApiError, isForbidden } from "../client/error.ts";
+import { NotOursError } from "../controller/ownership.ts";
+import type { Explain } from "../controller/steps.ts";
+import { NotLeaderError } from "../errors.ts";
+import { SchemaOutdatedError } from "./checkpoint.ts";
+import { explainConflict } from "./conflict.ts";
+
+/**
+ * What an error of the API server, or one we did not foresee, means for the reader of a condition. Unknown
+ * errors keep their message out of it: it may hold anything, and the log has it.
+ */
+export const explain: Explain = (error) => {
+  if (error instanceof SchemaOutdatedError) return { reason: "SchemaOutdated", message: error.message };
+  if (error instanceof NotOursError) return explainConflict(error.objects);
+  if (error instanceof NotLeaderError) {
+    return {
+      reason: "LeadershipLost",
+      message: "another replica of the operator has taken over; it goes on",
+    };
+  }
+  if (isForbidden(error)) return forbidden(error as ApiError);
+  if (error instanceof ApiError) return { reason: apiReason(error), message: error.message };
+  return { reason: "InternalError", message: "the operator failed unexpectedly; its log tells why" };
+};
+
+/** The API server names what is missing; a grant it refuses needs the same verbs on the operator's own role. */
+function forbidden(error: ApiError) {
+  const missing = /not currently held:\s*(\{.*\})/s.exec(error.message)?.[1];
+  if (!missing) return { reason: "Forbidden", message: error.message };
+  return {
+    reason: "GrantRefused",
+    message: `the operator may only grant what it holds itself; add ${missing} to its ClusterRole or remove it from the spec`,
+  };
+}
+
+function apiReason(error: ApiError): string {
+  if (error.code === 0 || error.code >= 500 || error.code === 429) return "ApiServerUnavailable";
+  return /^[A-Za-z]+$/.test(error.reason) ? error.reason : "ApiServerError";
+}

@@ -1,0 +1,34 @@
+import { type Condition, setCondition } from "../conditions.ts";
+import type { RunContext } from "../controller/controller.ts";
+import { type WithStatus, writeStatus } from "../controller/status.ts";
+import type { Kind, Stored } from "../object.ts";
+import { explain } from "./explain.ts";
+
+interface StatusWithConditions {
+  conditions?: Condition[];
+}
+
+export interface FailedCleanup<T extends WithStatus<StatusWithConditions>> {
+  readonly kind: Kind<T>;
+  readonly object: Stored<T>;
+  readonly error: unknown;
+}
+
+/** Says in `Ready` why an object that was deleted is still there. */
+export async function reportFailedCleanup<T extends WithStatus<StatusWithConditions>>(
+  { kind, object, error }: FailedCleanup<T>,
+  { client, clock }: Pick<RunContext, "client" | "clock">,
+): Promise<void> {
+  const state = {
+    status: "False",
+    reason: "CleanupFailed",
+    message: `Deletion waits until what was made outside the object is removed: ${explain(error).message}`,
+    observedGeneration: object.metadata.generation,
+    now: clock.now(),
+  } as const;
+  const update = (current: StatusWithConditions) => ({
+    ...current,
+    conditions: [...setCondition(current.conditions ?? [], "Ready", state)],
+  });
+  await writeStatus<T, StatusWithConditions>(client, { kind, object, update });
+}

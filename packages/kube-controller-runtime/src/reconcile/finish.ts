@@ -1,0 +1,125 @@
+import { type Condition, findCondition } from "../conditions.ts";
+import { type Action, requeue } from "../controller/action.ts";
+import type { RunContext } from "../controller/controller.ts";
+import { mergePatchBetween, type WithStatus, writeStatus } from "../controller/status.ts";
+import type { Steps } from "../controller/steps.ts";
+import type { Kind, KubeObject, Stored } from "../object.ts";
+import { announceTransitions } from "./announce.ts";
+
+const READY = "Ready";
+
+/** What the statuses of our kinds have in common. */
+interface CommonStatus {
+  conditions?: Condition[];
+  observedGeneration?: number;
+}
+
+export interface FinishedRun<T extends WithStatus<S>, S extends CommonStatus> {
+  readonly kind: Kind<T>;
+  readonly object: Stored<T>;
+  readonly now: number;
+  /** Reasons that are part of a normal life: no event tells them. */
+  readonly quiet: ReadonlySet<string>;
+}
+
+/** Remembered of an object that starts. */
+export interface StartMemory {
+  /** When its next report is due, and whether it waits for that of another object. */
+  nextReport: { readonly at: number; readonly awaitsReport: boolean };
+}
+
+/** A status that says no more than that an object starts waits so long for a better one. */
+const LEAST_WAIT_MS = 1_000;
+
+/** The same where everything takes long: so many times what the run took, up to a limit. */
+const RUNS_PER_REPORT = 5;
+const MOST_WAIT_MS = 10_000;
+
+/** The same while it waits for the report of another object, which may wait for its own turn in a large fleet. */
+const AWAIT_REPORT_MS = 30_000;
+
+/** The reason when another object, on which this one depends, has no status yet. */
+export const UNREPORTED = "Unreported";
+
+/**
+ * Writes the status, also after a failure, tells what changed, and then says how the run ended. All is written at
+ * once, but for one thing: that an object starts was said when it was accepted, so what else there is to say
+ * about a start is said now and then. Most of it would say more a moment later.
+ */
+export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
+  steps: Steps<S>,
+  run: FinishedRun<T, S>,
+  { context, memory }: { readonly context: RunContext; readonly memory: Partial<StartMemory> },
+): Promise<Action> {
+  if (!isStarting(steps, run)) delete memory.nextReport;
+  else if (hasNews(steps, run)) {
+    const next = nextReport(steps, run.now, context.clock.now());
+    if (memory.nextReport?.awaitsReport !== next.awaitsReport) memory.nextReport = next;
+    const waitMs = memory.nextReport.at - run.now;
+    // More than the most means that the clock was set back.
+    if (waitMs > 0 && waitMs <= AWAIT_REPORT_MS) return sooner(steps.finish(), waitMs);
+    memory.nextReport = next;
+  }
+  return report(steps, run, context);
+}
+
+function hasNews<T extends WithStatus<S>, S extends CommonStatus>(
+  steps: Steps<S>,
+  { object, now }: FinishedRun<T, S>,
+): boolean {
+  const status: Partial<S> = object.status ?? {};
+  return Object.keys(mergePatchBetween(status, updated(steps, status, { object, now }))).length > 0;
+}
+
+function updated<S extends CommonStatus>(
+  steps: Steps<S>,
+  status: Partial<S>,
+  { object, now }: { readonly object: KubeObject; readonly now: number },
+): Partial<S> {
+  const { generation: observedGeneration } = object.metadata ?? {};
+  return {
+    ...steps.applyTo(status, { observedGeneration, now }),
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+  };
+}
+
+function nextReport(
+  { conditions }: Pick<Steps<CommonStatus>, "conditions">,
+  begun: number,
+  ended: number,
+): StartMemory["nextReport"] {
+  const awaitsReport = [...conditions.values()].some(({ reason }) => reason === UNREPORTED);
+  const byRun = Math.min(Math.max(LEAST_WAIT_MS, RUNS_PER_REPORT * (ended - begun)), MOST_WAIT_MS);
+  return { at: begun + (awaitsReport ? AWAIT_REPORT_MS : byRun), awaitsReport };
+}
+
+/** Whether all that an object lacks is what every object lacks for a while after it was made. */
+function isStarting<T extends WithStatus<S>, S extends CommonStatus>(
+  steps: Steps<S>,
+  { object, quiet }: FinishedRun<T, S>,
+): boolean {
+  const wasReady = findCondition(object.status?.conditions, READY)?.status === "True";
+  if (steps.hasFailed || wasReady || steps.conditions.get(READY)?.status !== "False") return false;
+  const parts = [...steps.conditions].filter(([type, { status }]) => type !== READY && status === "False");
+  return parts.every(([, { reason }]) => quiet.has(reason));
+}
+
+function sooner(action: Action, afterMs: number): Action {
+  return requeue(action.kind === "requeue" ? Math.min(action.afterMs, afterMs) : afterMs);
+}
+
+async function report<T extends WithStatus<S>, S extends CommonStatus>(
+  steps: Steps<S>,
+  { kind, object, now, quiet }: FinishedRun<T, S>,
+  { client, events }: RunContext,
+): Promise<Action> {
+  try {
+    const update = (status: Partial<S>) => updated(steps, status, { object, now });
+    const written = await writeStatus<T, S>(client, { kind, object, update });
+    const [before, after] = [object.status?.conditions, written.status?.conditions];
+    announceTransitions(events, written, { before, after, quiet });
+  } catch (error) {
+    return steps.finish(error);
+  }
+  return steps.finish();
+}

@@ -1,0 +1,29 @@
+import type { ObjectKey } from "../object.ts";
+
+/** Clocks are corrected by less than this all the time. */
+const CORRECTION_MS = 1_000;
+
+/**
+ * What the operator remembers of the objects of one kind between runs, so that a run with nothing to do asks
+ * nobody. Losing it costs a few questions, never correctness. An object that was deleted and made anew starts
+ * without any. Memories say when things happened, so all are lost when the clock was set back: what happened a
+ * moment ago would lie ahead, and whatever waits for it to be long ago would wait that much longer.
+ */
+export class Memories<M extends object> {
+  readonly #byKey = new Map<ObjectKey, { readonly uid: string; readonly memory: Partial<M> }>();
+  #now = Number.NEGATIVE_INFINITY;
+
+  of(key: ObjectKey, uid: string, now: number): Partial<M> {
+    if (now < this.#now - CORRECTION_MS) this.#byKey.clear();
+    this.#now = now;
+    const present = this.#byKey.get(key);
+    if (present?.uid === uid) return present.memory;
+    const memory: Partial<M> = {};
+    this.#byKey.set(key, { uid, memory });
+    return memory;
+  }
+
+  forget(key: ObjectKey): void {
+    this.#byKey.delete(key);
+  }
+}

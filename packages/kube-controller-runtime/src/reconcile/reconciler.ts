@@ -1,0 +1,56 @@
+import { type Action, awaitChange } from "../controller/action.ts";
+import type { Reconcile, RunContext } from "../controller/controller.ts";
+import { finalizer } from "../controller/finalizer.ts";
+import type { Kind, KubeObject, Stored } from "../object.ts";
+import { reportFailedCleanup } from "./failed-cleanup.ts";
+import { Memories } from "./memories.ts";
+
+/** What the steps of a run work with, beside the snapshot. */
+export interface Environment<M extends object, P> {
+  readonly context: RunContext;
+  /** The operator's ways to the world beside Kubernetes. */
+  readonly ports: P;
+  readonly memory: Partial<M>;
+}
+
+export interface Reconciliation<T extends KubeObject, S, M extends object, P> {
+  readonly kind: Kind<T>;
+  readonly finalizer: string;
+  /** Whether an object has anything outside of it that has to be cleaned up. */
+  readonly leavesTraces: (object: Stored<T>) => boolean;
+  readonly observe: (object: Stored<T>, context: RunContext) => S;
+  readonly converge: (snapshot: S, environment: Environment<M, P>) => Promise<Action>;
+  /** An action means that a deletion has to wait. */
+  readonly cleanup: (
+    snapshot: S,
+    environment: Environment<M, P>,
+  ) => Promise<Action | undefined> | Promise<void>;
+}
+
+/**
+ * The frame of every reconcile: finds the object, what is remembered of it, and whether it lives; observes it
+ * and lets it converge, or cleans up after it.
+ */
+export function reconciler<T extends KubeObject, S, M extends object, P>(
+  { kind, finalizer: name, leavesTraces, observe, converge, cleanup }: Reconciliation<T, S, M, P>,
+  ports: P,
+): Reconcile {
+  const memories = new Memories<M>();
+  return async (key, context) => {
+    const object = context.caches.of(kind).get(key);
+    if (!object) {
+      memories.forget(key);
+      return awaitChange;
+    }
+    const memory = memories.of(key, object.metadata.uid, context.clock.now());
+    const environment = { context, ports, memory };
+    return finalizer(context.client, name, {
+      kind,
+      object,
+      wanted: leavesTraces(object),
+      apply: (current) => converge(observe(current, context), environment),
+      cleanup: (current) => cleanup(observe(current, context), environment),
+      reportFailure: (current, error) => reportFailedCleanup({ kind, object: current, error }, context),
+    });
+  };
+}

@@ -1,0 +1,15 @@
+import type { StepResult } from "../controller/steps.ts";
+
+/** The step's objects are as they should be. */
+export function applied(message: string): StepResult<object> {
+  return { condition: { status: "True", reason: "Applied", message } };
+}
+
+/** Something outside has to change first; it is looked at again, calmly. */
+export function blocked<S extends object = object>(
+  reason: string,
+  message: string,
+  more: Pick<StepResult<S>, "status" | "requeueAfterMs"> = {},
+): StepResult<S, never> {
+  return { condition: { status: "False", reason, message }, ...more };
+}

@@ -1,0 +1,51 @@
+import {
+  applied,
+  blocked,
+  Ingress,
+  isNotFound,
+  type Owner,
+  type RunContext,
+  type StepResult,
+} from "kube-controller-runtime";
+import { type Exposed, httpRoute, ingress } from "./expose.ts";
+import { HTTPRoute } from "./gateway.ts";
+
+/** How soon an object asks again for the Gateway API that it needs; while the API is missing that costs no request. */
+const GATEWAY_RETRY_MS = 2_000;
+
+/**
+ * Keeps the Ingress or the HTTPRoute that the spec asks for, and removes the one that it does not. Who changes
+ * from one to the other has the new way in before the old one is taken away.
+ */
+export async function ensureExposure(
+  exposed: Exposed,
+  owner: Owner,
+  { caches, children }: RunContext,
+): Promise<StepResult<object>> {
+  const wantedIngress = ingress(exposed);
+  const wantedRoute = httpRoute(exposed);
+  const routes = caches.of(HTTPRoute);
+  if (wantedRoute && !routes.served) {
+    routes.seek();
+    return gatewayApiMissing;
+  }
+  try {
+    if (wantedRoute) await children.apply(HTTPRoute, wantedRoute, owner);
+  } catch (error) {
+    if (isNotFound(error)) return gatewayApiMissing;
+    throw error;
+  }
+  await children.converge(Ingress, wantedIngress ? [wantedIngress] : [], owner);
+  await children.converge(HTTPRoute, wantedRoute ? [wantedRoute] : [], owner);
+  const { exposure } = exposed;
+  if (exposure.kind === "none") return applied("neither an Ingress nor a route is asked for by spec.expose");
+  return applied(
+    `${exposure.kind === "ingress" ? "Ingress" : "HTTPRoute"} for host "${exposure.host}" is in place`,
+  );
+}
+
+const gatewayApiMissing = blocked(
+  "GatewayAPIMissing",
+  "this cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API or use spec.expose.ingress",
+  { requeueAfterMs: GATEWAY_RETRY_MS },
+);

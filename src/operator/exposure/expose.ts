@@ -1,0 +1,119 @@
+import type { V1IngressRule, V1IngressTLS } from "@kubernetes/client-node";
+import type { Ingress, Wire } from "kube-controller-runtime";
+import type { ExposeSpec, GatewayExposure, IngressExposure } from "../../api/v1alpha1/common.ts";
+import { childMetadata, type Labels } from "../names.ts";
+import { defined, trimmed, unlessEmpty } from "../normalise.ts";
+import type { HTTPRoute, ParentReference } from "./gateway.ts";
+import { plainHttpPort, type Served } from "./service.ts";
+
+/** The host names under which users come in; the wildcard host is for workspace applications. */
+interface Hosts {
+  readonly host: string;
+  readonly wildcardHost: string | undefined;
+}
+
+interface IngressSettings extends Hosts {
+  readonly kind: "ingress";
+  readonly className: string | undefined;
+  readonly annotations: Labels;
+  readonly secretName: string | undefined;
+  readonly wildcardSecretName: string | undefined;
+}
+
+interface GatewaySettings extends Hosts {
+  readonly kind: "gateway";
+  readonly parentRefs: readonly ParentReference[];
+}
+
+/** One way out of the cluster, or none. */
+export type Exposure = IngressSettings | GatewaySettings | { readonly kind: "none" };
+
+/** Admission lets nobody ask for both ways; an object that was stored with both gets the Ingress. */
+export function exposureOf(spec: ExposeSpec | undefined): Exposure {
+  if (spec?.ingress) return ingressSettings(spec.ingress);
+  if (spec?.gateway) return gatewaySettings(spec.gateway);
+  return { kind: "none" };
+}
+
+function ingressSettings(spec: IngressExposure): IngressSettings {
+  return {
+    kind: "ingress",
+    host: spec.host.trim(),
+    wildcardHost: trimmed(spec.wildcardHost),
+    className: trimmed(spec.className),
+    annotations: spec.annotations ?? {},
+    secretName: trimmed(spec.tls?.secretName),
+    wildcardSecretName: trimmed(spec.tls?.wildcardSecretName),
+  };
+}
+
+function gatewaySettings(spec: GatewayExposure): GatewaySettings {
+  return {
+    kind: "gateway",
+    host: spec.host.trim(),
+    wildcardHost: trimmed(spec.wildcardHost),
+    parentRefs: spec.parentRefs.map(({ name, namespace, sectionName }) =>
+      defined({ name: name.trim(), namespace: trimmed(namespace), sectionName: trimmed(sectionName) }),
+    ),
+  };
+}
+
+/**
+ * An object of ours that may be reached from outside the cluster. Requests come in by the plain HTTP port of
+ * its Service: ingress controllers and Gateways speak that to a backend unless told otherwise.
+ */
+export interface Exposed extends Served {
+  readonly exposure: Exposure;
+}
+
+/** Absent: there must be no Ingress. */
+export function ingress(exposed: Exposed): Ingress | undefined {
+  const { childName, exposure } = exposed;
+  if (exposure.kind !== "ingress") return undefined;
+  const { annotations, className, host, secretName, wildcardHost, wildcardSecretName } = exposure;
+  const tls = [...ingressTls(host, secretName), ...ingressTls(wildcardHost, wildcardSecretName)];
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: childMetadata(exposed, childName, annotations),
+    spec: defined({
+      ingressClassName: className,
+      rules: hostsOf(exposure).map((name) => ingressRule(name, exposed)),
+      tls: unlessEmpty(tls),
+    }),
+  };
+}
+
+function ingressRule(host: string, { childName, service }: Exposed): Wire<V1IngressRule> {
+  const backend = { service: { name: childName, port: { number: plainHttpPort(service) } } };
+  return { host, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } };
+}
+
+function ingressTls(host: string | undefined, secretName: string | undefined): Wire<V1IngressTLS>[] {
+  return host && secretName ? [{ hosts: [host], secretName }] : [];
+}
+
+/** Absent: there must be no HTTPRoute. */
+export function httpRoute(exposed: Exposed): HTTPRoute | undefined {
+  const { childName, exposure, service } = exposed;
+  if (exposure.kind !== "gateway") return undefined;
+  return {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "HTTPRoute",
+    metadata: childMetadata(exposed, childName),
+    spec: {
+      parentRefs: [...exposure.parentRefs],
+      hostnames: hostsOf(exposure),
+      rules: [
+        {
+          matches: [{ path: { type: "PathPrefix", value: "/" } }],
+          backendRefs: [{ kind: "Service", name: childName, port: plainHttpPort(service) }],
+        },
+      ],
+    },
+  };
+}
+
+function hostsOf({ host, wildcardHost }: Hosts): string[] {
+  return wildcardHost && wildcardHost !== host ? [host, wildcardHost] : [host];
+}

@@ -1,0 +1,86 @@
+import type { V1ServicePort } from "@kubernetes/client-node";
+import type { Service, Wire } from "kube-controller-runtime";
+import type { ServiceSpec } from "../../api/v1alpha1/common.ts";
+import { serviceDefaults } from "../../api/v1alpha1/defaults.ts";
+import { childMetadata, commonLabels, type Labels, type Parent } from "../names.ts";
+import { trimmed } from "../normalise.ts";
+import { type ContainerPort, tlsPort } from "../pods/certificates.ts";
+
+type ServicePort = Wire<V1ServicePort>;
+
+/** The Service in front of a program that serves HTTP and, if asked to, TLS beside it. */
+export interface ServiceSettings {
+  readonly type: string;
+  readonly port: number;
+  readonly annotations: Labels;
+  readonly tls: boolean;
+  /** Where the pods serve HTTP. */
+  readonly target: ContainerPort;
+}
+
+/** An object of ours with a Service: coderd or a workspace proxy. */
+export interface Served extends Parent {
+  readonly childName: string;
+  readonly service: ServiceSettings;
+}
+
+const defaultHttpPort = 80;
+const defaultHttpsPort = 443;
+
+export function serviceSettings(
+  spec: ServiceSpec | undefined,
+  pods: Pick<ServiceSettings, "tls" | "target">,
+): ServiceSettings {
+  return {
+    type: trimmed(spec?.type) ?? serviceDefaults.type,
+    port: spec?.port || serviceDefaults.port,
+    annotations: spec?.annotations ?? {},
+    ...pods,
+  };
+}
+
+export function service(served: Served): Service {
+  const { childName, service: settings } = served;
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: childMetadata(served, childName, settings.annotations),
+    spec: { type: settings.type, selector: commonLabels(served), ports: servicePorts(settings) },
+  };
+}
+
+/** The port that the user chose comes first: load balancers take that one for the main port. */
+function servicePorts(settings: ServiceSettings): ServicePort[] {
+  const http = servicePort("http", plainHttpPort(settings), settings.target);
+  if (!settings.tls) return [http];
+  const https = servicePort("https", defaultHttpsPort, tlsPort);
+  return settings.port === defaultHttpsPort ? [https, http] : [http, https];
+}
+
+function servicePort(name: string, port: number, target: ContainerPort): ServicePort {
+  return { name, port, protocol: "TCP", targetPort: target.containerPort };
+}
+
+/** The port that speaks plain HTTP. TLS has 443 to itself, also when the user chose it: HTTP then moves to 80. */
+export function plainHttpPort({ port, tls }: ServiceSettings): number {
+  return tls && port === defaultHttpsPort ? defaultHttpPort : port;
+}
+
+/** URL of the Service inside the cluster, always with its port: what status shows and the operator calls. */
+export function clusterURL(served: Served): string {
+  const { scheme, host, port } = endpoint(served);
+  return `${scheme}://${host}:${port}`;
+}
+
+/** The same for people and cookies: without a port that the scheme implies. */
+export function clusterAccessURL(served: Served): string {
+  const { scheme, host, port, impliedPort } = endpoint(served);
+  return port === impliedPort ? `${scheme}://${host}` : `${scheme}://${host}:${port}`;
+}
+
+function endpoint({ childName, identity, service: { port, tls } }: Served) {
+  const host = `${childName}.${identity.namespace}.svc.cluster.local`;
+  return tls
+    ? { scheme: "https", host, port: defaultHttpsPort, impliedPort: defaultHttpsPort }
+    : { scheme: "http", host, port, impliedPort: defaultHttpPort };
+}

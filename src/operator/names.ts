@@ -1,0 +1,103 @@
+import type { ConflictAdvice } from "kube-controller-runtime";
+import {
+  fnv1a32,
+  type KubeObject,
+  type ObjectMeta,
+  type OwnershipMarks,
+  type Stored,
+} from "kube-controller-runtime";
+
+/** What children need to know of the object that they are made for. */
+export interface Identity {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+}
+
+/** The identity of an object of ours; all our kinds live in a namespace. */
+export function identityOf({ metadata }: Stored<KubeObject>): Identity {
+  const { name, namespace, uid } = metadata;
+  if (!namespace) throw new TypeError(`an object of ours without a namespace: "${name}"`);
+  return { name, namespace, uid };
+}
+
+/** Longest name of a Service, a label's value and whatever else must be a DNS label. */
+export const labelLength = 63;
+
+/** Longest name of most other objects. */
+export const nameLength = 253;
+
+export interface NameParts {
+  readonly prefix?: string;
+  readonly suffix?: string;
+  readonly max: number;
+}
+
+/**
+ * `prefix + base + suffix`, of at most `max` characters. Where that is too long, the base is cut and the
+ * FNV-1a/32 of the whole base is put behind it, so two names that differ only past the cut stay apart.
+ */
+export function shortName(base: string, { prefix = "", suffix = "", max }: NameParts): string {
+  if (prefix.length + base.length + suffix.length <= max) return prefix + base + suffix;
+  const hash = `-${fnv1a32(base)}`;
+  const room = max - prefix.length - hash.length - suffix.length;
+  // A dash after a dot would begin a DNS label, which no object name may have.
+  return prefix + base.slice(0, room).replace(/\.$/, "") + hash + suffix;
+}
+
+/**
+ * A name as the value of a label. Cut like any other name, but a dot at the cut stays: labels allow it, and
+ * selectors that were made with it can never change.
+ */
+export function labelValue(name: string): string {
+  if (name.length <= labelLength) return name;
+  const hash = `-${fnv1a32(name)}`;
+  return name.slice(0, labelLength - hash.length) + hash;
+}
+
+/** A default name that the other side keeps for itself gets its hash behind it; all others stay as they are. */
+export function avoidReserved(name: string, reserved: readonly string[]): string {
+  return reserved.includes(name) ? `${name}-${fnv1a32(name)}` : name;
+}
+
+type App = "coder-control-plane" | "coder-provisioner" | "coder-workspace-proxy";
+
+/** An object of ours as its children see it. */
+export interface Parent {
+  readonly app: App;
+  readonly identity: Identity;
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** The label that every child has, and its value. */
+export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
+export const MANAGER_NAME = "coder-k8s";
+
+/** The labels of every child. Selectors use all three and are immutable, so these never change. */
+export function commonLabels({ app, identity }: Parent): Record<string, string> {
+  return {
+    "app.kubernetes.io/name": app,
+    "app.kubernetes.io/instance": labelValue(identity.name),
+    [MANAGED_BY_LABEL]: MANAGER_NAME,
+  };
+}
+
+/** The annotations by which objects say whose they are. */
+export const ownershipMarks: OwnershipMarks = {
+  handOver: "coder.com/adopt-by",
+  ownerUid: "coder.com/workspace-rbac-owner-uid",
+  applied: "coder.com/applied-hash",
+};
+
+/** How an object that is in the way becomes ours. */
+export const conflictAdvice: ConflictAdvice = { handOver: ownershipMarks.handOver };
+
+/** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */
+export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}` };
+
+/** Metadata of a child in its parent's namespace. The owner reference is for whoever applies it. */
+export function childMetadata(parent: Parent, name: string, annotations: Labels = {}): ObjectMeta {
+  const metadata = { name, namespace: parent.identity.namespace, labels: commonLabels(parent) };
+  return Object.keys(annotations).length > 0 ? { ...metadata, annotations: { ...annotations } } : metadata;
+}

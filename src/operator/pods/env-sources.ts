@@ -1,0 +1,189 @@
+import { ConfigMap, type Deployment, type ObjectRef, type RunContext, Secret } from "kube-controller-runtime";
+import { readSecretValue } from "../secret.ts";
+import { type EnvFromKey, type EnvFromSource, type EnvVar, envFromKeys } from "./env.ts";
+
+/** The part of a pod's settings that gives its variables their values. */
+export interface PodEnvironment {
+  readonly extraEnv: readonly EnvVar[];
+  readonly envFrom: readonly EnvFromSource[];
+}
+
+/** A place that a variable's value comes from: written in the manifest, or a key of another object. */
+type Origin = { readonly kind: "literal"; readonly text: string } | EnvFromKey;
+
+/** The value of a variable as the container would see it, or what stands in the way. */
+export type VariableValue =
+  | { readonly kind: "value"; readonly value: string }
+  | { readonly kind: "undefined" }
+  /** Longer than anything that the operator reads, as when variables double each other. */
+  | { readonly kind: "tooLong" }
+  | { readonly kind: "missing"; readonly source: EnvFromKey };
+
+const MAX_LENGTH = 32 * 1024;
+
+/** As many variables as may take part in the value of one. */
+const MAX_VARIABLES = 256;
+
+/** A piece of a variable's text: as it is written, or the name of the variable that it stands for. */
+type Piece = { readonly text: string } | { readonly name: string };
+
+/** The Secrets or ConfigMaps that may take part in a variable's value: what a controller has to refer to. */
+export function variableRefs(
+  kind: EnvFromKey["kind"],
+  variables: readonly string[],
+  { environment, namespace }: { environment: PodEnvironment; namespace: string | undefined },
+): ObjectRef[] {
+  const names = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (variable: string) => {
+    if (seen.has(variable) || seen.size >= MAX_VARIABLES) return;
+    seen.add(variable);
+    for (const origin of originsOf(variable, environment)) {
+      if (origin.kind === "literal") for (const name of referencesIn(origin.text)) visit(name);
+      else if (origin.kind === kind) names.add(origin.name);
+    }
+  };
+  for (const variable of variables) visit(variable);
+  return [...names].map((name) => ({ namespace, name }));
+}
+
+/**
+ * Finds the value of a variable the way the kubelet does: `env` beats `envFrom`, a later source beats an
+ * earlier one, and `$(NAME)` stands for another variable.
+ */
+export async function variableValue(
+  variable: string,
+  environment: PodEnvironment,
+  { namespace, context }: { namespace: string; context: RunContext },
+): Promise<VariableValue> {
+  const known = new Map<string, VariableValue>();
+  const resolve = async (name: string, seen: readonly string[]): Promise<VariableValue> => {
+    const before = known.get(name);
+    if (before) return before;
+    if (known.size >= MAX_VARIABLES) return { kind: "tooLong" };
+    const value = await find(name, seen);
+    known.set(name, value);
+    return value;
+  };
+  const find = async (name: string, seen: readonly string[]): Promise<VariableValue> => {
+    let missing: VariableValue = { kind: "undefined" };
+    for (const origin of seen.includes(name) ? [] : originsOf(name, environment)) {
+      if (origin.kind === "literal") return expand(origin.text, (other) => resolve(other, [...seen, name]));
+      const value = await valueAt(origin, namespace, context);
+      if (value !== undefined)
+        return value.length > MAX_LENGTH ? { kind: "tooLong" } : { kind: "value", value };
+      if (isRequired(name, environment)) missing = { kind: "missing", source: origin };
+    }
+    return missing;
+  };
+  return resolve(variable, []);
+}
+
+/**
+ * Those of the variables that the user defines, wherever their values come from. While a source is missing that
+ * may define one, its pods can't start, and nobody knows: then the answer is what it was for `deployment`.
+ */
+export async function definedVariables(
+  variables: readonly string[],
+  environment: PodEnvironment,
+  run: { namespace: string; context: RunContext; deployment: Deployment | undefined },
+): Promise<Set<string>> {
+  const defined = new Set<string>();
+  for (const variable of variables) {
+    const { kind } = await variableValue(variable, environment, run);
+    const isUsers = kind === "value" || kind === "tooLong" || (await isLeftOpen(variable, environment, run));
+    if (isUsers) defined.add(variable);
+  }
+  return defined;
+}
+
+/** Whether a source that the pods can't do without is missing, and the Deployment leaves the variable to it. */
+async function isLeftOpen(
+  variable: string,
+  { extraEnv, envFrom }: PodEnvironment,
+  run: { namespace: string; context: RunContext; deployment: Deployment | undefined },
+): Promise<boolean> {
+  const [container] = run.deployment?.spec?.template.spec?.containers ?? [];
+  const isSet = (env: readonly EnvVar[]) => env.some(({ name }) => name === variable);
+  if (!container || isSet(container.env ?? []) || isSet(extraEnv)) return false;
+  const required = envFrom.filter(({ secretRef, configMapRef }) => !(secretRef ?? configMapRef)?.optional);
+  for (const source of envFromKeys(variable, required)) {
+    if (!(await sourceOf(source, run.namespace, run.context))) return true;
+  }
+  return false;
+}
+
+/** Where a variable is defined, the place that wins first. */
+function originsOf(variable: string, { extraEnv, envFrom }: PodEnvironment): Origin[] {
+  const explicit = extraEnv.findLast(({ name }) => name === variable);
+  if (!explicit) return envFromKeys(variable, envFrom);
+  const { secretKeyRef, configMapKeyRef } = explicit.valueFrom ?? {};
+  if (secretKeyRef?.name) return [{ kind: "Secret", name: secretKeyRef.name, key: secretKeyRef.key }];
+  if (configMapKeyRef?.name)
+    return [{ kind: "ConfigMap", name: configMapKeyRef.name, key: configMapKeyRef.key }];
+  return explicit.valueFrom ? [] : [{ kind: "literal", text: explicit.value ?? "" }];
+}
+
+/** Whether a container can't start without the key that the variable names. */
+function isRequired(variable: string, { extraEnv }: PodEnvironment): boolean {
+  const { secretKeyRef, configMapKeyRef } =
+    extraEnv.findLast(({ name }) => name === variable)?.valueFrom ?? {};
+  const ref = secretKeyRef ?? configMapKeyRef;
+  return ref !== undefined && !ref.optional;
+}
+
+function referencesIn(text: string): string[] {
+  return piecesOf(text).flatMap((piece) => ("name" in piece ? [piece.name] : []));
+}
+
+/** Takes a text apart from the left, each place looked at once. `$$` is a dollar; `$(` without an end is text. */
+function piecesOf(text: string): Piece[] {
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (let at = text.indexOf("$"); at >= 0; at = text.indexOf("$", Math.max(at + 1, from))) {
+    const next = text[at + 1];
+    const end = next === "(" ? text.indexOf(")", at) : -1;
+    if (next === "(" && end < 0) break;
+    if (next !== "$" && end <= at + 2) continue;
+    pieces.push({ text: text.slice(from, at) });
+    pieces.push(next === "$" ? { text: "$" } : { name: text.slice(at + 2, end) });
+    from = next === "$" ? at + 2 : end + 1;
+  }
+  pieces.push({ text: text.slice(from) });
+  return pieces;
+}
+
+/** Like the kubelet, leaves a reference to an unknown variable as it is. */
+async function expand(
+  text: string,
+  resolve: (name: string) => Promise<VariableValue>,
+): Promise<VariableValue> {
+  const parts: string[] = [];
+  let length = 0;
+  for (const piece of piecesOf(text)) {
+    const found = "name" in piece ? await resolve(piece.name) : { kind: "value" as const, value: piece.text };
+    if (found.kind === "missing" || found.kind === "tooLong") return found;
+    const part = found.kind === "value" ? found.value : `$(${"name" in piece ? piece.name : ""})`;
+    length += part.length;
+    if (length > MAX_LENGTH) return { kind: "tooLong" };
+    parts.push(part);
+  }
+  return { kind: "value", value: parts.join("") };
+}
+
+async function valueAt(
+  source: EnvFromKey,
+  namespace: string,
+  context: RunContext,
+): Promise<string | undefined> {
+  const object = await sourceOf(source, namespace, context);
+  return source.kind === "ConfigMap"
+    ? (object as ConfigMap | undefined)?.data?.[source.key]
+    : readSecretValue(object as Secret | undefined, source.key);
+}
+
+function sourceOf({ kind, name }: EnvFromKey, namespace: string, { referenced }: RunContext) {
+  return kind === "ConfigMap"
+    ? referenced(ConfigMap).get({ namespace, name })
+    : referenced(Secret).get({ namespace, name });
+}

@@ -1,0 +1,61 @@
+import type { TlsSpec } from "../../api/v1alpha1/common.ts";
+import type { CertsSpec, PodFields, ProbeSpec } from "../../api/v1alpha1/pod.ts";
+import { defined, distinctBy, distinctNames, type SecretKey } from "../normalise.ts";
+import { authoritiesOf } from "./certificates.ts";
+import { livenessSettings, type ProbeSettings, readinessSettings } from "./probes.ts";
+
+type ListField =
+  | "envFrom"
+  | "extraArgs"
+  | "extraEnv"
+  | "imagePullSecrets"
+  | "tolerations"
+  | "topologySpreadConstraints"
+  | "volumeMounts"
+  | "volumes";
+
+type Lists = { readonly [Field in ListField]-?: NonNullable<PodFields[Field]> };
+
+/** What the user says about pods: lists are there, if empty; the rest may be absent. */
+export interface PodSettings extends Readonly<Omit<PodFields, ListField>>, Lists {
+  readonly readinessProbe: ProbeSettings | undefined;
+  readonly livenessProbe: ProbeSettings | undefined;
+  /** Secrets with the certificates to serve; none means no TLS. */
+  readonly tlsSecretNames: readonly string[];
+  /** Certificate authorities to trust. */
+  readonly authorities: readonly SecretKey[];
+}
+
+/** The fields about pods that the specs of our kinds have. */
+interface PodSpecFields extends PodFields {
+  certs?: CertsSpec;
+  livenessProbe?: ProbeSpec;
+  readinessProbe?: ProbeSpec;
+  tls?: TlsSpec;
+}
+
+/** Whether a kind's pods are checked where the spec does not say. */
+export interface ProbeDefaults {
+  readonly readiness: { readonly enabled: boolean };
+  readonly liveness: { readonly enabled: boolean };
+}
+
+export function podSettings(spec: PodSpecFields, probes: ProbeDefaults): PodSettings {
+  const { affinity, nodeSelector, podSecurityContext, resources, securityContext } = spec;
+  const pullSecrets = (spec.imagePullSecrets ?? []).filter(({ name }) => name);
+  return {
+    ...defined({ affinity, nodeSelector, podSecurityContext, resources, securityContext }),
+    envFrom: spec.envFrom ?? [],
+    extraArgs: spec.extraArgs ?? [],
+    extraEnv: spec.extraEnv ?? [],
+    imagePullSecrets: distinctBy(pullSecrets, ({ name }) => name ?? ""),
+    tolerations: spec.tolerations ?? [],
+    topologySpreadConstraints: spec.topologySpreadConstraints ?? [],
+    volumeMounts: spec.volumeMounts ?? [],
+    volumes: spec.volumes ?? [],
+    readinessProbe: readinessSettings(spec.readinessProbe, probes.readiness),
+    livenessProbe: livenessSettings(spec.livenessProbe, probes.liveness),
+    tlsSecretNames: distinctNames(spec.tls?.secretNames),
+    authorities: authoritiesOf(spec.certs),
+  };
+}
