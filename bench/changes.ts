@@ -4,16 +4,22 @@ import type { Follower } from "./follow.ts";
 
 const MOST_REPLICAS = 9;
 
-interface Awaited {
+/** How many pods a Deployment asks for, and since which generation of its spec. */
+interface Wish {
   readonly replicas: number;
+  readonly generation: number;
+}
+
+interface Awaited {
+  readonly isFulfilled: (wish: Wish) => boolean;
   readonly seen: () => void;
 }
 
-/** Changes control planes of a namespace as a person does, and sees when the operator has acted on it. */
+/** Changes control planes and their Deployments as a person does, and sees when the operator has acted on it. */
 export class Changes {
   readonly #person: Client;
   readonly #namespace: string;
-  readonly #replicas = new Map<string, number>();
+  readonly #wishes = new Map<string, Wish>();
   readonly #awaited = new Map<string, Awaited>();
 
   constructor(person: Client, namespace: string) {
@@ -23,22 +29,42 @@ export class Changes {
 
   async begin(follower: Follower): Promise<void> {
     await follower.follow(Deployment, ({ object: { metadata, spec } }) => {
-      if (metadata.namespace === this.#namespace) this.#note(metadata.name, spec?.replicas ?? 1);
+      if (metadata.namespace !== this.#namespace) return;
+      this.#note(metadata.name, { replicas: spec?.replicas ?? 1, generation: metadata.generation ?? 0 });
     });
   }
 
   /** Asks for another number of pods; returns once the Deployment has it. */
   async make(name: string): Promise<void> {
-    const replicas = ((this.#replicas.get(name) ?? 1) % MOST_REPLICAS) + 1;
-    const seen = new Promise<void>((resolve) => this.#awaited.set(name, { replicas, seen: resolve }));
+    const replicas = (this.#replicasOf(name) % MOST_REPLICAS) + 1;
+    const seen = this.#until(name, (wish) => wish.replicas === replicas);
     const ref = { namespace: this.#namespace, name };
     await this.#person.mergePatch(CoderControlPlane, ref, { spec: { replicas } });
     await seen;
   }
 
-  #note(name: string, replicas: number): void {
-    this.#replicas.set(name, replicas);
+  /** Scales the Deployment behind the operator's back; returns once the operator has scaled it back. */
+  async makeDrift(name: string): Promise<void> {
+    const replicas = this.#replicasOf(name);
+    const ref = { namespace: this.#namespace, name };
+    const { metadata } = await this.#person.mergePatch(Deployment, ref, { spec: { replicas: replicas + 1 } });
+    const drifted = metadata.generation ?? 0;
+    await this.#until(name, (wish) => wish.generation > drifted && wish.replicas === replicas);
+  }
+
+  #replicasOf(name: string): number {
+    return this.#wishes.get(name)?.replicas ?? 1;
+  }
+
+  #until(name: string, isFulfilled: Awaited["isFulfilled"]): Promise<void> {
+    const wish = this.#wishes.get(name);
+    if (wish && isFulfilled(wish)) return Promise.resolve();
+    return new Promise((seen) => this.#awaited.set(name, { isFulfilled, seen }));
+  }
+
+  #note(name: string, wish: Wish): void {
+    this.#wishes.set(name, wish);
     const awaited = this.#awaited.get(name);
-    if (awaited?.replicas === replicas) awaited.seen();
+    if (awaited?.isFulfilled(wish)) awaited.seen();
   }
 }

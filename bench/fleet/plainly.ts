@@ -109,11 +109,9 @@ async function write({ person, operator }: Hands, kind: Kind, whole: Written): P
   if (kind === CoderControlPlane || kind === CoderProvisioner)
     await operator.patchStatus(kind, ref, { status: { phase: "Pending" } });
   if (kind === Deployment) await person.patchStatus(kind, ref, { status });
-  if (kind === CoderProvisioner) {
-    await operator.mergePatch(kind, ref, { metadata: { finalizers } });
-    // The key that it is about to make.
-    await operator.patchStatus(kind, ref, { status: { observedGeneration: 0 } });
-  }
+  if (finalizers?.length) await operator.mergePatch(kind, ref, { metadata: { finalizers } });
+  // The key that it is about to make.
+  if (kind === CoderProvisioner) await operator.patchStatus(kind, ref, { status: { observedGeneration: 0 } });
   if (kind === CoderControlPlane || kind === CoderProvisioner)
     await operator.patchStatus(kind, ref, { status });
 }

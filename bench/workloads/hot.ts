@@ -42,17 +42,29 @@ export const hotNeighbour: Workload = {
     await sleep(SETTLE_MS);
     await untilCalm(cluster.apiServerPid);
     tell(`changing quiet ones ${CHANGES} times, nothing else going on`);
-    const alone = await whileRunning(operator, observe(operator, changes));
+    const alone = await whileRunning(
+      operator,
+      observe(operator, (name) => changes.make(name)),
+    );
+    tell(`scaling their Deployments ${CHANGES} times`);
+    const drift = await whileRunning(
+      operator,
+      observe(operator, (name) => changes.makeDrift(name)),
+    );
     tell("and again, while the hot one hears of changes without end");
     const storm = new Storm(person, namespace, SECRETS);
-    const beside = await whileRunning(operator, observe(operator, changes));
+    const beside = await whileRunning(
+      operator,
+      observe(operator, (name) => changes.make(name)),
+    );
     const events = await storm.end();
     await untilSilent(operator);
     tell("the hot one alone");
     const hot = await heat(operator, new Storm(person, namespace, SECRETS));
     return [
-      ...latencies("nothing else going on", alone),
-      ...latencies("beside the hot one", beside),
+      ...latencies("change of a quiet one, nothing else going on", alone),
+      ...latencies("repair of a Deployment that somebody scaled, nothing else going on", drift),
+      ...latencies("change of a quiet one, beside the hot one", beside),
       { what: "events of the hot one meanwhile", value: events / beside.seconds, unit: "/s" },
       { what: "processor used meanwhile", value: beside.processorSeconds / beside.seconds, unit: "cores" },
       ...hot,
@@ -83,13 +95,16 @@ interface Observation {
   readonly processorSeconds: number;
 }
 
-async function observe(operator: OperatorProcess, changes: Changes): Promise<Observation> {
+async function observe(
+  operator: OperatorProcess,
+  change: (name: string) => Promise<void>,
+): Promise<Observation> {
   const { pid } = operator.program;
   const processor = await processorSeconds(pid);
   const latenciesMs: number[] = [];
   const tookMs = await timed(async () => {
     for (let index = 0; index < CHANGES; index++)
-      latenciesMs.push(await timed(() => changes.make(quietName(index))));
+      latenciesMs.push(await timed(() => change(quietName(index))));
   });
   return {
     latenciesMs,
@@ -98,10 +113,10 @@ async function observe(operator: OperatorProcess, changes: Changes): Promise<Obs
   };
 }
 
-function latencies(when: string, { latenciesMs }: Observation): Figure[] {
+function latencies(what: string, { latenciesMs }: Observation): Figure[] {
   return [
-    { what: `change of a quiet one, ${when}, p50`, value: quantile(latenciesMs, 0.5), unit: "ms" },
-    { what: `change of a quiet one, ${when}, p99`, value: quantile(latenciesMs, 0.99), unit: "ms" },
+    { what: `${what}, p50`, value: quantile(latenciesMs, 0.5), unit: "ms" },
+    { what: `${what}, p99`, value: quantile(latenciesMs, 0.99), unit: "ms" },
   ];
 }
 
