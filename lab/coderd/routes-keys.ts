@@ -1,6 +1,6 @@
 import type { CoderdDeployment, Daemon, ProvisionerKey } from "./deployment.ts";
 import { invalidField, json, message, notFound, type Reply, rbacForbidden } from "./reply.ts";
-import type { Call, Route } from "./routes.ts";
+import type { Call, Route } from "./route.ts";
 
 const LONGEST_NAME = 64;
 const NIL_UUID = "00000000-0000-0000-0000-00000000000";

@@ -1,6 +1,6 @@
 import type { StoredLicense } from "./licenses.ts";
 import { forbidden, json, message, notFound, type Reply, required } from "./reply.ts";
-import type { Call, Route } from "./routes.ts";
+import type { Call, Route } from "./route.ts";
 
 const FORCED_REFRESH_MS = 60_000;
 

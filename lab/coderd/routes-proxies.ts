@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { CoderdDeployment, SimulatedProxy } from "./deployment.ts";
 import { json, message, notFound, type Reply, rbacForbidden, required } from "./reply.ts";
-import type { Call, Route } from "./routes.ts";
+import type { Call, Route } from "./route.ts";
 
 const FEATURE = { feature: "workspace_proxy", title: "Workspace Proxy" };
 const PROXIES = "/api/v2/workspaceproxies";

@@ -1,30 +1,10 @@
 import type { Account } from "./accounts.ts";
 import type { CoderdDeployment } from "./deployment.ts";
 import { json, message, notFound, type Reply, routeNotFound, signedOut } from "./reply.ts";
+import type { Call, Route } from "./route.ts";
 import { daemonRoutes, keyRoutes } from "./routes-keys.ts";
 import { licenseRoutes } from "./routes-licenses.ts";
 import { proxyRoutes } from "./routes-proxies.ts";
-
-export interface Call {
-  readonly deployment: CoderdDeployment;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: Readonly<Record<string, unknown>>;
-  /** Only on routes that need one; `account` is then never missing. */
-  readonly account: Account;
-}
-
-export interface Route {
-  readonly method: string;
-  /** Segments that start with a colon are parameters. */
-  readonly path: string;
-  /** Answers without a token. */
-  readonly open?: true;
-  /** Not in an open-source build. */
-  readonly licensed?: { readonly feature?: string; readonly title?: string };
-  readonly handle: (call: Call) => Reply | Promise<Reply>;
-}
 
 const openRoutes: readonly Route[] = [
   { method: "GET", path: "/healthz", open: true, handle: () => ({ status: 200, text: "OK" }) },

@@ -6,11 +6,13 @@ import {
   provisionerChildren,
   workspaceProxyChildren,
 } from "../../test/support/children.ts";
-import { controlPlaneDefinition } from "../api/v1alpha1/control-plane.ts";
+import {
+  controlPlaneDefinition,
+  provisionerDefinition,
+  workspaceProxyDefinition,
+} from "../api/v1alpha1/definitions.ts";
 import type { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../api/v1alpha1/kinds.ts";
-import { provisionerDefinition } from "../api/v1alpha1/provisioner.ts";
 import type { ResourceDefinition } from "../api/v1alpha1/schema.ts";
-import { workspaceProxyDefinition } from "../api/v1alpha1/workspace-proxy.ts";
 
 /*
  * A field that no builder looks at is easily overlooked. Here every field of a spec has an example that must

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { controlPlaneDefinition } from "../../src/api/v1alpha1/control-plane.ts";
+import { controlPlaneDefinition } from "../../src/api/v1alpha1/definitions.ts";
 import { object, optional, text } from "../../src/api/v1alpha1/schema.ts";
 import { differences, presentFiles, writeFiles } from "./compare.ts";
 import { customResourceDefinition } from "./crd.ts";

@@ -1,8 +1,10 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { controlPlaneDefinition } from "../../src/api/v1alpha1/control-plane.ts";
-import { provisionerDefinition } from "../../src/api/v1alpha1/provisioner.ts";
+import {
+  controlPlaneDefinition,
+  provisionerDefinition,
+  workspaceProxyDefinition,
+} from "../../src/api/v1alpha1/definitions.ts";
 import type { ResourceDefinition } from "../../src/api/v1alpha1/schema.ts";
-import { workspaceProxyDefinition } from "../../src/api/v1alpha1/workspace-proxy.ts";
 import { rules as controlPlaneRules } from "../../src/operator/control-plane/rbac.ts";
 import { rules as sharedRules } from "../../src/operator/permissions/rbac.ts";
 import { rules as provisionerRules } from "../../src/operator/provisioner/rbac.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { provisionerDefinition } from "../../src/api/v1alpha1/provisioner.ts";
+import { provisionerDefinition } from "../../src/api/v1alpha1/definitions.ts";
 import { permissionsPage, referencePage, typeName } from "./reference.ts";
 
 describe("typeName", () => {

@@ -16,15 +16,14 @@ import {
   readinessProbeDefault,
   tokenSecretKey,
 } from "./defaults.ts";
-import { CoderControlPlane } from "./kinds.ts";
 import { childName, listedNamespace, objectName } from "./names.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
   flag,
+  type KindDescription,
   list,
   object,
   optional,
-  type ResourceDefinition,
   rules,
   type Static,
   stringMap,
@@ -201,8 +200,7 @@ export type RbacSpec = Static<typeof rbac>;
 export type ServiceAccountSpec = Static<typeof serviceAccount>;
 export type OperatorAccessSpec = Static<typeof operatorAccess>;
 
-export const controlPlaneDefinition: ResourceDefinition = {
-  kind: CoderControlPlane,
+export const controlPlane: KindDescription = {
   shortName: "ccp",
   description:
     "A Coder deployment: coderd with its Service, permissions, exposure, licence and operator access.",

@@ -1,15 +1,14 @@
 import { type Phase, recordedSecretRef, secretKeyRef, specRequired, statusFields } from "./common.ts";
 import { provisionerDefaults, tokenSecretKey } from "./defaults.ts";
-import { CoderProvisioner } from "./kinds.ts";
 import { maxKeyNameLength, reservedKeyNames } from "./limits.ts";
 import { objectName, secretDataKey } from "./names.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
   int64,
+  type KindDescription,
   list,
   object,
   optional,
-  type ResourceDefinition,
   rules,
   type Static,
   stringMap,
@@ -145,8 +144,7 @@ export type ProvisionerSpec = Static<typeof provisionerSpec>;
 export type ProvisionerStatus = Static<typeof provisionerStatus>;
 export type ProvisionerKeyRecord = Static<typeof keyRecord>;
 
-export const provisionerDefinition: ResourceDefinition = {
-  kind: CoderProvisioner,
+export const provisioner: KindDescription = {
   shortName: "cprov",
   description: "External provisioner daemons of a control plane, with their key, permissions and Deployment.",
   spec: provisionerSpec,

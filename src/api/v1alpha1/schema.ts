@@ -28,9 +28,8 @@ interface PrinterColumn {
   readonly priority?: number;
 }
 
-/** Everything the generator needs to know of one kind. */
-export interface ResourceDefinition {
-  readonly kind: Kind;
+/** How a kind is described to its users. */
+export interface KindDescription {
   readonly shortName: string;
   readonly description: string;
   readonly spec: TSchema;
@@ -38,6 +37,11 @@ export interface ResourceDefinition {
   /** Rules over the whole object, `metadata.name` included. */
   readonly rules: readonly Rule[];
   readonly columns: readonly PrinterColumn[];
+}
+
+/** Everything the generator needs to know of one kind. */
+export interface ResourceDefinition extends KindDescription {
+  readonly kind: Kind;
 }
 
 export function rules(...list: readonly Rule[]) {

@@ -15,14 +15,13 @@ import {
   tokenSecretKey,
   workspaceProxyDefaults,
 } from "./defaults.ts";
-import { CoderWorkspaceProxy } from "./kinds.ts";
 import { httpURL, objectName, optionalHttpURL } from "./names.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
   flag,
+  type KindDescription,
   object,
   optional,
-  type ResourceDefinition,
   type Rule,
   rules,
   type Static,
@@ -155,8 +154,7 @@ export type WorkspaceProxySpec = Static<typeof workspaceProxySpec>;
 export type WorkspaceProxyStatus = Static<typeof workspaceProxyStatus>;
 export type ProxyRegistration = Static<typeof registration>;
 
-export const workspaceProxyDefinition: ResourceDefinition = {
-  kind: CoderWorkspaceProxy,
+export const workspaceProxy: KindDescription = {
   shortName: "cwp",
   description:
     "A workspace proxy of a Coder deployment, with its registration, Deployment, Service and exposure.",

@@ -14,7 +14,7 @@ const MOST_REDIRECTS = 5;
 const BYPASS_HEADER = "X-Coder-Bypass-Ratelimit";
 
 export interface HttpRequest {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: Hop["method"];
   readonly path: string;
   readonly token?: string | undefined;
   readonly body?: unknown;

@@ -1,10 +1,9 @@
 import type { Answer } from "./answer.ts";
-import type { HttpRequest } from "./host.ts";
 import { NoAnswer } from "./no-answer.ts";
 import type { Destination } from "./route.ts";
 
 export interface Hop {
-  readonly method: HttpRequest["method"];
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
 }
 

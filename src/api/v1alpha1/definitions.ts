@@ -1,0 +1,14 @@
+import { controlPlane } from "./control-plane.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "./kinds.ts";
+import { provisioner } from "./provisioner.ts";
+import type { ResourceDefinition } from "./schema.ts";
+import { workspaceProxy } from "./workspace-proxy.ts";
+
+/*
+ * The kinds of the API with their schemas. Only the generator and tests load this module: the running operator
+ * needs no schema.
+ */
+
+export const controlPlaneDefinition: ResourceDefinition = { kind: CoderControlPlane, ...controlPlane };
+export const provisionerDefinition: ResourceDefinition = { kind: CoderProvisioner, ...provisioner };
+export const workspaceProxyDefinition: ResourceDefinition = { kind: CoderWorkspaceProxy, ...workspaceProxy };
