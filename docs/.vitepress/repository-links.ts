@@ -11,6 +11,7 @@ export function repositoryLinks(markdown: MarkdownRenderer, repository: Reposito
     for (const { children } of tokens) {
       let outside = false;
       for (const token of children ?? []) {
+        if (token.type === "image") token.attrSet("src", withinSite(token.attrGet("src") ?? ""));
         const path = token.type === "link_open" && outsidePath(token.attrGet("href") ?? "", env.relativePath);
         if (path && repository) token.attrSet("href", repository.file(path));
         else if (path) {
@@ -24,6 +25,11 @@ export function repositoryLinks(markdown: MarkdownRenderer, repository: Reposito
       }
     }
   });
+}
+
+/** Pages at the root of the repository, which the site includes, name its images from there. */
+function withinSite(image: string): string {
+  return image.startsWith("docs/") ? `./${image.slice("docs/".length)}` : image;
 }
 
 /** Where in the repository a link leads, if that is outside the site. */

@@ -1,6 +1,6 @@
 /**
- * Writes everything that is generated from the schemas, the declared permissions, the metrics and the chart:
- * CRDs, roles, reference pages, the names of a release and the plain manifests. With `--check` it writes nothing and
+ * Writes everything that is generated from the schemas, the declared permissions, the metrics, the imports and the chart:
+ * CRDs, roles, reference pages, the picture of the modules, the names of a release and the plain manifests. With `--check` it writes nothing and
  * fails when a file is not what it should be.
  */
 import { fileURLToPath } from "node:url";

@@ -1,0 +1,77 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+
+/** Rooms by name, each with the rooms that it imports. */
+export type Graph = ReadonlyMap<string, ReadonlySet<string>>;
+
+const RUNTIME = "packages/kube-controller-runtime";
+const PARTS = ["src", RUNTIME, "lab", "bench", "demo"];
+
+/**
+ * What the modules of the project import of each other, values and types, by folder. Tests and tools are left out:
+ * they may import everything, and nothing but them may import them.
+ */
+export function moduleGraph(root: string): Graph {
+  const graph = new Map<string, Set<string>>();
+  for (const file of PARTS.flatMap((part) => globSync(`${part}/**/*.ts`, { cwd: root })).sort()) {
+    if (file.endsWith(".test.ts")) continue;
+    const room = roomOf(file);
+    const imported = graph.get(room) ?? new Set();
+    graph.set(room, imported);
+    for (const [, specifier = ""] of readFileSync(join(root, file), "utf8").matchAll(/ from "([^"]+)";/g)) {
+      const target = resolve(file, specifier);
+      if (target && PARTS.some((part) => target.startsWith(`${part}/`)) && roomOf(target) !== room)
+        imported.add(roomOf(target));
+    }
+  }
+  return graph;
+}
+
+/** The file or folder that an import names; `undefined` for packages of others. */
+function resolve(file: string, specifier: string): string | undefined {
+  if (specifier.startsWith(".")) return normalize(join(dirname(file), specifier));
+  if (specifier === "kube-controller-runtime/testing") return `${RUNTIME}/testing/`;
+  return specifier === "kube-controller-runtime" ? `${RUNTIME}/src/` : undefined;
+}
+
+/** The folder that stands for a file in the picture. */
+function roomOf(path: string): string {
+  const [part = "", folder = "", below = ""] = path.replace("packages/", "").split("/");
+  if (part === "kube-controller-runtime") return folder === "testing" ? `${part}/testing` : part;
+  if (part !== "src") return part;
+  if (folder === "operator" && !below.endsWith(".ts")) return `operator/${below}`;
+  return folder === "cli" || folder.endsWith(".ts") ? "cli" : folder;
+}
+
+/** The rooms of a cycle, if there is one. */
+export function findCycle(graph: Graph): string[] | undefined {
+  const done = new Set<string>();
+  const follow = (room: string, path: readonly string[]): string[] | undefined => {
+    if (path.includes(room)) return [...path.slice(path.indexOf(room)), room];
+    if (done.has(room)) return undefined;
+    done.add(room);
+    for (const next of graph.get(room) ?? []) {
+      const cycle = follow(next, [...path, room]);
+      if (cycle) return cycle;
+    }
+    return undefined;
+  };
+  for (const room of graph.keys()) {
+    const cycle = follow(room, []);
+    if (cycle) return cycle;
+  }
+  return undefined;
+}
+
+/** Without the imports that a longer way implies: `a → c` says nothing new beside `a → b → c`. */
+export function withoutImplied(graph: Graph): Graph {
+  const reach = (room: string): ReadonlySet<string> => {
+    const direct = [...(graph.get(room) ?? [])];
+    return new Set(direct.flatMap((next) => [next, ...reach(next)]));
+  };
+  const essential = (imported: ReadonlySet<string>) => {
+    const implied = new Set([...imported].flatMap((next) => [...reach(next)]));
+    return new Set([...imported].filter((next) => !implied.has(next)));
+  };
+  return new Map([...graph].map(([room, imported]) => [room, essential(imported)]));
+}
