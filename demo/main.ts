@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { messageOf } from "kube-controller-runtime";
-import { mint } from "../test/e2e/support/mint.ts";
+import { mint } from "../lab/mint.ts";
 import { cachedCoderBinaries } from "../tools/coder/binaries.ts";
 import { type DemoOptions, runDemo } from "./demo.ts";
 import { LiveScreen, PlainScreen } from "./view/screen.ts";

@@ -43,7 +43,7 @@ export interface OpenDatabase extends Database {
   close(): Promise<void>;
 }
 
-const FIXTURES = new URL("../test/fixtures/coderd/", import.meta.url);
+const SCHEMAS = new URL("coderd-database/schemas/", import.meta.url);
 const SUPERVISOR = new URL("postgres-supervisor.ts", import.meta.url);
 
 const SCHEMA_FILES: Readonly<Record<Schema, readonly string[]>> = {
@@ -91,7 +91,7 @@ export async function startPostgres(): Promise<Postgres> {
     const client = new pg.Client({ connectionString: urlOf(port, password, name) });
     await client.connect();
     for (const file of SCHEMA_FILES[schema])
-      await client.query(await readFile(new URL(file, FIXTURES), "utf8"));
+      await client.query(await readFile(new URL(file, SCHEMAS), "utf8"));
     await client.end();
     return name;
   }

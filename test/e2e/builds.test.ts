@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { Secret } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { mint } from "../../lab/mint.ts";
 import { Pod } from "../../lab/pod-runner/pod.ts";
 import { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import type { CoderdAdmin } from "./support/coderd-admin.ts";
-import { mint } from "./support/mint.ts";
 import { Tenant } from "./support/tenant.ts";
 import { PATIENCE, World } from "./support/world.ts";
 

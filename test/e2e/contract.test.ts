@@ -1,9 +1,9 @@
 import { describe, inject } from "vitest";
+import { mint } from "../../lab/mint.ts";
 import { startPostgres } from "../../lab/postgres.ts";
 import { coderdContract } from "../contract/coderd-contract.ts";
 import { CoderdAdmin } from "./support/coderd-admin.ts";
 import { startLoneCoderd } from "./support/lone-coderd.ts";
-import { mint } from "./support/mint.ts";
 
 const binaries = inject("coder");
 

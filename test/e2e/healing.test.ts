@@ -1,11 +1,11 @@
 import { Deployment, Secret } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { mint } from "../../lab/mint.ts";
 import { startOperatorProcess } from "../../lab/operator-process.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
 import { loadRecording, recordingNames } from "../contract/coderd-recordings.ts";
 import type { CoderdAdmin } from "./support/coderd-admin.ts";
-import { mint } from "./support/mint.ts";
 import { Tenant } from "./support/tenant.ts";
 import { PATIENCE, World } from "./support/world.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { mint } from "../../lab/mint.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
-import { mint } from "./support/mint.ts";
 import { Tenant } from "./support/tenant.ts";
 import { World } from "./support/world.ts";
 

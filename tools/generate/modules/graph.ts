@@ -39,7 +39,8 @@ function roomOf(path: string): string {
   const [part = "", folder = "", below = ""] = path.replace("packages/", "").split("/");
   if (part === "kube-controller-runtime") return folder === "testing" ? `${part}/testing` : part;
   if (part !== "src") return part;
-  if (folder === "operator" && !below.endsWith(".ts")) return `operator/${below}`;
+  if (below === "controllers.ts") return "operator/controllers.ts";
+  if (folder === "operator") return below.endsWith(".ts") ? "operator/*.ts" : `operator/${below}`;
   return folder === "cli" || folder.endsWith(".ts") ? "cli" : folder;
 }
 

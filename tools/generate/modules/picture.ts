@@ -20,18 +20,10 @@ interface Spot {
 
 /** The module graph as a picture. Throws when folders import each other in a circle. */
 export function modulePicture(): string {
-  const graph = withoutKnown(moduleGraph(repository));
+  const graph = moduleGraph(repository);
   const cycle = findCycle(graph);
   if (cycle) throw new Error(`folders import each other in a circle: ${cycle.join(" → ")}`);
   return draw(withoutImplied(graph));
-}
-
-/** Temporary: the sessions of `operator/shared` still read the control plane's defaults. */
-function withoutKnown(graph: Graph): Graph {
-  const shared = [...(graph.get("operator/shared") ?? [])].filter(
-    (room) => room !== "operator/control-plane",
-  );
-  return graph.has("operator/shared") ? new Map([...graph, ["operator/shared", new Set(shared)]]) : graph;
 }
 
 export function draw(graph: Graph): string {

@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { CoderBinaries } from "../../../tools/coder/pins.ts";
+import type { CoderBinaries } from "../tools/coder/pins.ts";
 
 type LicenseKind = "premium" | "enterprise" | "trial" | "expired";
 type Minted<Kinds extends readonly LicenseKind[]> = { -readonly [Index in keyof Kinds]: string };
 
-/** Licences signed for the licensed Coder of these binaries, one for each kind asked for, good for an hour. */
+/** Licenses signed for the licensed Coder of these binaries, one for each kind asked for, good for an hour. */
 export async function mint<const Kinds extends readonly LicenseKind[]>(
   { coder }: CoderBinaries,
   ...kinds: Kinds
