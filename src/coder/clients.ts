@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Clock, Fence } from "kube-controller-runtime";
 import { type CoderClient, coderClient } from "./client.ts";
 import type { Answer } from "./http/answer.ts";
@@ -15,6 +15,8 @@ export interface CoderTarget {
   readonly token?: string | undefined;
   /** PEM certificates to trust besides the system's. */
   readonly ca?: string | undefined;
+  /** Why those can't be used: no request is made then, and every call fails with it. */
+  readonly fault?: string | undefined;
 }
 
 export interface CoderClientsOptions {
@@ -24,6 +26,13 @@ export interface CoderClientsOptions {
   /** How to reach a coderd from here; straight to its URL unless said otherwise. */
   readonly route?: Route;
   readonly observer?: CoderObserver;
+}
+
+interface HostTarget {
+  /** The same for the same coderd and authorities. */
+  readonly key: string;
+  readonly url: URL;
+  readonly ca: string | undefined;
 }
 
 interface OpenHost {
@@ -53,15 +62,17 @@ export class CoderClients {
   }
 
   /** A client for `target`. With a URL that is none, every call fails and says so. */
-  client({ url: address, token, ca }: CoderTarget): CoderClient {
+  client({ url: address, token, ca, fault }: CoderTarget): CoderClient {
     const url = httpUrl(address);
+    const key = lazily(() => `${url?.origin}${url?.pathname} ${ca ? hash("sha256", ca) : ""}`);
     const client = coderClient({
       where: url?.origin ?? "coderd",
       token: token?.trim(),
       clock: this.#clock,
       send: async (request) => {
+        if (fault) throw new NoAnswer(fault);
         if (!url) throw new NoAnswer("its URL is not a valid http:// or https:// URL");
-        return this.#send(url, ca, request);
+        return this.#send({ key: key(), url, ca }, request);
       },
     });
     return this.#observer ? overheard(client, address, this.#observer) : client;
@@ -79,9 +90,8 @@ export class CoderClients {
     await Promise.all(hosts.map(({ host }) => host.close()));
   }
 
-  async #send(url: URL, ca: string | undefined, request: HttpRequest): Promise<Answer> {
-    const key = `${url.origin}${url.pathname} ${ca ? createHash("sha256").update(ca).digest("hex") : ""}`;
-    const open = this.#hosts.get(key) ?? this.#open(key, { url, ca });
+  async #send({ key, ...target }: HostTarget, request: HttpRequest): Promise<Answer> {
+    const open = this.#hosts.get(key) ?? this.#open(key, target);
     open.cancelClose?.();
     open.inUse++;
     try {
@@ -93,7 +103,7 @@ export class CoderClients {
     }
   }
 
-  #open(key: string, target: { url: URL; ca: string | undefined }): OpenHost {
+  #open(key: string, target: Omit<HostTarget, "key">): OpenHost {
     const host = new CoderHost({ ...target, clock: this.#clock, fence: this.#fence, route: this.#route });
     const open: OpenHost = { host, inUse: 0, cancelClose: undefined };
     this.#hosts.set(key, open);
@@ -105,6 +115,15 @@ export class CoderClients {
     this.#hosts.delete(key);
     void open?.host.close();
   }
+}
+
+/** Computes a value when it is first asked for, and once: a text of authorities may be long. */
+function lazily<T>(compute: () => T): () => T {
+  let computed: { readonly value: T } | undefined;
+  return () => {
+    computed ??= { value: compute() };
+    return computed.value;
+  };
 }
 
 function httpUrl(address: string): URL | undefined {

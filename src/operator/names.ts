@@ -6,6 +6,7 @@ import {
   type OwnershipMarks,
   type Stored,
 } from "kube-controller-runtime";
+import { slim } from "./slim.ts";
 
 /** What children need to know of the object that they are made for. */
 export interface Identity {
@@ -94,7 +95,7 @@ export const ownershipMarks: OwnershipMarks = {
 export const conflictAdvice: ConflictAdvice = { handOver: ownershipMarks.handOver };
 
 /** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */
-export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}` };
+export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}`, transform: slim };
 
 /** Metadata of a child in its parent's namespace. The owner reference is for whoever applies it. */
 export function childMetadata(parent: Parent, name: string, annotations: Labels = {}): ObjectMeta {

@@ -83,7 +83,7 @@ export function watchedConnect(
 }
 
 /** Access that records the statements it runs. */
-export function recordedAccess(clock: Pick<Clock, "now">): { access: OperatorAccess; statements: string[] } {
+export function recordedAccess(clock: Clock): { access: OperatorAccess; statements: string[] } {
   const statements: string[] = [];
   const connect = watchedConnect((sql, when) => {
     if (when === "before") statements.push(sql.trim());
@@ -93,7 +93,7 @@ export function recordedAccess(clock: Pick<Clock, "now">): { access: OperatorAcc
 
 /** The process dies at one statement: just before it reached the database, or just after. */
 export function crashingAccess(
-  clock: Pick<Clock, "now">,
+  clock: Clock,
   at: { readonly statement: number; readonly when: "before" | "after" },
 ): OperatorAccess {
   let count = 0;

@@ -18,8 +18,8 @@ import { type ControlPlane, type RandomBytes, tokenName } from "./token.ts";
 export interface DatabaseTarget {
   readonly connectionUrl: string;
   readonly controlPlane: ControlPlane;
-  /** PEM certificates that coderd trusts besides the system's. */
-  readonly ca?: string | undefined;
+  /** PEM certificates that coderd trusts besides the system's; asked for only where they decide. */
+  readonly ca?: TlsFiles["ca"];
   /** Reads a certificate file that the connection URL names, as coderd's pod has it. */
   readonly readFile: TlsFiles["readFile"];
 }
@@ -42,15 +42,18 @@ export interface OperatorAccess {
 }
 
 export interface OperatorAccessOptions {
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "setTimer">;
   readonly fence: Fence;
   readonly connect?: Connect;
   readonly randomBytes?: RandomBytes;
 }
 
+/** A server that answers every statement just in time could hold a run for days. */
+const LONGEST_SESSION_MS = 30_000;
+
 /**
  * Access for the operator through coderd's own database. Each call opens one connection, runs one transaction
- * and closes it again; none is kept.
+ * and closes it again; none is kept. It is over within 30 s, whatever the server does.
  */
 export function operatorAccess({
   clock,
@@ -58,10 +61,7 @@ export function operatorAccess({
   connect: connectWith = connectPostgres,
   randomBytes = cryptoRandomBytes,
 }: OperatorAccessOptions): OperatorAccess {
-  const way: Way = {
-    connect: (settings, encryption) => connectWith(settings, encryption, fence),
-    signal: fence.signal,
-  };
+  const way: Way = { connect: connectWith, clock, fence };
   return {
     ensureToken: (target, held) =>
       transact(way, target, async (session) => {
@@ -85,36 +85,59 @@ export function operatorAccess({
 
 /** How a database is reached, and when that ends. */
 interface Way {
-  readonly connect: (settings: ConnectionSettings, encryption: Encryption) => Promise<Session>;
-  readonly signal: AbortSignal;
+  readonly connect: Connect;
+  readonly clock: Pick<Clock, "setTimer">;
+  readonly fence: Fence;
 }
 
 async function transact<T>(
-  { connect, signal }: Way,
+  { connect, clock, fence }: Way,
   target: DatabaseTarget,
   work: (session: Session) => Promise<T>,
 ): Promise<Result<T, DatabaseFailure>> {
+  const deadline = new AbortController();
+  const cancel = clock.setTimer(() => deadline.abort(tookTooLong()), LONGEST_SESSION_MS);
+  const bounded = fenceUntil(deadline.signal, fence);
   let session: Session | undefined;
   try {
-    const opened = await open(connect, target);
+    const opened = await open((...way) => connect(...way, bounded), target);
     session = opened;
     return succeeded(await inTransaction(opened, () => work(opened)));
   } catch (error) {
-    signal.throwIfAborted();
-    return failed(describeDatabaseError(error));
+    fence.signal.throwIfAborted();
+    return failed(describeDatabaseError(deadline.signal.reason ?? error));
   } finally {
+    cancel();
     await session?.close();
   }
 }
 
-async function open(connect: Way["connect"], target: DatabaseTarget): Promise<Session> {
+/** A fence that is closed at a deadline too, so that the connection is cut then. */
+function fenceUntil(deadline: AbortSignal, fence: Fence): Fence {
+  return {
+    signal: AbortSignal.any([fence.signal, deadline]),
+    assertLeading: () => {
+      fence.assertLeading();
+      deadline.throwIfAborted();
+    },
+  };
+}
+
+function tookTooLong(): DatabaseProblem {
+  const message = `the database did not finish within ${LONGEST_SESSION_MS / 1_000} s`;
+  return new DatabaseProblem({ kind: "timeout", message });
+}
+
+type Open = (settings: ConnectionSettings, encryption: Encryption) => Promise<Session>;
+
+async function open(connect: Open, target: DatabaseTarget): Promise<Session> {
   const settings = parseConnectionUrl(target.connectionUrl);
   if (!settings.ok) throw new DatabaseProblem({ kind: "invalidUrl", message: settings.failure });
   return connectAny(connect, settings.value, await encryptionAttempts(settings.value, target));
 }
 
 async function connectAny(
-  connect: Way["connect"],
+  connect: Open,
   settings: ConnectionSettings,
   [encryption, ...others]: EncryptionAttempts,
 ): Promise<Session> {

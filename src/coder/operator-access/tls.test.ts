@@ -15,8 +15,12 @@ const FILES: Record<string, string> = {
 async function attempts(query: string, ca?: string) {
   const settings = parseConnectionUrl(`postgres://u:p@h/d?${query}`);
   if (!settings.ok) throw new Error(settings.failure);
-  return encryptionAttempts(settings.value, { ca, readFile: async (path) => FILES[path] });
+  return encryptionAttempts(settings.value, { ca: async () => ca, readFile: async (path) => FILES[path] });
 }
+
+const unread = async (): Promise<string> => {
+  throw new Error("read in vain");
+};
 
 async function problem(query: string, ca?: string): Promise<string> {
   const error = await attempts(query, ca).catch((thrown: unknown) => thrown);
@@ -39,6 +43,16 @@ describe("the ways to connect", () => {
   ])("for sslmode=%s are libpq's", async (mode, expected) => {
     expect(await attempts(`sslmode=${mode}`)).toEqual(expected);
   });
+
+  it.each(["disable", "allow", "prefer", "require", "verify-full&sslrootcert=/ca.crt"])(
+    "for sslmode=%s need no authorities, which are not even read",
+    async (mode) => {
+      const settings = parseConnectionUrl(`postgres://u:p@h/d?sslmode=${mode}`);
+      if (!settings.ok) throw new Error(settings.failure);
+      const files = { ca: unread, readFile: async (path: string) => FILES[path] };
+      await expect(encryptionAttempts(settings.value, files)).resolves.not.toHaveLength(0);
+    },
+  );
 
   it("for require check the chain once a root certificate is given, as libpq does", async () => {
     expect(await attempts("sslmode=require&sslrootcert=/ca.crt")).toEqual([{ ...CHAIN, ca: [cert.trim()] }]);

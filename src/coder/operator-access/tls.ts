@@ -12,8 +12,8 @@ export type EncryptionAttempts = readonly [Encryption, ...Encryption[]];
 export interface TlsFiles {
   /** Reads a file that a connection URL names, as coderd's pod has it; `undefined` when there is none. */
   readonly readFile: (path: string) => Promise<string | undefined>;
-  /** PEM certificates that coderd trusts besides the system's. */
-  readonly ca?: string | undefined;
+  /** Reads the PEM certificates that coderd trusts besides the system's, if there are any. */
+  readonly ca?: (() => Promise<string | undefined>) | undefined;
 }
 
 /** Where images keep the authorities of their system, coderd's among them. */
@@ -63,8 +63,8 @@ async function verified(
   const bySystem: Encryption = { rejectUnauthorized: true, ...options };
   if (sslRootCert && !(await isSystem(sslRootCert, files)))
     return [{ ...bySystem, ca: pem(await read("sslrootcert", sslRootCert, files), "sslrootcert") }];
-  if (!files.ca || sslRootCert) return [bySystem];
-  return [{ ...bySystem, ca: pem(files.ca, "the list of CA certificates") }, bySystem];
+  const ca = sslRootCert ? undefined : await files.ca?.();
+  return ca ? [{ ...bySystem, ca: pem(ca, "the list of CA certificates") }, bySystem] : [bySystem];
 }
 
 /** Whether the system's own authorities are meant: by libpq's word for them, or by a file that is the image's own. */

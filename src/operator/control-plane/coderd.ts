@@ -2,6 +2,7 @@ import type { Environment } from "kube-controller-runtime";
 import { ConfigMap, Secret } from "kube-controller-runtime";
 import type { CoderClient } from "../../coder/client.ts";
 import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
+import { DatabaseProblem } from "../../coder/operator-access/failure.ts";
 import { clusterURL } from "../exposure/service.ts";
 import type { CoderPorts } from "../ports.ts";
 import { readSecretValue } from "../secret.ts";
@@ -24,17 +25,26 @@ export function coderdClient(
 }
 
 /** The database as coderd's pod would reach it, with the certificates that the pod has. */
-export async function databaseTarget(
+export function databaseTarget(
   controlPlane: ControlPlane,
   connectionUrl: string,
   context: SecretReader,
-): Promise<DatabaseTarget> {
+): DatabaseTarget {
   return {
     connectionUrl,
     controlPlane: controlPlane.identity,
-    ca: await certificates(controlPlane.pod.authorities, controlPlane, context),
+    ca: () => databaseAuthorities(controlPlane, context),
     readFile: (path) => readPodFile(controlPlane, path, context),
   };
+}
+
+async function databaseAuthorities(
+  controlPlane: ControlPlane,
+  context: SecretReader,
+): Promise<string | undefined> {
+  const { ca, fault } = await certificates(controlPlane.pod.authorities, controlPlane, context);
+  if (fault) throw new DatabaseProblem({ kind: "tlsFailed", message: fault });
+  return ca;
 }
 
 async function readPodFile(

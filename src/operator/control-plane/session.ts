@@ -18,6 +18,7 @@ import {
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { CoderClient } from "../../coder/client.ts";
+import type { CoderTarget } from "../../coder/clients.ts";
 import { leadsToOurPods } from "../exposure/own-service.ts";
 import { clusterURL } from "../exposure/service.ts";
 import { MANAGED_BY_LABEL, MANAGER_NAME, type Parent } from "../names.ts";
@@ -184,23 +185,35 @@ export async function openSession(
   { url, token }: { readonly url: string; readonly token: string | undefined },
   { ports, context }: { readonly ports: Pick<CoderPorts, "coderd">; readonly context: SecretReader },
 ): Promise<CoderClient> {
-  const keys = servedCertificates(controlPlane);
-  const ca = keys.length > 0 ? await certificates(keys, controlPlane, context) : undefined;
-  return ports.coderd.client({ url, token, ca });
+  const trust = await certificates(servedCertificates(controlPlane), controlPlane, context);
+  return ports.coderd.client({ url, token, ...trust });
 }
 
-/** The certificates, in PEM, under the given keys of Secrets; those that are not there are left out. */
+/** More than the authorities of any system take. Every session holds them, so nobody may choose how much that is. */
+const MOST_CERTIFICATE_BYTES = 1024 * 1024;
+
+/**
+ * The certificates, in PEM, under the given keys of Secrets; those that are not there are left out. More than 1 MiB
+ * is a fault, and no more than that is read.
+ */
 export async function certificates(
   keys: readonly SecretKey[],
   { identity: { namespace } }: Pick<Parent, "identity">,
-  context: SecretReader,
-): Promise<string | undefined> {
+  { referenced }: Pick<SecretReader, "referenced">,
+): Promise<Pick<CoderTarget, "ca" | "fault">> {
   const found: string[] = [];
+  let bytes = 0;
   for (const { name, key } of keys) {
-    const pem = readSecretValue(await readSecret({ namespace, name }, context), key);
-    if (pem) found.push(pem.trim());
+    const pem = readSecretValue(await referenced(Secret).get({ namespace, name }), key)?.trim();
+    bytes += pem?.length ?? 0;
+    if (bytes > MOST_CERTIFICATE_BYTES) return { fault: tooManyCertificates({ name, key }) };
+    if (pem) found.push(pem);
   }
-  return found.length > 0 ? found.join("\n") : undefined;
+  return found.length > 0 ? { ca: found.join("\n") } : {};
+}
+
+function tooManyCertificates({ name, key }: SecretKey): string {
+  return `with key "${key}" of Secret "${name}" the CA certificates are larger than 1 MiB in all, which is the most that the operator reads; remove those that nobody needs`;
 }
 
 /** The Secrets that a session at the named control plane needs: for `refersTo`. */
@@ -212,10 +225,10 @@ export function sessionSecrets(
   if (!object) return [];
   const settings = withDefaults(object);
   const token = operatorTokenRef(settings, object.status);
-  const keys = [...(token ? [token] : []), ...servedCertificates(settings)];
-  // Those that we made are in the cache of our children, which costs no further watch.
-  const refs = keys.map((key) => ({ namespace, name: key.name }));
-  return refs.filter((ref) => !caches.of(Secret).get(keyOf(ref)));
+  const refs = servedCertificates(settings).map((key) => ({ namespace, name: key.name }));
+  // A token that we made is in the cache of our children, which costs no further watch.
+  const isCached = !token || caches.of(Secret).get(keyOf({ namespace, name: token.name })) !== undefined;
+  return isCached ? refs : [{ namespace, name: token.name }, ...refs];
 }
 
 function servedCertificates({ pod: { tlsSecretNames, authorities } }: ControlPlane): SecretKey[] {

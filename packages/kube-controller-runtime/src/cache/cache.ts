@@ -21,6 +21,7 @@ export interface CacheOptions<T extends KubeObject> {
   readonly fieldSelector?: string;
   readonly metadataOnly?: boolean;
   readonly indexes?: IndexFunctions<T>;
+  /** Drops what nobody reads from an object before it is kept, after the environment's transform. */
   readonly transform?: (object: Stored<T>) => Stored<T>;
   /**
    * The API server may not know this kind (yet): the cache counts as synced while it does not, and asks for it
@@ -38,7 +39,7 @@ export interface CacheEnvironment {
   /** The namespaces to look at; all of the cluster when empty. */
   readonly namespaces: readonly string[];
   readonly timing?: Partial<WatchTiming>;
-  /** What a cache keeps of an object, unless its options say otherwise: all but `managedFields` when absent. */
+  /** What every cache keeps of an object: all but `managedFields` when absent. */
   readonly transform?: <T extends KubeObject>(object: Stored<T>) => Stored<T>;
   readonly onWatchRetry?: (kind: string, reason: string) => void;
 }
@@ -68,7 +69,9 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   constructor(kind: Kind<T>, environment: CacheEnvironment, options: CacheOptions<T> = {}) {
     this.kind = kind;
     this.#environment = environment;
-    this.#options = { transform: environment.transform ?? withoutManagedFields, ...options };
+    const common = environment.transform ?? withoutManagedFields;
+    const transform = (object: Stored<T>) => options.transform?.(common(object)) ?? common(object);
+    this.#options = { ...options, transform };
     const scopes = kind.namespaced && environment.namespaces.length > 0 ? environment.namespaces : [""];
     for (const namespace of scopes) {
       this.#unsynced.add(namespace);

@@ -1,5 +1,5 @@
 import type { Selection } from "../client/client.ts";
-import { type Kind, type KubeObject, keyOfObject, type ObjectKey, type Stored } from "../object.ts";
+import { type Kind, type KubeObject, keyOfObject, type ObjectKey } from "../object.ts";
 import { type WatcherEvent, watcher } from "../watch/watcher.ts";
 import type { CacheEnvironment } from "./cache.ts";
 
@@ -10,10 +10,10 @@ export interface Holder {
 }
 
 /** What is known of one referenced object. */
-export interface Reference<T extends KubeObject> {
+export interface Reference {
   readonly holders: Set<Holder>;
-  /** The object as last fetched; `undefined` when it did not exist. Absent while it must be fetched anew. */
-  content?: { readonly object: Stored<T> | undefined };
+  /** The version that holders may have acted on, or that there was no object. Absent when they must read anew. */
+  known?: { readonly version: number | undefined };
   /** How often a watch told of it: an answer that was overtaken by such news is not used. */
   tellings: number;
 }
@@ -23,11 +23,11 @@ export interface ReferenceWatchOptions<T extends KubeObject> {
   readonly selection: Selection;
   readonly environment: CacheEnvironment;
   /** The referenced objects that this watch tells of. */
-  readonly all: () => Iterable<[ObjectKey, Reference<T>]>;
-  readonly find: (key: ObjectKey) => Reference<T> | undefined;
+  readonly all: () => Iterable<[ObjectKey, Reference]>;
+  readonly find: (key: ObjectKey) => Reference | undefined;
 }
 
-/** Drops the content of referenced objects that a watch says has changed, and tells their holders. */
+/** Lets holders of referenced objects read them anew when a watch reports a change. */
 export class ReferenceWatch<T extends KubeObject> {
   readonly #options: ReferenceWatchOptions<T>;
   readonly #stop = new AbortController();
@@ -101,23 +101,26 @@ export class ReferenceWatch<T extends KubeObject> {
    * Nobody acted yet on what was never fetched, so a list tells holders only what their content is not. It has to
    * be the same, not as new: a server that was restored from a backup lists older versions.
    */
-  #listedAs(reference: Reference<T>, version: number | undefined): void {
-    const { content } = reference;
-    const known = content?.object && Number(content.object.metadata.resourceVersion);
-    if (content && known !== version) this.#changed(reference);
+  #listedAs(reference: Reference, version: number | undefined): void {
+    const { known } = reference;
+    if (known && known.version !== version) this.#changed(reference);
     else reference.tellings++;
   }
 
-  #told(reference: Reference<T>, news: News): void {
-    if (reference.content && isCurrent(reference.content.object, news)) reference.tellings++;
+  #told(reference: Reference, news: News): void {
+    if (reference.known && isCurrent(reference.known.version, news)) reference.tellings++;
     else this.#changed(reference);
   }
 
-  #changed(reference: Reference<T>): void {
+  #changed(reference: Reference): void {
     reference.tellings++;
-    delete reference.content;
-    for (const holder of reference.holders) holder.notify();
+    delete reference.known;
+    notifyHolders(reference);
   }
+}
+
+export function notifyHolders({ holders }: Reference): void {
+  for (const holder of holders) holder.notify();
 }
 
 /** That an object exists in a version, or that it no longer does since that version. */
@@ -126,6 +129,6 @@ interface News {
   readonly exists: boolean;
 }
 
-function isCurrent(object: Stored<KubeObject> | undefined, { version, exists }: News): boolean {
-  return object ? Number(object.metadata.resourceVersion) >= version : !exists;
+function isCurrent(known: number | undefined, { version, exists }: News): boolean {
+  return known === undefined ? !exists : known >= version;
 }

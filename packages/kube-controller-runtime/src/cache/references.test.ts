@@ -12,14 +12,19 @@ const ref = (name: string, namespace = "n") => ({ namespace, name });
 const fieldSelector = (path: string) => new URL(path, "http://api").searchParams.get("fieldSelector");
 const isFetch = ({ path }: TransportRequest) => !path.includes("watch=true") && !path.includes("limit=");
 
-function setUp({ namespaces = [] }: { namespaces?: readonly string[] } = {}) {
+interface SetUp {
+  namespaces?: readonly string[];
+  keptBytes?: number;
+}
+
+function setUp({ namespaces = [], keptBytes }: SetUp = {}) {
   const clock = new VirtualClock();
   const api = new FakeApi(clock);
   const transport = new FaultyTransport(api);
   const client = new HttpClient({ transport, clock, fieldManager: "test", userAgent: "test" });
   const notified: string[] = [];
   const environment = { client, clock, random: () => 0.5, log: silentLog, namespaces };
-  const shared = new References(Secret, environment);
+  const shared = new References(Secret, environment, keptBytes);
   const references = shared.heldBy((holder) => notified.push(holder));
   onTestFinished(() => shared.stop());
   const other = api.client();
@@ -111,6 +116,60 @@ describe("a referenced object", () => {
     await expect(read("a")).rejects.toMatchObject({ code: 500 });
     transport.fault = undefined;
     expect(await read("a")).toBe("1");
+  });
+});
+
+describe("referenced objects that are larger than all together may be", () => {
+  const KEPT = 100_000;
+  const large = (digit: string) => digit.repeat(KEPT * 0.6);
+
+  test("cost no more memory than that, and a request for each read of what is not kept", async () => {
+    const { shared, references, write, read, fetches, news } = setUp({ keptBytes: KEPT });
+    const names = Array.from({ length: 20 }, (_, number) => `s${number}`);
+    for (const name of names) await write(name, large("1"));
+    references.set("x", names.map((name) => ref(name)));
+    await news();
+    for (const name of names) {
+      expect(await read(name)).toBe(large("1"));
+      expect(shared.keptBytes).toBeLessThanOrEqual(KEPT);
+    }
+    expect(shared.keptBytes).toBeGreaterThan(KEPT / 2);
+    await read("s19");
+    expect(fetches()).toEqual(names);
+    await read("s0");
+    expect(fetches()).toEqual([...names, "s0"]);
+    references.set("x", []);
+    expect(shared.keptBytes).toBe(0);
+  });
+
+  test("are reported when they change while they are not kept and the watch is away", async () => {
+    const { references, transport, write, read, news } = setUp({ keptBytes: KEPT });
+    for (const name of ["a", "b"]) await write(name, large("1"));
+    references.set("x", [ref("a")]);
+    references.set("y", [ref("b")]);
+    await news();
+    await read("a");
+    await read("b");
+    transport.fault = offline;
+    await news(10 * 60_000);
+    await write("a", "2");
+    transport.fault = undefined;
+    expect(await news(60_000)).toEqual(["x"]);
+  });
+
+  test("are reported to all holders when one of them finds a change before the watch does", async () => {
+    const { api, references, write, read, news } = setUp({ keptBytes: KEPT });
+    for (const name of ["a", "b"]) await write(name, large("1"));
+    references.set("x", [ref("a"), ref("b")]);
+    references.set("y", [ref("a")]);
+    await news();
+    await read("a");
+    await read("b");
+    api.streamLagMs = 1_000;
+    await write("a", large("2"));
+    expect(await read("a")).toBe(large("2"));
+    expect(await news()).toEqual(["x", "y"]);
+    expect(await news(1_000)).toEqual([]);
   });
 });
 

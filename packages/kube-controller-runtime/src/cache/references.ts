@@ -1,7 +1,8 @@
 import { find } from "../client/find.ts";
 import { type Kind, type KubeObject, keyOf, type ObjectKey, type ObjectRef, type Stored } from "../object.ts";
 import type { CacheEnvironment } from "./cache.ts";
-import { type Holder, type Reference, ReferenceWatch } from "./reference-watch.ts";
+import { Contents } from "./contents.ts";
+import { type Holder, notifyHolders, type Reference, ReferenceWatch } from "./reference-watch.ts";
 
 /** So many referenced objects are watched one by one: nothing else of their kind crosses the wire. */
 const SINGLE_WATCHES = 32;
@@ -12,24 +13,37 @@ const SINGLE_WATCHES = 32;
  */
 const NAMESPACE_WATCHES = 32;
 
+/**
+ * So much of all referenced objects is kept. Whoever may write Secrets may make many of a megabyte; past this they
+ * cost requests, not memory.
+ */
+const KEPT_BYTES = 32 * 1024 * 1024;
+
 /** What the API server takes for the name of an object; it answers anything else with 400, whenever it is asked. */
 const POSSIBLE_NAME = /^(?!\.{1,2}$)[^/%]+$/;
 
 /**
  * Objects that other objects refer to by name, such as Secrets. Watches carry metadata alone; only
- * referenced objects are fetched and kept. What nobody refers to costs no memory, however much of it the
- * cluster has. All controllers of a process share one of these for each kind: see `Caches.referencesTo`.
+ * referenced objects are fetched and kept, up to a limit in bytes. What nobody refers to costs no memory, however
+ * much of it the cluster has. All controllers of a process share one of these for each kind: see `Caches.referencesTo`.
  */
 export class References<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly #environment: CacheEnvironment;
-  readonly #references = new Map<ObjectKey, Reference<T>>();
+  readonly #references = new Map<ObjectKey, Reference>();
+  readonly #contents: Contents<T>;
   readonly #watches = new Map<Scope, ReferenceWatch<T>>();
   #stopped = false;
 
-  constructor(kind: Kind<T>, environment: CacheEnvironment) {
+  constructor(kind: Kind<T>, environment: CacheEnvironment, keptBytes = KEPT_BYTES) {
     this.kind = kind;
     this.#environment = environment;
+    this.#contents = new Contents(keptBytes);
+  }
+
+  /** What the contents that are kept take in memory, roughly. */
+  get keptBytes(): number {
+    return this.#contents.bytes;
   }
 
   /** For one controller: `onChange` is called with the key of every holder of an object that was made, changed or deleted. */
@@ -48,12 +62,13 @@ export class References<T extends KubeObject> {
 
   /**
    * The referenced object, or `undefined` when there is none. A request is made only when its present
-   * version is not known. Throws `ApiError` when that fails.
+   * version is not known or no longer kept. Throws `ApiError` when that fails.
    */
   async get(ref: ObjectRef): Promise<Stored<T> | undefined> {
     if (!POSSIBLE_NAME.test(ref.name)) return undefined;
     const reference = this.#references.get(keyOf(ref));
-    if (reference?.content) return reference.content.object;
+    const kept = reference?.known && this.#contents.get(keyOf(ref));
+    if (kept || (reference?.known && reference.known.version === undefined)) return kept;
     const { client } = this.#environment;
     if (!reference) return find(client, this.kind, ref);
     let object: Stored<T> | undefined;
@@ -62,8 +77,19 @@ export class References<T extends KubeObject> {
       tellings = reference.tellings;
       object = await find(client, this.kind, ref);
     } while (reference.tellings !== tellings);
-    reference.content = { object };
+    this.#keep(ref, reference, object);
     return object;
+  }
+
+  /** Another version than holders acted on is a change, which the watch would report too late to be noticed. */
+  #keep(ref: ObjectRef, reference: Reference, object: Stored<T> | undefined): void {
+    const key = keyOf(ref);
+    const version = object && Number(object.metadata.resourceVersion);
+    const isChanged = reference.known !== undefined && reference.known.version !== version;
+    reference.known = { version };
+    if (object && this.#references.get(key) === reference) this.#contents.set(key, object);
+    else this.#contents.delete(key);
+    if (isChanged) notifyHolders(reference);
   }
 
   stop(): void {
@@ -90,7 +116,10 @@ export class References<T extends KubeObject> {
     const reference = this.#references.get(key);
     holder.refs.delete(key);
     reference?.holders.delete(holder);
-    if (reference?.holders.size === 0) this.#references.delete(key);
+    if (reference?.holders.size === 0) {
+      this.#references.delete(key);
+      this.#contents.delete(key);
+    }
     for (const scope of this.#watches.keys()) {
       if (isWithin(scope, key) && this.#within(scope).length === 0) this.#endWatch(scope);
     }
@@ -137,7 +166,7 @@ export class References<T extends KubeObject> {
     this.#watches.delete(scope);
   }
 
-  #within(scope: Scope): [ObjectKey, Reference<T>][] {
+  #within(scope: Scope): [ObjectKey, Reference][] {
     return [...this.#references].filter(([key]) => isWithin(scope, key));
   }
 }

@@ -68,7 +68,7 @@ export async function atDatabase<T>(
   const age = snapshot.now - (databaseFailure?.at ?? 0);
   if (databaseFailure?.attempt === attempt && age < RETRY_MS)
     return failed({ ...databaseFailure.problem, retryMs: RETRY_MS - age });
-  const result = await work(await databaseTarget(snapshot.controlPlane, connection.value, context));
+  const result = await work(databaseTarget(snapshot.controlPlane, connection.value, context));
   if (result.ok) delete memory.databaseFailure;
   else memory.databaseFailure = { attempt, at: snapshot.now, problem: result.failure };
   return result;

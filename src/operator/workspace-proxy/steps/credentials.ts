@@ -36,9 +36,10 @@ export async function readCredentials(
         recipient: "elsewhere",
       });
       if (!token) return found;
-      const ca = await certificates(pod.authorities, proxy, context);
-      const client = ports.coderd.client({ url: coderd.url, token, ca });
-      const session = { client, coderd, fingerprint: fingerprint([coderd.url, token, ca]) };
+      const trust = await certificates(pod.authorities, proxy, context);
+      const client = ports.coderd.client({ url: coderd.url, token, ...trust });
+      const inputs = [coderd.url, token, trust.ca, trust.fault];
+      const session = { client, coderd, fingerprint: fingerprint(inputs) };
       return { ...found, value: { kind: "session", ...session } };
     }
     case "given": {

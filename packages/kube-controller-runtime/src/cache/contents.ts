@@ -1,0 +1,70 @@
+import type { KubeObject, ObjectKey, Stored } from "../object.ts";
+
+/** What an object, a list or a number costs beside its text, roughly. */
+const NODE_BYTES = 32;
+
+interface Content<T extends KubeObject> {
+  readonly object: Stored<T>;
+  readonly bytes: number;
+}
+
+/**
+ * Objects by their keys, of `mostBytes` in all: whatever was not used for longest is dropped for something new. What
+ * is larger than everything together may be is not kept at all.
+ */
+export class Contents<T extends KubeObject> {
+  readonly #mostBytes: number;
+  /** In the order of their last use. */
+  readonly #contents = new Map<ObjectKey, Content<T>>();
+  #bytes = 0;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get(key: ObjectKey): Stored<T> | undefined {
+    const content = this.#contents.get(key);
+    if (!content) return undefined;
+    this.#contents.delete(key);
+    this.#contents.set(key, content);
+    return content.object;
+  }
+
+  set(key: ObjectKey, object: Stored<T>): void {
+    this.delete(key);
+    const bytes = weightOf(object);
+    if (bytes > this.#mostBytes) return;
+    this.#contents.set(key, { object, bytes });
+    this.#bytes += bytes;
+    for (const oldest of this.#contents.keys()) {
+      if (this.#bytes <= this.#mostBytes) break;
+      this.delete(oldest);
+    }
+  }
+
+  delete(key: ObjectKey): void {
+    this.#bytes -= this.#contents.get(key)?.bytes ?? 0;
+    this.#contents.delete(key);
+  }
+}
+
+/** What an object takes in memory, roughly. */
+function weightOf(object: object): number {
+  let bytes = 0;
+  const open: unknown[] = [object];
+  while (open.length > 0) {
+    const value = open.pop();
+    bytes += NODE_BYTES;
+    if (typeof value === "string") bytes += value.length;
+    else if (typeof value === "object" && value !== null)
+      for (const [name, inner] of Object.entries(value)) {
+        bytes += name.length;
+        open.push(inner);
+      }
+  }
+  return bytes;
+}
