@@ -1,6 +1,5 @@
+import type { Secret, Stored } from "kube-controller-runtime";
 import { describe, expect, it } from "vitest";
-import type { Secret } from "kube-controller-runtime";
-import type { Stored } from "kube-controller-runtime";
 import { slim } from "./slim.ts";
 
 const MIB = 1024 * 1024;
@@ -25,8 +24,12 @@ describe("what the cache keeps of a child", () => {
   });
 
   it("is no more than a few kilobytes of many small values", () => {
-    const data = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key-${index}`, "x".repeat(40)]));
-    expect(JSON.stringify(slim(secret({ data: { ...data, token: "dG9rZW4=" } }))).length).toBeLessThan(40_000);
+    const data = Object.fromEntries(
+      Array.from({ length: 20_000 }, (_, index) => [`key-${index}`, "x".repeat(40)]),
+    );
+    expect(JSON.stringify(slim(secret({ data: { ...data, token: "dG9rZW4=" } }))).length).toBeLessThan(
+      40_000,
+    );
     expect(slim(secret({ data: { ...data, token: "dG9rZW4=" } })).data?.token).toBe("dG9rZW4=");
   });
 

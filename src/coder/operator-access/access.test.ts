@@ -1,9 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { settle, unfenced, VirtualClock } from "kube-controller-runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { message } from "../../../test/fuzz/hostile-postgres.ts";
-import { settle, VirtualClock } from "kube-controller-runtime/testing";
-import { unfenced } from "../../../test/support/unfenced.ts";
 import { operatorAccess } from "./access.ts";
 
 const READY = message("Z", Buffer.from("I"));

@@ -127,7 +127,10 @@ describe("referenced objects that are larger than all together may be", () => {
     const { shared, references, write, read, fetches, news } = setUp({ keptBytes: KEPT });
     const names = Array.from({ length: 20 }, (_, number) => `s${number}`);
     for (const name of names) await write(name, large("1"));
-    references.set("x", names.map((name) => ref(name)));
+    references.set(
+      "x",
+      names.map((name) => ref(name)),
+    );
     await news();
     for (const name of names) {
       expect(await read(name)).toBe(large("1"));
