@@ -7,6 +7,9 @@ export default defineConfig({
         test: {
           name: "unit",
           testTimeout: 20_000,
+          maxWorkers: 2,
+          // These share nothing but modules, which take longer to load than to test.
+          isolate: false,
           include: [
             "{src,packages/*/src,packages/*/testing,lab,tools,demo,docs/.vitepress,test/support,test/chaos,test/fuzz,test/world,test/flaky,test/mutants}/**/*.test.ts",
             "test/docs/*.test.ts",
@@ -21,6 +24,8 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
+          // Of tests that mostly wait.
+          maxConcurrency: 8,
         },
       },
       {

@@ -9,7 +9,7 @@ import { type OperatorProcess, startOperatorProcess } from "../../lab/operator-p
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
 import { bundle } from "../../tools/build/bundle.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { essenceOfChildren } from "./control-plane/dump.ts";
+import { essenceOfChildren } from "../support/dump.ts";
 
 const PATIENCE = { withinMs: 30_000 };
 const cluster = sharedCluster();

@@ -6,7 +6,8 @@ import { type FaultProxy, type ProxyFault, startFaultProxy } from "../support/fa
 import { Load } from "./runtime-faults/load.ts";
 import { ObservedCache, stateOf } from "./runtime-faults/observed-cache.ts";
 
-const FAULT_MS = 5_000;
+/** Long enough for hundreds of requests of whoever does not wait between two. */
+const FAULT_MS = 3_000;
 const soon = { withinMs: 20_000 };
 
 let cluster: LocalCluster;

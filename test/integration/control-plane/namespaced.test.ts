@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { aControlPlane } from "../../../lab/builders.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
+import { essenceOfChildren } from "../../support/dump.ts";
 import { type NamespacedOperator, startNamespacedOperator } from "../../support/namespaced-operator.ts";
-import { essenceOfChildren } from "./dump.ts";
 
 const PATIENCE = { withinMs: 20_000 };
 

@@ -3,7 +3,7 @@ import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { essenceOfChildren } from "./dump.ts";
+import { essenceOfChildren } from "../../support/dump.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const PATIENCE = { withinMs: 20_000 };

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type RunningOperator, startOperator } from "../../../lab/operator.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
+import { childKinds } from "../../support/dump.ts";
 import { SkewedClock } from "../../support/skewed-clock.ts";
 import { Witness } from "../../support/witness.ts";
-import { childKinds } from "./dump.ts";
 
 const COUNT = 60;
 const HOUR_MS = 60 * 60 * 1_000;

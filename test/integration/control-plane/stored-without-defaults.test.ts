@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { essenceOfChildren } from "./dump.ts";
+import { essenceOfChildren } from "../../support/dump.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const specs: Readonly<Record<string, ControlPlaneSpec | undefined>> = {

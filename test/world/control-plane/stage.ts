@@ -1,6 +1,7 @@
 import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
 import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
 import { fakeLicense } from "../../../lab/coderd/licenses.ts";
+import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { OperatorAccess } from "../../../src/coder/operator-access/access.ts";
 import { failed, succeeded } from "../../../src/coder/result.ts";
@@ -58,6 +59,10 @@ class Tokens implements OperatorAccess {
 export class ControlPlaneStage extends Stage<CoderControlPlane> {
   readonly tokens = new Tokens(() => this.clock.now());
 
+  override startOperator(options: OperatorOptions = {}): Promise<RunningOperator> {
+    return super.startOperator({ database: this.tokens, ...options });
+  }
+
   /** A control plane that serves and gives the operator a token. */
   async serve(name: string, spec: object = {}, options: DeploymentOptions = {}): Promise<CoderdDeployment> {
     const host = `${name}.${this.namespace}.svc.cluster.local`;
@@ -73,10 +78,14 @@ export class ControlPlaneStage extends Stage<CoderControlPlane> {
   }
 }
 
-export async function openControlPlaneStage(prefix: string): Promise<ControlPlaneStage> {
+/** A stage in a world of its own, with an operator at work unless a test starts its own. */
+export async function openControlPlaneStage(
+  prefix: string,
+  { operator = true } = {},
+): Promise<ControlPlaneStage> {
   const world = new MemoryWorld();
   const namespace = await world.createNamespace(prefix);
   const stage = new ControlPlaneStage({ world, namespace, kind: CoderControlPlane });
-  await stage.startOperator({ database: stage.tokens });
+  if (operator) await stage.startOperator();
   return stage;
 }
