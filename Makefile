@@ -60,6 +60,12 @@ image: $(INSTALLED) ## build the image as an OCI layout, without Docker (PLATFOR
 	@$(BIN)/node tools/image/main.ts $(if $(PLATFORMS),--platforms="$(PLATFORMS)") $(if $(OUT),--out="$(OUT)") \
 	  $(if $(BASE),--base="$(BASE)") $(if $(SYSROOT),--sysroot="$(SYSROOT)")
 
+# Everything but publishing, which the release workflow does with what this builds.
+.PHONY: release
+release: $(INSTALLED) helm ## build all that a release consists of (VERSION=x.y.z DRY_RUN=1 OUT=dist/release, and as for image)
+	@$(BIN)/node tools/release/main.ts --version="$(VERSION)" $(if $(DRY_RUN),--dry-run) $(if $(OUT),--out="$(OUT)") \
+	  $(if $(PLATFORMS),--platforms="$(PLATFORMS)") $(if $(BASE),--base="$(BASE)") $(if $(SYSROOT),--sysroot="$(SYSROOT)")
+
 .PHONY: bench
 bench: setup build ## measure the operator, publish the figures in docs/performance.md (WORKLOADS="fleet hot": only these)
 	@$(BIN)/node bench/main.ts --publish $(WORKLOADS)

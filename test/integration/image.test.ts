@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { onFreePort, Supervised, untilReady, writeKubeconfig } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { currentPlatform } from "../../tools/binaries/platform.ts";
+import { releaseNames } from "../../tools/generate/release-names.ts";
 import { architectureOf } from "../../tools/image/architecture.ts";
 import { readElf } from "../../tools/image/elf.ts";
 import { buildImage } from "../../tools/image/image.ts";
@@ -22,7 +23,8 @@ describe.runIf(process.platform === "linux")("the self-contained image", () => {
   let image: LaidOutImage;
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), "coder-k8s-image-"));
-    const source = { base: undefined, sysroot: "/", commit: undefined, log: () => {} };
+    const origin = { names: releaseNames(), commit: undefined };
+    const source = { ...origin, base: undefined, sysroot: "/", log: () => {} };
     await buildImage({ ...source, platforms: [arch], out: dir });
     const [only] = readLayout(join(dir, "oci"));
     if (only === undefined) throw new Error("the layout has no image");

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
+import manifest from "../../package.json" with { type: "json" };
 import { slim } from "./slim.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -14,8 +15,15 @@ export interface Bundle {
   readonly inputs: readonly string[];
 }
 
-/** Bundles a program, the operator by default, and its dependencies into one file that Node runs as it is. */
-export async function bundle(outfile: string, entry = "src/main.ts"): Promise<Bundle> {
+/**
+ * Bundles a program, the operator by default, and its dependencies into one file that Node runs as it is and that
+ * reports `version`.
+ */
+export async function bundle(
+  outfile: string,
+  entry = "src/main.ts",
+  version: string = manifest.version,
+): Promise<Bundle> {
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: [entry],
@@ -33,10 +41,22 @@ export async function bundle(outfile: string, entry = "src/main.ts"): Promise<Bu
     // Node keeps the source text in memory. Short lines, so that a stack trace still tells.
     minifyWhitespace: true,
     lineLimit: 160,
-    plugins: [slim],
+    plugins: [slim, stamp(version)],
     metafile: true,
     logLevel: "warning",
   });
   const [output] = Object.values(metafile.outputs);
   return { bytes: output?.bytes ?? 0, inputs: Object.keys(output?.inputs ?? {}) };
+}
+
+/** A release's version comes from its tag, not from the package.json of its commit. */
+function stamp(version: string): Plugin {
+  return {
+    name: "stamp",
+    setup: ({ onLoad }) => {
+      onLoad({ filter: /[/\\]src[/\\]version\.ts$/ }, () => ({
+        contents: `export const version = ${JSON.stringify(version)};`,
+      }));
+    },
+  };
 }

@@ -3,8 +3,10 @@ import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import type { Files } from "./outputs.ts";
 
-/** Where a release comes from and where it goes to. */
+/** What a release is called, where it comes from and where it goes to. */
 export interface ReleaseNames {
+  /** Without a leading `v`. */
+  readonly version: string;
   /** The operator's image without its tag. */
   readonly image: string;
   /** The address of the repository, with the sources and the documentation. */
@@ -13,14 +15,15 @@ export interface ReleaseNames {
 
 /**
  * `config` in package.json is the only place that has these names, and they lead nowhere, so that a checkout does not
- * pass for somebody's release. A release sets `IMAGE` and `REPOSITORY` to its own.
+ * pass for somebody's release. A release sets `IMAGE` and `REPOSITORY` to its own. The version is that of package.json.
  */
 export function releaseNames({ IMAGE, REPOSITORY }: NodeJS.ProcessEnv = process.env): ReleaseNames {
-  return { image: IMAGE || manifest.config.image, repository: REPOSITORY || manifest.config.repository };
+  const { version, config } = manifest;
+  return { version, image: IMAGE || config.image, repository: REPOSITORY || config.repository };
 }
 
 export const valuesFile = "charts/coder-k8s/values.yaml";
-const chartFile = "charts/coder-k8s/Chart.yaml";
+export const chartFile = "charts/coder-k8s/Chart.yaml";
 
 /** A line, or several, of a file that is written by hand otherwise; the name comes after what the first group matches. */
 interface NamedLine {
@@ -41,6 +44,7 @@ const LINES: readonly NamedLine[] = [
     name: runbooks,
   },
   { file: "charts/coder-k8s/files/alerts.yaml", line: /(runbook_url: )[^#\n]+/g, name: runbooks },
+  { file: chartFile, line: /^((?:appV|v)ersion: ).*$/gm, name: ({ version }) => version },
   { file: chartFile, line: /^(home: ).*$/m, name: ({ repository }) => repository },
   { file: chartFile, line: /(?<=^sources:\n)( {2}- ).*$/m, name: ({ repository }) => repository },
   {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import lock from "../../package-lock.json" with { type: "json" };
 import { type LaidOutImage, readLayout } from "../../test/support/oci-layout.ts";
+import { releaseNames } from "../generate/release-names.ts";
 import { nodeVersion } from "./architecture.ts";
 import { buildImage } from "./image.ts";
 import { layerOf, type PlatformImage, writeLayout } from "./oci.ts";
@@ -14,6 +15,7 @@ import { layerOf, type PlatformImage, writeLayout } from "./oci.ts";
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const platforms = ["linux/amd64", "linux/arm64"];
 const commit = { revision: "0123456789abcdef", time: "2026-01-02T03:04:05.000Z" };
+const names = { ...releaseNames({}), version: "7.8.9" };
 const config = {
   User: "0",
   WorkingDir: "/",
@@ -29,7 +31,7 @@ let base: string;
 let digests: string[];
 let images: LaidOutImage[];
 const build = (out: string, wanted = platforms) =>
-  buildImage({ platforms: wanted, base, sysroot: dir, commit, out: join(dir, out), log: () => {} });
+  buildImage({ platforms: wanted, base, sysroot: dir, names, commit, out: join(dir, out), log: () => {} });
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "coder-k8s-image-test-"));
   base = join(dir, "base");
@@ -87,7 +89,7 @@ test("an image runs what the Dockerfile runs, as the same user", () => {
 test("an image says its version, commit and license", () => {
   const label = (name: string) => images[0]?.config.Labels[`org.opencontainers.image.${name}`];
   expect(["version", "revision", "created", "licenses"].map(label)).toEqual([
-    manifest.version,
+    names.version,
     commit.revision,
     commit.time,
     manifest.license,

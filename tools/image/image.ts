@@ -4,8 +4,9 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
 import { bundle, releaseFile } from "../build/bundle.ts";
-import { releaseNames } from "../generate/release-names.ts";
+import type { ReleaseNames } from "../generate/release-names.ts";
 import { type Architecture, architectureOf } from "./architecture.ts";
+import type { Commit } from "./commit.ts";
 import { type Component, packagesIn } from "./components.ts";
 import { billOfMaterials, licenseNotices, type Subject } from "./documents.ts";
 import { layerOf, type PlatformImage, type RunConfig, writeLayout } from "./oci.ts";
@@ -14,16 +15,10 @@ import { type Runtime, type RuntimeSource, runtimeFor } from "./runtime.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const PROGRAM = basename(releaseFile);
 
-/** Which commit an image is made from; unknown outside of a repository. */
-export interface Commit {
-  readonly revision: string;
-  /** In RFC 3339. */
-  readonly time: string;
-}
-
 /** What to build, from what, and where to. */
 export interface ImageOptions extends RuntimeSource {
   readonly platforms: readonly string[];
+  readonly names: ReleaseNames;
   readonly commit: Commit | undefined;
   /** A folder; gets `oci`, and a bill of materials and license texts for every platform. */
   readonly out: string;
@@ -42,22 +37,23 @@ interface Application {
  */
 export async function buildImage(options: ImageOptions): Promise<string> {
   const architectures = options.platforms.map(architectureOf);
-  const application = await buildApplication();
+  const application = await buildApplication(options.names);
   await mkdir(options.out, { recursive: true });
   const images: PlatformImage[] = [];
   for (const architecture of architectures) {
     const runtime = await runtimeFor(architecture, options);
     images.push(await platformImage(architecture, runtime, { application, options }));
   }
-  return writeLayout(join(options.out, "oci"), images, { name: releaseNames().image, tag: manifest.version });
+  const { image, version } = options.names;
+  return writeLayout(join(options.out, "oci"), images, { name: image, tag: version });
 }
 
-async function buildApplication(): Promise<Application> {
+async function buildApplication({ version }: ReleaseNames): Promise<Application> {
   const scratch = await mkdtemp(join(tmpdir(), "coder-k8s-image-"));
   try {
     const file = join(scratch, PROGRAM);
-    const { inputs } = await bundle(file);
-    const { name, version, license } = manifest;
+    const { inputs } = await bundle(file, undefined, version);
+    const { name, license } = manifest;
     const licenseText = await readFile(join(root, "LICENSE"), "utf8");
     return {
       program: await readFile(file),
@@ -91,13 +87,13 @@ async function platformImage(
   return {
     architecture: name,
     layers: [...runtime.layers, layer],
-    config: runConfig(runtime, options.commit),
+    config: runConfig(runtime, options),
     created: options.commit?.time,
   };
 }
 
 /** The same as in the Dockerfile. The user is a number, so that Kubernetes can see that it is not root. */
-function runConfig({ env }: Runtime, commit: Commit | undefined): RunConfig {
+function runConfig({ env }: Runtime, options: ImageOptions): RunConfig {
   return {
     User: "65532:65532",
     WorkingDir: "/app",
@@ -105,17 +101,17 @@ function runConfig({ env }: Runtime, commit: Commit | undefined): RunConfig {
     Cmd: ["controller"],
     Env: env,
     ExposedPorts: { "8080/tcp": {}, "8081/tcp": {} },
-    Labels: labels(commit),
+    Labels: labels(options),
   };
 }
 
-function labels(commit: Commit | undefined): Record<string, string> {
-  const { name, description, version, license } = manifest;
+function labels({ names, commit }: ImageOptions): Record<string, string> {
+  const { name, description, license } = manifest;
   const facts = {
     title: name,
     description,
-    source: releaseNames().repository,
-    version,
+    source: names.repository,
+    version: names.version,
     licenses: license,
     ...(commit && { revision: commit.revision, created: commit.time }),
   };

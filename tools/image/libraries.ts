@@ -6,6 +6,11 @@ import { type Elf, readElf } from "./elf.ts";
 /** What glibc loads by name at run time to resolve hosts; newer ones have it inside and keep the files. */
 const LOADED_BY_NAME = ["libnss_dns.so.2", "libnss_files.so.2"];
 
+/** A file system lacks a library; another one may have it. */
+export class LibraryMissingError extends Error {
+  override readonly name = "LibraryMissingError";
+}
+
 /** A shared library with its content. */
 export interface Library {
   readonly name: string;
@@ -50,7 +55,7 @@ async function find(library: string, { sysroot, architecture }: LibrarySource) {
     const elf = content && readElf(content);
     if (content && elf?.machine === machine) return { content, elf };
   }
-  throw new Error(
+  throw new LibraryMissingError(
     `${sysroot} has no ${library} for linux/${name}, which Node needs: install it (Debian: ` +
       `libstdc++6-${name}-cross), set SYSROOT to a root file system that has it, or BASE to a base image.`,
   );

@@ -79,11 +79,17 @@ function imageBlobs({ architecture, layers, config, created }: PlatformImage): B
   return [...layers, settings, manifest];
 }
 
-/** Writes an OCI layout with one image for several platforms into an empty folder; returns the image's digest. */
+/** What a layout is found by. */
+export interface Reference {
+  readonly name: string;
+  readonly tag: string;
+}
+
+/** Writes an OCI layout with one image for several platforms; returns the image's digest. */
 export async function writeLayout(
   dir: string,
   images: readonly PlatformImage[],
-  reference: { readonly name: string; readonly tag: string },
+  reference: Reference,
 ): Promise<string> {
   const blobs = images.map(imageBlobs);
   const manifests = images.map(({ architecture }, index) => {
@@ -92,21 +98,52 @@ export async function writeLayout(
   });
   const labels = images[0]?.config.Labels ?? {};
   const index = { schemaVersion: 2, mediaType: TYPES.index, manifests, annotations: labels };
-  const image = jsonBlob(TYPES.index, index);
+  return writeBlobs(dir, [...blobs.flat(), jsonBlob(TYPES.index, index)], reference);
+}
+
+/** Something in a registry that is no image: a description and a file, each of a type of its own. */
+export interface Artifact {
+  readonly config: { readonly mediaType: string; readonly content: object };
+  readonly file: { readonly mediaType: string; readonly content: Buffer };
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** Writes an OCI layout with one artifact; returns its digest. */
+export async function writeArtifact(
+  dir: string,
+  { config, file, annotations }: Artifact,
+  reference: Reference,
+): Promise<string> {
+  const description = jsonBlob(config.mediaType, config.content);
+  const content = blob(file.mediaType, file.content);
+  const manifest = jsonBlob(TYPES.manifest, {
+    schemaVersion: 2,
+    mediaType: TYPES.manifest,
+    config: description.descriptor,
+    layers: [content.descriptor],
+    annotations,
+  });
+  return writeBlobs(dir, [description, content, manifest], reference);
+}
+
+/** The folder then has these blobs alone; the last one is what the layout is about. */
+async function writeBlobs(dir: string, blobs: readonly Blob[], { name, tag }: Reference): Promise<string> {
+  const top = blobs.at(-1)?.descriptor;
+  if (top === undefined) throw new Error("a layout needs a blob");
   const annotations = {
-    "org.opencontainers.image.ref.name": reference.tag,
+    "org.opencontainers.image.ref.name": tag,
     // What containerd, and so kind and k3s, call the image after an import.
-    "io.containerd.image.name": `${reference.name}:${reference.tag}`,
+    "io.containerd.image.name": `${name}:${tag}`,
   };
-  const entry = { ...index, manifests: [{ ...image.descriptor, annotations }], annotations: undefined };
+  const entry = { schemaVersion: 2, mediaType: TYPES.index, manifests: [{ ...top, annotations }] };
   await rm(dir, { recursive: true, force: true });
   await mkdir(join(dir, "blobs/sha256"), { recursive: true });
-  for (const { descriptor, content } of [...blobs.flat(), image]) {
+  for (const { descriptor, content } of blobs) {
     await writeFile(join(dir, "blobs", descriptor.digest.replace(":", "/")), content);
   }
   await writeFile(join(dir, "index.json"), JSON.stringify(entry));
   await writeFile(join(dir, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
-  return image.descriptor.digest;
+  return top.digest;
 }
 
 export function digestOf(content: Buffer): string {

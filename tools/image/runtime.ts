@@ -2,7 +2,8 @@ import type { Log } from "../binaries/progress.ts";
 import type { Architecture } from "./architecture.ts";
 import { readBase } from "./base.ts";
 import { type Component, libraryComponents, nodeComponent } from "./components.ts";
-import { type Library, librariesFor } from "./libraries.ts";
+import { withCrossPackages } from "./cross-packages.ts";
+import { type Library, LibraryMissingError, librariesFor } from "./libraries.ts";
 import { nodeFiles } from "./node-package.ts";
 import { type Layer, layerOf } from "./oci.ts";
 import type { TarEntry } from "./tar.ts";
@@ -19,8 +20,11 @@ export interface Runtime {
 export interface RuntimeSource {
   /** An OCI layout with Node at /nodejs/bin/node. Without it, the runtime is assembled. */
   readonly base: string | undefined;
-  /** The root of a file system with the libraries that Node needs. */
-  readonly sysroot: string;
+  /**
+   * The root of a file system with the libraries that Node needs. Without it, that of the machine and, where it lacks
+   * those of another architecture, packages of its distribution.
+   */
+  readonly sysroot: string | undefined;
   readonly log: Log;
 }
 
@@ -31,12 +35,27 @@ export async function runtimeFor(
 ): Promise<Runtime> {
   if (base !== undefined) return { ...(await readBase(base, architecture)), components: [] };
   const { executable, license } = await nodeFiles(architecture, log);
-  const libraries = await librariesFor(executable, { sysroot, architecture });
+  const libraries = await findLibraries(executable, architecture, sysroot);
   return {
     layers: [await layerOf(systemFiles(executable, libraries, architecture))],
     env: ["PATH=/nodejs/bin"],
     components: [nodeComponent(executable, license), ...libraryComponents(libraries)],
   };
+}
+
+async function findLibraries(
+  executable: Buffer,
+  architecture: Architecture,
+  sysroot: string | undefined,
+): Promise<Library[]> {
+  const under = (root: string) => librariesFor(executable, { sysroot: root, architecture });
+  if (sysroot !== undefined) return under(sysroot);
+  return under("/").catch(async (missing) => {
+    if (!(missing instanceof LibraryMissingError)) throw missing;
+    return withCrossPackages(architecture, process.env, under).catch((cause) => {
+      throw new Error(missing.message, { cause });
+    });
+  });
 }
 
 /** What the kernel, Node and glibc expect of a system; runtimes mount over the empty folders. */

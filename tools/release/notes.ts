@@ -1,0 +1,55 @@
+import type { ReleaseNames } from "../generate/release-names.ts";
+import type { Published } from "./published.ts";
+
+/** A release's place in the changelog. */
+export interface Section {
+  readonly title: string;
+  readonly text: string;
+}
+
+/**
+ * The section of a version in a changelog. A dry run may stand before it is written: then `orUnreleased` takes what
+ * is not released yet.
+ */
+export function changelogSection(
+  changelog: string,
+  version: string,
+  { orUnreleased }: { readonly orUnreleased: boolean },
+): Section {
+  const sections = changelog.split(/^## /m).slice(1);
+  const named = (name: string) => sections.find((section) => section.startsWith(`[${name}]`));
+  const found = named(version) ?? (orUnreleased ? named("Unreleased") : undefined);
+  if (found === undefined) {
+    throw new Error(
+      `CHANGELOG.md has no section [${version}]: rename [Unreleased] to it, with today's date, and commit that`,
+    );
+  }
+  const [title = "", ...lines] = found.split("\n");
+  const text = lines.join("\n").trim();
+  if (text === "") throw new Error(`CHANGELOG.md has nothing in its section ${title}`);
+  return { title, text };
+}
+
+/** What a release says of itself: how to install it, what has changed, and what it consists of. */
+export function releaseNotes({ text }: Section, names: ReleaseNames, { image, chart }: Published): string {
+  return `## Install or upgrade
+
+\`\`\`sh
+helm upgrade --install coder-k8s oci://${chart.name} --version ${names.version} \\
+  --namespace coder-system --create-namespace --reset-then-reuse-values
+\`\`\`
+
+Without helm: \`kubectl apply --server-side -f install.yaml\`.
+
+${text.replaceAll(/^###/gm, "##")}
+
+## Digests
+
+| | |
+|---|---|
+| image | \`${image.name}:${names.version}@${image.digest}\` |
+| chart | \`${chart.name}:${names.version}@${chart.digest}\` |
+
+Files have their SHA-256 in \`checksums.txt\`.
+`;
+}
