@@ -6,26 +6,16 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import lock from "../../package-lock.json" with { type: "json" };
+import { baseEnv, writeBaseLayout } from "../../test/support/base-layout.ts";
 import { type LaidOutImage, readLayout } from "../../test/support/oci-layout.ts";
 import { releaseNames } from "../generate/release-names.ts";
 import { nodeVersion } from "./architecture.ts";
 import { buildImage } from "./image.ts";
-import { layerOf, type PlatformImage, writeLayout } from "./oci.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const platforms = ["linux/amd64", "linux/arm64"];
 const commit = { revision: "0123456789abcdef", time: "2026-01-02T03:04:05.000Z" };
 const names = { ...releaseNames({}), version: "7.8.9" };
-const config = {
-  User: "0",
-  WorkingDir: "/",
-  Entrypoint: [],
-  Cmd: [],
-  Env: ["SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"],
-  ExposedPorts: {},
-  Labels: {},
-};
-
 let dir: string;
 let base: string;
 let digests: string[];
@@ -35,11 +25,7 @@ const build = (out: string, wanted = platforms) =>
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "coder-k8s-image-test-"));
   base = join(dir, "base");
-  const below = ["amd64", "arm64"].map(async (architecture): Promise<PlatformImage> => {
-    const node = { type: "file", path: "nodejs/bin/node", content: Buffer.from(architecture) } as const;
-    return { architecture, layers: [await layerOf([node])], config, created: undefined };
-  });
-  await writeLayout(base, await Promise.all(below), { name: "base", tag: "1" });
+  await writeBaseLayout(base);
   digests = [await build("one"), await build("two")];
   images = readLayout(join(dir, "one/oci"));
 });
@@ -63,7 +49,7 @@ test("an image stands on the base of its own platform and keeps its variables", 
   for (const { architecture, entries, config: run } of images) {
     const node = entries.find(({ path }) => path === "nodejs/bin/node");
     expect(node).toMatchObject({ content: Buffer.from(architecture) });
-    expect(run.Env).toEqual(config.Env);
+    expect(run.Env).toEqual(baseEnv);
   }
 });
 

@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import type { ReleaseNames } from "../generate/release-names.ts";
 
 /** Something that a release has in a registry. */
-export interface Reference {
+interface Reference {
   /** Without its tag, which is the version. */
   readonly name: string;
   readonly digest: string;

@@ -1,16 +1,18 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Client, Deployment } from "kube-controller-runtime";
+import { type Client, Deployment, type Kind, type KubeObject } from "kube-controller-runtime";
 import { adminClient, eventually, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parse, stringify } from "yaml";
+import { parse } from "yaml";
 import { aControlPlane } from "../../../lab/builders.ts";
 import { startOperatorProcess } from "../../../lab/operator-process.ts";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
-import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import { chartDir, type Helm, helmFor, succeeded } from "../../support/helm.ts";
+import { serveLayouts } from "../../support/layout-registry.ts";
+import { buildTestRelease } from "../../support/test-release.ts";
 
 const PATIENCE = { withinMs: 30_000 };
 const SECRET_LIMIT_BYTES = 1024 * 1024;
@@ -18,17 +20,37 @@ const release = { name: "coder-k8s", namespace: "coder-system" };
 const crd = "codercontrolplanes.coder.com";
 const installManifest = fileURLToPath(new URL("../../../config/install.yaml", import.meta.url));
 
+/** The chart of the last release, or of what stands for it: the commit with which charts got their names. */
+const previous = join(import.meta.dirname, "../../fixtures/previous-release/coder-k8s-0.1.0.tgz");
+const names = {
+  version: "0.2.0",
+  image: "registry.example/team/coder-k8s",
+  repository: "https://forge.example/team/coder-k8s",
+};
+/** More than the CRDs of this version allow; those of the previous one had no limit. */
+const tooMuch: ControlPlaneSpec = { extraEnv: [{ name: "LONG", value: "x".repeat(140_000) }] };
+
 let cluster: LocalCluster;
+let built: string;
 let helm: Helm;
 let person: Client;
 beforeAll(async () => {
   cluster = await startCluster({ audit: true });
+  built = await mkdtemp(join(tmpdir(), "coder-k8s-release-"));
+  await buildTestRelease(built, names);
   [helm, person] = await Promise.all([helmFor(cluster), adminClient(cluster)]);
 });
 afterAll(async () => {
   await helm?.[Symbol.asyncDispose]();
   await cluster?.stop();
+  await rm(built, { recursive: true, force: true });
 });
+
+/** An object that waits for control plane `early`. */
+function dependent<T extends KubeObject>({ apiVersion, kind }: Kind<T>, namespace: string): T {
+  const spec = { controlPlaneRef: { name: "early" } };
+  return { apiVersion, kind, metadata: { namespace, name: "early" }, spec } as unknown as T;
+}
 
 async function kubectl(...args: readonly string[]): Promise<string> {
   return succeeded(await cluster.kubectl(args)).stdout;
@@ -37,27 +59,10 @@ async function kubectl(...args: readonly string[]): Promise<string> {
 const existing = (kinds: string) =>
   kubectl("get", kinds, "-A", "-o", "name", "-l", "app.kubernetes.io/instance=coder-k8s");
 
-/** Properties of a control plane's spec that the API server knows. */
+/** Fields of a control plane's status that the API server knows. */
 async function knownFields(): Promise<string[]> {
   const { spec } = JSON.parse(await kubectl("get", "crd", crd, "-o", "json"));
-  return Object.keys(spec.versions[0].schema.openAPIV3Schema.properties.spec.properties);
-}
-
-/** The chart as an earlier version might have been: without one field, and with a role that allows less. */
-async function earlierChart(): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), "coder-k8s-chart-"));
-  await cp(chartDir, dir, { recursive: true });
-  const edit = async (file: string, change: (content: ReturnType<typeof parse>) => void) => {
-    const content = parse(await readFile(join(dir, file), "utf8"));
-    change(content);
-    await writeFile(join(dir, file), stringify(content));
-  };
-  await edit("Chart.yaml", (chart) => Object.assign(chart, { version: "0.0.1", appVersion: "0.0.1" }));
-  await edit("files/rbac.yaml", ({ operator: rules }) => rules.pop());
-  await edit(`files/crds/coder.com_codercontrolplanes.yaml`, ({ spec }) => {
-    delete spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.expose;
-  });
-  return dir;
+  return Object.keys(spec.versions[0].schema.openAPIV3Schema.properties.status.properties);
 }
 
 /** Runs the operator as the release's service account with the release's flags, until `work` has ended. */
@@ -91,26 +96,40 @@ async function becomesPods(namespace: string, spec: ControlPlaneSpec = {}): Prom
 // Each step is a whole story of helm, API server and operator.
 describe("a release", { timeout: 120_000 }, () => {
   let namespace: string;
+  let early: readonly KubeObject[];
   beforeAll(async () => {
     namespace = await cluster.createNamespace("customer");
   });
 
   test("is installed with its CRDs, and tells what to do next", async () => {
-    const chart = await earlierChart();
-    const installed = await helm.release("install", { ...release, chart }, "--create-namespace");
-    await rm(chart, { recursive: true });
+    const installed = await helm.release("install", { ...release, chart: previous }, "--create-namespace");
     expect(succeeded(installed).stdout).toContain("kubectl get coder --all-namespaces");
     await kubectl("wait", "--for=condition=Established", "--timeout=30s", `crd/${crd}`);
-    expect(await knownFields()).not.toContain("expose");
-    await person.create(CoderControlPlane, aControlPlane({ namespace, name: "early" }));
+    expect(await knownFields()).not.toContain("workspaceNamespaces");
+    early = [
+      await person.create(CoderControlPlane, aControlPlane({ namespace, name: "early", spec: tooMuch })),
+      await person.create(CoderProvisioner, dependent(CoderProvisioner, namespace)),
+      await person.create(CoderWorkspaceProxy, dependent(CoderWorkspaceProxy, namespace)),
+    ];
   });
 
-  test("is upgraded together with its CRDs and its role, and keeps what users have made", async () => {
-    succeeded(await helm.release("upgrade", release));
-    expect(await knownFields()).toContain("expose");
+  test("is upgraded from a registry together with its CRDs and its role, and keeps what users have made", async () => {
+    await using registry = await serveLayouts({ "team/charts/coder-k8s": join(built, "chart") });
+    const chart = `oci://${registry.address}/team/charts/coder-k8s`;
+    succeeded(
+      await helm.release("upgrade", { ...release, chart }, "--plain-http", `--version=${names.version}`),
+    );
+    expect(await knownFields()).toContain("workspaceNamespaces");
     const role = JSON.parse(await kubectl("get", "clusterrole", release.name, "-o", "json"));
     expect(role.rules).toEqual(parse(await readFile(join(chartDir, "files/rbac.yaml"), "utf8")).operator);
-    await person.get(CoderControlPlane, { namespace, name: "early" });
+    const { spec } = await person.get(Deployment, release);
+    expect(spec?.template.spec?.containers[0]?.image).toBe(`${names.image}:${names.version}`);
+    const now = [
+      await person.get(CoderControlPlane, { namespace, name: "early" }),
+      await person.get(CoderProvisioner, { namespace, name: "early" }),
+      await person.get(CoderWorkspaceProxy, { namespace, name: "early" }),
+    ];
+    expect(now).toEqual(early);
   });
 
   test("fits in the Secret in which helm keeps it, with room to grow", async () => {
