@@ -1,7 +1,10 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import type { Tags } from "../../src/coder/provisioning.ts";
+import { daemonTags } from "../../src/coder/tags.ts";
 import { type Accounts, StaticAccounts } from "./accounts.ts";
 import { entitlementsOf } from "./entitlements.ts";
 import { Faults, matches } from "./faults.ts";
+import { Jobs } from "./jobs.ts";
 import { readLicense, type StoredLicense } from "./licenses.ts";
 
 export interface Organization {
@@ -29,6 +32,10 @@ export interface Daemon {
   readonly name: string;
   readonly key: ProvisionerKey;
   readonly connectedAt: string;
+  readonly tags: Tags;
+  version: string;
+  /** When its pod died without a word. */
+  silentSince?: number;
 }
 
 export interface SimulatedProxy {
@@ -78,6 +85,7 @@ export class CoderdDeployment {
   /** The token of every workspace proxy that there ever was. */
   readonly everyProxyToken: string[] = [];
   daemons: Daemon[] = [];
+  readonly jobs: Jobs;
   licenses: StoredLicense[] = [];
   proxies: SimulatedProxy[] = [];
   lastRefresh: number;
@@ -88,6 +96,7 @@ export class CoderdDeployment {
     this.version = options.version ?? "v2.26.0";
     this.accounts = options.accounts ?? new StaticAccounts();
     this.now = options.now ?? Date.now;
+    this.jobs = new Jobs(this.now);
     this.requestsPerMinute = options.requestsPerMinute;
     this.lastRefresh = this.now();
     const others = (options.organizations ?? []).map((name) => this.#organization(name, false));
@@ -157,7 +166,14 @@ export class CoderdDeployment {
   connectDaemon(name: string, plaintext: string): Daemon | undefined {
     const key = this.acceptedKey(plaintext);
     if (!key) return undefined;
-    const daemon = { id: randomUUID(), name, key, connectedAt: this.timestamp };
+    const daemon: Daemon = {
+      id: randomUUID(),
+      name,
+      key,
+      connectedAt: this.timestamp,
+      tags: daemonTags(key.tags),
+      version: this.version,
+    };
     this.daemons.push(daemon);
     return daemon;
   }

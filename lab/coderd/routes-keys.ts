@@ -1,6 +1,7 @@
-import type { CoderdDeployment, Daemon, ProvisionerKey } from "./deployment.ts";
+import type { CoderdDeployment, ProvisionerKey } from "./deployment.ts";
 import { invalidField, json, message, notFound, type Reply, rbacForbidden } from "./reply.ts";
 import type { Call, Route } from "./route.ts";
+import { daemonsOf, daemonView } from "./routes-queue.ts";
 
 const LONGEST_NAME = 64;
 const NIL_UUID = "00000000-0000-0000-0000-00000000000";
@@ -24,15 +25,6 @@ export const keyRoutes: readonly Route[] = [
   { method: "GET", path: `${KEYS}/daemons`, licensed: PROVISIONER_FEATURE, handle: listKeyDaemons },
   { method: "DELETE", path: `${KEYS}/:name`, licensed: PROVISIONER_FEATURE, handle: deleteKey },
   { method: "GET", path: "/api/v2/provisionerkeys/:key", open: true, licensed: {}, handle: describeKey },
-];
-
-export const daemonRoutes: readonly Route[] = [
-  {
-    method: "GET",
-    path: "/api/v2/organizations/:organization/provisionerdaemons",
-    handle: (call) => ofOrganization(call, (id) => json(200, daemonsOf(call.deployment, id).map(daemonView))),
-  },
-  { method: "GET", path: "/api/v2/organizations/:organization/provisionerjobs", handle: listJobs },
 ];
 
 function ofOrganization({ deployment, params }: Call, reply: (organizationId: string) => Reply): Reply {
@@ -83,7 +75,8 @@ function listKeyDaemons(call: Call): Reply {
     }));
     const keys = [...reserved, ...keysOf(call.deployment, organizationId).map(keyView)];
     const daemons = daemonsOf(call.deployment, organizationId);
-    const ofKey = (keyId: string) => daemons.filter(({ key }) => key.id === keyId).map(daemonView);
+    const ofKey = (keyId: string) =>
+      daemons.filter(({ key }) => key.id === keyId).map((daemon) => daemonView(daemon, call.deployment));
     return json(
       200,
       keys.map((key) => ({ key, daemons: ofKey(key.id) })),
@@ -98,42 +91,10 @@ function describeKey({ deployment, headers }: Call): Reply {
   return key ? json(200, keyView(key)) : message(401, "provisioner daemon key invalid");
 }
 
-function listJobs(call: Call): Reply {
-  const known = ["limit", "status", "ids", "tags", "initiator"];
-  const validations = [...call.query.keys()]
-    .filter((name) => !known.includes(name))
-    .map((field) => ({ field, detail: `"${field}" is not a valid query param` }));
-  if (validations.length > 0) return json(400, { message: "Invalid query parameters.", validations });
-  return ofOrganization(call, () => json(200, []));
-}
-
 function keysOf(deployment: CoderdDeployment, organizationId: string): ProvisionerKey[] {
   return deployment.keys.filter((key) => key.organization === organizationId);
 }
 
-function daemonsOf(deployment: CoderdDeployment, organizationId: string): Daemon[] {
-  return deployment.daemons.filter(({ key }) => key.organization === organizationId);
-}
-
 function keyView({ plaintext: _, ...key }: ProvisionerKey) {
   return key;
-}
-
-function daemonView({ id, name, key, connectedAt }: Daemon) {
-  return {
-    id,
-    organization_id: key.organization,
-    key_id: key.id,
-    key_name: key.name,
-    created_at: connectedAt,
-    last_seen_at: connectedAt,
-    name,
-    version: "v2.26.0",
-    api_version: "1.9",
-    provisioners: ["terraform"],
-    tags: { ...key.tags, owner: "", scope: "organization" },
-    status: "idle",
-    current_job: null,
-    previous_job: null,
-  };
 }

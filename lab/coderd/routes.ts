@@ -2,9 +2,10 @@ import type { Account } from "./accounts.ts";
 import type { CoderdDeployment } from "./deployment.ts";
 import { json, message, notFound, type Reply, routeNotFound, signedOut } from "./reply.ts";
 import type { Call, Route } from "./route.ts";
-import { daemonRoutes, keyRoutes } from "./routes-keys.ts";
+import { keyRoutes } from "./routes-keys.ts";
 import { licenseRoutes } from "./routes-licenses.ts";
 import { proxyRoutes } from "./routes-proxies.ts";
+import { queueRoutes } from "./routes-queue.ts";
 
 const openRoutes: readonly Route[] = [
   { method: "GET", path: "/healthz", open: true, handle: () => ({ status: 200, text: "OK" }) },
@@ -35,7 +36,7 @@ const routes: readonly Route[] = [
   ...userRoutes,
   ...licenseRoutes,
   ...keyRoutes,
-  ...daemonRoutes,
+  ...queueRoutes,
   ...proxyRoutes,
 ];
 

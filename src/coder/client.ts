@@ -1,11 +1,12 @@
 import type { Clock } from "kube-controller-runtime";
 import { type Decoder, list } from "./decode.ts";
 import type { CoderFailure } from "./failure.ts";
-import type { Answer } from "./http/answer.ts";
+import type { Answer, AnswerShape } from "./http/answer.ts";
 import { classify, type Subject, transient } from "./http/classify.ts";
 import type { HttpRequest } from "./http/host.ts";
 import { NoAnswer } from "./http/no-answer.ts";
 import * as model from "./model.ts";
+import * as provisioning from "./provisioning.ts";
 import { proxyOfToken } from "./proxy-token.ts";
 import { failed, type Result, succeeded } from "./result.ts";
 
@@ -34,6 +35,13 @@ export interface CoderClient {
   /** The key's plaintext, which coderd never shows again. coderd lower-cases the name. */
   createProvisionerKey(organizationId: string, key: NewProvisionerKey): CoderResult<string>;
   deleteProvisionerKey(organizationId: string, name: string): CoderResult<void>;
+  /**
+   * The jobs of an organization that are not over, newest first, at most 1,000 of them. `notFound` also when
+   * the token may not list them.
+   */
+  unfinishedJobs(organizationId: string): CoderResult<provisioning.ProvisionerJob[]>;
+  /** The daemons of an organization. Whether those that are offline are among them depends on the version. */
+  provisionerDaemons(organizationId: string): CoderResult<provisioning.ProvisionerDaemon[]>;
   /** Empty also when the token may not read licences: no proof of absence unless it is an owner's. */
   licenses(): CoderResult<model.License[]>;
   addLicense(jwt: string): CoderResult<model.License>;
@@ -66,12 +74,22 @@ export interface ClientOptions {
 /** coderd demands an icon when a proxy is changed, though not when it is created. */
 const FALLBACK_ICON = "/emojis/1f310.png";
 
+/** More than this in one organization are not counted one by one. */
+const MOST_JOBS = 1_000;
+
+/** 1,000 jobs, or as many daemons, with some 30 values each and tags. */
+const MOST_QUEUE_VALUES = 50_000;
+
+/** The default limit would list the newest 50 and hide the oldest. */
+const UNFINISHED = `status=pending,running,canceling&limit=${MOST_JOBS}`;
+
 const nothing: Decoder<void> = () => undefined;
+
+const organization = (nameOrId: string) => `/api/v2/organizations/${encodeURIComponent(nameOrId)}`;
 
 export function coderClient(options: ClientOptions): CoderClient {
   const { call } = caller(options);
-  const keys = (organizationId: string) =>
-    `/api/v2/organizations/${encodeURIComponent(organizationId)}/provisionerkeys`;
+  const keys = (organizationId: string) => `${organization(organizationId)}/provisionerkeys`;
   const proxy = (nameOrId: string) => `/api/v2/workspaceproxies/${encodeURIComponent(nameOrId)}`;
   return {
     buildInfo: () => call("GET", "/api/v2/buildinfo", { decoder: model.buildInfo }),
@@ -79,14 +97,24 @@ export function coderClient(options: ClientOptions): CoderClient {
     deleteToken: (id) =>
       call("DELETE", `/api/v2/users/me/keys/${encodeURIComponent(id)}`, { decoder: nothing }),
     organizations: () => call("GET", "/api/v2/organizations", { decoder: list(model.organization) }),
-    organization: (nameOrId) =>
-      call("GET", `/api/v2/organizations/${encodeURIComponent(nameOrId)}`, { decoder: model.organization }),
+    organization: (nameOrId) => call("GET", organization(nameOrId), { decoder: model.organization }),
     provisionerKeys: (organizationId) =>
       call("GET", keys(organizationId), { decoder: list(model.provisionerKey) }),
     createProvisionerKey: (organizationId, body) =>
       call("POST", keys(organizationId), { decoder: model.createdProvisionerKey, body }),
     deleteProvisionerKey: (organizationId, name) =>
       call("DELETE", `${keys(organizationId)}/${encodeURIComponent(name)}`, { decoder: nothing }),
+    unfinishedJobs: (organizationId) =>
+      call("GET", `${organization(organizationId)}/provisionerjobs?${UNFINISHED}`, {
+        decoder: list(provisioning.provisionerJob),
+        // Each job that waits lists every daemon of the past week that could take it.
+        answerShape: { mostValues: MOST_QUEUE_VALUES, emptiedLists: "available_workers" },
+      }),
+    provisionerDaemons: (organizationId) =>
+      call("GET", `${organization(organizationId)}/provisionerdaemons?limit=0`, {
+        decoder: list(provisioning.provisionerDaemon),
+        answerShape: { mostValues: MOST_QUEUE_VALUES },
+      }),
     licenses: () => call("GET", "/api/v2/licenses", { decoder: list(model.license) }),
     addLicense: (jwt) =>
       call("POST", "/api/v2/licenses", { decoder: model.license, body: { license: jwt }, secret: jwt }),
@@ -138,13 +166,14 @@ interface Call<T> {
   readonly headers?: Readonly<Record<string, string>>;
   /** A value in the body that no message may quote. */
   readonly secret?: string;
+  readonly answerShape?: AnswerShape;
 }
 
 function caller({ where, token, clock, send }: ClientOptions) {
   async function call<T>(
     method: HttpRequest["method"],
     path: string,
-    { decoder, body, headers, secret }: Call<T>,
+    { decoder, secret, ...sent }: Call<T>,
   ): CoderResult<T> {
     const subject: Subject = {
       request: `${method} ${path} at ${where}`,
@@ -152,7 +181,7 @@ function caller({ where, token, clock, send }: ClientOptions) {
       now: clock.now(),
     };
     try {
-      const answer = await send({ method, path, token, body, ...(headers ? { headers } : {}) });
+      const answer = await send({ method, path, token, ...sent });
       return classify(answer, decoder, { ...subject, now: clock.now() });
     } catch (error) {
       if (error instanceof NoAnswer) return failed(transient(subject, error.message));

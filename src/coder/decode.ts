@@ -49,6 +49,13 @@ export const number: Decoder<number> = (value, path) => {
   return value;
 };
 
+/** A time as coderd writes it, in milliseconds since the epoch. */
+export const time: Decoder<number> = (value, path) => {
+  const parsed = Date.parse(word(value, path));
+  if (Number.isNaN(parsed)) throw new UnexpectedShape(path, "no time");
+  return parsed;
+};
+
 export const boolean: Decoder<boolean> = (value, path) => {
   if (typeof value !== "boolean") throw unexpected(path, "a boolean", value);
   return value;

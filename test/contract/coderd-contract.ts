@@ -26,7 +26,8 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
   "before any licence": [
     ...["healthz", "buildinfo", "route-missing", "users-me", "users-me-no-token", "users-me-bad-token"],
     ...["organizations", "organization-by-name", "organization-default-alias", "organization-missing"],
-    ...["bypass-ratelimit", "daemons", "jobs", "jobs-bad-param", "replicas"],
+    ...["bypass-ratelimit", "daemons", "daemons-bad-param", "jobs", "jobs-bad-param", "replicas"],
+    ...["(import a template)", "jobs-unfinished"],
     ...["entitlements-unlicensed", "entitlements-no-token", "entitlements-bad-token"],
     ...["keys-list-unlicensed", "keys-create-unlicensed"],
     ...["proxies-list-unlicensed", "proxies-create-unlicensed", "licenses-list-empty"],
@@ -58,6 +59,7 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
   "a member without rights": [
     ...["member-bypass-ratelimit", "member-keys-list", "member-keys-create"],
     ...["member-licenses-list", "member-license-add", "member-proxies-create"],
+    ...["member-jobs", "member-daemons"],
   ],
 };
 
@@ -67,6 +69,12 @@ const RECORDED_HEADERS = ["Content-Type", "Retry-After"];
 const NOT_OURS = ["debug-health"];
 
 const PREPARATIONS: Readonly<Record<string, Recording["request"]>> = {
+  "(import a template)": {
+    method: "POST",
+    path: "/api/v2/organizations/<org-id>/templateversions",
+    headers: { "Coder-Session-Token": "<session-token>" },
+    body: { storage_method: "file", example_id: "scratch", provisioner: "terraform", tags: { pool: "a" } },
+  },
   "(create p1)": {
     method: "POST",
     path: "/api/v2/workspaceproxies",
@@ -112,7 +120,8 @@ async function replay(step: string, subject: ContractSubject, bound: Record<stri
   bound["<session-token>"] = tokenFor(step, subject);
   const preparation = PREPARATIONS[step];
   if (preparation) {
-    await send(subject, preparation, bound);
+    const { status } = await send(subject, preparation, bound);
+    expect(status).toBe(201);
     return;
   }
   const recording = loadRecording(step);

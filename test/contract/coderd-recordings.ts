@@ -51,7 +51,7 @@ function scrubbed(field: string, value: unknown): unknown {
 
 /** Fields that differ from one deployment to the next and say nothing about behaviour. */
 const VOLATILE = [
-  ...["key", "proxy_token", "version", "account_id", "hostname", "actual"],
+  ...["key", "proxy_token", "version", "account_id", "hostname", "actual", "template_version_name"],
   ...["iat", "nbf", "exp", "license_expires", "database_latency"],
 ];
 

@@ -1,12 +1,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Secret } from "kube-controller-runtime";
-import { eventually } from "kube-controller-runtime/testing";
+import { Secret, systemClock } from "kube-controller-runtime";
+import { eventually, unfenced } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { mint } from "../../lab/mint.ts";
 import { Pod } from "../../lab/pod-runner/pod.ts";
 import { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
+import { CoderClients } from "../../src/coder/clients.ts";
 import type { CoderdAdmin } from "./support/coderd-admin.ts";
 import { Tenant } from "./support/tenant.ts";
 import { PATIENCE, World } from "./support/world.ts";
@@ -64,6 +65,22 @@ describe.skipIf(!binaries)("a real workspace build of 20 seconds", () => {
     }, PATIENCE);
   }
 
+  /** What the operator sees of the queue: the daemon, with the job that it has. */
+  async function expectBusy(pod: string): Promise<void> {
+    const clients = new CoderClients({ fence: unfenced, clock: systemClock });
+    await using _ = { [Symbol.asyncDispose]: () => clients.close() };
+    const client = clients.client({ url: admin.url, token: admin.token });
+    const [jobs, daemons] = await Promise.all([
+      client.unfinishedJobs("default"),
+      client.provisionerDaemons("default"),
+    ]);
+    if (!jobs.ok || !daemons.ok) return expect.fail("coderd did not answer");
+    const daemon = daemons.value.find(({ name }) => name === pod);
+    const job = jobs.value.find(({ id }) => id === daemon?.currentJobId);
+    expect(daemon).toMatchObject({ status: "busy" });
+    expect(job).toMatchObject({ status: "running", workerId: daemon?.id, type: "workspace_build" });
+  }
+
   function untilLeaving(pod: string): Promise<void> {
     return eventually(async () => {
       const { metadata } = await tenant.get(Pod, pod);
@@ -86,6 +103,7 @@ describe.skipIf(!binaries)("a real workspace build of 20 seconds", () => {
       );
       const building = admin.cli("create", pool, "--template", pool, "--yes");
       const pod = await untilBuilding(pool);
+      await expectBusy(pod);
       await upheaval(tenant, pool);
       await untilLeaving(pod);
       expect((await admin.workspace(pool)).latest_build.job.status).toBe("running");

@@ -3,6 +3,7 @@ import { unfenced } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { type Database, type Postgres, startPostgres } from "../../lab/postgres.ts";
 import { CoderClients } from "../../src/coder/clients.ts";
+import { servesTags } from "../../src/coder/tags.ts";
 import { CoderdAdmin } from "./support/coderd-admin.ts";
 import { startLoneCoderd } from "./support/lone-coderd.ts";
 
@@ -23,6 +24,22 @@ const ENUMS = `
   FROM pg_enum e JOIN pg_type t ON t.oid = e.enumtypid
   WHERE t.typname IN ('login_type', 'user_status', 'api_key_scope')
   GROUP BY t.typname ORDER BY t.typname`;
+
+/** Every set of some tags, with the scopes that coderd knows and without. */
+const TAG_SETS = [
+  {},
+  { scope: "organization" },
+  { scope: "organization", owner: "" },
+  { scope: "user", owner: "u" },
+]
+  .flatMap((scope) => [scope, { ...scope, env: "prod" }, { ...scope, env: "test" }])
+  .flatMap((tags) => [tags, { ...tags, gpu: "" }]);
+
+const MATCHES = `
+  SELECT provisioner_tagset_contains(daemon::tagset, job::tagset) AS matches
+  FROM json_array_elements_text($1) WITH ORDINALITY AS d(daemon, i),
+       json_array_elements_text($1) WITH ORDINALITY AS j(job, k)
+  ORDER BY i, k`;
 
 describe.skipIf(!binaries)("what the other tests take for granted of coderd", () => {
   let postgres: Postgres;
@@ -45,6 +62,13 @@ describe.skipIf(!binaries)("what the other tests take for granted of coderd", ()
   ])("the fixture of its tables has the %s that it makes itself", async (_, query) => {
     const fixture = await postgres.createDatabase("2.26");
     expect(await fixture.query(query)).toEqual(await database.query(query));
+  });
+
+  test("it matches the tags of jobs and daemons as the operator does", async () => {
+    const sets = JSON.stringify(TAG_SETS.map((tags) => JSON.stringify(tags)));
+    const rows = await database.query(MATCHES.replaceAll("$1", `'${sets}'`));
+    const ours = TAG_SETS.flatMap((daemon) => TAG_SETS.map((job) => ({ matches: servesTags(daemon, job) })));
+    expect(ours).toEqual(rows);
   });
 
   test("it limits the rate of each address and endpoint, and lets nobody bypass that", async () => {

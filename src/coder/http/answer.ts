@@ -1,7 +1,11 @@
 import type { Dispatcher } from "undici";
+import { EmptiedLists } from "./emptied-lists.ts";
 import { NoAnswer } from "./no-answer.ts";
 
 const LARGEST_BODY_BYTES = 2 * 1024 * 1024;
+
+/** What is left out of a body costs no memory, but reading it costs time. */
+const MOST_BYTES_READ = 32 * 1024 * 1024;
 
 /** What makes JSON slow to parse is the number of its values, far more than its length. */
 const MOST_VALUES = 20_000;
@@ -21,30 +25,58 @@ export interface Deadline {
   cancel(): void;
 }
 
+/** In what an answer may differ from the others. */
+export interface AnswerShape {
+  /** How many values it may hold. */
+  readonly mostValues?: number;
+  /** The name of lists whose contents nobody needs: they are read as empty and count for nothing. */
+  readonly emptiedLists?: string;
+}
+
 /**
- * Reads a response to its end, but no more than 2 MiB of it, no more values than parse in milliseconds, and not
- * past the deadline.
+ * Reads a response to its end, but no more than 2 MiB of what is kept of it, no more values than parse in
+ * milliseconds, and not past the deadline.
  */
-export async function readAnswer(response: Dispatcher.ResponseData, deadline: Deadline): Promise<Answer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  let values = 0;
-  for await (const chunk of response.body) {
-    deadline.signal.throwIfAborted();
-    size += chunk.length;
-    if (size > LARGEST_BODY_BYTES)
-      throw new NoAnswer(`the body is larger than ${LARGEST_BODY_BYTES / 1024 / 1024} MiB`);
-    values += separatorsIn(chunk);
-    if (values > MOST_VALUES) throw new NoAnswer(`the body holds more than ${MOST_VALUES} values`);
-    chunks.push(chunk);
-  }
+export async function readAnswer(
+  response: Dispatcher.ResponseData,
+  deadline: Deadline,
+  shape: AnswerShape = {},
+): Promise<Answer> {
   return {
     status: response.statusCode,
     contentType: header(response, "content-type") ?? "",
-    body: Buffer.concat(chunks).toString("utf8"),
+    body: await readBody(response.body, deadline, shape),
     retryAfter: header(response, "retry-after"),
     location: header(response, "location"),
   };
+}
+
+async function readBody(
+  body: AsyncIterable<Uint8Array>,
+  deadline: Deadline,
+  { mostValues = MOST_VALUES, emptiedLists }: AnswerShape,
+): Promise<string> {
+  const filter = emptiedLists === undefined ? undefined : new EmptiedLists(emptiedLists);
+  const chunks: Uint8Array[] = [];
+  let [read, size, values] = [0, 0, 0];
+  for await (const arrived of body) {
+    deadline.signal.throwIfAborted();
+    const kept = filter ? filter.filter(arrived) : [arrived];
+    read += arrived.length;
+    for (const chunk of kept) {
+      size += chunk.length;
+      values += separatorsIn(chunk);
+      chunks.push(chunk);
+    }
+    refuseLargerThan(LARGEST_BODY_BYTES, size);
+    refuseLargerThan(MOST_BYTES_READ, read);
+    if (values > mostValues) throw new NoAnswer(`the body holds more than ${mostValues} values`);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function refuseLargerThan(limit: number, size: number): void {
+  if (size > limit) throw new NoAnswer(`the body is larger than ${limit / 1024 / 1024} MiB`);
 }
 
 function header(response: Dispatcher.ResponseData, name: string): string | undefined {

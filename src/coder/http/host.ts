@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { admittedBy, type Clock, type Fence } from "kube-controller-runtime";
 import type { Dispatcher } from "undici";
-import { type Answer, type Deadline, readAnswer } from "./answer.ts";
+import { type Answer, type AnswerShape, type Deadline, readAnswer } from "./answer.ts";
 import { Connections } from "./connections.ts";
 import { NoAnswer } from "./no-answer.ts";
 import { followRedirect, type Hop } from "./redirect.ts";
@@ -20,6 +20,7 @@ export interface HttpRequest {
   readonly body?: unknown;
   /** Another way to say who asks than a session token. */
   readonly headers?: Readonly<Record<string, string>>;
+  readonly answerShape?: AnswerShape;
 }
 
 export interface HostOptions {
@@ -87,7 +88,7 @@ export class CoderHost {
     let hop: Hop = { method: request.method, path: destination.pathPrefix + request.path };
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
       const response = await this.#request(destination, hop, { request, headers, deadline });
-      const answer = await readAnswer(response, deadline);
+      const answer = await readAnswer(response, deadline, request.answerShape);
       const next = followRedirect(answer, hop, { coderd: this.#options.url, destination });
       if (!next) return answer;
       hop = next;

@@ -1,0 +1,39 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { EmptiedLists } from "./emptied-lists.ts";
+
+/** What comes out when the text arrives in pieces of the given sizes. */
+function filtered(text: string, sizes: readonly number[]): string {
+  const bytes = Buffer.from(text);
+  const lists = new EmptiedLists("workers");
+  const kept: Uint8Array[] = [];
+  for (let start = 0, turn = 0; start < bytes.length; turn++) {
+    const end = start + (sizes[turn % sizes.length] ?? 1);
+    kept.push(...lists.filter(bytes.subarray(start, end)));
+    start = end;
+  }
+  return Buffer.concat(kept).toString("utf8");
+}
+
+const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 });
+const word = fc.oneof(
+  fc.string(),
+  fc.constantFrom('"workers":[', '"workers":[]', "workers", '\\"workers":['),
+);
+const job = fc.record(
+  { name: word, tags: fc.dictionary(word, word), workers: fc.array(fc.uuid()) },
+  { requiredKeys: ["name"] },
+);
+
+it("empties the lists of that name and changes nothing else, however the text is cut", () => {
+  fc.assert(
+    fc.property(fc.array(job), sizes, (jobs, cuts) => {
+      const expected = jobs.map((each) => ("workers" in each ? { ...each, workers: [] } : each));
+      expect(JSON.parse(filtered(JSON.stringify(jobs), cuts))).toEqual(expected);
+    }),
+  );
+});
+
+it("keeps a list that another value stands for", () => {
+  expect(filtered('[{"workers":null},{"workers":["a"]}]', [7])).toBe('[{"workers":null},{"workers":[]}]');
+});

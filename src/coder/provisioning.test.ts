@@ -1,0 +1,184 @@
+import { unfenced, VirtualClock } from "kube-controller-runtime/testing";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { StaticAccounts } from "../../lab/coderd/accounts.ts";
+import type { CoderdDeployment } from "../../lab/coderd/deployment.ts";
+import { InProcessCoderds } from "../../lab/coderd/in-process.ts";
+import type { CoderClient } from "./client.ts";
+import { CoderClients } from "./clients.ts";
+import type { CoderFailure } from "./failure.ts";
+import type { Result } from "./result.ts";
+
+const OWNER = "ownerowner-ownerownerownerowner12";
+const MEMBER = "membermemb-membermembermembermem1";
+const JOBS = /provisionerjobs$/;
+const DAEMONS = /provisionerdaemons$/;
+
+let clock: VirtualClock;
+let coderds: InProcessCoderds;
+let clients: CoderClients;
+let deployment: CoderdDeployment;
+let coder: CoderClient;
+let organization: string;
+
+beforeEach(() => {
+  clock = new VirtualClock(Date.parse("2026-08-03T08:00:00Z"));
+  coderds = new InProcessCoderds(clock);
+  clients = new CoderClients({ clock, fence: unfenced, route: coderds.route });
+  const accounts = new StaticAccounts();
+  accounts.add(OWNER, { owner: true });
+  accounts.add(MEMBER, { owner: false });
+  deployment = coderds.add({ accounts, now: () => clock.now() });
+  organization = deployment.organizations[0]?.id ?? "";
+  coder = clients.client({ url: "http://coder", token: OWNER });
+});
+
+afterEach(async () => {
+  await clients.close();
+  await coderds.close();
+});
+
+function success<T>(result: Result<T, CoderFailure>): T {
+  if (!result.ok) throw new Error(`${result.failure.kind}: ${result.failure.message}`);
+  return result.value;
+}
+
+function failure(result: Result<unknown, CoderFailure>): CoderFailure {
+  if (result.ok) throw new Error("succeeded");
+  return result.failure;
+}
+
+function join(name: string, tags: Record<string, string> = {}) {
+  const key = deployment.createKey(organization, name, tags);
+  return deployment.connectDaemon(name, key.plaintext) ?? expect.fail("turned away");
+}
+
+const answerWith = (on: RegExp, body: unknown) =>
+  deployment.faults.inject({ on, fault: { kind: "answer", status: 200, body } });
+
+const job = (extra: object = {}) => ({
+  id: "j",
+  created_at: "2026-08-03T08:00:00Z",
+  status: "pending",
+  type: "workspace_build",
+  tags: {},
+  queue_position: 1,
+  ...extra,
+});
+
+describe("the jobs of an organization", () => {
+  it("are those that are not over, with what they wait for and who has them", async () => {
+    const daemon = join("pod-1", { env: "prod" });
+    const running = deployment.jobs.submit({ organization, tags: { env: "prod" } });
+    deployment.jobs.acquire(daemon);
+    await clock.advance(1_000);
+    const waiting = deployment.jobs.submit({ organization, workspaceName: "dev", templateName: "docker" });
+    deployment.jobs.finish(deployment.jobs.submit({ organization }));
+    expect(success(await coder.unfinishedJobs(organization))).toEqual([
+      {
+        id: waiting.id,
+        createdAt: clock.now(),
+        startedAt: undefined,
+        status: "pending",
+        type: "workspace_build",
+        tags: { scope: "organization", owner: "" },
+        workerId: undefined,
+        queuePosition: 1,
+        templateName: "docker",
+        workspaceName: "dev",
+      },
+      expect.objectContaining({ id: running.id, status: "running", workerId: daemon.id, queuePosition: 0 }),
+    ]);
+  });
+
+  it("come with people's before prebuilds in the order of the queue", async () => {
+    const prebuild = deployment.jobs.submit({ organization, isPrebuild: true });
+    await clock.advance(1_000);
+    const person = deployment.jobs.submit({ organization });
+    const listed = success(await coder.unfinishedJobs(organization));
+    const position = (id: string) => listed.find((each) => each.id === id)?.queuePosition;
+    expect([position(person.id), position(prebuild.id)]).toEqual([1, 2]);
+  });
+
+  it("are hidden from those who may not look", async () => {
+    const member = clients.client({ url: "http://coder", token: MEMBER });
+    expect(failure(await member.unfinishedJobs(organization)).kind).toBe("notFound");
+    expect(failure(await member.provisionerDaemons(organization)).kind).toBe("notFound");
+  });
+
+  it("are listed although each names thousands of daemons of the past week", async () => {
+    const workers = Array.from({ length: 2_000 }, (_, index) => `0f0f0f0f-0000-4000-8000-${index}`);
+    answerWith(
+      JOBS,
+      Array.from({ length: 100 }, () => job({ available_workers: workers })),
+    );
+    expect(success(await coder.unfinishedJobs(organization))).toHaveLength(100);
+  });
+});
+
+describe("what a hostile coderd lists", () => {
+  it.each([
+    [
+      "more values than parse in milliseconds",
+      Array.from({ length: 60_000 }, () => 0),
+      /more than 50000 values/,
+    ],
+    ["a tag of a megabyte", [job({ tags: { a: "x".repeat(1_000_000) } })], /tags\.a is longer than 4096/],
+    ["an identifier without end", [job({ id: "x".repeat(200) })], /id is longer than 128/],
+    ["a time that is none", [job({ created_at: "soon" })], /created_at is no time/],
+    ["lists of 40 megabytes", [job({ available_workers: ["x".repeat(40_000_000)] })], /larger than 32 MiB/],
+  ])("is refused when it holds %s", async (_, body, message) => {
+    answerWith(JOBS, body);
+    expect(failure(await coder.unfinishedJobs(organization))).toMatchObject({
+      kind: "transient",
+      message: expect.stringMatching(message),
+    });
+  });
+});
+
+describe("the daemons of an organization", () => {
+  it("are busy with a job, idle, or gone 90 seconds after they fell silent", async () => {
+    const [busy, silent] = [join("pod-1"), join("pod-2")];
+    const taken = deployment.jobs.submit({ organization });
+    deployment.jobs.acquire(busy);
+    silent.silentSince = clock.now();
+    const look = async () =>
+      success(await coder.provisionerDaemons(organization)).map(({ name, status, currentJobId }) => [
+        name,
+        status,
+        currentJobId,
+      ]);
+    expect(await look()).toEqual([
+      ["pod-2", "idle", undefined],
+      ["pod-1", "busy", taken.id],
+    ]);
+    await clock.advance(91_000);
+    expect(await look()).toEqual([["pod-1", "busy", taken.id]]);
+  });
+
+  it("have the key, the version and the tags by which they are told apart", async () => {
+    const daemon = join("pod-1", { env: "prod" });
+    expect(success(await coder.provisionerDaemons(organization))).toEqual([
+      {
+        id: daemon.id,
+        keyId: daemon.key.id,
+        name: "pod-1",
+        version: "v2.26.0",
+        lastSeenAt: clock.now(),
+        tags: { env: "prod", scope: "organization", owner: "" },
+        status: "idle",
+        currentJobId: undefined,
+      },
+    ]);
+  });
+
+  it("are all listed, not only the first 50", async () => {
+    for (let index = 0; index < 60; index++) join(`pod-${index}`);
+    expect(success(await coder.provisionerDaemons(organization))).toHaveLength(60);
+  });
+
+  it("count as offline when coderd does not say what they do", async () => {
+    const silent = { id: "d", key_id: "k", name: "n", version: "v1", tags: null };
+    answerWith(DAEMONS, [silent]);
+    expect(success(await coder.provisionerDaemons(organization))).toMatchObject([{ status: "offline" }]);
+  });
+});
