@@ -10,7 +10,7 @@ export { writeKubeconfig } from "./cluster/credentials.ts";
 export { rolledOutStatus } from "./cluster/readiness.ts";
 export { onFreePort, untilReady } from "./cluster/start.ts";
 export { Supervised } from "./cluster/supervised.ts";
-export { startConnectProxy } from "./connect-proxy.ts";
+export { startConnectProxy } from "../test/support/connect-proxy.ts";
 export { Dice } from "./dice.ts";
 export { eventually, type Patience } from "./eventually.ts";
 export { parseAddress } from "./fake-api/address.ts";
@@ -26,8 +26,8 @@ export {
   times,
   when,
 } from "./faulty-transport.ts";
-export { base64, execAnswer, execUser, kubeconfigFolder } from "./kubeconfig-folder.ts";
-export { prepareManager } from "./manager-under-test.ts";
+export { base64, execAnswer, execUser, kubeconfigFolder } from "../test/support/kubeconfig-folder.ts";
+export { prepareManager } from "../test/support/manager-under-test.ts";
 export { sleepOn } from "./sleep.ts";
 export { stored } from "./stored.ts";
 export { apiError, silentLog, stubClient } from "./stub-client.ts";

@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createCertificateAuthority } from "../../testing/certificates.ts";
 import { VirtualClock } from "../../testing/clock.ts";
-import { base64, execAnswer, execUser, kubeconfigFolder } from "../../testing/kubeconfig-folder.ts";
+import { base64, execAnswer, execUser, kubeconfigFolder } from "../../test/support/kubeconfig-folder.ts";
 import { loadCredentials } from "./credentials.ts";
 
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });

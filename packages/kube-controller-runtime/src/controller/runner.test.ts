@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Parent, prepareManager, runManager } from "../../testing/manager-under-test.ts";
+import { Parent, prepareManager, runManager } from "../../test/support/manager-under-test.ts";
 import { TerminalError } from "../errors.ts";
 import { ConfigMap, Secret, Service } from "../kinds.ts";
 import { createLogger } from "../logging.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { leaseCandidates } from "../../testing/lease-candidates.ts";
-import { GOOD_NETWORK } from "../../testing/lease-server.ts";
+import { leaseCandidates } from "../../test/support/lease-candidates.ts";
+import { GOOD_NETWORK } from "../../test/support/lease-server.ts";
 
 describe("losing", () => {
   it.each([

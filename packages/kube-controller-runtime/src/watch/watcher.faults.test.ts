@@ -11,7 +11,7 @@ import {
   silent,
   when,
 } from "../../testing/faulty-transport.ts";
-import { configMap, following } from "../../testing/following.ts";
+import { configMap, following } from "../../test/support/following.ts";
 import { ConfigMap } from "../kinds.ts";
 
 const MINUTE = 60_000;

@@ -12,7 +12,7 @@ import {
   times,
   when,
 } from "../../testing/faulty-transport.ts";
-import { configMap, type Following, following } from "../../testing/following.ts";
+import { configMap, type Following, following } from "../../test/support/following.ts";
 import { stubClient } from "../../testing/stub-client.ts";
 import type { WatchEvent } from "../client/client.ts";
 import { ApiError } from "../client/error.ts";

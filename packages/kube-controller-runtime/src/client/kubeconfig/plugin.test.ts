@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../../../testing/clock.ts";
 import { eventually } from "../../../testing/eventually.ts";
-import { base64, execAnswer, execUser, kubeconfigFolder } from "../../../testing/kubeconfig-folder.ts";
+import { base64, execAnswer, execUser, kubeconfigFolder } from "../../../test/support/kubeconfig-folder.ts";
 import { loadCredentials } from "../credentials.ts";
 
 const answering = (status: object) => `printf '%s' '${execAnswer(status)}'`;

@@ -1,6 +1,6 @@
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { kubeconfigFolder, kubeconfigText } from "../../../testing/kubeconfig-folder.ts";
+import { kubeconfigFolder, kubeconfigText } from "../../../test/support/kubeconfig-folder.ts";
 import { loadSettings } from "./sources.ts";
 
 const entry = (kind: string, name: string, content: object) => ({

@@ -1,8 +1,8 @@
 import { awaitChange, ConfigMap, CoreEvent, finalizer, Lease, systemClock } from "kube-controller-runtime";
 import { eventually, silentLog } from "kube-controller-runtime/testing";
 import { expect, it } from "vitest";
-import { ClusterEventRecorder } from "../../packages/kube-controller-runtime/src/events.ts";
-import { Leader } from "../../packages/kube-controller-runtime/src/leader/leader.ts";
+import { ClusterEventRecorder } from "../../src/events.ts";
+import { Leader } from "../../src/leader/leader.ts";
 import { type ApiUnderTest, contract } from "./api-under-test.ts";
 
 const PATIENCE = { withinMs: 20_000 };

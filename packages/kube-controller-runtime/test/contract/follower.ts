@@ -4,7 +4,7 @@ import {
   type WatcherEvent,
   type WatcherOptions,
   watcher,
-} from "../../packages/kube-controller-runtime/src/watch/watcher.ts";
+} from "../../src/watch/watcher.ts";
 import type { ApiUnderTest } from "./api-under-test.ts";
 
 const timing = { retryBaseMs: 20, retryCapMs: 200 };

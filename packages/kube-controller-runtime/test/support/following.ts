@@ -1,13 +1,13 @@
 import { onTestFinished } from "vitest";
-import type { Client } from "../src/client/client.ts";
-import type { ApiError } from "../src/client/error.ts";
-import { HttpClient } from "../src/client/http-client.ts";
-import { ConfigMap } from "../src/kinds.ts";
-import type { Stored } from "../src/object.ts";
-import { type WatcherEvent, type WatcherOptions, watcher } from "../src/watch/watcher.ts";
-import { VirtualClock } from "./clock.ts";
-import { FakeApi } from "./fake-api/fake-api.ts";
-import { type Fault, FaultyTransport } from "./faulty-transport.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { ApiError } from "../../src/client/error.ts";
+import { HttpClient } from "../../src/client/http-client.ts";
+import { ConfigMap } from "../../src/kinds.ts";
+import type { Stored } from "../../src/object.ts";
+import { type WatcherEvent, type WatcherOptions, watcher } from "../../src/watch/watcher.ts";
+import { VirtualClock } from "../../testing/clock.ts";
+import { FakeApi } from "../../testing/fake-api/fake-api.ts";
+import { type Fault, FaultyTransport } from "../../testing/faulty-transport.ts";
 
 /** A watcher at work, its server, and the network between them. */
 export interface Following {

@@ -1,6 +1,6 @@
 import { ApiError, ConfigMap, isNotFound, type Kind, type KubeObject, refOf } from "kube-controller-runtime";
 import { beforeAll, expect, test, vi } from "vitest";
-import type { WatchEvent, WatchOptions } from "../../packages/kube-controller-runtime/src/client/client.ts";
+import type { WatchEvent, WatchOptions } from "../../src/client/client.ts";
 import { type ApiUnderTest, contract, newWidgetKind } from "./api-under-test.ts";
 import { collect, failure, namespaceOfThree } from "./support.ts";
 

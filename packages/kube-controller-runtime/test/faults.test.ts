@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, ConfigMap } from "kube-controller-runtime";
 import { adminClient, eventually, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type FaultProxy, type ProxyFault, startFaultProxy } from "../support/fault-proxy.ts";
-import { Load } from "./runtime-faults/load.ts";
-import { ObservedCache, stateOf } from "./runtime-faults/observed-cache.ts";
+import { type FaultProxy, type ProxyFault, startFaultProxy } from "../../../test/support/fault-proxy.ts";
+import { Load } from "./faults/load.ts";
+import { ObservedCache, stateOf } from "./faults/observed-cache.ts";
 
 /** Long enough for hundreds of requests of whoever does not wait between two. */
 const FAULT_MS = 3_000;

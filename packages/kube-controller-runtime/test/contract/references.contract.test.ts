@@ -1,7 +1,7 @@
 import { Secret, systemClock } from "kube-controller-runtime";
 import { eventually, type Fault, silentLog } from "kube-controller-runtime/testing";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { References } from "../../packages/kube-controller-runtime/src/cache/references.ts";
+import { References } from "../../src/cache/references.ts";
 import { contract } from "./api-under-test.ts";
 
 const soon = { withinMs: 20_000 };

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import type { Certificate } from "./certificates.ts";
+import type { Certificate } from "../../testing/certificates.ts";
 
 /** A proxy on loopback that opens tunnels by CONNECT, and remembers for whom. */
 export class ConnectProxy implements AsyncDisposable {

@@ -1,16 +1,16 @@
 import { onTestFinished } from "vitest";
-import type { Client } from "../src/client/client.ts";
-import { HttpClient } from "../src/client/http-client.ts";
-import type { TransportRequest } from "../src/client/transport.ts";
-import type { Condition } from "../src/conditions.ts";
-import type { Controller } from "../src/controller/controller.ts";
-import { kind } from "../src/kinds.ts";
-import type { LogFields, Logger } from "../src/log.ts";
-import { Manager, type ManagerOptions } from "../src/manager.ts";
-import type { KubeObject } from "../src/object.ts";
-import { VirtualClock } from "./clock.ts";
-import { FakeApi } from "./fake-api/fake-api.ts";
-import { FaultyTransport } from "./faulty-transport.ts";
+import type { Client } from "../../src/client/client.ts";
+import { HttpClient } from "../../src/client/http-client.ts";
+import type { TransportRequest } from "../../src/client/transport.ts";
+import type { Condition } from "../../src/conditions.ts";
+import type { Controller } from "../../src/controller/controller.ts";
+import { kind } from "../../src/kinds.ts";
+import type { LogFields, Logger } from "../../src/log.ts";
+import { Manager, type ManagerOptions } from "../../src/manager.ts";
+import type { KubeObject } from "../../src/object.ts";
+import { VirtualClock } from "../../testing/clock.ts";
+import { FakeApi } from "../../testing/fake-api/fake-api.ts";
+import { FaultyTransport } from "../../testing/faulty-transport.ts";
 
 /** A kind for controllers under test. */
 export interface Parent extends KubeObject {

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { type Client, ConfigMap, Role, RoleBinding, Secret, ServiceAccount } from "kube-controller-runtime";
 import { adminClient, apiObject, apiRequest, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sharedCluster } from "../support/cluster/shared.ts";
-import { type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
-import { ObservedCache } from "./runtime-faults/observed-cache.ts";
+import { sharedCluster } from "../../../test/support/cluster/shared.ts";
+import { type FaultProxy, startFaultProxy } from "../../../test/support/fault-proxy.ts";
+import { ObservedCache } from "./faults/observed-cache.ts";
 
 /** The API server believes a token that it has checked for ten seconds. */
 const untilForgotten = { withinMs: 30_000 };

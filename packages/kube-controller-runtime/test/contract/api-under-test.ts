@@ -24,8 +24,8 @@ import {
   type Kind,
   type KubeObject,
   resourceName,
-} from "../../packages/kube-controller-runtime/src/object.ts";
-import { sharedCluster } from "../support/cluster/shared.ts";
+} from "../../src/object.ts";
+import { sharedCluster } from "../../../../test/support/cluster/shared.ts";
 
 /** An API server, fake or real, and what a contract suite may do with it. */
 export interface ApiUnderTest {

@@ -5,7 +5,7 @@ import { basename, dirname } from "node:path";
 import { promisify } from "node:util";
 import { type ClusterAccess, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { sharedCluster, sharedClusterWithControllers } from "../support/cluster/shared.ts";
+import { sharedCluster, sharedClusterWithControllers } from "../../../test/support/cluster/shared.ts";
 
 const configMap = (namespace: string, name: string) => ({
   apiVersion: "v1",
@@ -188,7 +188,7 @@ describe("a cluster of one's own", () => {
 
 test("killing the process that started a cluster leaves no process and no file behind", async () => {
   const library = new URL(
-    "../../packages/kube-controller-runtime/testing/cluster/cluster.ts",
+    "../testing/cluster/cluster.ts",
     import.meta.url,
   ).href;
   const script = `

@@ -11,9 +11,9 @@ import {
   startConnectProxy,
 } from "kube-controller-runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { loadSettings } from "../../packages/kube-controller-runtime/src/client/kubeconfig/sources.ts";
-import { readText } from "../../packages/kube-controller-runtime/src/client/response.ts";
-import { sharedCluster } from "../support/cluster/shared.ts";
+import { loadSettings } from "../src/client/kubeconfig/sources.ts";
+import { readText } from "../src/client/response.ts";
+import { sharedCluster } from "../../../test/support/cluster/shared.ts";
 
 const cluster = sharedCluster();
 const reviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews";

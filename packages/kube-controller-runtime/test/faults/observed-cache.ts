@@ -12,7 +12,7 @@ import {
 } from "kube-controller-runtime";
 import { silentLog } from "kube-controller-runtime/testing";
 import { expect } from "vitest";
-import { Cache } from "../../../packages/kube-controller-runtime/src/cache/cache.ts";
+import { Cache } from "../../src/cache/cache.ts";
 
 /** Seconds where production has minutes, so that a test sees many rounds of trying again. */
 const TIMING = {

@@ -12,8 +12,8 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import type {
   CacheEnvironment,
   CacheOptions,
-} from "../../packages/kube-controller-runtime/src/cache/cache.ts";
-import { Caches } from "../../packages/kube-controller-runtime/src/cache/caches.ts";
+} from "../../src/cache/cache.ts";
+import { Caches } from "../../src/cache/caches.ts";
 import { contract, newWidgetKind } from "./api-under-test.ts";
 
 const soon = { withinMs: 20_000 };

@@ -1,9 +1,9 @@
-import type { Client } from "../src/client/client.ts";
-import type { Clock } from "../src/clock.ts";
-import type { Lease } from "../src/kinds.ts";
-import type { Stored } from "../src/object.ts";
-import type { VirtualClock } from "./clock.ts";
-import { apiError, stubClient } from "./stub-client.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { Clock } from "../../src/clock.ts";
+import type { Lease } from "../../src/kinds.ts";
+import type { Stored } from "../../src/object.ts";
+import type { VirtualClock } from "../../testing/clock.ts";
+import { apiError, stubClient } from "../../testing/stub-client.ts";
 
 type LeaseSpec = NonNullable<Lease["spec"]>;
 
