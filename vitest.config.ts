@@ -20,7 +20,7 @@ export default defineConfig({
         test: {
           name: "integration",
           globalSetup: "test/support/run/global-setup.ts",
-          include: ["test/{contract,docs/cluster,integration}/**/*.test.ts"],
+          include: ["test/{contract,docs/cluster,integration}/**/*.test.ts", "packages/*/test/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,

@@ -1,13 +1,13 @@
 /** Fills a cache and tells, a line of JSON each, when it is synced and how many updates it has seen. */
 
 import {
+  Cache,
   createLogger,
   HttpClient,
   httpTransport,
   loadCredentials,
   systemClock,
 } from "kube-controller-runtime";
-import { Cache } from "../packages/kube-controller-runtime/src/cache/cache.ts";
 import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
 
 const TELL_MS = 10;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  Cache,
   type Change,
   type Client,
   createLogger,
@@ -10,7 +11,6 @@ import {
   type Stored,
   systemClock,
 } from "kube-controller-runtime";
-import { Cache } from "../packages/kube-controller-runtime/src/cache/cache.ts";
 
 const RETRY_MS = 500;
 

@@ -1,5 +1,4 @@
-import { type Client, createLogger, type Stored, systemClock } from "kube-controller-runtime";
-import { Cache } from "../packages/kube-controller-runtime/src/cache/cache.ts";
+import { Cache, type Client, createLogger, type Stored, systemClock } from "kube-controller-runtime";
 import { NAMESPACE } from "./manifests.ts";
 import { CAST, type CoderObject, type Row, rowOf } from "./rows.ts";
 

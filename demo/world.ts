@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Client } from "kube-controller-runtime";
-import { adminClient, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
+import { adminClient, type LocalCluster } from "kube-controller-runtime/testing";
+import { startOperatorCluster } from "../lab/cluster.ts";
 import { PostgresAccounts } from "../lab/coderd/accounts.ts";
 import type { CoderdDeployment } from "../lab/coderd/deployment.ts";
 import { fakeLicense } from "../lab/coderd/licenses.ts";
@@ -106,7 +107,7 @@ export async function startWorld(options: WorldOptions, making: Making): Promise
 async function startGround({ owned, progress }: Making): Promise<[LocalCluster, Postgres]> {
   progress.starting("Kubernetes", "etcd, API server and controllers");
   progress.starting("Postgres", "the database of coderd");
-  const cluster = startCluster({ controllerManager: true, operatorInstalled: true }).then((started) => {
+  const cluster = startOperatorCluster({ controllerManager: true }).then((started) => {
     progress.running("Kubernetes", `API server at ${started.server}`);
     return owned.use(started);
   });

@@ -3,19 +3,20 @@ import {
   createLogger,
   HttpClient,
   LeaderFence,
+  Manager,
+  type ManagerObserver,
   type Random,
   systemClock,
   type Transport,
 } from "kube-controller-runtime";
 import {
   type ClusterAccess,
+  type Deadline,
   eventually,
   type Fault,
   FaultyTransport,
-  type Patience,
   transportAs,
 } from "kube-controller-runtime/testing";
-import { Manager, type ManagerObserver } from "../packages/kube-controller-runtime/src/manager.ts";
 import { CoderClients } from "../src/coder/clients.ts";
 import type { Route } from "../src/coder/http/route.ts";
 import { type OperatorAccess, operatorAccess } from "../src/coder/operator-access/access.ts";
@@ -63,7 +64,7 @@ export interface Surroundings {
   /** The time by which requests give up. */
   readonly requestClock: Clock;
   readonly random: Random;
-  eventually<T>(assertion: () => T | Promise<T>, patience: Patience): Promise<T>;
+  eventually<T>(assertion: () => T | Promise<T>, patience: Deadline): Promise<T>;
   /** Resolves with what comes of the work, for which time passes. */
   finish<T>(work: Promise<T>): Promise<T>;
 }

@@ -1,5 +1,6 @@
 import { type Client, Secret } from "kube-controller-runtime";
-import { adminClient, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
+import { adminClient, type LocalCluster } from "kube-controller-runtime/testing";
+import { startOperatorCluster } from "../../lab/cluster.ts";
 import { fakeLicense } from "../../lab/coderd/licenses.ts";
 import type { OperatorProcess } from "../../lab/operator-process.ts";
 import type { Postgres } from "../../lab/postgres.ts";
@@ -31,7 +32,7 @@ interface Parts {
 export async function prepareFleet(shape: FleetShape, postgres: Postgres): Promise<Fleet> {
   await using resources = new AsyncDisposableStack();
   const { url: databaseUrl } = await postgres.createDatabase("2.26");
-  const cluster = resources.use(await startCluster({ operatorInstalled: true, audit: true }));
+  const cluster = resources.use(await startOperatorCluster({ audit: true }));
   const person = await adminClient(cluster);
   const namespace = await cluster.createNamespace("fleet");
   const coderds = resources.use(await startCoderds(shape, { namespace, databaseUrl }));

@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { on } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { adminClient, startCluster } from "kube-controller-runtime/testing";
+import { adminClient } from "kube-controller-runtime/testing";
 import { aControlPlane } from "../../lab/builders.ts";
+import { startOperatorCluster } from "../../lab/cluster.ts";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
 import { bundle } from "../../tools/build/bundle.ts";
 import { controlPlaneName } from "../fleet/names.ts";
@@ -21,7 +22,7 @@ export const manyObjects: Workload = {
   title: "A cache of many objects",
   async run({ objects }, tell) {
     await bundle(READER, "bench/cache-reader.ts");
-    await using cluster = await startCluster({ operatorInstalled: true });
+    await using cluster = await startOperatorCluster();
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("many");
     tell(`creating ${objects} control planes`);

@@ -1,6 +1,7 @@
 import type { Client } from "kube-controller-runtime";
-import { adminClient, type ClusterAccess, startCluster } from "kube-controller-runtime/testing";
+import { adminClient, type ClusterAccess } from "kube-controller-runtime/testing";
 import { aControlPlane } from "../../lab/builders.ts";
+import { startOperatorCluster } from "../../lab/cluster.ts";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
 import { Changes } from "../changes.ts";
 import { controlPlaneName } from "../fleet/names.ts";
@@ -30,7 +31,7 @@ export const failover: Workload = {
   name: "failover",
   title: `Failover with ${CONTROL_PLANES} control planes`,
   async run({ runs }, tell) {
-    await using cluster = await startCluster({ operatorInstalled: true, audit: true });
+    await using cluster = await startOperatorCluster({ audit: true });
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("failover");
     using follower = new Follower(person);

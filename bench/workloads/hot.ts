@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, Secret } from "kube-controller-runtime";
-import { adminClient, startCluster } from "kube-controller-runtime/testing";
+import { adminClient } from "kube-controller-runtime/testing";
 import { aControlPlane } from "../../lab/builders.ts";
+import { startOperatorCluster } from "../../lab/cluster.ts";
 import type { OperatorProcess } from "../../lab/operator-process.ts";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
 import { Changes } from "../changes.ts";
@@ -30,7 +31,7 @@ export const hotNeighbour: Workload = {
   name: "hot",
   title: `One hot control plane beside ${QUIET} quiet ones`,
   async run(_scale, tell) {
-    await using cluster = await startCluster({ operatorInstalled: true });
+    await using cluster = await startOperatorCluster();
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("hot");
     using follower = new Follower(person);

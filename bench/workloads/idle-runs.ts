@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Deployment } from "kube-controller-runtime";
-import { adminClient, type ClusterAccess, startCluster } from "kube-controller-runtime/testing";
+import { adminClient, type ClusterAccess } from "kube-controller-runtime/testing";
 import { aControlPlane } from "../../lab/builders.ts";
+import { startOperatorCluster } from "../../lab/cluster.ts";
 import type { OperatorProcess } from "../../lab/operator-process.ts";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
 import { controlPlaneName } from "../fleet/names.ts";
@@ -17,7 +18,7 @@ export const idleRuns: Workload = {
   name: "idle-runs",
   title: "Runs with nothing to do",
   async run(_scale, tell) {
-    await using cluster = await startCluster({ operatorInstalled: true, audit: true });
+    await using cluster = await startOperatorCluster({ audit: true });
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("idle-runs");
     await using operator = await startBundle(cluster, namespace);

@@ -1,4 +1,4 @@
-import { startCluster } from "kube-controller-runtime/testing";
+import { startOperatorCluster } from "../../lab/cluster.ts";
 import { startBundle } from "../operator.ts";
 import { settledResident, untilCalm } from "../proc.ts";
 import { median, timed, type Workload } from "../workload.ts";
@@ -8,7 +8,7 @@ export const processLife: Workload = {
   name: "process",
   title: "Start, idle, stop",
   async run({ runs }, tell) {
-    await using cluster = await startCluster({ operatorInstalled: true });
+    await using cluster = await startOperatorCluster();
     const namespace = await cluster.createNamespace("bench");
     await untilCalm(cluster.apiServerPid);
     const samples = { ready: [] as number[], idle: [] as number[], exit: [] as number[] };

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Client, Secret } from "kube-controller-runtime";
-import { adminClient, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
+import { adminClient, type LocalCluster } from "kube-controller-runtime/testing";
+import { startOperatorCluster } from "../../lab/cluster.ts";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
 import { referringControlPlane, startBundle, untilReported } from "../operator.ts";
 import { settledResident } from "../proc.ts";
@@ -22,8 +23,7 @@ export const unrelatedSecrets: Workload = {
   name: "secrets",
   title: "Unrelated Secrets of 20 KB",
   async run({ secrets, runs }, tell) {
-    await using cluster = await startCluster({
-      operatorInstalled: true,
+    await using cluster = await startOperatorCluster({
       etcdFlags: [`--quota-backend-bytes=${ETCD_QUOTA}`],
     });
     const person = await adminClient(cluster);

@@ -1,4 +1,5 @@
 import {
+  Cache,
   type Client,
   type Clock,
   ConfigMap,
@@ -8,7 +9,6 @@ import {
   type Stored,
   systemClock,
 } from "kube-controller-runtime";
-import { Cache } from "../../packages/kube-controller-runtime/src/cache/cache.ts";
 import type { Sources } from "./environment.ts";
 import type { Launch } from "./launch.ts";
 import { Pod } from "./pod.ts";

@@ -1,4 +1,5 @@
 import {
+  Cache,
   CoreEvent,
   createLogger,
   type Kind,
@@ -7,7 +8,6 @@ import {
   type Stored,
   systemClock,
 } from "kube-controller-runtime";
-import { Cache } from "../../packages/kube-controller-runtime/src/cache/cache.ts";
 import { Secrets } from "../support/leaks.ts";
 import type { Said } from "./invariants/conduct.ts";
 import { KINDS } from "./user.ts";

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stop as stopEsbuild } from "esbuild";
 import type { Client } from "kube-controller-runtime";
-import { adminClient, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
+import { adminClient, type LocalCluster } from "kube-controller-runtime/testing";
+import { startOperatorCluster } from "../../lab/cluster.ts";
 import { PostgresAccounts } from "../../lab/coderd/accounts.ts";
 import type { CoderdDeployment } from "../../lab/coderd/deployment.ts";
 import { fakeLicense } from "../../lab/coderd/licenses.ts";
@@ -50,7 +51,7 @@ const REPLICAS = 2;
 /** Starts everything but the fleet itself. */
 export async function startWorld(fleet: Fleet, { owned, tell }: Making): Promise<World> {
   tell("starts: Kubernetes, Postgres, a coderd for each control plane, two operators");
-  const cluster = owned.use(await startCluster({ controllerManager: true, operatorInstalled: true }));
+  const cluster = owned.use(await startOperatorCluster({ controllerManager: true }));
   const postgres = owned.adopt(await startPostgres(), (running) => running.stop());
   const server = owned.adopt(await startCoderdServer(), (running) => running.close());
   const [namespace, person, network] = await Promise.all([

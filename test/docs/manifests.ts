@@ -1,7 +1,6 @@
-import { ConfigMap, type Kind, Secret } from "kube-controller-runtime";
+import { ConfigMap, collectionPath, type Kind, Secret } from "kube-controller-runtime";
 import { apiRequest, type ClusterAccess } from "kube-controller-runtime/testing";
 import { parseAllDocuments } from "yaml";
-import { collectionPath } from "../../packages/kube-controller-runtime/src/client/paths.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
 import type { Manifest } from "../support/helm.ts";
 

@@ -7,7 +7,8 @@ import {
   type Kind,
   Secret,
 } from "kube-controller-runtime";
-import { adminClient, Dice, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
+import { adminClient, Dice, type LocalCluster } from "kube-controller-runtime/testing";
+import { startOperatorCluster } from "../../lab/cluster.ts";
 import { type OperatorProcess, startOperatorProcess } from "../../lab/operator-process.ts";
 import { Secrets } from "../support/leaks.ts";
 import { drawHostileText } from "./draw.ts";
@@ -42,7 +43,7 @@ export async function fuzz(
   { seed, durationMs }: FuzzOptions,
   tell: (line: string) => void,
 ): Promise<string[]> {
-  await using cluster = await startCluster({ operatorInstalled: true });
+  await using cluster = await startOperatorCluster();
   const dice = new Dice(seed);
   await using coderd = await startHostileCoderd(new Dice(seed + 1));
   await using postgres = await startHostilePostgres(new Dice(seed + 2));

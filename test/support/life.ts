@@ -1,5 +1,5 @@
+import type { TransportRequest } from "kube-controller-runtime";
 import { type Fault, neverAnswers } from "kube-controller-runtime/testing";
-import type { TransportRequest } from "../../packages/kube-controller-runtime/src/client/transport.ts";
 import type { OperatorAccess } from "../../src/coder/operator-access/access.ts";
 
 /** The effect after which a process dies. */

@@ -1,5 +1,4 @@
-import { systemClock } from "kube-controller-runtime";
-import type { QueueObserver } from "../../packages/kube-controller-runtime/src/queue/work-queue.ts";
+import { type QueueObserver, systemClock } from "kube-controller-runtime";
 import { OperatorMetrics } from "../../src/operator/metrics/metrics.ts";
 
 /** Metrics that also tell tests how many runs there were, and with what errors, nothing taken out of them. */

@@ -1,5 +1,5 @@
+import { groupOf } from "kube-controller-runtime";
 import type { TSchema } from "typebox";
-import { groupOf } from "../../packages/kube-controller-runtime/src/object.ts";
 import type { ResourceDefinition } from "../../src/api/v1alpha1/schema.ts";
 import { limited } from "./limits.ts";
 import { type Definitions, type Schema, structural } from "./structural.ts";

@@ -1,58 +1,11 @@
 /**
- * A small controller runtime for Kubernetes operators in TypeScript. Nothing in this folder knows of any
- * particular operator. Read in this order: `watch/` → `cache/` → `queue/` → `controller/` → `reconcile/` → `manager.ts`.
+ * A controller runtime for Kubernetes operators in TypeScript. Read in this order: `watch/` → `cache/` → `queue/` →
+ * `controller/` → `manager.ts`. What is exported here follows semantic versioning; what is not may change any day.
  */
 
-export { admittedBy } from "./admission.ts";
-export type { CacheOptions } from "./cache/cache.ts";
-export type { Caches } from "./cache/caches.ts";
-export type { References } from "./cache/references.ts";
-export type { Change, StoreReader } from "./cache/store.ts";
-export type { Client } from "./client/client.ts";
-export { connectorFor } from "./client/connect.ts";
-export { type Credentials, loadCredentials } from "./client/credentials.ts";
+// Objects and kinds.
 export {
-  ApiError,
-  isAlreadyExists,
-  isConflict,
-  isExpired,
-  isForbidden,
-  isNotFound,
-  isTransient,
-} from "./client/error.ts";
-export { find } from "./client/find.ts";
-export { HttpClient, type HttpClientOptions } from "./client/http-client.ts";
-export { httpTransport, type Transport } from "./client/transport.ts";
-export { type Clock, type Random, systemClock, timestamp } from "./clock.ts";
-export { type Condition, type ConditionState, findCondition, setCondition } from "./conditions.ts";
-export { type Action, awaitChange, requeue } from "./controller/action.ts";
-export { allOf, Children, CONTROLLER_INDEX } from "./controller/children.ts";
-export { type Controller, controller, type Reconcile, type RunContext } from "./controller/controller.ts";
-export { finalizer } from "./controller/finalizer.ts";
-export {
-  describeForeign,
-  type ForeignObject,
-  NotOursError,
-  type Owner,
-  type OwnershipMarks,
-} from "./controller/ownership.ts";
-export { contentChanged, specOrMetadataChanged } from "./controller/predicates.ts";
-export type { FinishedRun } from "./controller/runner.ts";
-export { mergePatchBetween, type StatusWrite, type WithStatus, writeStatus } from "./controller/status.ts";
-export { type Changes, type Explain, type Explanation, type StepResult, Steps } from "./controller/steps.ts";
-export { messageOf, NotLeaderError, TerminalError } from "./errors.ts";
-export type { EventRecorder } from "./events.ts";
-export { type Fence, LeaderFence } from "./fence.ts";
-export { fnv1a32, fnv1a64 } from "./hash.ts";
-export { type HttpServer, serveMetrics, serveProbes } from "./http.ts";
-export * from "./kinds.ts";
-export { candidateIdentity } from "./leader/lease.ts";
-export type { Logger } from "./log.ts";
-export { createLogger, type LogFormat, type LogLevel } from "./logging.ts";
-export { Manager, type ManagerOptions } from "./manager.ts";
-export { maskSecrets } from "./mask.ts";
-export { RuntimeMetrics } from "./metrics.ts";
-export {
+  groupOf,
   type Kind,
   type KubeObject,
   keyOf,
@@ -65,16 +18,77 @@ export {
   type Stored,
   type Wire,
 } from "./object.ts";
-export { controllerOf } from "./owner.ts";
+export * from "./kinds.ts";
+export { controllerOf, controllerReference } from "./owner.ts";
+export { type Condition, type ConditionState, findCondition, setCondition } from "./conditions.ts";
+export { fnv1a32, fnv1a64 } from "./hash.ts";
+
+// A controller and its reconcile.
+export { type Controller, controller, type Reconcile, type RunContext } from "./controller/controller.ts";
+export { type Action, awaitChange, requeue } from "./controller/action.ts";
+export { contentChanged, specOrMetadataChanged } from "./controller/predicates.ts";
+export { finalizer } from "./controller/finalizer.ts";
+export { allOf, Children, CONTROLLER_INDEX } from "./controller/children.ts";
+export {
+  describeForeign,
+  type ForeignObject,
+  NotOursError,
+  type Owner,
+  type OwnershipMarks,
+} from "./controller/ownership.ts";
+export { mergePatchBetween, type StatusWrite, type WithStatus, writeStatus } from "./controller/status.ts";
+export { type Changes, type Explain, type Explanation, type StepResult, Steps } from "./controller/steps.ts";
+export { messageOf, NotLeaderError, TerminalError } from "./errors.ts";
+export { ClusterEventRecorder, type EventRecorder } from "./events.ts";
 export type { PolicyRule, Verb } from "./rbac.ts";
+
+// The frame of a reconcile: first status, checkpoints, conflicts, the end of a run.
+export { type Environment, reconciler } from "./reconcile/reconciler.ts";
 export { accept, isNew } from "./reconcile/accept.ts";
 export { checkpoint } from "./reconcile/checkpoint.ts";
 export { CONFLICT, type ConflictAdvice, reportConflicts } from "./reconcile/conflict.ts";
 export { explain } from "./reconcile/explain.ts";
 export { fingerprint } from "./reconcile/fingerprint.ts";
 export { finish, type StartMemory, UNREPORTED } from "./reconcile/finish.ts";
-export { type Environment, reconciler } from "./reconcile/reconciler.ts";
 export { applied, blocked } from "./reconcile/result.ts";
 export { summary } from "./reconcile/summary.ts";
+
+// The process: manager, leadership, HTTP endpoints, log.
+export { Manager, type ManagerObserver, type ManagerOptions } from "./manager.ts";
+export type { FinishedRun } from "./controller/runner.ts";
+export type { QueueObserver } from "./queue/work-queue.ts";
+export { Leader } from "./leader/leader.ts";
+export { candidateIdentity } from "./leader/lease.ts";
+export { type Fence, LeaderFence } from "./fence.ts";
+export { admittedBy } from "./admission.ts";
+export { type HttpServer, serveMetrics, serveProbes } from "./http.ts";
+export type { Logger } from "./log.ts";
+export { createLogger, type LogFormat, type LogLevel } from "./logging.ts";
 export { redactText } from "./redact.ts";
+export { maskSecrets } from "./mask.ts";
+export { type Clock, type Random, systemClock, timestamp } from "./clock.ts";
+
+// The client and its credentials.
+export { type Credentials, loadCredentials } from "./client/credentials.ts";
+export { connectorFor } from "./client/connect.ts";
+export { httpTransport, type Transport, type TransportRequest } from "./client/transport.ts";
+export { HttpClient, type HttpClientOptions } from "./client/http-client.ts";
+export type { Client, WatchEvent, WatchOptions } from "./client/client.ts";
+export { collectionPath } from "./client/paths.ts";
+export { find } from "./client/find.ts";
+export {
+  ApiError,
+  isAlreadyExists,
+  isConflict,
+  isExpired,
+  isForbidden,
+  isNotFound,
+  isTransient,
+} from "./client/error.ts";
+
+// Watches and caches, each usable alone.
 export { watcher } from "./watch/watcher.ts";
+export { Cache, type CacheOptions } from "./cache/cache.ts";
+export { Caches } from "./cache/caches.ts";
+export { References } from "./cache/references.ts";
+export { type Change, Store, type StoreReader } from "./cache/store.ts";

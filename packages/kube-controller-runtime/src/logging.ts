@@ -1,17 +1,20 @@
-import { type Logger as Pino, type LoggerOptions as PinoOptions, pino, stdTimeFunctions } from "pino";
 import type { LogFields, Logger } from "./log.ts";
 import { logText } from "./log-text.ts";
 import { printable, redactText } from "./redact.ts";
 
+/** How severe a line is, the least severe first. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** `json`: one object per line; `text`: the same for people. */
 export type LogFormat = "json" | "text";
 
 interface Destination {
   write(line: string): void;
 }
 
+/** What a logger writes, and where. */
 export interface LoggerOptions {
-  /** The least important lines that are written. */
+  /** The least severe lines that are written. */
   readonly level: LogLevel;
   /** Where lines go; standard output when absent. */
   readonly destination?: Destination;
@@ -19,57 +22,59 @@ export interface LoggerOptions {
   readonly format?: LogFormat;
 }
 
+const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+
 /**
  * A logger that writes one JSON object per line: `level`, `time` (ISO 8601), the fields, `msg`; or the same as
- * text. Everything passes through `printable` first, so a field that should not have been logged shows as redacted.
+ * text. Every field passes through a redaction first, so a field that should not have been logged shows as redacted.
  */
-export function createLogger({ level, destination, format = "json" }: LoggerOptions): Logger {
-  const options: PinoOptions = {
-    level,
-    base: null,
-    timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-  };
-  const lines = destination ?? pino.destination(1);
-  return new PinoLogger(pino(options, format === "text" ? asText(lines) : lines));
+export function createLogger(options: LoggerOptions): Logger {
+  const { level, destination = process.stdout, format = "json" } = options;
+  const write = (line: string) => void destination.write(format === "text" ? logText(line) : line);
+  return new LineLogger(SEVERITY[level], write, {});
 }
 
-function asText(destination: Destination): Destination {
-  return { write: (line) => destination.write(logText(line)) };
-}
+class LineLogger implements Logger {
+  readonly #least: number;
+  readonly #write: (line: string) => void;
+  readonly #common: LogFields;
 
-class PinoLogger implements Logger {
-  readonly #pino: Pino;
-
-  constructor(logger: Pino) {
-    this.#pino = logger;
+  constructor(least: number, write: (line: string) => void, common: LogFields) {
+    this.#least = least;
+    this.#write = write;
+    this.#common = common;
   }
 
   debug(message: string, fields?: LogFields): void {
-    this.#write("debug", message, fields);
+    this.#log("debug", message, fields);
   }
 
   info(message: string, fields?: LogFields): void {
-    this.#write("info", message, fields);
+    this.#log("info", message, fields);
   }
 
   warn(message: string, fields?: LogFields): void {
-    this.#write("warn", message, fields);
+    this.#log("warn", message, fields);
   }
 
   error(message: string, fields?: LogFields): void {
-    this.#write("error", message, fields);
+    this.#log("error", message, fields);
   }
 
   child(fields: LogFields): Logger {
-    return new PinoLogger(this.#pino.child(printableFields(fields)));
+    return new LineLogger(this.#least, this.#write, { ...this.#common, ...printableFields(fields) });
   }
 
-  #write(level: LogLevel, message: string, fields: LogFields = {}): void {
-    if (this.#pino.isLevelEnabled(level)) this.#pino[level](printableFields(fields), redactText(message));
+  #log(level: LogLevel, message: string, fields: LogFields = {}): void {
+    if (SEVERITY[level] < this.#least) return;
+    const own = { level, time: new Date().toISOString() };
+    const line = { ...own, ...this.#common, ...printableFields(fields) };
+    // A field of the same name must not pass for the line's own.
+    this.#write(`${JSON.stringify({ ...line, ...own, msg: redactText(message) })}\n`);
   }
 }
 
-function printableFields(fields: LogFields): Record<string, unknown> {
-  return printable(fields) as Record<string, unknown>;
+/** Fields without secrets, as far as their names and contents reveal them: for other implementations of `Logger`. */
+export function printableFields(fields: LogFields): LogFields {
+  return printable(fields) as LogFields;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { neverAnswers, offline, when } from "../testing/faulty-transport.ts";
 import { Parent, prepareManager, runManager } from "../test/support/manager-under-test.ts";
+import { neverAnswers, offline, when } from "../testing/faulty-transport.ts";
 import type { TransportRequest } from "./client/transport.ts";
 import { awaitChange } from "./controller/action.ts";
 import { controller } from "./controller/controller.ts";

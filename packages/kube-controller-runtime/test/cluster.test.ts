@@ -187,10 +187,7 @@ describe("a cluster of one's own", () => {
 });
 
 test("killing the process that started a cluster leaves no process and no file behind", async () => {
-  const library = new URL(
-    "../testing/cluster/cluster.ts",
-    import.meta.url,
-  ).href;
+  const library = new URL("../testing/cluster/cluster.ts", import.meta.url).href;
   const script = `
     const { startCluster } = await import(${JSON.stringify(library)});
     console.log((await startCluster({ controllerManager: true })).caFile);

@@ -3,17 +3,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { httpTransport, loadCredentials, type Transport } from "kube-controller-runtime";
-import {
-  base64,
-  execAnswer,
-  execUser,
-  kubeconfigFolder,
-  startConnectProxy,
-} from "kube-controller-runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
+import { sharedCluster } from "../../../test/support/cluster/shared.ts";
 import { loadSettings } from "../src/client/kubeconfig/sources.ts";
 import { readText } from "../src/client/response.ts";
-import { sharedCluster } from "../../../test/support/cluster/shared.ts";
+import { startConnectProxy } from "./support/connect-proxy.ts";
+import { base64, execAnswer, execUser, kubeconfigFolder } from "./support/kubeconfig-folder.ts";
 
 const cluster = sharedCluster();
 const reviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews";

@@ -1,7 +1,6 @@
-import type { Kind, KubeObject, Stored } from "kube-controller-runtime";
+import { type Kind, type KubeObject, Store, type Stored } from "kube-controller-runtime";
 import { VirtualClock } from "kube-controller-runtime/testing";
 import { beforeEach, describe, expect, it } from "vitest";
-import { Store } from "../../../packages/kube-controller-runtime/src/cache/store.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import { OperatorMetrics } from "./metrics.ts";
 

@@ -5,11 +5,11 @@ import {
   type KubeObject,
   keyOfObject,
   type ObjectKey,
-  RuntimeMetrics,
   resourceName,
   type Stored,
   type StoreReader,
 } from "kube-controller-runtime";
+import { RuntimeMetrics } from "kube-controller-runtime/prometheus";
 import { Counter } from "prom-client";
 import { CoderdDates } from "./coderd-dates.ts";
 import { type LabelledSubject, ObjectRegistry } from "./exposition.ts";

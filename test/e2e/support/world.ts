@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import type { Client } from "kube-controller-runtime";
-import { adminClient, eventually, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
+import { adminClient, eventually, type LocalCluster } from "kube-controller-runtime/testing";
 import { expect } from "vitest";
+import { startOperatorCluster } from "../../../lab/cluster.ts";
 import { type RunningOperator, startOperator } from "../../../lab/operator.ts";
 import { coderProcess } from "../../../lab/pod-runner/coder-process.ts";
 import { LocalServices } from "../../../lab/pod-runner/local-services.ts";
@@ -61,7 +62,7 @@ export class World implements AsyncDisposable {
   static async open(binaries: CoderBinaries): Promise<World> {
     await using owned = new AsyncDisposableStack();
     const starting = [
-      startCluster({ controllerManager: true, operatorInstalled: true }).then((it) => owned.use(it)),
+      startOperatorCluster({ controllerManager: true }).then((it) => owned.use(it)),
       startPostgres().then((it) => owned.adopt(it, (running) => running.stop())),
     ] as const;
     await Promise.allSettled(starting);

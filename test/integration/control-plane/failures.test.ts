@@ -1,7 +1,13 @@
-import { Deployment, Ingress, type Kind, Service, ServiceAccount } from "kube-controller-runtime";
+import {
+  Deployment,
+  Ingress,
+  type Kind,
+  Service,
+  ServiceAccount,
+  type TransportRequest,
+} from "kube-controller-runtime";
 import { answers, eventually, type Fault, times, when } from "kube-controller-runtime/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { TransportRequest } from "../../../packages/kube-controller-runtime/src/client/transport.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { openStage, type Stage } from "./stage.ts";

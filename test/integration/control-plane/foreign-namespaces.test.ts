@@ -7,8 +7,9 @@ import {
   RoleBinding,
   type Stored,
 } from "kube-controller-runtime";
-import { answers, eventually, type LocalCluster, startCluster, when } from "kube-controller-runtime/testing";
+import { answers, eventually, type LocalCluster, when } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startOperatorCluster } from "../../../lab/cluster.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { openClusterStage, type Stage } from "./stage.ts";
 
@@ -19,7 +20,7 @@ let cluster: LocalCluster;
 let stage: Stage;
 beforeAll(async () => {
   // The whole cluster under the generated ClusterRole, with garbage collection and namespace deletion.
-  cluster = await startCluster({ audit: true, operatorInstalled: true, controllerManager: true });
+  cluster = await startOperatorCluster({ audit: true, controllerManager: true });
   stage = await openClusterStage(cluster, "home");
 });
 afterAll(async () => {

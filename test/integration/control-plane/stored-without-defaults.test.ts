@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { eventually, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { manifests, operatorAccount } from "../../../lab/cluster.ts";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { essenceOfChildren } from "../../support/dump.ts";
@@ -25,8 +26,8 @@ const specs: Readonly<Record<string, ControlPlaneSpec | undefined>> = {
 let cluster: LocalCluster;
 let stage: Stage;
 beforeAll(async () => {
-  cluster = await startCluster({ audit: true });
-  await Promise.all([cluster.installRBAC(), cluster.apply(definitionsWithoutDefaults())]);
+  cluster = await startCluster({ audit: true, operator: operatorAccount });
+  await Promise.all([cluster.install(manifests.rbac), cluster.apply(definitionsWithoutDefaults())]);
   await cluster.kubectl(["wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"]);
   stage = await openStage(cluster, "old");
   for (const [name, spec] of Object.entries(specs)) {
@@ -66,7 +67,7 @@ describe("an object that was stored before there were defaults", () => {
   test("keeps its children as they are when the CRD gets defaults, and they are what defaults make", async () => {
     await stage.settled("without-a-spec");
     const before = await Promise.all(Object.keys(specs).map(children));
-    await cluster.installCRDs();
+    await cluster.install(manifests.crds);
     // The API server serves the new schema a moment after it has stored it.
     await eventually(
       async () => {

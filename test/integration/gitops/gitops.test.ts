@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
+import { groupOf, type Kind } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LuaFactory, LuaLibraries } from "wasmoon";
 import { parse } from "yaml";
-import { groupOf, type Kind } from "../../../packages/kube-controller-runtime/src/object.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type Case, cases } from "./cases.ts";
 import { type Changes, conditions, type KindName, kinds } from "./objects.ts";

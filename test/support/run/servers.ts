@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type LocalCluster, startCluster } from "kube-controller-runtime/testing";
+import type { LocalCluster } from "kube-controller-runtime/testing";
+import { startOperatorCluster } from "../../../lab/cluster.ts";
 import { type Postgres, type Schema, startPostgres } from "../../../lab/postgres.ts";
 
 /**
@@ -67,8 +68,8 @@ export class ServersOfRun {
   async #start({ controllerManager }: { controllerManager: boolean }): Promise<LocalCluster> {
     // `make flaky` slows it down.
     const apiDelayMs = Number(process.env.API_DELAY_MS ?? 0);
-    const options = { audit: true, operatorInstalled: true, controllerManager, apiDelayMs };
-    return this.#resources.use(await startCluster(options));
+    const options = { audit: true, controllerManager, apiDelayMs };
+    return this.#resources.use(await startOperatorCluster(options));
   }
 }
 

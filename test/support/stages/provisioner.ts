@@ -1,10 +1,16 @@
-import { Deployment, findCondition, Service, type Stored, timestamp } from "kube-controller-runtime";
+import {
+  controllerReference,
+  Deployment,
+  findCondition,
+  Service,
+  type Stored,
+  timestamp,
+} from "kube-controller-runtime";
 import { expect } from "vitest";
 import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
 import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
 import { fakeLicense } from "../../../lab/coderd/licenses.ts";
 import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
-import { controllerReference } from "../../../packages/kube-controller-runtime/src/owner.ts";
 import type { ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec, ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";

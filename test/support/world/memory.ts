@@ -1,5 +1,5 @@
 import { type Client, Deployment } from "kube-controller-runtime";
-import { Dice, FakeApi, type Patience, rolledOutStatus, VirtualClock } from "kube-controller-runtime/testing";
+import { type Deadline, Dice, FakeApi, rolledOutStatus, VirtualClock } from "kube-controller-runtime/testing";
 import { InProcessCoderds } from "../../../lab/coderd/in-process.ts";
 import type { Surroundings } from "../../../lab/operator.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
@@ -43,7 +43,7 @@ export class MemoryWorld implements World {
     };
   }
 
-  async eventually<T>(assertion: () => T | Promise<T>, { withinMs }: Patience): Promise<T> {
+  async eventually<T>(assertion: () => T | Promise<T>, { withinMs }: Deadline): Promise<T> {
     const until = this.clock.now() + withinMs;
     await this.clock.step(this.clock.now());
     for (;;) {

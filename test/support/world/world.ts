@@ -1,5 +1,5 @@
 import type { Client, Clock } from "kube-controller-runtime";
-import type { Patience } from "kube-controller-runtime/testing";
+import type { Deadline } from "kube-controller-runtime/testing";
 import type { Address } from "../../../lab/coderd/coderds.ts";
 import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
 import type { Surroundings } from "../../../lab/operator.ts";
@@ -19,7 +19,7 @@ export interface World extends AsyncDisposable {
   /** What an operator that is started now finds around it. */
   surroundings(): Promise<Surroundings>;
   /** Repeats the assertion until it holds; fails with its last words when it does not hold in time. */
-  eventually<T>(assertion: () => T | Promise<T>, patience: Patience): Promise<T>;
+  eventually<T>(assertion: () => T | Promise<T>, patience: Deadline): Promise<T>;
   /** Plays the Deployment's controller: reports all replicas of its current spec ready. */
   markDeploymentReady(namespace: string, name: string): Promise<void>;
 }

@@ -1,8 +1,7 @@
-import { Secret } from "kube-controller-runtime";
+import { Secret, type TransportRequest } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeLicense } from "../../../lab/coderd/licenses.ts";
 import { acceptedAs } from "../../../lab/coderd-database/database.ts";
-import type { TransportRequest } from "../../../packages/kube-controller-runtime/src/client/transport.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { type LastAct, Life } from "../../support/life.ts";
 import { type Coderd, type CoderdStage, openCoderdStage } from "./stage.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
+import type { TransportRequest } from "kube-controller-runtime";
 import { type Fault, times, when } from "kube-controller-runtime/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { fakeLicense } from "../../../lab/coderd/licenses.ts";
-import type { TransportRequest } from "../../../packages/kube-controller-runtime/src/client/transport.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { type Coderd, type CoderdStage, openCoderdStage } from "./stage.ts";
 

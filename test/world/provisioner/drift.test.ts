@@ -1,7 +1,6 @@
-import { Secret } from "kube-controller-runtime";
+import { controllerReference, Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
-import { controllerReference } from "../../../packages/kube-controller-runtime/src/owner.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";

@@ -1,7 +1,6 @@
-import { ConfigMap, Secret } from "kube-controller-runtime";
+import { ConfigMap, controllerReference, Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
-import { controllerReference } from "../../../packages/kube-controller-runtime/src/owner.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";

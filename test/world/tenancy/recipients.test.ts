@@ -1,6 +1,5 @@
-import { Secret, Service } from "kube-controller-runtime";
+import { controllerReference, Secret, Service } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { controllerReference } from "../../../packages/kube-controller-runtime/src/owner.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";

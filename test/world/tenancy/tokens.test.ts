@@ -1,6 +1,5 @@
-import { Secret } from "kube-controller-runtime";
+import { controllerReference, Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { controllerReference } from "../../../packages/kube-controller-runtime/src/owner.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";

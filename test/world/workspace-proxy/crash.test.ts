@@ -1,7 +1,7 @@
+import type { TransportRequest } from "kube-controller-runtime";
 import { offline, when } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Injection } from "../../../lab/coderd/faults.ts";
-import type { TransportRequest } from "../../../packages/kube-controller-runtime/src/client/transport.ts";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import { bootstrap, openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";

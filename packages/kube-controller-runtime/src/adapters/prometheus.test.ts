@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { Store } from "./cache/store.ts";
-import { Secret } from "./kinds.ts";
-import { RuntimeMetrics } from "./metrics.ts";
+import { Store } from "../cache/store.ts";
+import { Secret } from "../kinds.ts";
+import { RuntimeMetrics } from "./prometheus.ts";
 
 const run = { kind: Secret, key: "n/a" };
 

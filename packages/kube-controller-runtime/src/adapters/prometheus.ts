@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { StoreReader } from "./cache/store.ts";
-import type { FinishedRun } from "./controller/runner.ts";
-import type { ManagerObserver } from "./manager.ts";
-import { type Kind, type KubeObject, resourceName } from "./object.ts";
+import type { StoreReader } from "../cache/store.ts";
+import type { FinishedRun } from "../controller/runner.ts";
+import type { ManagerObserver } from "../manager.ts";
+import { type Kind, type KubeObject, resourceName } from "../object.ts";
+import type { QueueObserver } from "../queue/work-queue.ts";
 import { registerProcessMetrics } from "./process-metrics.ts";
-import type { QueueObserver } from "./queue/work-queue.ts";
 
 /** From a cache hit to a reconcile that waited for several slow servers. */
 const SECONDS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];

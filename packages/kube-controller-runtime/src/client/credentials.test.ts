@@ -1,8 +1,8 @@
 import { readFileSync, rmSync } from "node:fs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { base64, execAnswer, execUser, kubeconfigFolder } from "../../test/support/kubeconfig-folder.ts";
 import { createCertificateAuthority } from "../../testing/certificates.ts";
 import { VirtualClock } from "../../testing/clock.ts";
-import { base64, execAnswer, execUser, kubeconfigFolder } from "../../test/support/kubeconfig-folder.ts";
 import { loadCredentials } from "./credentials.ts";
 
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { Parent } from "../../test/support/manager-under-test.ts";
 import { VirtualClock } from "../../testing/clock.ts";
 import { FakeApi } from "../../testing/fake-api/fake-api.ts";
-import { Parent } from "../../test/support/manager-under-test.ts";
 import { silentLog } from "../../testing/stub-client.ts";
 import { ConfigMap, Secret, Service } from "../kinds.ts";
 import type { KubeObject, Stored } from "../object.ts";

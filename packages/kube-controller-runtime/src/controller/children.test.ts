@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { answers, offline, times, when } from "../../testing/faulty-transport.ts";
 import { type ManagerUnderTest, marks, Parent, runManager } from "../../test/support/manager-under-test.ts";
+import { answers, offline, times, when } from "../../testing/faulty-transport.ts";
 import { ConfigMap, Deployment, Secret, Service } from "../kinds.ts";
 import { awaitChange } from "./action.ts";
 import type { Children } from "./children.ts";

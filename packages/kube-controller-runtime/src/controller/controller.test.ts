@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { neverAnswers, offline, when } from "../../testing/faulty-transport.ts";
 import { Parent, runManager } from "../../test/support/manager-under-test.ts";
+import { neverAnswers, offline, when } from "../../testing/faulty-transport.ts";
 import { ConfigMap, kind, Secret, Service } from "../kinds.ts";
 import type { KubeObject } from "../object.ts";
 import { awaitChange } from "./action.ts";

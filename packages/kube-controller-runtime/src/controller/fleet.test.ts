@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Fault } from "../../testing/faulty-transport.ts";
 import { type ManagerUnderTest, Parent, runManager } from "../../test/support/manager-under-test.ts";
+import type { Fault } from "../../testing/faulty-transport.ts";
 import type { Clock } from "../clock.ts";
 import { ConfigMap } from "../kinds.ts";
 import { keyOf, type ObjectKey, refOfKey } from "../object.ts";

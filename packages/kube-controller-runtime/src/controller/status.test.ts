@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { Parent, type ParentStatus } from "../../test/support/manager-under-test.ts";
 import { VirtualClock } from "../../testing/clock.ts";
 import { FakeApi } from "../../testing/fake-api/fake-api.ts";
 import { answers, FaultyTransport, offline, when } from "../../testing/faulty-transport.ts";
-import { Parent, type ParentStatus } from "../../test/support/manager-under-test.ts";
 import type { Client } from "../client/client.ts";
 import { HttpClient } from "../client/http-client.ts";
 import type { Condition } from "../conditions.ts";

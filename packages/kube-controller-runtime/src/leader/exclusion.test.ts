@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { VirtualClock } from "../../testing/clock.ts";
 import { GOOD_NETWORK, LeaseServer, Machine, type Network } from "../../test/support/lease-server.ts";
+import { VirtualClock } from "../../testing/clock.ts";
 import { silentLog } from "../../testing/stub-client.ts";
 import { Leader } from "./leader.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { settle } from "../../testing/clock.ts";
 import { leaseCandidates } from "../../test/support/lease-candidates.ts";
 import { GOOD_NETWORK } from "../../test/support/lease-server.ts";
+import { settle } from "../../testing/clock.ts";
 
 describe("acquiring", () => {
   it("creates the lease in the form that client-go reads", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { configMap, following } from "../../test/support/following.ts";
 import type { VirtualClock } from "../../testing/clock.ts";
 import {
   answers,
@@ -11,7 +12,6 @@ import {
   silent,
   when,
 } from "../../testing/faulty-transport.ts";
-import { configMap, following } from "../../test/support/following.ts";
 import { ConfigMap } from "../kinds.ts";
 
 const MINUTE = 60_000;

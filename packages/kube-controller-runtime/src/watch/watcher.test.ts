@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { configMap, type Following, following } from "../../test/support/following.ts";
 import type { VirtualClock } from "../../testing/clock.ts";
 import {
   answers,
@@ -12,7 +13,6 @@ import {
   times,
   when,
 } from "../../testing/faulty-transport.ts";
-import { configMap, type Following, following } from "../../test/support/following.ts";
 import { stubClient } from "../../testing/stub-client.ts";
 import type { WatchEvent } from "../client/client.ts";
 import { ApiError } from "../client/error.ts";

@@ -19,13 +19,8 @@ import {
   startCluster,
 } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe } from "vitest";
-import {
-  groupOf,
-  type Kind,
-  type KubeObject,
-  resourceName,
-} from "../../src/object.ts";
 import { sharedCluster } from "../../../../test/support/cluster/shared.ts";
+import { groupOf, type Kind, type KubeObject, resourceName } from "../../src/object.ts";
 
 /** An API server, fake or real, and what a contract suite may do with it. */
 export interface ApiUnderTest {

@@ -9,10 +9,7 @@ import {
   when,
 } from "kube-controller-runtime/testing";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import type {
-  CacheEnvironment,
-  CacheOptions,
-} from "../../src/cache/cache.ts";
+import type { CacheEnvironment, CacheOptions } from "../../src/cache/cache.ts";
 import { Caches } from "../../src/cache/caches.ts";
 import { contract, newWidgetKind } from "./api-under-test.ts";
 

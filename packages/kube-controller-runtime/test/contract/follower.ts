@@ -1,10 +1,6 @@
 import { ConfigMap, type Stored, systemClock } from "kube-controller-runtime";
 import { beforeEach, expect, vi } from "vitest";
-import {
-  type WatcherEvent,
-  type WatcherOptions,
-  watcher,
-} from "../../src/watch/watcher.ts";
+import { type WatcherEvent, type WatcherOptions, watcher } from "../../src/watch/watcher.ts";
 import type { ApiUnderTest } from "./api-under-test.ts";
 
 const timing = { retryBaseMs: 20, retryCapMs: 200 };

@@ -1,8 +1,8 @@
 import type { NotLeaderError } from "../../src/errors.ts";
 import { Leader } from "../../src/leader/leader.ts";
 import { VirtualClock } from "../../testing/clock.ts";
-import { LeaseServer, Machine } from "./lease-server.ts";
 import { silentLog } from "../../testing/stub-client.ts";
+import { LeaseServer, Machine } from "./lease-server.ts";
 
 /** A lease, and candidates for it that start when they are made, each on a machine of its own. */
 export function leaseCandidates() {

@@ -1,16 +1,12 @@
 import { onTestFinished } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { HttpClient } from "../../src/client/http-client.ts";
-import type { TransportRequest } from "../../src/client/transport.ts";
 import type { Condition } from "../../src/conditions.ts";
 import type { Controller } from "../../src/controller/controller.ts";
 import { kind } from "../../src/kinds.ts";
-import type { LogFields, Logger } from "../../src/log.ts";
-import { Manager, type ManagerOptions } from "../../src/manager.ts";
+import type { ManagerOptions } from "../../src/manager.ts";
 import type { KubeObject } from "../../src/object.ts";
-import { VirtualClock } from "../../testing/clock.ts";
-import { FakeApi } from "../../testing/fake-api/fake-api.ts";
-import { FaultyTransport } from "../../testing/faulty-transport.ts";
+import * as testing from "../../testing/manager-under-test.ts";
+
+export { type ManagerUnderTest, marks } from "../../testing/manager-under-test.ts";
 
 /** A kind for controllers under test. */
 export interface Parent extends KubeObject {
@@ -26,41 +22,11 @@ export interface ParentStatus {
 
 export const Parent = kind<Parent>("example.com/v1", { kind: "Parent", plural: "parents" });
 
-/** Whose objects are whose, for managers under test. */
-export const marks = {
-  handOver: "example.com/adopt-by",
-  ownerUid: "example.com/owner-uid",
-  applied: "example.com/applied",
-};
-
-interface LogEntry {
-  readonly level: string;
-  readonly message: string;
-  readonly fields: LogFields;
-}
-
-export interface ManagerUnderTest {
-  readonly clock: VirtualClock;
-  readonly api: FakeApi;
-  /** Counts and spoils what the manager sends. */
-  readonly transport: FaultyTransport;
-  readonly manager: Manager;
-  /** Writes as somebody else. */
-  readonly person: Client;
-  readonly log: readonly LogEntry[];
-  /** What the manager asked for since the last call, watches aside: `apply ns/name`. */
-  requests(): string[];
-  /** How `run` ended: with an error, or `undefined` for a stop in order. */
-  running(): Promise<unknown>;
-  /** Ends it as a signal would, lets a minute pass, and resolves with how `run` ended. */
-  stop(): Promise<unknown>;
-}
-
-/** Runs controllers in virtual time against an API server in memory, as the field manager `operator`. */
+/** Runs controllers until the test ends. */
 export async function runManager(
   controllers: readonly Controller[],
   options: Partial<ManagerOptions> = {},
-): Promise<ManagerUnderTest> {
+): Promise<testing.ManagerUnderTest> {
   const prepared = prepareManager(controllers, options);
   prepared.start();
   await prepared.clock.advance(0);
@@ -71,74 +37,9 @@ export async function runManager(
 export function prepareManager(
   controllers: readonly Controller[],
   options: Partial<ManagerOptions> = {},
-): ManagerUnderTest & { start(): void } {
-  const clock = new VirtualClock();
-  const api = new FakeApi(clock);
-  api.install(Parent);
-  const transport = new FaultyTransport(api);
-  const log: LogEntry[] = [];
-  const manager = new Manager({
-    client: new HttpClient({ transport, clock, fieldManager: "operator", userAgent: "operator" }),
-    clock,
-    random: () => 0.5,
-    log: recordingLog(log),
-    fieldManager: "operator",
-    marks,
-    instance: "operator-1",
-    controllers,
-    namespaces: [],
-    concurrency: 4,
-    shutdownGraceMs: 5_000,
-    ...options,
-  });
-  const abort = new AbortController();
-  let running: Promise<unknown> = Promise.resolve();
-  const stop = async () => {
-    abort.abort();
-    await clock.advance(60_000);
-    return running;
-  };
-  onTestFinished(async () => void (await stop()));
-  return {
-    clock,
-    api,
-    transport,
-    manager,
-    person: api.client("person"),
-    log,
-    requests: () => transport.requests.splice(0).filter(isNoWatch).map(describe),
-    running: () => running,
-    stop,
-    start: () => {
-      running = manager.run(abort.signal).catch((error: unknown) => error);
-    },
-  };
-}
-
-function isNoWatch({ path }: TransportRequest): boolean {
-  return !path.includes("watch=true");
-}
-
-const VERBS: Readonly<Record<string, string>> = {
-  "application/apply-patch+yaml": "apply",
-  "application/merge-patch+json": "patch",
-  "application/json-patch+json": "json patch",
-};
-
-function describe({ method, path, headers }: TransportRequest): string {
-  const verb = method === "PATCH" ? VERBS[headers["content-type"] ?? ""] : method.toLowerCase();
-  const [, resource = ""] = path.split("?", 1)[0]?.split("/namespaces/") ?? [];
-  return `${verb} ${resource}`;
-}
-
-function recordingLog(entries: LogEntry[], common: LogFields = {}): Logger {
-  const write = (level: string) => (message: string, fields?: LogFields) =>
-    void entries.push({ level, message, fields: { ...common, ...fields } });
-  return {
-    debug: write("debug"),
-    info: write("info"),
-    warn: write("warn"),
-    error: write("error"),
-    child: (fields) => recordingLog(entries, { ...common, ...fields }),
-  };
+): testing.ManagerUnderTest {
+  const prepared = testing.prepareManager(controllers, options);
+  prepared.api.install(Parent);
+  onTestFinished(async () => void (await prepared.stop()));
+  return prepared;
 }

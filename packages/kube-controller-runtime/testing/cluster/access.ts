@@ -2,14 +2,11 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { apiObject } from "./api-request.ts";
 import { AuditLog, type AuditRequest } from "./audit.ts";
 import { type Identity, writeKubeconfig } from "./credentials.ts";
 import { compactEtcd } from "./etcd.ts";
 import { markDeploymentReady, markPodsReady } from "./readiness.ts";
-
-const configDir = fileURLToPath(new URL("../../../../config", import.meta.url));
 
 /** How to reach a cluster: plain data, so that one process can start it and others use it. */
 export interface ClusterConnection {
@@ -58,7 +55,7 @@ export class ClusterAccess {
     return this.connection.admin;
   }
 
-  /** May do what `config/rbac/clusterrole.yaml` says, once `installRBAC` has run. */
+  /** The service account of `ClusterOptions.operator`: may do what installed roles say, and nothing else. */
   get operator(): Identity {
     return this.connection.operator;
   }
@@ -91,22 +88,17 @@ export class ClusterAccess {
     );
   }
 
-  /** Installs the generated CRDs and waits until they are served. */
-  async installCRDs(): Promise<void> {
-    const crds = `${configDir}/crd`;
+  /**
+   * Installs manifests, from files or folders, and waits until the kinds that they define are served. The API server
+   * heeds admission policies a moment later.
+   */
+  async install(...manifests: readonly string[]): Promise<void> {
+    const files = manifests.flatMap((path) => ["-f", path]);
     // Server-side, because client-side apply would copy each large schema into an annotation.
-    await this.#mustKubectl(["apply", "--server-side", "-f", crds]);
-    await this.#mustKubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", crds]);
-  }
-
-  /** Gives the operator's service account the generated ClusterRole, and nothing else. */
-  async installRBAC(): Promise<void> {
-    await this.#mustKubectl(["apply", "-f", `${configDir}/rbac`]);
-  }
-
-  /** Installs the generated admission policies. The API server heeds them a moment later. */
-  async installPolicies(): Promise<void> {
-    await this.#mustKubectl(["apply", "-f", `${configDir}/policy`]);
+    const { stdout } = await this.#mustKubectl(["apply", "--server-side", "-o", "name", ...files]);
+    const definitions = stdout.split("\n").filter((name) => name.startsWith("customresourcedefinition"));
+    if (definitions.length > 0)
+      await this.#mustKubectl(["wait", "--for=condition=Established", "--timeout=30s", ...definitions]);
   }
 
   /** Creates a namespace nobody else has and returns its name. */
@@ -168,8 +160,9 @@ export class ClusterAccess {
     return { server: this.server, caFile: this.caFile, token: this.admin.token };
   }
 
-  async #mustKubectl(args: readonly string[], stdin?: string): Promise<void> {
-    const { code, stderr } = await this.kubectl(args, stdin);
-    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr.trim()}`);
+  async #mustKubectl(args: readonly string[], stdin?: string): Promise<KubectlResult> {
+    const result = await this.kubectl(args, stdin);
+    if (result.code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${result.stderr.trim()}`);
+    return result;
   }
 }

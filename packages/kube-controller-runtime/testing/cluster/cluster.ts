@@ -11,6 +11,7 @@ import {
   type Identities,
   type Identity,
   newIdentities,
+  type ServiceAccountName,
   writeKubeconfig,
   writeServiceAccountKey,
   writeTokenFile,
@@ -23,8 +24,10 @@ import { onFreePort } from "./start.ts";
 export interface ClusterOptions {
   /** Garbage collection, rollouts, namespace deletion and default service accounts. */
   readonly controllerManager?: boolean;
-  /** Installs CRDs, the operator's role and its admission policies, before the controller manager looks for them. */
-  readonly operatorInstalled?: boolean;
+  /** Files or folders of manifests to install (kinds, roles, policies), before the controller manager looks for them. */
+  readonly manifests?: readonly string[];
+  /** The service account that `LocalCluster.operator` is; `operator` in the namespace `operator-system` when absent. */
+  readonly operator?: ServiceAccountName;
   /** Records requests for `auditRequests`. */
   readonly audit?: boolean;
   /** Further API server flags, for instance `--watch-cache=false`. */
@@ -42,9 +45,9 @@ export interface ClusterOptions {
 export async function startCluster(options: ClusterOptions = {}): Promise<LocalCluster> {
   const binaries = await kubeBinaries();
   await using resources = new AsyncDisposableStack();
-  const dir = await mkdtemp(join(tmpdir(), "coder-k8s-cluster-"));
+  const dir = await mkdtemp(join(tmpdir(), "kube-cluster-"));
   resources.defer(() => rm(dir, { recursive: true, force: true }));
-  const identities = prepare(dir);
+  const identities = prepare(dir, options.operator);
   const etcd = await startEtcd(binaries.etcd, dir, options.etcdFlags);
   resources.defer(() => etcd.process.stop("SIGKILL"));
   const apiServer = await startApiServer({ binaries, dir, etcd, identities, options });
@@ -68,8 +71,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
     controllers: options.controllerManager ?? false,
   };
   const access = new ClusterAccess(connection);
-  if (options.operatorInstalled)
-    await Promise.all([access.installCRDs(), access.installRBAC(), access.installPolicies()]);
+  if (options.manifests) await access.install(...options.manifests);
   if (options.controllerManager) {
     const { kubeconfig } = identities.controllerManager;
     const manager = await startControllerManager(binaries["kube-controller-manager"], dir, kubeconfig);
@@ -78,9 +80,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
   return new LocalCluster(connection, { etcd, apiServer, resources: resources.move() });
 }
 
-function prepare(dir: string): Identities {
+function prepare(dir: string, operator?: ServiceAccountName): Identities {
   const files = apiServerFiles(dir);
-  const identities = newIdentities(dir);
+  const identities = newIdentities(dir, operator);
   writeTokenFile(files.tokens, identities);
   writeServiceAccountKey(files.serviceAccountKey);
   writeAuditPolicy(files.auditPolicy);

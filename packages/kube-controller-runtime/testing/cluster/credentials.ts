@@ -21,22 +21,30 @@ export interface Identities {
   readonly controllerManager: Identity;
 }
 
+/** Which service account an operator runs as. */
+export interface ServiceAccountName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const DEFAULT_OPERATOR: ServiceAccountName = { namespace: "operator-system", name: "operator" };
+
 /** Invents the identities of one cluster; their files live in `dir`. */
-export function newIdentities(dir: string): Identities {
+export function newIdentities(dir: string, operator = DEFAULT_OPERATOR): Identities {
   const identity = (name: string, user: string, groups: string[]): Identity => ({
     user,
     groups,
     token: randomBytes(16).toString("hex"),
     kubeconfig: join(dir, `${name}.kubeconfig`),
   });
-  const namespace = "coder-system";
+  const { namespace, name } = operator;
   return {
     admin: identity("admin", "admin", ["system:masters"]),
-    operator: identity("operator", `system:serviceaccount:${namespace}:coder-k8s`, [
+    operator: identity("operator", `system:serviceaccount:${namespace}:${name}`, [
       "system:serviceaccounts",
       `system:serviceaccounts:${namespace}`,
     ]),
-    replica: identity("replica", "coder-k8s-replica", []),
+    replica: identity("replica", `${name}-replica`, []),
     controllerManager: identity("controller-manager", "system:kube-controller-manager", []),
   };
 }

@@ -1,6 +1,6 @@
 import { Secret } from "kube-controller-runtime";
 import { answers, type Fault, prepareManager } from "kube-controller-runtime/testing";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { aControlPlane } from "../../../../lab/builders.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { CoderClients } from "../../../coder/clients.ts";
@@ -55,6 +55,7 @@ test("a token that was stored is not revoked because the API server fails right 
   const world = prepareManager([controlPlaneController(ports, openTenancy)]);
   for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy]) world.api.install(kind);
   world.start();
+  onTestFinished(async () => void (await world.stop()));
   await world.clock.advance(0);
   const { fault, seen } = loseTrackOf("coder-operator-token");
   world.transport.fault = fault;

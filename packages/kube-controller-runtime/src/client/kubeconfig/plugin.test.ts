@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { base64, execAnswer, execUser, kubeconfigFolder } from "../../../test/support/kubeconfig-folder.ts";
 import { VirtualClock } from "../../../testing/clock.ts";
 import { eventually } from "../../../testing/eventually.ts";
-import { base64, execAnswer, execUser, kubeconfigFolder } from "../../../test/support/kubeconfig-folder.ts";
 import { loadCredentials } from "../credentials.ts";
 
 const answering = (status: object) => `printf '%s' '${execAnswer(status)}'`;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createCertificateAuthority } from "../../../testing/certificates.ts";
 import { base64, execUser, kubeconfigFolder } from "../../../test/support/kubeconfig-folder.ts";
+import { createCertificateAuthority } from "../../../testing/certificates.ts";
 import { loadCredentials } from "../credentials.ts";
 
 const secret = "s3cr3t-value";

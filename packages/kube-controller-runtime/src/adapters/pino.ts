@@ -1,0 +1,21 @@
+import type { Logger as Pino } from "pino";
+import type { LogFields, Logger } from "../log.ts";
+import { type LogLevel, printableFields } from "../logging.ts";
+import { redactText } from "../redact.ts";
+
+/**
+ * A `Logger` that writes through pino, for operators that have one already: its level, transports and serializers
+ * apply. Secrets are redacted before pino sees a line, as `createLogger` does.
+ */
+export function pinoLogger(pino: Pino): Logger {
+  const write = (level: LogLevel) => (message: string, fields?: LogFields) => {
+    if (pino.isLevelEnabled(level)) pino[level](printableFields(fields ?? {}), redactText(message));
+  };
+  return {
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    child: (fields) => pinoLogger(pino.child(printableFields(fields))),
+  };
+}
