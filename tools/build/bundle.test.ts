@@ -25,7 +25,7 @@ test("the bundle runs by itself, away from the sources and their dependencies", 
 test.each([
   "@kubernetes/",
   "@opentelemetry/",
-  "thread-stream/",
+  "pino/",
   "typebox/",
   "undici/lib/mock/",
   "undici/lib/web/websocket/",

@@ -30,12 +30,6 @@ const REPLACEMENTS: readonly Replacement[] = [
     instead: "module.exports = leftOut;",
   },
   {
-    // Log transports in worker threads: our lines go to standard output.
-    within: "pino",
-    module: /^\.\/(lib\/)?transport$/,
-    instead: "module.exports = leftOut;",
-  },
-  {
     // An ES import of this module reads all that it exports, and so loads the fetch that Node has built in.
     module: /^(node:)?http$/,
     instead: 'module.exports = process.getBuiltinModule("node:http");',

@@ -24,7 +24,7 @@ const BUILT_IN = Object.values(builtIn).filter((value): value is Kind<never> => 
 
 /**
  * An API server in memory, behind the client's transport. It answers as a real one does, which the suites
- * in `test/contract` prove, and it keeps time by the clock it is given, so tests run in virtual time.
+ * in `test/contract` of this package prove, and it keeps time by the clock it is given, so tests run in virtual time.
  */
 export class FakeApi implements Transport {
   /** Without it the server refuses to stream initial lists, as servers before 1.32 do. */
