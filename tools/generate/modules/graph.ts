@@ -5,7 +5,7 @@ import { dirname, join, normalize } from "node:path";
 export type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
 const RUNTIME = "packages/kube-controller-runtime";
-const PARTS = ["src", RUNTIME, "lab", "bench", "demo"];
+const PARTS = ["src", `${RUNTIME}/src`, `${RUNTIME}/testing`, "lab", "bench", "demo"];
 
 /**
  * What the modules of the project import of each other, values and types, by folder. Tests and tools are left out:
@@ -31,7 +31,7 @@ export function moduleGraph(root: string): Graph {
 function resolve(file: string, specifier: string): string | undefined {
   if (specifier.startsWith(".")) return normalize(join(dirname(file), specifier));
   if (specifier === "kube-controller-runtime/testing") return `${RUNTIME}/testing/`;
-  return specifier === "kube-controller-runtime" ? `${RUNTIME}/src/` : undefined;
+  return /^kube-controller-runtime(\/|$)/.test(specifier) ? `${RUNTIME}/src/` : undefined;
 }
 
 /** The folder that stands for a file in the picture. */
