@@ -25,6 +25,10 @@ test: setup ## run all tests, against a real API server
 test-unit: $(INSTALLED) ## run the tests that need nothing but Node
 	@$(VITEST) --project unit
 
+.PHONY: test-integration
+test-integration: setup ## run the tests against a real API server alone (KUBE_VERSION=1.30.14: of another Kubernetes)
+	@$(VITEST) --project integration
+
 .PHONY: test-e2e
 test-e2e: setup coder ## run the operator against the real coderd and its daemons (RECORD=1: renew the recordings)
 	@RECORD=$(RECORD) $(VITEST) --project e2e

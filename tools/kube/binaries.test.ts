@@ -4,7 +4,7 @@ import { readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "n
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { kubeBinaries } from "./binaries.ts";
-import { FakeMachine } from "./fake-machine.ts";
+import { FakeMachine, fakeBinary } from "./fake-machine.ts";
 import { type BinaryName, binaryNames } from "./pins.ts";
 
 let machine: FakeMachine;
@@ -34,6 +34,27 @@ describe("KUBEBUILDER_ASSETS", () => {
     machine.giveAssets(binaryNames, "v1.35.2");
     await expect(find()).rejects.toThrow(
       /KUBEBUILDER_ASSETS cannot be used: .*assets\/kube.* is version v1\.35\.2, but .* pins v1\.36\.\d+; unset it/,
+    );
+  });
+});
+
+describe("KUBE_VERSION", () => {
+  test("chooses another pinned version, which has a cache of its own", async () => {
+    const newest = await find();
+    for (const name of binaryNames) {
+      machine.writeExecutable(`templates/${name}`, fakeBinary(name, "v1.30.14"));
+    }
+    const env = { ...machine.env, KUBE_VERSION: "1.30.14" };
+    const older = await kubeBinaries({ ...machine.context(), env });
+    expect(older["kube-apiserver"]).toMatch(/kube\/v1\.30\.14-/);
+    expect(machine.built).toEqual([...binaryNames, ...binaryNames]);
+    expect(await find()).toEqual(newest);
+  });
+
+  test("is refused when it is not pinned, with those that are", async () => {
+    const env = { ...machine.env, KUBE_VERSION: "1.31.0" };
+    await expect(kubeBinaries({ ...machine.context(), env })).rejects.toThrow(
+      /KUBE_VERSION is 1\.31\.0, and tools\/kube pins 1\.36\.\d+ and 1\.30\.14/,
     );
   });
 });

@@ -19,15 +19,15 @@ type Found = FoundOf<BinaryName>;
 type Context = KubeBinariesContext & DownloadContext;
 
 /**
- * Finds etcd, kube-apiserver, kubectl and kube-controller-manager in the pinned version, making
- * them when they are nowhere yet: `KUBEBUILDER_ASSETS`, then the per-user cache, then official
+ * Finds etcd, kube-apiserver, kubectl and kube-controller-manager in the version that `KUBE_VERSION` names, or else the
+ * newest one that is pinned, making them when they are nowhere yet: `KUBEBUILDER_ASSETS`, then the per-user cache, then official
  * downloads, then a build from Go modules. Each source only fills what the ones before it lack.
  *
  * Any number of processes may call this at once: one makes the binaries, the others wait for it.
  */
 export async function kubeBinaries(context: KubeBinariesContext = defaultContext()): Promise<KubeBinaries> {
   const platform = currentPlatform();
-  const full: Context = { ...context, platform, pins: readPins(platform) };
+  const full: Context = { ...context, platform, pins: readPins(platform, context.env.KUBE_VERSION) };
   const given = await givenBinaries(full);
   const missing = binaryNames.filter((name) => given[name] === undefined);
   if (missing.length === 0) return complete(given);

@@ -18,6 +18,9 @@ const goPackages: KubeBinaries = {
   "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
 };
 
+/** Folders whose `go.mod` pins a Kubernetes; the first one is used unless `KUBE_VERSION` names another. */
+const FOLDERS = [".", "1.30"];
+
 /** The versions `go.mod` pins, each with its leading `v`. */
 export interface Pins {
   readonly kubernetes: string;
@@ -26,9 +29,18 @@ export interface Pins {
   readonly module: GoModule;
 }
 
-export function readPins(platform: Platform): Pins {
-  const module = readGoModule(fileURLToPath(new URL(".", import.meta.url)));
-  const kubernetes = module.versionOf("k8s.io/kubernetes");
+/** The pins of a version, written `1.30.14`; of the newest one by default. A version that is not pinned is refused. */
+export function readPins(platform: Platform, version?: string): Pins {
+  const modules = FOLDERS.map((folder) => readGoModule(fileURLToPath(new URL(folder, import.meta.url))));
+  const kubernetesOf = (module: GoModule) => module.versionOf("k8s.io/kubernetes");
+  const module = version
+    ? modules.find((candidate) => kubernetesOf(candidate) === `v${version}`)
+    : modules[0];
+  if (module === undefined) {
+    const known = modules.map((candidate) => kubernetesOf(candidate).slice(1)).join(" and ");
+    throw new Error(`KUBE_VERSION is ${version}, and tools/kube pins ${known}`);
+  }
+  const kubernetes = kubernetesOf(module);
   const etcd = module.versionOf("go.etcd.io/etcd/server/v3");
   const cacheKey = `${kubernetes}-${platform.os}-${platform.arch}-${module.digest}`;
   return { kubernetes, etcd, cacheKey, module };

@@ -50,6 +50,12 @@ ${text.replaceAll(/^###/gm, "##")}
 | image | \`${image.name}:${names.version}@${image.digest}\` |
 | chart | \`${chart.name}:${names.version}@${chart.digest}\` |
 
-Files have their SHA-256 in \`checksums.txt\`.
+Files have their SHA-256 in \`checksums.txt\`. Image and chart are signed by the workflow that built them:
+
+\`\`\`sh
+cosign verify ${image.name}@${image.digest} \\
+  --certificate-oidc-issuer https://token.actions.githubusercontent.com \\
+  --certificate-identity ${names.repository}/.github/workflows/release.yml@refs/tags/v${names.version}
+\`\`\`
 `;
 }
