@@ -1,0 +1,106 @@
+import type { ProvisionerDaemon, ProvisionerJob, Tags } from "../../coder/provisioning.ts";
+import { servesTags } from "../../coder/tags.ts";
+import { type Census, takeCensus } from "./census.ts";
+import { isStuck, type Pool, type Queue } from "./pool.ts";
+
+/** Who is to serve a job that waits. */
+export type Assignment =
+  | { readonly job: ProvisionerJob; readonly to: "pool"; readonly pool: Pool }
+  /** A daemon that no pool of ours runs is free for it. */
+  | { readonly job: ProvisionerJob; readonly to: "others" }
+  /** No pool has the tags it asks for. */
+  | { readonly job: ProvisionerJob; readonly to: "nobody" };
+
+export interface Assignments {
+  readonly census: ReadonlyMap<Pool, Census>;
+  /** One for each job that waits, in the order in which daemons take them. */
+  readonly all: readonly Assignment[];
+}
+
+/** A pool while jobs are handed out. */
+interface Candidate {
+  readonly pool: Pool;
+  free: number;
+  room: number;
+}
+
+/**
+ * Gives each job that waits to one pool of those that it matches: to one with a free daemon; else to one that has not
+ * reached its maximum; of these to the one with the highest priority, then with the fewest tags beyond the job's.
+ */
+export function assignJobs(pools: readonly Pool[], { jobs, daemons }: Queue, now: number): Assignments {
+  const census = new Map(pools.map((pool) => [pool, takeCensus(pool, daemons)]));
+  const candidates = pools.map((pool) => candidate(pool, census.get(pool), now));
+  const others = daemonsOfOthers(pools, daemons);
+  const ranked = new Map<string, readonly Candidate[]>();
+  const rankedFor = (tags: Tags): readonly Candidate[] => {
+    const key = tagsKey(tags);
+    const known = ranked.get(key) ?? rank(candidates, tags);
+    ranked.set(key, known);
+    return known;
+  };
+  const all = inOrder(jobs).map((job) => assign(job, rankedFor(job.tags), others));
+  return { census, all };
+}
+
+/** A pool that can't grow now has no more room than it has daemons. */
+function candidate(pool: Pool, census: Census | undefined, now: number): Candidate {
+  const most = pool.held !== undefined || isStuck(pool, now) ? Math.min(pool.replicas, pool.max) : pool.max;
+  return { pool, free: census?.idle ?? 0, room: most - (census?.busy ?? 0) };
+}
+
+/** Jobs that wait, as daemons take them. */
+function inOrder(jobs: readonly ProvisionerJob[]): ProvisionerJob[] {
+  const pending = new Map(jobs.filter(({ status }) => status === "pending").map((job) => [job.id, job]));
+  return [...pending.values()].sort(
+    (a, b) => a.queuePosition - b.queuePosition || a.createdAt - b.createdAt || compare(a.id, b.id),
+  );
+}
+
+function assign(
+  job: ProvisionerJob,
+  ranked: readonly Candidate[],
+  others: { tags: Tags; isFree: boolean }[],
+): Assignment {
+  const free = ranked.find((each) => each.free > 0);
+  const stranger = free ? undefined : others.find(({ isFree, tags }) => isFree && servesTags(tags, job.tags));
+  if (stranger) {
+    stranger.isFree = false;
+    return { job, to: "others" };
+  }
+  const chosen = free ?? ranked.find(({ room }) => room > 0) ?? ranked[0];
+  if (!chosen) return { job, to: "nobody" };
+  chosen.free--;
+  chosen.room--;
+  return { job, to: "pool", pool: chosen.pool };
+}
+
+function rank(candidates: readonly Candidate[], tags: Tags): readonly Candidate[] {
+  return candidates
+    .filter(({ pool }) => servesTags(pool.tags, tags))
+    .sort(
+      ({ pool: a }, { pool: b }) =>
+        b.priority - a.priority ||
+        Object.keys(a.tags).length - Object.keys(b.tags).length ||
+        compare(a.name, b.name),
+    );
+}
+
+/** Free daemons of no pool: coderd's own, or those that somebody runs in another way. */
+function daemonsOfOthers(pools: readonly Pool[], daemons: readonly ProvisionerDaemon[]) {
+  const keys = new Set(pools.flatMap(({ keyIds }) => keyIds));
+  const pods = new Set(pools.flatMap(({ pods: all }) => all.map(({ name }) => name)));
+  return daemons
+    .filter(({ status, keyId, name }) => status === "idle" && !keys.has(keyId) && !pods.has(name))
+    .map(({ tags }) => ({ tags, isFree: true }));
+}
+
+/** Equal for equal tags, and only for them. */
+export function tagsKey(tags: Tags): string {
+  return JSON.stringify(Object.entries(tags).sort(([a], [b]) => compare(a, b)));
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,31 @@
+import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
+import type { Pool, PoolPod } from "./pool.ts";
+
+/** What the pods of a pool are doing, leaving ones apart. */
+export interface Census {
+  readonly busy: number;
+  readonly idle: number;
+  /** Pods that may run a daemon which coderd does not list (yet). */
+  readonly starting: number;
+  /** Pods whose daemon does not run yet. */
+  readonly waiting: number;
+  /** Pods on their way out that still have a job. */
+  readonly draining: number;
+}
+
+/** Counts by pods: a daemon that coderd lists without a pod behind it can't take a job. */
+export function takeCensus(pool: Pool, daemons: readonly ProvisionerDaemon[]): Census {
+  const states = new Map(daemons.map(({ name, status }) => [name, status]));
+  const isIn = (state: string) => (pod: PoolPod) => states.get(pod.name) === state;
+  const staying = pool.pods.filter(({ isLeaving }) => !isLeaving);
+  const [busy, idle] = [staying.filter(isIn("busy")).length, staying.filter(isIn("idle")).length];
+  const silent = staying.filter((pod) => !isIn("busy")(pod) && !isIn("idle")(pod));
+  const waiting = silent.filter(({ startedAt }) => startedAt === undefined).length;
+  return {
+    busy,
+    idle,
+    waiting,
+    starting: silent.length - waiting,
+    draining: pool.pods.filter((pod) => pod.isLeaving && isIn("busy")(pod)).length,
+  };
+}

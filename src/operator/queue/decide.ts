@@ -1,0 +1,118 @@
+import { type Assignment, assignJobs } from "./assign.ts";
+import type { Census } from "./census.ts";
+import { highestOf, remember } from "./history.ts";
+import { type History, isStuck, type Pool, type QueueSight } from "./pool.ts";
+
+/** coderd may be out of reach for so long before a pool falls back to a number that people gave. */
+const FALLBACK_AFTER_MS = 10 * 60_000;
+
+/** Why a pool gets the number that it gets. */
+type Cause =
+  /** What is wanted is what is there, or it is on the way up. */
+  | "following"
+  /** More daemons than wanted are kept, because more were wanted within the delay. */
+  | "delayed"
+  /** More daemons than wanted are kept, because they are busy or may be. */
+  | "working"
+  /** More daemons than wanted are kept until the rollout is over. */
+  | "rollingOut"
+  /** Fewer daemons than wanted: no node had room for the last ones for a while. */
+  | "unschedulable"
+  | "held"
+  /** coderd can't be asked, so nothing moves. */
+  | "blind"
+  /** coderd can't be asked for so long that the number given for this case counts. */
+  | "fallback";
+
+export interface Decision {
+  readonly pool: Pool;
+  /** The number of daemons to ask for. */
+  readonly replicas: number;
+  readonly cause: Cause;
+  /** What the queue alone would ask for, before minimum and maximum; unknown while coderd can't be asked. */
+  readonly demand: number | undefined;
+  /** Jobs that wait for this pool. */
+  readonly pending: number;
+  readonly census: Census | undefined;
+  /** To hand in with the next decision. */
+  readonly history: History;
+}
+
+/** The decisions for all pools of one organization, and whom each job that waits was given to. */
+export interface Plan {
+  readonly decisions: readonly Decision[];
+  readonly assignments: readonly Assignment[];
+}
+
+/** How many daemons each pool of one organization should have. The order of the pools does not matter. */
+export function decide(pools: readonly Pool[], sight: QueueSight, now: number): Plan {
+  if (!sight.seen)
+    return { decisions: pools.map((pool) => decideBlindly(pool, now - sight.since, now)), assignments: [] };
+  const { census, all: assignments } = assignJobs(pools, sight.queue, now);
+  const pendingFor = (pool: Pool) => assignments.filter((each) => each.to === "pool" && each.pool === pool);
+  const decisions = [...census].map(([pool, counted]) =>
+    decideByDemand(pool, { census: counted, pending: pendingFor(pool).length, now }),
+  );
+  return { decisions, assignments };
+}
+
+/** What happened meanwhile is unknown, so the delay begins anew once coderd answers again. */
+function decideBlindly(pool: Pool, blindMs: number, now: number): Decision {
+  const isLong = blindMs >= FALLBACK_AFTER_MS;
+  const fallback = isLong ? Math.min(pool.fallback ?? 0, pool.max) : 0;
+  const isRaised = pool.held === undefined && fallback > pool.replicas;
+  const replicas = isRaised ? fallback : pool.replicas;
+  const cause = pool.held === undefined ? (isRaised ? "fallback" : "blind") : "held";
+  const history = remember(pool.history, { at: now, wanted: replicas }, pool.scaleDownDelayMs);
+  return { pool, replicas, cause, demand: undefined, pending: 0, census: undefined, history };
+}
+
+interface Known {
+  readonly census: Census;
+  readonly pending: number;
+  readonly now: number;
+}
+
+function decideByDemand(pool: Pool, { census, pending, now }: Known): Decision {
+  const demand = census.busy + pending + pool.minIdle;
+  const least = Math.min(pool.isKeptWarm ? Math.max(pool.min, 1) : pool.min, pool.max);
+  const wanted = Math.min(Math.max(demand, least), pool.max);
+  const history = remember(startedWith(pool, now), { at: now, wanted }, pool.scaleDownDelayMs);
+  const known = { wanted, census, history, now };
+  return { pool, ...move(pool, known), demand, pending, census, history };
+}
+
+/** Nobody knows what was wanted before the first look: what is there counts as wanted until then. */
+function startedWith({ history, replicas, max }: Pool, now: number): History {
+  if (history.length === 0) return [{ at: now, wanted: Math.min(replicas, max) }];
+  return history.map(({ at, wanted }) => ({ at, wanted: Math.min(wanted, max) }));
+}
+
+interface Wish {
+  readonly wanted: number;
+  readonly census: Census;
+  readonly history: History;
+  readonly now: number;
+}
+
+function move(pool: Pool, { wanted, census, history, now }: Wish): Pick<Decision, "replicas" | "cause"> {
+  const { replicas } = pool;
+  const stay = (cause: Cause) => ({ replicas, cause });
+  if (pool.held !== undefined) return stay("held");
+  if (wanted > replicas) {
+    const isRaised = replicas < pool.min || !isStuck(pool, now);
+    return isRaised ? { replicas: wanted, cause: "following" } : stay("unschedulable");
+  }
+  if (wanted === replicas) return stay("following");
+  if (pool.isRollingOut) return stay("rollingOut");
+  const lately = highestOf(history);
+  const target = Math.max(lately, replicas - removable(pool, census));
+  if (target >= replicas) return stay(lately >= replicas ? "delayed" : "working");
+  return { replicas: target, cause: target > lately ? "working" : target > wanted ? "delayed" : "following" };
+}
+
+/** Pods that certainly have no job, those that do not exist among them. */
+function removable({ pods, replicas }: Pool, { idle, waiting }: Census): number {
+  const existing = pods.filter(({ isLeaving }) => !isLeaving).length;
+  return idle + waiting + Math.max(replicas - existing, 0);
+}

@@ -1,0 +1,88 @@
+import type { Tags } from "../../coder/provisioning.ts";
+import type { Decision } from "./decide.ts";
+import { highestOf } from "./history.ts";
+import type { WaitCause, WaitingJobs } from "./waiting.ts";
+
+const MOST_TAGS = 8;
+const LONGEST_TAG = 64;
+
+/** The whole story of a number, in a sentence or two. */
+export function explainDecision(decision: Decision): string {
+  const { pool, replicas, census, pending } = decision;
+  const daemons = counted(replicas, "daemon");
+  const load = `${census?.busy ?? 0} busy, ${counted(pending, "build")} waiting, ${pool.minIdle} to be idle`;
+  switch (decision.cause) {
+    case "following":
+      return `Wants ${daemons}: ${load}${limits(decision)}.`;
+    case "delayed":
+      return `Keeps ${daemons} for now (${load}): ${highestOf(decision.history)} were wanted within the last ${pool.scaleDownDelayMs / 1_000} s.`;
+    case "working":
+      return `Keeps ${daemons} for now (${load}): no more of them are idle.`;
+    case "rollingOut":
+      return `Keeps ${daemons} until the rollout is over (${load}).`;
+    case "unschedulable":
+      return `Stays at ${daemons} (${load}): no node has room for pods that are there already. Add nodes or lower the resource requests.`;
+    case "held":
+      return `Stays at ${daemons}: ${pool.held}.`;
+    case "blind":
+      return `Stays at ${daemons}: coderd can't be asked for its queue.`;
+    case "fallback":
+      return `Wants ${daemons}, the fallback: coderd can't be asked for its queue.`;
+  }
+}
+
+function limits({ demand = 0, replicas, pool }: Decision): string {
+  if (demand > replicas) return `, limited by the maximum of ${pool.max}`;
+  if (demand >= replicas) return "";
+  return pool.min > demand ? `, raised to the minimum of ${pool.min}` : ", one kept for what is due soon";
+}
+
+/** What waits since when, why, and what to do about it. */
+export function explainWaiting({ tags, count, since, cause }: WaitingJobs, now: number): string {
+  const wait = `${counted(count, "build")} ${count === 1 ? "waits" : "wait"} for up to ${duration(now - since)}`;
+  return `${wait} for daemons with the tags ${tagList(tags)}: ${explainCause(cause)}.`;
+}
+
+function explainCause(cause: WaitCause): string {
+  switch (cause.kind) {
+    case "noPool":
+      if (!cause.nearest) return "no provisioner offers exactly these; add one";
+      return `no provisioner offers them; the nearest, "${cause.nearest.pool}", lacks ${tagList(cause.nearest.missing)}`;
+    case "atMaximum":
+      return `provisioner "${cause.pool}" is at its maximum of ${cause.max}; raise it or wait`;
+    case "unschedulable":
+      return `no node has room for more pods of provisioner "${cause.pool}"`;
+    case "held":
+      return `provisioner "${cause.pool}" does not grow: ${cause.held}`;
+    case "offline":
+      return `pods of provisioner "${cause.pool}" run, but coderd does not list their daemons; look at their logs`;
+    case "starting":
+      return `daemons of provisioner "${cause.pool}" are starting`;
+    case "due":
+      return "a daemon is free and should take it now";
+  }
+}
+
+/** Tags as people write them, without those that every daemon has; cut, since anybody who may build writes them. */
+function tagList(tags: Tags): string {
+  const all = Object.entries(tags).filter(
+    ([key, value]) => !(key === "owner" && value === "") && !(key === "scope" && value === "organization"),
+  );
+  if (all.length === 0) return "(none)";
+  const shown = all.slice(0, MOST_TAGS).map(([key, value]) => `${cut(key)}=${cut(value)}`);
+  return shown.join(", ") + (all.length > MOST_TAGS ? ` and ${all.length - MOST_TAGS} more` : "");
+}
+
+function cut(text: string): string {
+  const plain = text.slice(0, LONGEST_TAG + 1).replace(/[^\x20-\x7e]/g, "?");
+  return plain.length > LONGEST_TAG ? `${plain.slice(0, LONGEST_TAG)}…` : plain;
+}
+
+function duration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,70 @@
+import type { ProvisionerDaemon, ProvisionerJob, Tags } from "../../coder/provisioning.ts";
+
+/** What coderd said of one organization, at one moment. */
+export interface Queue {
+  readonly jobs: readonly ProvisionerJob[];
+  readonly daemons: readonly ProvisionerDaemon[];
+}
+
+/** What is known of a queue when a decision is due. */
+export type QueueSight =
+  | { readonly seen: true; readonly queue: Queue }
+  /** coderd does not answer, or not to us; `since` is when it last did, or when it was first asked in vain. */
+  | { readonly seen: false; readonly since: number };
+
+export interface PoolPod {
+  /** Also the name of its daemon at coderd. */
+  readonly name: string;
+  /** On its way out: it takes no more jobs, and may have to finish one. */
+  readonly isLeaving: boolean;
+  /** Since when its daemon may be running. A pod that waits for a node or an image does no work. */
+  readonly startedAt?: number;
+  /** Since when no node has room for it. */
+  readonly unschedulableSince?: number;
+}
+
+interface PoolLimits {
+  readonly min: number;
+  readonly max: number;
+  /** Daemons to have free on top of those that have work. */
+  readonly minIdle: number;
+  readonly scaleDownDelayMs: number;
+  /** The higher, the sooner a job that several pools could serve is given to this one. */
+  readonly priority: number;
+  /** The least to have after coderd was out of reach for ten minutes. */
+  readonly fallback: number | undefined;
+}
+
+/** The daemons of one CoderProvisioner. One with a fixed number is a pool whose minimum is its maximum. */
+export interface Pool extends PoolLimits {
+  /** Unique among the pools of its organization. */
+  readonly name: string;
+  /** The tags of its daemons, scope and owner among them. */
+  readonly tags: Tags;
+  /** Keys that its daemons use or used: a daemon with one of them but without a pod is no capacity. */
+  readonly keyIds: readonly string[];
+  /** The number that its Deployment has been asked for. */
+  readonly replicas: number;
+  readonly pods: readonly PoolPod[];
+  readonly isRollingOut: boolean;
+  /** Something due soon that coderd skips without a daemon: one is kept even when the minimum is zero. */
+  readonly isKeptWarm: boolean;
+  /** Why the number must not change now, as a clause: an upgrade, a license that lapsed. */
+  readonly held?: string;
+  /** What was wanted lately. */
+  readonly history: History;
+}
+
+/** A number that was wanted at a time. Each is higher than all after it, so there are few. */
+export type History = readonly { readonly at: number; readonly wanted: number }[];
+
+/** A node autoscaler brings a node within this time, if it brings one at all. */
+const UNSCHEDULABLE_AFTER_MS = 5 * 60_000;
+
+/** Whether more pods would only wait for a node, as others have done for a while. */
+export function isStuck({ pods }: Pool, now: number): boolean {
+  return pods.some(
+    ({ isLeaving, unschedulableSince: since }) =>
+      !isLeaving && since !== undefined && now - since >= UNSCHEDULABLE_AFTER_MS,
+  );
+}

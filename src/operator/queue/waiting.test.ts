@@ -1,0 +1,195 @@
+import { describe, expect, it } from "vitest";
+import { daemon, NOW, scene, seen, waiting } from "../../../test/support/queue.ts";
+import { decide } from "./decide.ts";
+import { explainDecision, explainWaiting } from "./explain.ts";
+import type { Pool } from "./pool.ts";
+import { whyJobsWait } from "./waiting.ts";
+
+const MINUTE = 60_000;
+const tags = { env: "prod" };
+
+type Scene = ReturnType<typeof scene>;
+
+function story(
+  scenes: Scene[],
+  jobs = waiting(1, tags),
+  strangers: Parameters<typeof seen>[2] = [],
+): string[] {
+  const plan = decide(
+    scenes.map(({ pool }) => pool),
+    seen(scenes, jobs, strangers),
+    NOW,
+  );
+  return whyJobsWait(plan, NOW).map((group) => explainWaiting(group, NOW));
+}
+
+function without(node: Scene): Scene {
+  const pods = node.pool.pods.map((pod) => ({ ...pod, unschedulableSince: NOW - 10 * MINUTE }));
+  return { ...node, pool: { ...node.pool, pods } };
+}
+
+function longStarted(one: Scene): Scene {
+  const pods = one.pool.pods.map((pod) => ({ ...pod, startedAt: NOW - 5 * MINUTE }));
+  return { ...one, pool: { ...one.pool, pods } };
+}
+
+describe("a person who asks why a build waits reads that", () => {
+  it.each<[string, Scene[], string]>([
+    [
+      "no pool has its tags, and which tag the nearest lacks",
+      [scene("", { name: "far", tags: { gpu: "a" } }), scene("", { name: "near", tags: { env: "test" } })],
+      'no provisioner offers them; the nearest, "far", lacks env=prod.',
+    ],
+    ["there is no pool at all", [], "no provisioner offers exactly these; add one."],
+    [
+      "its pool is at the maximum",
+      [scene("bb", { tags, max: 2 })],
+      'provisioner "pool" is at its maximum of 2; raise it or wait.',
+    ],
+    ["daemons are starting", [scene("s", { tags })], 'daemons of provisioner "pool" are starting.'],
+    [
+      "pods run whose daemons coderd does not list",
+      [longStarted(scene("s", { tags }))],
+      'pods of provisioner "pool" run, but coderd does not list their daemons; look at their logs.',
+    ],
+    [
+      "no node has room",
+      [without(scene("w", { tags }))],
+      'no node has room for more pods of provisioner "pool".',
+    ],
+    [
+      "its pool is held",
+      [scene("b", { tags, held: "an upgrade is under way" })],
+      'provisioner "pool" does not grow: an upgrade is under way.',
+    ],
+    ["a daemon is free", [scene("i", { tags })], "a daemon is free and should take it now."],
+  ])("%s", (_, scenes, expected) => {
+    expect(story(scenes)).toEqual([
+      `1 build waits for up to 30 s for daemons with the tags env=prod: ${expected}`,
+    ]);
+  });
+
+  it("a free daemon of somebody else will take it", () => {
+    const stranger = daemon("helm", "idle", { tags: scene("", { tags }).pool.tags });
+    expect(story([], waiting(1, tags), [stranger])).toEqual([expect.stringMatching(/a daemon is free/)]);
+  });
+
+  it("an untagged build is served by untagged daemons alone", () => {
+    expect(story([scene("i", { tags })], waiting(1))).toEqual([
+      "1 build waits for up to 30 s for daemons with the tags (none): no provisioner offers exactly these; add one.",
+    ]);
+  });
+
+  it("of many builds each waits for its own reason, the oldest first", () => {
+    const jobs = [...waiting(3, tags), ...waiting(1, { gpu: "a" }, { createdAt: NOW - 10 * MINUTE })];
+    expect(story([scene("bi", { tags, max: 3 })], jobs)).toEqual([
+      expect.stringMatching(/^1 build waits for up to 10 min .*gpu=a.*no provisioner offers them/),
+      expect.stringMatching(/^1 build waits .*a daemon is free/),
+      expect.stringMatching(/^1 build waits .*starting/),
+      expect.stringMatching(/^1 build waits .*at its maximum of 3/),
+    ]);
+  });
+});
+
+it("tags that somebody wrote to fill a status are cut, and control characters do not get through", () => {
+  const many = Object.fromEntries(
+    Array.from({ length: 50 }, (_, index) => [`tag${index}`, "x".repeat(4_000)]),
+  );
+  const [text = ""] = story([], waiting(1, { "a\nb": "\u202e", ...many }));
+  expect(text.length).toBeLessThan(1_000);
+  expect(text).toContain("a?b=?");
+  expect(text).toContain("and 43 more");
+});
+
+describe("a person who asks why a pool has its number reads", () => {
+  const reason = (crew: string, jobs: number, changes: Partial<Pool> = {}) => {
+    const one = scene(crew, changes);
+    const [decision] = decide([one.pool], seen([one], waiting(jobs)), NOW).decisions;
+    return decision && explainDecision(decision);
+  };
+
+  it.each<[string, string, number, Partial<Pool>, string]>([
+    [
+      "of what it is made",
+      "bb",
+      1,
+      { minIdle: 1 },
+      "Wants 4 daemons: 2 busy, 1 build waiting, 1 to be idle.",
+    ],
+    [
+      "that the maximum limits it",
+      "b",
+      5,
+      { max: 2 },
+      "Wants 2 daemons: 1 busy, 5 builds waiting, 0 to be idle, limited by the maximum of 2.",
+    ],
+    [
+      "that the minimum raises it",
+      "",
+      0,
+      { min: 1 },
+      "Wants 1 daemon: 0 busy, 0 builds waiting, 0 to be idle, raised to the minimum of 1.",
+    ],
+    [
+      "that one is kept for what is due",
+      "",
+      0,
+      { isKeptWarm: true },
+      "Wants 1 daemon: 0 busy, 0 builds waiting, 0 to be idle, one kept for what is due soon.",
+    ],
+    [
+      "that the delay is not over",
+      "ii",
+      0,
+      { scaleDownDelayMs: 300_000 },
+      "Keeps 2 daemons for now (0 busy, 0 builds waiting, 0 to be idle): 2 were wanted within the last 300 s.",
+    ],
+    [
+      "that the others may have work",
+      "si",
+      0,
+      {},
+      "Keeps 1 daemon for now (0 busy, 0 builds waiting, 0 to be idle): no more of them are idle.",
+    ],
+    [
+      "that a rollout comes first",
+      "i",
+      0,
+      { isRollingOut: true },
+      "Keeps 1 daemon until the rollout is over (0 busy, 0 builds waiting, 0 to be idle).",
+    ],
+    [
+      "that something holds it",
+      "i",
+      0,
+      { held: "an upgrade is under way" },
+      "Stays at 1 daemon: an upgrade is under way.",
+    ],
+  ])("%s", (_, crew, jobs, changes, expected) => {
+    expect(reason(crew, jobs, changes)).toBe(expected);
+  });
+
+  it("that coderd can't be asked, and that the fallback counts then", () => {
+    const { pool } = scene("i", { fallback: 3 });
+    const blind = (since: number) =>
+      decide([pool], { seen: false, since }, NOW).decisions.map((decision) => explainDecision(decision));
+    expect(blind(NOW)).toEqual(["Stays at 1 daemon: coderd can't be asked for its queue."]);
+    expect(blind(0)).toEqual(["Wants 3 daemons, the fallback: coderd can't be asked for its queue."]);
+  });
+});
+
+it("a queue that somebody made as costly as coderd's answer may be is explained in milliseconds", () => {
+  const jobs = Array.from({ length: 1_000 }, (_, index) => {
+    const asked = Array.from({ length: 45 }, (__, tag) => [`t${tag}`, `${index}`]);
+    return waiting(1, Object.fromEntries(asked), { id: `${index}` });
+  }).flat();
+  const scenes = Array.from({ length: 100 }, (_, index) =>
+    scene("bi", { name: `p${index}`, tags: { t1: "x" } }),
+  );
+  const pools = scenes.map(({ pool }) => pool);
+  const sight = seen(scenes, jobs);
+  const began = process.cpuUsage();
+  whyJobsWait(decide(pools, sight, NOW), NOW);
+  const { user } = process.cpuUsage(began);
+  expect(user / 1_000).toBeLessThan(500);
+});

@@ -1,0 +1,100 @@
+import type { Tags } from "../../coder/provisioning.ts";
+import { type Assignment, tagsKey } from "./assign.ts";
+import type { Decision, Plan } from "./decide.ts";
+import { isStuck, type Pool } from "./pool.ts";
+
+/** A daemon joins coderd within a second of its start, or something keeps it away. */
+const JOINS_WITHIN_MS = 2 * 60_000;
+
+/** Why jobs wait. */
+export type WaitCause =
+  /** No pool has the tags; `nearest` is the pool that lacks the fewest of them. */
+  | { readonly kind: "noPool"; readonly nearest?: { readonly pool: string; readonly missing: Tags } }
+  | { readonly kind: "atMaximum"; readonly pool: string; readonly max: number }
+  | { readonly kind: "unschedulable"; readonly pool: string }
+  | { readonly kind: "held"; readonly pool: string; readonly held: string }
+  /** Its pods run, and coderd does not list their daemons. */
+  | { readonly kind: "offline"; readonly pool: string }
+  /** More daemons are on their way. */
+  | { readonly kind: "starting"; readonly pool: string }
+  /** A daemon is free: coderd hands the job out at any moment. */
+  | { readonly kind: "due" };
+
+/** Jobs that wait for the same tags and for the same reason. */
+export interface WaitingJobs {
+  readonly tags: Tags;
+  readonly count: number;
+  /** When the oldest was made. */
+  readonly since: number;
+  readonly cause: WaitCause;
+}
+
+/** For so many groups the nearest pool is looked for; nobody reads more of them. */
+const MOST_EXPLAINED = 20;
+
+/** Why each job waits, those that wait the longest first. */
+export function whyJobsWait({ decisions, assignments }: Plan, now: number): WaitingJobs[] {
+  const groups = new Map<string, WaitingJobs>();
+  const served = new Map<Pool, number>();
+  const decided = new Map(decisions.map((decision) => [decision.pool, decision]));
+  for (const assignment of assignments) {
+    const { tags, createdAt } = assignment.job;
+    const cause = causeOf(assignment, { decided, served, now });
+    const key = `${cause.kind} ${"pool" in cause ? cause.pool : ""} ${tagsKey(tags)}`;
+    const { count, since } = groups.get(key) ?? { count: 0, since: createdAt };
+    groups.set(key, { tags, cause, count: count + 1, since: Math.min(since, createdAt) });
+  }
+  const pools = [...decided.keys()];
+  return [...groups.values()]
+    .sort((a, b) => a.since - b.since)
+    .map((group, index) => (index < MOST_EXPLAINED ? withNearest(group, pools) : group));
+}
+
+interface Circumstances {
+  readonly decided: ReadonlyMap<Pool, Decision>;
+  /** How many jobs before this one each pool was given. */
+  readonly served: Map<Pool, number>;
+  readonly now: number;
+}
+
+function causeOf(assignment: Assignment, { decided, served, now }: Circumstances): WaitCause {
+  if (assignment.to === "others") return { kind: "due" };
+  if (assignment.to === "nobody") return { kind: "noPool" };
+  const { pool } = assignment;
+  const before = served.get(pool) ?? 0;
+  served.set(pool, before + 1);
+  const decision = decided.get(pool);
+  return decision ? causeInPool(decision, before, now) : { kind: "starting", pool: pool.name };
+}
+
+function causeInPool({ pool, census, replicas }: Decision, before: number, now: number): WaitCause {
+  const { name, pods, max } = pool;
+  const { busy, idle } = census ?? { busy: 0, idle: 0 };
+  if (before < idle) return { kind: "due" };
+  if (pool.held !== undefined) return { kind: "held", pool: name, held: pool.held };
+  if (isStuck(pool, now)) return { kind: "unschedulable", pool: name };
+  if (busy + before >= replicas && replicas >= max) return { kind: "atMaximum", pool: name, max };
+  const isLate = pods.some(
+    ({ isLeaving, startedAt }) => !isLeaving && startedAt !== undefined && now - startedAt > JOINS_WITHIN_MS,
+  );
+  const isOffline = isLate && (census?.starting ?? 0) > 0;
+  return { kind: isOffline ? "offline" : "starting", pool: name };
+}
+
+/** Of an untagged job a pool with tags lacks nothing: it has too many. Such pools are not near. */
+function withNearest(group: WaitingJobs, pools: readonly Pool[]): WaitingJobs {
+  if (group.cause.kind !== "noPool") return group;
+  const lackingSome = pools
+    .map(({ name, tags }) => ({ pool: name, missing: lacking(tags, group.tags) }))
+    .filter(({ missing }) => Object.keys(missing).length > 0);
+  const [nearest] = lackingSome.sort(
+    (a, b) => Object.keys(a.missing).length - Object.keys(b.missing).length || (a.pool < b.pool ? -1 : 1),
+  );
+  return nearest ? { ...group, cause: { kind: "noPool", nearest } } : group;
+}
+
+function lacking(offered: Tags, asked: Tags): Tags {
+  return Object.fromEntries(
+    Object.entries(asked).filter(([key, value]) => !Object.hasOwn(offered, key) || offered[key] !== value),
+  );
+}
