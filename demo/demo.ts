@@ -98,7 +98,7 @@ function describeReplicas(replicas: readonly Replica[]): string {
 function describeCoderd({ licenses, keys, daemons, proxies }: CoderdDeployment): string {
   return [
     "simulated",
-    `licences ${licenses.length}`,
+    `licenses ${licenses.length}`,
     `keys ${keys.map(({ name }) => name).join(", ") || "none"}`,
     `daemons ${daemons.length}`,
     `proxies ${proxies.map(({ name, status }) => `${name} (${status})`).join(", ") || "none"}`,

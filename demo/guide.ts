@@ -11,7 +11,7 @@ export interface GuideFacts {
   readonly operatorLogs: string;
   /** Where coderd answers, and its pods' output as a pattern for a shell; absent when it is simulated. */
   readonly coderd?: { readonly url: string; readonly logs: string };
-  /** A manifest with another licence; absent where there is none to offer. */
+  /** A manifest with another license; absent where there is none to offer. */
   readonly otherLicense?: string;
   /** Whether the real Coder could run instead of the simulated one. */
   readonly offersRealCoder: boolean;
@@ -77,7 +77,7 @@ function offer({ offersRealCoder }: GuideFacts): Line[] {
     [span("  The real Coder")],
     command("make demo REAL=1"),
     remark(
-      "It has been built on this machine. Pods then run coder and Terraform, with licences for an hour.",
+      "It has been built on this machine. Pods then run coder and Terraform, with licenses for an hour.",
     ),
   ];
 }
@@ -86,9 +86,9 @@ function ideas({ leaderFile, otherLicense }: GuideFacts): Idea[] {
   const rotation: Idea[] = otherLicense
     ? [
         {
-          title: "Rotate the licence",
+          title: "Rotate the license",
           command: `kubectl apply -f ${otherLicense}`,
-          effect: "The control plane's licence turns from enterprise to premium within a second.",
+          effect: "The control plane's license turns from enterprise to premium within a second.",
         },
       ]
     : [];

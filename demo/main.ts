@@ -13,10 +13,10 @@ const HELP = `usage: node demo/main.ts [--once] [--within <seconds>] [--real]
 
   --once               end with 0 when everything is ready, with 1 and the reason when it is not in time
   --within <seconds>   how long that may take from the moment the manifests are applied (60; 240 with --real)
-  --real               run the Coder that \`make test-e2e\` has built, with a licence of its own
+  --real               run the Coder that \`make test-e2e\` has built, with a license of its own
 
   CODER_BINARY         a coder binary to run in the pods; they are simulated otherwise
-  CODER_LICENSE_FILE   the licence to upload; a real coderd takes none but real ones
+  CODER_LICENSE_FILE   the license to upload; a real coderd takes none but real ones
 `;
 
 const stop = new AbortController();
@@ -54,7 +54,7 @@ async function optionsOf(args: readonly string[]): Promise<DemoOptions | undefin
   };
 }
 
-/** The Coder and Terraform that the end-to-end tests built, with licences that this Coder takes. */
+/** The Coder and Terraform that the end-to-end tests built, with licenses that this Coder takes. */
 async function realCoder(): Promise<WorldOptions> {
   const binaries = await cachedCoderBinaries();
   if (!binaries) throw new Error("the real Coder is not in the cache; `make demo REAL=1` builds it");

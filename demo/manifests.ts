@@ -20,7 +20,7 @@ export async function manifests({ databaseUrl, license }: SecretValues): Promise
     .replace("$LICENSE", () => license);
 }
 
-/** A Secret with another licence, to apply over the first. */
+/** A Secret with another license, to apply over the first. */
 export function licenseManifest(license: string): string {
   const metadata = { name: "coder-license", namespace: NAMESPACE };
   return JSON.stringify(

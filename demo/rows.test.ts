@@ -51,7 +51,7 @@ describe("an object", () => {
     expect(rowOf(CoderControlPlane, "coder", anObject(status)).facts).toEqual([
       "Ready",
       "2 ready",
-      "licence premium",
+      "license premium",
     ]);
   });
 });

@@ -16,7 +16,7 @@ export const TITLE_WIDTH = 28;
 export interface Row {
   /** `CoderControlPlane/coder` */
   readonly title: string;
-  /** What else there is to say in a few words, such as the licence. */
+  /** What else there is to say in a few words, such as the license. */
   readonly facts: readonly string[];
   readonly conditions: readonly Condition[];
   /** Why it is not ready; absent when it is. */
@@ -52,7 +52,7 @@ function factsOf(object: Stored<CoderObject>): string[] {
   return [
     ...(phase ? [phase] : []),
     ...(readyReplicas ? [`${readyReplicas} ready`] : []),
-    ...(licenseTier ? [`licence ${licenseTier}`] : []),
+    ...(licenseTier ? [`license ${licenseTier}`] : []),
     ...(provisionerKeyName ? [`key ${provisionerKeyName}`] : []),
     ...(health ? [`health ${health}`] : []),
   ];

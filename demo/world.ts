@@ -25,7 +25,7 @@ export interface WorldOptions {
   readonly coderBinary?: string;
   /** Folders with further programs that pods need. */
   readonly path?: readonly string[];
-  /** The licence to start with; one that the simulator takes when absent. */
+  /** The license to start with; one that the simulator takes when absent. */
   readonly license?: string;
   /** One to change to; absent where only the simulator has one. */
   readonly otherLicense?: string;
@@ -53,7 +53,7 @@ export interface World {
   readonly manifests: string;
   /** Where coderd answers on this machine. */
   readonly coderdUrl: string;
-  /** A file with another licence to apply, where there is one. */
+  /** A file with another license to apply, where there is one. */
   readonly otherLicense: string | undefined;
 }
 

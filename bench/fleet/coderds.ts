@@ -7,7 +7,7 @@ import type { FleetShape } from "./shape.ts";
 /** The simulated coderds of a fleet. */
 export interface Coderds extends AsyncDisposable {
   readonly url: string;
-  /** How often any of them was asked what its licence entitles to. */
+  /** How often any of them was asked what its license entitles to. */
   entitlementCalls(): number;
 }
 

@@ -57,7 +57,7 @@ interface Convergence {
   readonly firstStatusMs: readonly number[];
 }
 
-/** Control planes with licence and operator access, and a provisioner for each. */
+/** Control planes with license and operator access, and a provisioner for each. */
 export class Fleet implements AsyncDisposable {
   readonly shape: FleetShape;
   readonly cluster: LocalCluster;

@@ -17,7 +17,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
     items: [
       { text: "From zero to Coder", link: "/tutorials/from-zero" },
       { text: "First control plane", link: "/tutorials/first-control-plane" },
-      { text: "Licence", link: "/tutorials/licence" },
+      { text: "License", link: "/tutorials/license" },
       { text: "Provisioners", link: "/tutorials/provisioners" },
       { text: "Workspace proxies", link: "/tutorials/workspace-proxies" },
       { text: "Argo CD", link: "/tutorials/argo-cd" },
@@ -48,7 +48,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
     text: "How it behaves",
     items: [
       { text: "Operator access", link: "/operator-access" },
-      { text: "Licences", link: "/licences" },
+      { text: "Licenses", link: "/licenses" },
       { text: "Provisioners", link: "/provisioners" },
       { text: "Workspace proxies", link: "/workspace-proxies" },
       { text: "Argo CD and Flux health", link: "/gitops" },

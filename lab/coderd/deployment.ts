@@ -125,7 +125,7 @@ export class CoderdDeployment {
     return this.entitlements().features[feature]?.entitlement !== "not_entitled";
   }
 
-  /** Takes a licence; a duplicate uses up a number too, as a database sequence does. */
+  /** Takes a license; a duplicate uses up a number too, as a database sequence does. */
   addLicense(jwt: string): StoredLicense | "invalid" | "duplicate" {
     const claims = readLicense(jwt);
     if (!claims) return "invalid";

@@ -7,7 +7,7 @@ export interface LicenseClaims {
   readonly nbf: number;
   /** The end of the term, in seconds since the epoch; entitlements are in grace from then on. */
   readonly license_expires: number;
-  /** The end of the grace period: the licence counts no more. */
+  /** The end of the grace period: the license counts no more. */
   readonly exp: number;
   readonly account_type: string;
   readonly account_id: string;
@@ -36,7 +36,7 @@ export interface FakeLicense {
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** A licence the simulator accepts: built like a real one, signed by nobody. */
+/** A license the simulator accepts: built like a real one, signed by nobody. */
 export function fakeLicense(options: FakeLicense = {}): string {
   const now = options.now ?? Date.now();
   const expires = now + (options.expiresInMs ?? 365 * DAY_MS);
@@ -57,7 +57,7 @@ export function fakeLicense(options: FakeLicense = {}): string {
   return [encode({ alg: "none", typ: "JWT" }), encode(claims), "unsigned"].join(".");
 }
 
-/** The claims of a fake licence, or `undefined` for anything else. */
+/** The claims of a fake license, or `undefined` for anything else. */
 export function readLicense(jwt: string): LicenseClaims | undefined {
   const [, payload] = jwt.split(".");
   if (!payload) return undefined;

@@ -18,7 +18,7 @@ export const licenseRoutes: readonly Route[] = [
   { method: "POST", path: "/api/v2/licenses/refresh-entitlements", licensed: {}, handle: refresh },
 ];
 
-/** Without permission, and without licences, the list is `null`. */
+/** Without permission, and without licenses, the list is `null`. */
 function listLicenses({ deployment, account }: Call): Reply {
   if (!account.owner || deployment.licenses.length === 0) return json(200, null);
   return json(200, deployment.licenses.map(publicLicense));

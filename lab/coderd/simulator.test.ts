@@ -14,7 +14,7 @@ function accounts(): StaticAccounts {
   return known;
 }
 
-describe("simulated licences", () => {
+describe("simulated licenses", () => {
   function entitlement(options: Parameters<typeof fakeLicense>[0], feature = "custom_roles") {
     const deployment = new CoderdDeployment();
     deployment.addLicense(fakeLicense(options));
@@ -28,7 +28,7 @@ describe("simulated licences", () => {
     ["trial", { trial: true }, ["entitled", true, true]],
     ["in grace", { expiresInMs: -HOUR_MS, graceMs: 2 * HOUR_MS }, ["grace_period", true, false]],
     ["expired", { expiresInMs: -2 * HOUR_MS, graceMs: HOUR_MS }, ["not_entitled", false, false]],
-  ] as const)("that are %s allow what such a licence allows", (_, options, expected) => {
+  ] as const)("that are %s allow what such a license allows", (_, options, expected) => {
     expect(entitlement(options)).toEqual(expected);
   });
 

@@ -42,7 +42,7 @@ export interface CoderClient {
   unfinishedJobs(organizationId: string): CoderResult<provisioning.ProvisionerJob[]>;
   /** The daemons of an organization. Whether those that are offline are among them depends on the version. */
   provisionerDaemons(organizationId: string): CoderResult<provisioning.ProvisionerDaemon[]>;
-  /** Empty also when the token may not read licences: no proof of absence unless it is an owner's. */
+  /** Empty also when the token may not read licenses: no proof of absence unless it is an owner's. */
   licenses(): CoderResult<model.License[]>;
   addLicense(jwt: string): CoderResult<model.License>;
   entitlements(): CoderResult<model.Entitlements>;

@@ -104,7 +104,7 @@ describe("a licensed coderd", () => {
     });
   });
 
-  it("takes a licence once", async () => {
+  it("takes a license once", async () => {
     const jwt = fakeLicense({ featureSet: "enterprise" });
     const added = success(await coder.addLicense(jwt));
     expect(added.expires).toBeGreaterThan(clock.now() / 1_000);
@@ -146,8 +146,8 @@ describe("a licensed coderd", () => {
   });
 });
 
-describe("a coderd without a licence", () => {
-  it("has an empty list of licences and refuses licensed features as not entitled", async () => {
+describe("a coderd without a license", () => {
+  it("has an empty list of licenses and refuses licensed features as not entitled", async () => {
     const coder = await start();
     expect(success(await coder.licenses())).toEqual([]);
     expect(success(await coder.entitlements())).toMatchObject({ hasLicense: false });

@@ -8,7 +8,7 @@ function entitlements(features: Record<string, string>, rest: Partial<Entitlemen
 
 const ENTERPRISE = { custom_roles: "not_entitled", multiple_organizations: "not_entitled" };
 
-describe("the licence tier", () => {
+describe("the license tier", () => {
   it.each([
     ["none", entitlements(ENTERPRISE, { hasLicense: false })],
     ["none", entitlements({ custom_roles: "entitled" }, { hasLicense: false, trial: true })],

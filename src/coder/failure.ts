@@ -11,7 +11,7 @@ export type CoderFailure =
       readonly why: "unauthenticated" | "notPermitted";
       readonly message: string;
     }
-  /** The licence does not cover this. */
+  /** The license does not cover this. */
   | { readonly kind: "notEntitled"; readonly message: string }
   /** Too many requests; `retryAfterMs` is what coderd asked for, if it did. */
   | { readonly kind: "rateLimited"; readonly retryAfterMs?: number; readonly message: string }

@@ -69,7 +69,7 @@ export const createdProvisionerKey: Decoder<string> = object((field) => field("k
 export interface License {
   readonly id: number;
   readonly uuid: string;
-  /** The end of the licence's term, in seconds since the epoch. */
+  /** The end of the license's term, in seconds since the epoch. */
   readonly expires: number | undefined;
 }
 
@@ -82,7 +82,7 @@ export const license: Decoder<License> = object((field) => ({
   ),
 }));
 
-/** What the licences of a deployment allow. Anyone may read it: it proves nothing about a token. */
+/** What the licenses of a deployment allow. Anyone may read it: it proves nothing about a token. */
 export interface Entitlements {
   readonly hasLicense: boolean;
   readonly trial: boolean;

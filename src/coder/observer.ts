@@ -4,7 +4,7 @@ import type { Result } from "./result.ts";
 
 /** Hears what coderds say in answer to others; metrics implement it. Nothing that it is told is a secret. */
 export interface CoderObserver {
-  /** All licences that the coderd at `url` has, those that are over among them. */
+  /** All licenses that the coderd at `url` has, those that are over among them. */
   licensesListed(url: string, licenses: readonly License[]): void;
   licenseAdded(url: string, license: License): void;
   /** Keys that the coderd at `url` has in one organization. */

@@ -83,7 +83,7 @@ describe("a registered proxy", () => {
     ["too many requests", { kind: "rateLimited" }, "rateLimited"],
     ["a cut connection", { kind: "cut" }, "transient"],
     ["HTML", { kind: "html", status: 401 }, "transient"],
-    ["a missing licence", premium(), "notEntitled"],
+    ["a missing license", premium(), "notEntitled"],
   ])("says nothing of its token when there is %s", async (_case, fault, kind) => {
     deployment.faults.inject({ fault, on: /crypto-keys/ });
     expect(await accepted(token)).toBe(kind);

@@ -22,7 +22,7 @@ export function drawWish(dice: Dice, fleet: Fleet): Change {
     case "CoderControlPlane":
       return dice.next() < 0.5
         ? { of: "replicas", wish: { ...wish, replicas: 3 - wish.replicas } }
-        : { of: "the licence", wish: { ...wish, license: otherThan(wish.license, LICENSES, dice) } };
+        : { of: "the license", wish: { ...wish, license: otherThan(wish.license, LICENSES, dice) } };
     case "CoderProvisioner":
       return provisionerChange(wish, dice, fleet);
     case "CoderWorkspaceProxy":

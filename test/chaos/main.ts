@@ -6,7 +6,7 @@ import { runCampaign } from "./campaign.ts";
 const MINUTE_MS = 60_000;
 /**
  * The longest waits that the operator allows itself: a watch that fell silent is given up after four minutes, coderd is
- * left alone for at most two minutes and asked about keys and licences every two; and then the machine is busy.
+ * left alone for at most two minutes and asked about keys and licenses every two; and then the machine is busy.
  */
 const HEAL_MS = 7 * MINUTE_MS;
 /** A request to the API server that got no answer is given up after 30 s, less the time in which events are gathered. */

@@ -14,7 +14,7 @@ export interface ContractSubject {
   readonly url: string;
   readonly ownerToken: string;
   readonly memberToken: string;
-  /** Two premium licences and an enterprise one, none uploaded yet, all within a day of their end. */
+  /** Two premium licenses and an enterprise one, none uploaded yet, all within a day of their end. */
   readonly licenses: { readonly premium: string; readonly premium2: string; readonly enterprise: string };
   /** Whether its answers take the place of recordings that say otherwise, instead of being held to them. */
   readonly isRecorded?: boolean;
@@ -23,7 +23,7 @@ export interface ContractSubject {
 
 /** The order in which the recordings make one story: each leaves the state the next was recorded in. */
 const STORY: Readonly<Record<string, readonly string[]>> = {
-  "before any licence": [
+  "before any license": [
     ...["healthz", "buildinfo", "route-missing", "users-me", "users-me-no-token", "users-me-bad-token"],
     ...["organizations", "organization-by-name", "organization-default-alias", "organization-missing"],
     ...["bypass-ratelimit", "daemons", "daemons-bad-param", "jobs", "jobs-bad-param", "replicas"],
@@ -33,7 +33,7 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
     ...["proxies-list-unlicensed", "proxies-create-unlicensed", "licenses-list-empty"],
     ...["license-add-no-token", "license-add-empty", "license-add-garbage"],
   ],
-  licences: [
+  licenses: [
     ...["license-add", "license-add-duplicate", "entitlements-refresh", "entitlements-refresh-again"],
     ...["license-add-second", "licenses-list", "license-delete", "entitlements-premium"],
   ],

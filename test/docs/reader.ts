@@ -76,7 +76,7 @@ export async function readerOf(cluster: ClusterAccess): Promise<Reader> {
   for (const entry of ["charts", "config", "examples"])
     await symlink(repository + entry, join(checkout, entry));
   const { cert, key } = createCertificateAuthority().issue(["coder.example.com"]);
-  const files = { "license.jwt": "not-a-licence", "coder.dump": "", "tls.crt": cert, "tls.key": key };
+  const files = { "license.jwt": "not-a-license", "coder.dump": "", "tls.crt": cert, "tls.key": key };
   for (const [name, content] of Object.entries(files)) await writeFile(join(checkout, name), content);
   return new Reader(folder, {
     PATH: bin,

@@ -62,7 +62,7 @@ describe("the page of conditions and reasons", () => {
   });
 });
 
-test.each(["operator-access", "licences", "provisioners", "workspace-proxies"])(
+test.each(["operator-access", "licenses", "provisioners", "workspace-proxies"])(
   "the page %s has no reason in its tables that the operator does not give",
   (name) => {
     const rows = readFileSync(`${repository}docs/${name}.md`, "utf8").match(/^\|.*$/gm) ?? [];

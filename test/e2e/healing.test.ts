@@ -49,7 +49,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       expect(await me.json()).toMatchObject({ username: "coder-k8s-operator", roles: [{ name: "owner" }] });
     });
 
-    test("have their licence uploaded, and its tier and entitlement in status", async () => {
+    test("have their license uploaded, and its tier and entitlement in status", async () => {
       await tenant.untilControlPlane({
         licenseTier: "premium",
         externalProvisionerDaemonsEntitlement: "entitled",
@@ -122,7 +122,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       await expectNewKey(() => tenant.delete(Secret, "linux-provisioner-key"));
     });
 
-    test("a licence can be swapped for another and back", async () => {
+    test("a license can be swapped for another and back", async () => {
       const applied = async () => {
         const { status } = await tenant.get(CoderControlPlane, "coder");
         return status?.licenseLastAppliedHash;
@@ -138,7 +138,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       await tenant.untilDaemonsServe("linux", admin);
     });
 
-    test("licences that somebody removes at coderd are uploaded again", async () => {
+    test("licenses that somebody removes at coderd are uploaded again", async () => {
       for (const { id } of await admin.licenses()) await admin.delete(`/api/v2/licenses/${id}`);
       await world.timePasses(2 * MINUTES);
       await eventually(async () => expect(await admin.licenses()).toHaveLength(1), PATIENCE);
@@ -207,7 +207,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
     });
   });
 
-  test("nothing of all this has put a token, a key, a licence or a password into the operator's log", () => {
+  test("nothing of all this has put a token, a key, a license or a password into the operator's log", () => {
     expect(world.secrets.size).toBeGreaterThan(8);
     expect(world.leaks()).toEqual([]);
   });

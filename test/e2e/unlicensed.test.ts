@@ -13,7 +13,7 @@ const DAEMONS = { name: "linux", type: "ExternalProvisionersEntitled" };
 const PROXY = { name: "sydney", type: "Registered" };
 const NOT_ENTITLED = { status: "False", reason: "NotEntitled" } as const;
 
-describe.skipIf(!binaries)("a coderd that has no licence", () => {
+describe.skipIf(!binaries)("a coderd that has no license", () => {
   let world: World;
   const owned = new AsyncDisposableStack();
 

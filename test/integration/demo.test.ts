@@ -119,7 +119,7 @@ describe("the demo", () => {
     const rotate = idea(/kubectl (apply -f .*premium.*)/);
     const { kubectlBinary } = sharedCluster().connection;
     await promisify(execFile)(kubectlBinary, rotate.split(" "), { env: { KUBECONFIG: kubeconfig } });
-    await demo.untilPrinted("licence premium");
+    await demo.untilPrinted("license premium");
     demo.signal("SIGKILL");
     await demo.ended;
     await eventually(async () => expect(await leftovers()).toEqual([]), { withinMs: 20_000 });

@@ -89,7 +89,7 @@ describe("a secret that should not have been logged", () => {
     ["in a password with odd characters", (log) => log.info(`postgres://u:p@${MARK}:x@db:5432/coder`)],
     ["in a URL field", (log) => log.info("x", { url: `https://:${MARK}@host/path` })],
     ["in a header quoted in text", (log) => log.info(`sent authorization: Bearer ${MARK}`)],
-    ["as a JWT", (log) => log.info("x", { licence: `eyJhbGciOiJFZERTQSJ9.eyJtIjoi${MARK}.c2ln` })],
+    ["as a JWT", (log) => log.info("x", { license: `eyJhbGciOiJFZERTQSJ9.eyJtIjoi${MARK}.c2ln` })],
     ["in a child's fields", (log) => log.child({ password: MARK }).info("x")],
     [
       "in an error's message",

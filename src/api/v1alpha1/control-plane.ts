@@ -106,7 +106,7 @@ const serviceAccount = object(
 );
 
 const operatorAccess = object(
-  "How the operator gets an API token of this deployment, which licences and provisioners need.",
+  "How the operator gets an API token of this deployment, which licenses and provisioners need.",
   {
     disabled: optional(flag("Give the operator no token, and revoke the one it has.", { default: false })),
     generatedTokenSecretName: optional(
@@ -143,7 +143,7 @@ const controlPlaneSpec = object("What the control plane should be.", {
   expose: optional(expose),
   image: optional(text("Container image of coderd.", { default: controlPlaneDefaults.image })),
   licenseSecretRef: optional(
-    secretKeyRef("Secret with the licence of the deployment.", controlPlaneDefaults.licenseSecretKey),
+    secretKeyRef("Secret with the license of the deployment.", controlPlaneDefaults.licenseSecretKey),
   ),
   livenessProbe: optional(
     livenessProbe("Restarts coderd when /healthz stops answering. Off by default.", {
@@ -158,7 +158,7 @@ const controlPlaneSpec = object("What the control plane should be.", {
     }),
   ),
   replicas: optional(
-    replicas("Number of coderd pods; more than 1 needs a licence.", {
+    replicas("Number of coderd pods; more than 1 needs a license.", {
       default: controlPlaneDefaults.replicas,
     }),
   ),
@@ -175,10 +175,10 @@ const controlPlaneStatus = object("What the control plane is, as the operator la
   externalProvisionerDaemonsEntitlement: optional(
     text("Entitlement to external provisioners: entitled, grace_period, not_entitled or unknown."),
   ),
-  licenseLastApplied: optional(time("When the operator last uploaded the licence.")),
-  licenseLastAppliedHash: optional(text("SHA-256 of the licence that was uploaded, in hexadecimal.")),
+  licenseLastApplied: optional(time("When the operator last uploaded the license.")),
+  licenseLastAppliedHash: optional(text("SHA-256 of the license that was uploaded, in hexadecimal.")),
   licenseTier: optional(
-    word<LicenseTier>("Tier of the licence: none, trial, enterprise, premium or unknown."),
+    word<LicenseTier>("Tier of the license: none, trial, enterprise, premium or unknown."),
   ),
   operatorAccessReady: optional(flag("Whether the operator holds a token that coderd accepts.")),
   operatorTokenSecretRef: optional(recordedSecretRef("Where the operator's token is.")),
@@ -203,7 +203,7 @@ export type OperatorAccessSpec = Static<typeof operatorAccess>;
 export const controlPlane: KindDescription = {
   shortName: "ccp",
   description:
-    "A Coder deployment: coderd with its Service, permissions, exposure, licence and operator access.",
+    "A Coder deployment: coderd with its Service, permissions, exposure, license and operator access.",
   spec: controlPlaneSpec,
   status: controlPlaneStatus,
   rules: [nameWithoutDot],
@@ -216,7 +216,7 @@ export const controlPlane: KindDescription = {
       description: "Pods that are ready.",
     },
     { name: "URL", type: "string", jsonPath: ".status.url", description: "URL inside the cluster." },
-    { name: "License", type: "string", jsonPath: ".status.licenseTier", description: "Tier of the licence." },
+    { name: "License", type: "string", jsonPath: ".status.licenseTier", description: "Tier of the license." },
     {
       name: "Version",
       type: "string",

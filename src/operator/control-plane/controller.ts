@@ -52,7 +52,7 @@ import { ensureServiceAccount } from "./steps/service-account.ts";
 import { ensureWorkspaceRbac, recordedNamespaces } from "./steps/workspace-rbac.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** Runs coderd from a CoderControlPlane, and looks after its licence through a token of its own. */
+/** Runs coderd from a CoderControlPlane, and looks after its license through a token of its own. */
 export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Controller {
   const children = { ...managedByUs, when: contentChanged };
   const grants = { ...children, indexes: { [GRANT_INDEX]: grantOwnerOfLabels } };

@@ -40,7 +40,7 @@ export const rules: readonly PolicyRule[] = [
   {
     resources: ["secrets"],
     verbs: childVerbs,
-    because: "reads licences, database URLs and tokens; keeps the operator's token",
+    because: "reads licenses, database URLs and tokens; keeps the operator's token",
   },
   { resources: ["configmaps"], verbs: readVerbs, because: "finds the database URL that envFrom may name" },
 ];

@@ -108,7 +108,7 @@ test("zero replicas are zero, not the default", () => {
   expect(fromSpec({ replicas: 0 }).replicas).toBe(0);
 });
 
-test("a licence has its default key", () => {
+test("a license has its default key", () => {
   expect(fromSpec({ licenseSecretRef: { name: "l" } }).license).toEqual({ name: "l", key: "license" });
 });
 

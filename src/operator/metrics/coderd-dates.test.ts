@@ -41,12 +41,12 @@ function daysLeft(): number | undefined {
   return expiry && Math.round((expiry * 1_000 - clock.now()) / DAY_MS);
 }
 
-it("knows the end of a licence from the answer to its upload, before any list", async () => {
+it("knows the end of a license from the answer to its upload, before any list", async () => {
   await coder.addLicense(licenseFor(30));
   expect(daysLeft()).toBe(30);
 });
 
-it("takes the licence that ends last, since coderd heeds them all", async () => {
+it("takes the license that ends last, since coderd heeds them all", async () => {
   for (const days of [-10, 90, 30]) deployment.addLicense(licenseFor(days));
   await coder.licenses();
   expect(daysLeft()).toBe(90);
@@ -54,7 +54,7 @@ it("takes the licence that ends last, since coderd heeds them all", async () => 
   expect(daysLeft()).toBe(90);
 });
 
-it("forgets a licence that coderd no longer lists", async () => {
+it("forgets a license that coderd no longer lists", async () => {
   await coder.addLicense(licenseFor(30));
   deployment.licenses.splice(0);
   await coder.licenses();

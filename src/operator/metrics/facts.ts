@@ -14,7 +14,7 @@ export interface Facts {
   readonly readyReplicas: number;
   readonly desiredReplicas: number;
   readonly licenseTier?: string | undefined;
-  /** The coderd whose licence this object looks after. */
+  /** The coderd whose license this object looks after. */
   readonly licensedURL?: string | undefined;
   /** The provisioner key in use, and the coderd that has it. */
   readonly key?: { readonly url: string; readonly id: string } | undefined;

@@ -60,13 +60,13 @@ export const objectGauges: readonly ObjectGauge[] = [
   },
   {
     name: "license_tier",
-    help: "1 for the tier of the control plane's licence: none, trial, enterprise, premium or unknown.",
+    help: "1 for the tier of the control plane's license: none, trial, enterprise, premium or unknown.",
     labelNames: ["tier"],
     read: ({ facts: { licenseTier: tier } }) => (tier ? [{ labels: { tier }, value: 1 }] : []),
   },
   {
     name: "license_expiry_timestamp_seconds",
-    help: "When the term of the control plane's licence ends, in Unix time; known where spec.licenseSecretRef is set.",
+    help: "When the term of the control plane's license ends, in Unix time; known where spec.licenseSecretRef is set.",
     read: ({ facts: { licensedURL }, dates }) => known(licensedURL && dates.licenseExpiry(licensedURL)),
   },
   {

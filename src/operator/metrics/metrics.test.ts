@@ -122,7 +122,7 @@ describe("of an object", () => {
 describe("of a control plane", () => {
   const expiry = "coder_k8s_license_expiry_timestamp_seconds";
 
-  it("tell the tier of its licence, once it is known", async () => {
+  it("tell the tier of its license, once it is known", async () => {
     put(CoderControlPlane);
     expect(await samples("coder_k8s_license_tier")).toEqual([]);
     put(CoderControlPlane, { status: { licenseTier: "premium" } });
@@ -131,7 +131,7 @@ describe("of a control plane", () => {
     ]);
   });
 
-  it("tell the end of the licence that the operator looks after, and of no other", async () => {
+  it("tell the end of the license that the operator looks after, and of no other", async () => {
     metrics.coderd.licenseAdded(URL, { id: 1, uuid: "u", expires: 1_800_000_000 });
     put(CoderControlPlane, { status: { url: URL } });
     expect(await samples(expiry)).toEqual([]);
@@ -139,7 +139,7 @@ describe("of a control plane", () => {
     expect(await samples(expiry)).toEqual([`{${own("CoderControlPlane")}} 1800000000`]);
   });
 
-  it("leave nothing of a deleted one's licence for another at the same URL", async () => {
+  it("leave nothing of a deleted one's license for another at the same URL", async () => {
     const content = { spec: { licenseSecretRef: { name: "license" } }, status: { url: URL } };
     metrics.coderd.licenseAdded(URL, { id: 1, uuid: "u", expires: 1_800_000_000 });
     put(CoderControlPlane, content);

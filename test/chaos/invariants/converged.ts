@@ -42,7 +42,7 @@ function licenseProblem(wish: Wish, status: SeenObject["status"], evidence: Evid
   if (wish.kind !== "CoderControlPlane") return [];
   const jwt = evidence.licenses[wish.license] ?? "";
   if (!evidence.coderds.get(wish.name)?.licenses.includes(jwt))
-    return [`has a coderd without the ${wish.license} licence`];
+    return [`has a coderd without the ${wish.license} license`];
   const hash = createHash("sha256").update(jwt).digest("hex");
-  return status.licenseLastAppliedHash === hash ? [] : ["has another licence in its status than in its spec"];
+  return status.licenseLastAppliedHash === hash ? [] : ["has another license in its status than in its spec"];
 }

@@ -6,7 +6,7 @@ import { memoryIsBack, noCrashes, noLeaks, noWrites } from "./conduct.ts";
 import type { Evidence, SeenCoderd, SeenObject } from "./evidence.ts";
 import { brokenInvariants } from "./state.ts";
 
-const LICENSES = { first: "licence-one", second: "licence-two" };
+const LICENSES = { first: "license-one", second: "license-two" };
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 /** What the Secret of an object holds when all is well. */
@@ -115,11 +115,11 @@ describe("the state of the world", () => {
       'its old key "old"',
     ],
     [
-      "a status that tells another licence",
+      "a status that tells another license",
       withObject("coder-0", { licenseLastAppliedHash: "x" }),
-      "another licence",
+      "another license",
     ],
-    ["a coderd without the licence", withCoderd(() => ({ licenses: [] })), "without the first licence"],
+    ["a coderd without the license", withCoderd(() => ({ licenses: [] })), "without the first license"],
     ["a Secret without a key", { secrets: new Map() }, "pool-0-provisioner-key holds no key"],
     ["a key that coderd does not accept", withCoderd(() => ({ keys: [] })), "does not accept the key"],
     [

@@ -45,7 +45,7 @@ const controlPlanes: readonly Accepted[] = [
     { livenessProbe: { enabled: false, successThreshold: 2 } },
     { livenessProbe: { enabled: false, successThreshold: 2, initialDelaySeconds: 0 } },
   ),
-  controlPlane("a licence whose key is left to the default", { licenseSecretRef: { name: "license" } }),
+  controlPlane("a license whose key is left to the default", { licenseSecretRef: { name: "license" } }),
   controlPlane("an empty key, which means the default", { licenseSecretRef: { name: "license", key: "" } }),
   controlPlane("names with blanks around them", {
     tls: { secretNames: [" coder-tls "] },

@@ -23,8 +23,8 @@ afterAll(() => stage?.[Symbol.asyncDispose]());
 const accepted = async () =>
   acceptedAs(coderd.database, await stage.token("coder-operator-token"), stage.clock.now());
 
-describe("a control plane with a database and a licence", () => {
-  test("has a token that coderd accepts, its licence applied and its entitlements published", async () => {
+describe("a control plane with a database and a license", () => {
+  test("has a token that coderd accepts, its license applied and its entitlements published", async () => {
     const license = fakeLicense({ now: stage.clock.now() });
     await stage.putSecret("license", { license });
     await stage.serve("coder", coderd, { licenseSecretRef: { name: "license" } });

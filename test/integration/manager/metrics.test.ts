@@ -117,7 +117,7 @@ describe("of each object the operator tells", () => {
     for (const sync of Object.values(syncs)) expect(Math.abs(Date.now() / 1_000 - sync)).toBeLessThan(300);
   });
 
-  test("the tier and the end of the licence, and when the provisioner's key was made", async () => {
+  test("the tier and the end of the license, and when the provisioner's key was made", async () => {
     expect(await samples("coder_k8s_license_tier")).toEqual({ "CoderControlPlane coder premium": 1 });
     const [license] = coderd.deployment.licenses;
     expect(await samples("coder_k8s_license_expiry_timestamp_seconds")).toEqual({

@@ -46,7 +46,7 @@ export class ProvisionerStage extends Stage<CoderProvisioner> {
     return super.startOperator({ controllers: (ports) => [provisionerController(ports)], ...options });
   }
 
-  /** A control plane that serves, has a licence and gives the operator access, unless the options say otherwise. */
+  /** A control plane that serves, has a license and gives the operator access, unless the options say otherwise. */
   async controlPlane(name = "coder", options: ControlPlaneOptions = {}): Promise<CoderdDeployment> {
     const { licensed = true, status = {}, ...deploymentOptions } = options;
     const coderd = this.addCoderd(`${name}.${this.namespace}.svc.cluster.local`, deploymentOptions);

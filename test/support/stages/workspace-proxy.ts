@@ -9,7 +9,7 @@ import type { WorkspaceProxySpec, WorkspaceProxyStatus } from "../../../src/api/
 import type { World } from "../world/world.ts";
 import { Stage } from "./stage.ts";
 
-/** A coderd with a licence, and an owner's token for it in a Secret. */
+/** A coderd with a license, and an owner's token for it in a Secret. */
 export interface Coderd {
   readonly url: string;
   readonly deployment: CoderdDeployment;

@@ -38,7 +38,7 @@ async function death(life: Life): Promise<void> {
   await stage.eventually(() => expect(life.ended).toBe(true));
 }
 
-/** A control plane with a licence; its pods are ready as soon as it has a Deployment. */
+/** A control plane with a license; its pods are ready as soon as it has a Deployment. */
 async function create(name: string): Promise<Coderd> {
   const coderd = await stage.coderd(name);
   await stage.putSecret(`${name}-license`, { license: fakeLicense({ now: stage.clock.now() }) });
@@ -82,10 +82,10 @@ describe("killed at the first start right after", () => {
     { after: "statements that were not committed", lastAct: { transaction: "rolledBack" } },
     { after: "the commit of user, membership and key", lastAct: { transaction: "committed" } },
     { after: "the Secret", lastAct: { request: secretApplied } },
-    { after: "the status that records the licence", lastAct: { request: licenseRecorded } },
+    { after: "the status that records the license", lastAct: { request: licenseRecorded } },
   ];
 
-  test.each(acts)("$after: one token and one licence in the end", async ({ after, lastAct }) => {
+  test.each(acts)("$after: one token and one license in the end", async ({ after, lastAct }) => {
     const name = `start-${acts.findIndex((act) => act.after === after)}`;
     const life = await startMortal(lastAct);
     const coderd = await create(name);
@@ -93,7 +93,7 @@ describe("killed at the first start right after", () => {
     await expectRecovery(name, coderd);
   });
 
-  test("the upload of the licence: one token and one licence in the end", async () => {
+  test("the upload of the license: one token and one license in the end", async () => {
     const life = await startMortal({});
     const coderd = await stage.coderd("upload");
     coderd.deployment.faults.inject({ fault: { kind: "stall" }, on: UPLOAD, afterEffect: true, times: 1 });

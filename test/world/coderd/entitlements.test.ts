@@ -13,7 +13,7 @@ const TYPE = "EntitlementsKnown";
 const QUESTION = "GET /api/v2/entitlements";
 const DAY_MS = 24 * 60 * 60_000;
 
-describe("the licence tier", () => {
+describe("the license tier", () => {
   const daemons = "externalProvisionerDaemonsEntitlement";
   test.each<{
     tier: "none" | "trial" | "enterprise" | "premium";
@@ -44,7 +44,7 @@ describe("the licence tier", () => {
     await stage.untilStatus("open-source", { licenseTier: "unknown", version: "v2.31.4" });
   });
 
-  test("follows a licence through its grace period to its end, every two minutes", async () => {
+  test("follows a license through its grace period to its end, every two minutes", async () => {
     const coderd = await stage.coderd("lapsing");
     const license = fakeLicense({ expiresInMs: DAY_MS, graceMs: DAY_MS, now: stage.clock.now() });
     coderd.deployment.addLicense(license);
@@ -131,7 +131,7 @@ describe("the condition", () => {
   });
 });
 
-test("five quiet minutes show two refreshes, and no other write, event or question but those for the licence", async () => {
+test("five quiet minutes show two refreshes, and no other write, event or question but those for the license", async () => {
   const coderd = await stage.coderd("quiet");
   await stage.putSecret("quiet-license", { license: fakeLicense({ now: stage.clock.now() }) });
   await stage.serve("quiet", coderd, { licenseSecretRef: { name: "quiet-license" } });

@@ -48,7 +48,7 @@ test.each([
   { conflicts: 3, what: "within the run" },
   { conflicts: 7, what: "by further runs, when there are more than one run bears" },
 ])(
-  "the record of an upload arrives after $conflicts conflicts, $what, and coderd has one licence",
+  "the record of an upload arrives after $conflicts conflicts, $what, and coderd has one license",
   async ({ conflicts }) => {
     const name = `busy-${conflicts}`;
     let count = 0;
@@ -85,7 +85,7 @@ test("what somebody else wrote into the status meanwhile stays", async () => {
   expect(conditions).toContainEqual(expect.objectContaining({ type: "LicenseApplied", status: "True" }));
 });
 
-test("a run that a newer spec has overtaken writes nothing; the next one records the licence", async () => {
+test("a run that a newer spec has overtaken writes nothing; the next one records the license", async () => {
   const sent: TransportRequest[] = [];
   const change = meddling(() => stage.change("overtaken", { replicas: 2 }));
   const changeOnce = times(1, change);
@@ -103,7 +103,7 @@ test("a run that a newer spec has overtaken writes nothing; the next one records
   expect(deployment.licenses).toHaveLength(1);
 });
 
-test("a coderd that already has the licence, as after a restore of the control plane, is left with one", async () => {
+test("a coderd that already has the license, as after a restore of the control plane, is left with one", async () => {
   const coderd = await stage.coderd("restored");
   coderd.deployment.addLicense(license);
   await stage.putSecret("restored-license", { license });

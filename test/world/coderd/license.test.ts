@@ -21,7 +21,7 @@ const putLicense = (name: string, license: string) => stage.putSecret(`${name}-l
 const untilApplied = (name: string) =>
   stage.untilCondition(name, TYPE, { status: "True", reason: "Applied" });
 
-/** A coderd and its control plane for one test, with a Secret for the licence that may not exist yet. */
+/** A coderd and its control plane for one test, with a Secret for the license that may not exist yet. */
 async function serve(
   name: string,
   options: CoderdOptions = {},
@@ -85,9 +85,9 @@ describe("the condition", () => {
     await untilApplied(name);
   });
 
-  test("is Error for what is no licence, until the Secret has one", async () => {
+  test("is Error for what is no license, until the Secret has one", async () => {
     await serve("garbage");
-    await putLicense("garbage", "eyJhbGciOiJub25lIn0.not-a-licence-at-all.x");
+    await putLicense("garbage", "eyJhbGciOiJub25lIn0.not-a-license-at-all.x");
     const { message } = await stage.untilCondition("garbage", TYPE, { status: "False", reason: "Error" });
     expect(message).toContain("Invalid license");
     await putLicense("garbage", newLicense());
@@ -109,7 +109,7 @@ describe("the condition", () => {
   });
 });
 
-test("a rotated licence is with coderd within a second", async () => {
+test("a rotated license is with coderd within a second", async () => {
   const { deployment } = await serve("rotated");
   await putLicense("rotated", newLicense());
   await untilApplied("rotated");
@@ -134,7 +134,7 @@ test("from A to B and back to A: coderd has both, and the record says A", async 
   expect(deployment.licenses.map(({ jwt }) => jwt)).toEqual([a, b]);
 });
 
-test("a coderd that was set up anew gets the licence again within two minutes", async () => {
+test("a coderd that was set up anew gets the license again within two minutes", async () => {
   const { deployment } = await serve("reset");
   await putLicense("reset", newLicense());
   await stage.untilStatus("reset", { licenseTier: "premium" });
@@ -144,7 +144,7 @@ test("a coderd that was set up anew gets the licence again within two minutes", 
   await stage.untilStatus("reset", { licenseTier: "premium" });
 });
 
-test("a coderd that does not list its licences for a while keeps the condition it has", async () => {
+test("a coderd that does not list its licenses for a while keeps the condition it has", async () => {
   await putLicense("unlisted", newLicense());
   const { deployment } = await serve("unlisted");
   await untilApplied("unlisted");
@@ -160,7 +160,7 @@ test("a coderd that does not list its licences for a while keeps the condition i
 });
 
 describe("a refused token", () => {
-  test("is replaced as soon as licences tell, not only at its next check", async () => {
+  test("is replaced as soon as licenses tell, not only at its next check", async () => {
     const { database } = await serve("renewed");
     await putLicense("renewed", newLicense());
     await untilApplied("renewed");
@@ -170,7 +170,7 @@ describe("a refused token", () => {
     await untilApplied("renewed");
   });
 
-  test("that is refused only where licences are does not make a loop", async () => {
+  test("that is refused only where licenses are does not make a loop", async () => {
     const { deployment } = await serve("picky");
     await stage.untilReady("picky");
     const { connections } = stage.databases;

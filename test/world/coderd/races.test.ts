@@ -16,7 +16,7 @@ const OWNER = "coder-k8s-operator (owner)";
 const names = ["red", "green", "blue"];
 const secretOf = (name: string) => `${name}-operator-token`;
 
-test("twenty operators without a leader make one user, one live token per control plane and one licence", async () => {
+test("twenty operators without a leader make one user, one live token per control plane and one license", async () => {
   const database = await stage.databases.create();
   const coderds = await Promise.all(names.map((name) => stage.coderd(name, { database })));
   await stage.putSecret("license", { license: fakeLicense({ now: stage.clock.now() }) });

@@ -107,7 +107,7 @@ describe("credentials", () => {
     await stage.untilCondition("switcher", "OperatorAccessReady", { status: "Unknown", reason: "NotUsed" });
   });
 
-  test("that coderd refuses for keys are told apart from a licence that does not include them", async () => {
+  test("that coderd refuses for keys are told apart from a license that does not include them", async () => {
     coderd.faults.inject({ fault: { kind: "answer", status: 401 }, on: /provisionerkeys/, times: 1 });
     await stage.create("refused");
     await stage.untilCondition("refused", "ProvisionerKeyReady", { status: "False", reason: "Forbidden" });

@@ -145,7 +145,7 @@ describe("when the control plane's answer is stale, coderd is asked", () => {
   });
 });
 
-describe("when a licence lapses", () => {
+describe("when a license lapses", () => {
   test("running daemons are left alone, and a change of the spec still reaches them", async () => {
     const name = `pair-${++count}`;
     const coderd = await stage.controlPlane(name);
@@ -181,7 +181,7 @@ describe("a check of the key that is due and can't be made", () => {
   }
 
   test.each<[string, (coderd: CoderdDeployment) => void]>([
-    ["because the licence has lapsed", (coderd) => coderd.licenses.splice(0)],
+    ["because the license has lapsed", (coderd) => coderd.licenses.splice(0)],
     [
       "because coderd does not list keys",
       ({ faults }) => faults.inject({ fault: { kind: "cut" }, on: /provisionerkeys/ }),

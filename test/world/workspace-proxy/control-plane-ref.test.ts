@@ -80,7 +80,7 @@ test("a control plane without operator access is named with its own reason", asy
   expect(message).toContain("turned off by spec.operatorAccess.disabled");
 });
 
-test("a licence that arrives is noticed by the control plane's status, long before the next try", async () => {
+test("a license that arrives is noticed by the control plane's status, long before the next try", async () => {
   const coderd = await stage.controlPlane("unlicensed");
   const { licenses } = coderd.deployment;
   coderd.deployment.licenses = [];

@@ -54,7 +54,7 @@ describe("credentials", () => {
 });
 
 describe("a coderd that can't or won't", () => {
-  test("without the licence: one request in two minutes, and registered when it is licensed", async () => {
+  test("without the license: one request in two minutes, and registered when it is licensed", async () => {
     const coderd = await stage.coderd("unlicensed");
     const { licenses } = coderd.deployment;
     coderd.deployment.licenses = [];

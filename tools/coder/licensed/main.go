@@ -1,5 +1,5 @@
-// Coder's own program, made to accept licences that a test can sign. It differs from the released one in the key
-// that licences are checked with, and in one more command, `mint`.
+// Coder's own program, made to accept licenses that a test can sign. It differs from the released one in the key
+// that licenses are checked with, and in one more command, `mint`.
 package main
 
 import (

@@ -23,7 +23,7 @@ func signingKey() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// What a licence of each kind says beyond what all have in common.
+// What a license of each kind says beyond what all have in common.
 var kinds = map[string]func(claims *license.Claims, now time.Time){
 	"premium":    func(claims *license.Claims, _ time.Time) { claims.FeatureSet = codersdk.FeatureSetPremium },
 	"enterprise": func(claims *license.Claims, _ time.Time) { claims.FeatureSet = codersdk.FeatureSetEnterprise },
@@ -41,7 +41,7 @@ var kinds = map[string]func(claims *license.Claims, now time.Time){
 func mint(kind string, now time.Time) (string, error) {
 	shape, known := kinds[kind]
 	if !known {
-		return "", fmt.Errorf("no licence is called %q", kind)
+		return "", fmt.Errorf("no license is called %q", kind)
 	}
 	term := jwt.NewNumericDate(now.Add(time.Hour))
 	claims := &license.Claims{
@@ -63,7 +63,7 @@ func mint(kind string, now time.Time) (string, error) {
 	return token.SignedString(signingKey())
 }
 
-// Prints one licence for each kind that is asked for, in that order.
+// Prints one license for each kind that is asked for, in that order.
 func mintOrExit(wanted []string) {
 	lines := make([]string, len(wanted))
 	for index, kind := range wanted {
