@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# Node 24 and all tools come from the lock file, whatever the machine has of its own.
+# Node 24 and all tools come from the lock file, not from the machine.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 BIN := node_modules/.bin
 # npm writes this file last, so it exists only after a complete installation.

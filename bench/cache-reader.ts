@@ -1,4 +1,4 @@
-/** Fills a cache and tells, a line of JSON each, when it is synced and how many updates it has seen. */
+/** Fills a cache and reports, a line of JSON each, when it is synced and how many updates it has seen. */
 
 import {
   Cache,
@@ -10,7 +10,7 @@ import {
 } from "kube-controller-runtime";
 import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
 
-const TELL_MS = 10;
+const REPORT_MS = 10;
 
 const [, , kubeconfig] = process.argv;
 const client = new HttpClient({
@@ -36,9 +36,9 @@ void cache.run(new AbortController().signal);
 await cache.whenSynced();
 console.log(JSON.stringify({ synced: cache.size, syncMs: performance.now() - startedAt }));
 
-let told = 0;
+let reported = 0;
 setInterval(() => {
-  if (updates === told) return;
-  told = updates;
+  if (updates === reported) return;
+  reported = updates;
   console.log(JSON.stringify({ updates }));
-}, TELL_MS);
+}, REPORT_MS);

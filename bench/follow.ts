@@ -14,7 +14,7 @@ import {
 
 const RETRY_MS = 500;
 
-/** Watches all objects of a kind in the cluster, and can be told what to do about each change. */
+/** Watches all objects of a kind in the cluster, and calls back for each change. */
 export class Follower implements Disposable {
   readonly #client: Client;
   readonly #stop = new AbortController();
@@ -24,7 +24,7 @@ export class Follower implements Disposable {
     this.#client = client;
   }
 
-  /** Returns once what is there already has been told. */
+  /** Returns once what is there already has been reported. */
   async follow<T extends KubeObject>(kind: Kind<T>, onChange: (change: Change<T>) => void): Promise<void> {
     const cache = new Cache(kind, {
       client: this.#client,

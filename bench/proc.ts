@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const SAMPLE_MS = 500;
 /** Memory is settled when it moved by less than this over so many samples. */
 const STEADY = { megabytes: 0.5, samples: 20 };
-const PATIENCE_MS = 90_000;
+const TIME_LIMIT_MS = 90_000;
 
 /** A process is calm once it has used less than this part of a core for so long. */
 const CALM = { cores: 0.1, forMs: 1_500, withinMs: 30_000 };
@@ -20,7 +20,7 @@ export function peakResident(pid: number): Promise<number> {
 /** The resident memory once it no longer moves, or after a minute and a half of moving. */
 export async function settledResident(pid: number): Promise<number> {
   const samples: number[] = [];
-  for (const deadline = performance.now() + PATIENCE_MS; performance.now() < deadline; ) {
+  for (const deadline = performance.now() + TIME_LIMIT_MS; performance.now() < deadline; ) {
     samples.push(await memory(pid, "VmRSS"));
     const last = samples.slice(-STEADY.samples);
     if (last.length === STEADY.samples && Math.max(...last) - Math.min(...last) < STEADY.megabytes) break;
@@ -53,6 +53,6 @@ export async function untilCalm(pid: number): Promise<void> {
 async function memory(pid: number, field: "VmRSS" | "VmHWM"): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const [, kilobytes] = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status) ?? [];
-  if (!kilobytes) throw new Error(`process ${pid} tells no ${field}`);
+  if (!kilobytes) throw new Error(`process ${pid} has no ${field}`);
   return Number(kilobytes) / 1024;
 }

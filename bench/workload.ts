@@ -21,22 +21,22 @@ export interface Scale {
 export interface Workload {
   readonly name: string;
   readonly title: string;
-  run(scale: Scale, tell: Tell): Promise<Figure[]>;
+  run(scale: Scale, report: Report): Promise<Figure[]>;
 }
 
 /** Says how far a workload is, to whoever waits for it. */
-export type Tell = (progress: string) => void;
+export type Report = (progress: string) => void;
 
 /** Measures a part. One that fails becomes a figure that says so, and whatever else is measured goes on. */
 export async function attempted(
   what: string,
-  tell: Tell,
+  report: Report,
   measure: () => Promise<Figure[]>,
 ): Promise<Figure[]> {
   try {
     return await measure();
   } catch (error) {
-    tell(`${what} failed: ${error instanceof Error ? error.stack : error}`);
+    report(`${what} failed: ${error instanceof Error ? error.stack : error}`);
     return [{ what, value: Number.NaN, unit: "" }];
   }
 }

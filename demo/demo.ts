@@ -29,8 +29,8 @@ export interface Surroundings {
 const TICK_MS = 200;
 
 /**
- * Starts everything, shows it until it is ready or is told to end, and takes everything down again. Rejects
- * when told to end before everything had started.
+ * Starts everything, shows it until it is ready or is asked to end, and takes everything down again. Rejects
+ * when asked to end before everything had started.
  */
 export async function runDemo(options: DemoOptions, surroundings: Surroundings): Promise<void> {
   const { screen, signal } = surroundings;
@@ -44,10 +44,10 @@ export async function runDemo(options: DemoOptions, surroundings: Surroundings):
   const signposts = new Signposts(dirname(world.cluster.admin.kubeconfig));
   const stage = { world, board: owned.use(new Board(world.client)), show, signposts, signal };
   await world.cluster.apply(world.manifests);
-  show.tell("applied demo/manifests");
+  show.report("applied demo/manifests");
   await follow(stage, (late) => late.length === 0, options.once ? options.withinMs : Infinity);
   if (signal.aborted) return;
-  show.tell(`everything is ready after ${seconds(show.elapsedMs)}`);
+  show.report(`everything is ready after ${seconds(show.elapsedMs)}`);
   if (options.once) return show.print(await listing(world));
   show.print(guide(guideFacts(stage, surroundings)));
   await follow(stage, () => false, Infinity);
@@ -61,7 +61,7 @@ interface Stage {
   readonly signal: AbortSignal;
 }
 
-/** Shows what happens until `enough` of what is not ready yet, until the time is over, or until told to end. */
+/** Shows what happens until `enough` of what is not ready yet, until the time is over, or until asked to end. */
 async function follow(
   { world, board, show, signposts, signal }: Stage,
   enough: (late: readonly string[]) => boolean,

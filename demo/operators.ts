@@ -18,17 +18,17 @@ export interface Replica {
 export class Operators implements AsyncDisposable {
   readonly #processes: (OperatorProcess | undefined)[];
   readonly #start: () => Promise<OperatorProcess>;
-  readonly #tell: (line: string) => void;
+  readonly #report: (line: string) => void;
   readonly #stop = new AbortController();
   readonly #supervising: Promise<void>[];
 
   private constructor(
     processes: readonly OperatorProcess[],
-    { start, tell }: { start: () => Promise<OperatorProcess>; tell: (line: string) => void },
+    { start, report }: { start: () => Promise<OperatorProcess>; report: (line: string) => void },
   ) {
     this.#processes = [...processes];
     this.#start = start;
-    this.#tell = tell;
+    this.#report = report;
     this.#supervising = processes.map((_, index) => this.#supervise(index));
   }
 
@@ -36,12 +36,12 @@ export class Operators implements AsyncDisposable {
   static async start(
     count: number,
     start: () => Promise<OperatorProcess>,
-    tell: (line: string) => void,
+    report: (line: string) => void,
   ): Promise<Operators> {
     const starting = await Promise.allSettled(Array.from({ length: count }, start));
     const processes = starting.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     const failed = starting.find((result) => result.status === "rejected");
-    if (!failed) return new Operators(processes, { start, tell });
+    if (!failed) return new Operators(processes, { start, report });
     await Promise.all(processes.map((operator) => operator[Symbol.asyncDispose]()));
     throw failed.reason;
   }
@@ -76,7 +76,7 @@ export class Operators implements AsyncDisposable {
       if (signal.aborted) return;
       await operator?.[Symbol.asyncDispose]();
       this.#processes[index] = undefined;
-      if (operator) this.#tell(`operator replica ${index + 1} (pid ${operator.program.pid}) ended`);
+      if (operator) this.#report(`operator replica ${index + 1} (pid ${operator.program.pid}) ended`);
       await systemClock.sleep(RESTART_MS, signal).catch(() => undefined);
       if (!signal.aborted) await this.#restart(index);
     }
@@ -87,9 +87,9 @@ export class Operators implements AsyncDisposable {
       const operator = await this.#start();
       this.#processes[index] = operator;
       if (this.#stop.signal.aborted) return operator[Symbol.asyncDispose]();
-      this.#tell(`operator replica ${index + 1} (pid ${operator.program.pid}) is back`);
+      this.#report(`operator replica ${index + 1} (pid ${operator.program.pid}) is back`);
     } catch (error) {
-      this.#tell(`operator replica ${index + 1} does not start: ${messageOf(error)}`);
+      this.#report(`operator replica ${index + 1} does not start: ${messageOf(error)}`);
     }
   }
 }

@@ -46,7 +46,7 @@ describe("an object", () => {
     expect(row.blocked).toContain(because);
   });
 
-  test("shows in a few words what its status has to tell", () => {
+  test("shows in a few words what its status says", () => {
     const status = { phase: "Ready" as const, readyReplicas: 2, licenseTier: "premium" };
     expect(rowOf(CoderControlPlane, "coder", anObject(status)).facts).toEqual([
       "Ready",

@@ -5,7 +5,7 @@ import { RECENT, type Screen } from "./view/screen.ts";
 import type { Line } from "./view/text.ts";
 import { PART_NAMES, type PartName, type Progress } from "./world.ts";
 
-/** Keeps what there is to see, and tells the screen of everything that changes. */
+/** Keeps what there is to see, and passes everything that changes to the screen. */
 export class Show implements Progress {
   readonly #screen: Screen;
   readonly #clock: Clock;
@@ -34,7 +34,7 @@ export class Show implements Progress {
     this.#become({ name, state: "running", detail });
   }
 
-  tell(line: string): void {
+  report(line: string): void {
     const atMs = this.elapsedMs;
     this.#recent.push(`${seconds(atMs).padStart(6)}  ${line}`);
     this.#recent.splice(0, this.#recent.length - RECENT);
@@ -46,7 +46,7 @@ export class Show implements Progress {
     const known = new Map(this.#rows.map((row) => [row.title, row]));
     for (const row of rows) {
       const change = changeBetween(known.get(row.title), row);
-      if (change) this.tell(change);
+      if (change) this.report(change);
     }
     this.#rows = rows;
   }
@@ -70,7 +70,7 @@ export class Show implements Progress {
     const { state, detail } = this.#parts.get(part.name) ?? {};
     if (state === part.state && detail === part.detail) return;
     this.#parts.set(part.name, part);
-    this.tell(
+    this.report(
       `${part.name.padEnd(TITLE_WIDTH)}${part.state === "starting" ? "starting " : ""}${part.detail}`,
     );
   }

@@ -36,7 +36,7 @@ export interface Progress {
   starting(part: PartName, detail: string): void;
   running(part: PartName, detail: string): void;
   /** What happens to a part later. */
-  tell(line: string): void;
+  report(line: string): void;
 }
 
 export const PART_NAMES = ["Kubernetes", "Postgres", "coderd", "operator"] as const;
@@ -79,7 +79,7 @@ export async function startWorld(options: WorldOptions, making: Making): Promise
   const [cluster, postgres] = await startGround(making);
   signal.throwIfAborted();
   const database = await postgres.createDatabase(options.coderBinary ? "empty" : "2.26");
-  // coderd's driver insists on TLS unless it is told otherwise.
+  // coderd's driver insists on TLS by default.
   const databaseUrl = `${database.url}?sslmode=disable`;
   const client = await adminClient(cluster, "coder-k8s-demo");
   const coderd = options.coderBinary
@@ -143,7 +143,7 @@ async function startOperators(
   progress.starting("operator", `${REPLICAS} replicas from sources`);
   const flags = ["--leader-election-namespace=coder-system", `--coderd-access=${coderdUrl}`];
   const start = () => startOperatorProcess(cluster, flags);
-  const operators = owned.use(await Operators.start(REPLICAS, start, (line) => progress.tell(line)));
+  const operators = owned.use(await Operators.start(REPLICAS, start, (line) => progress.report(line)));
   progress.running("operator", `${REPLICAS} replicas`);
   return operators;
 }

@@ -46,7 +46,7 @@ export interface OperatorOptions {
   readonly database?: OperatorAccess;
   /** The time by which it waits and judges. Requests keep to real time, so that a jump ends none of them. */
   readonly clock?: Clock;
-  /** Hears what it tells about itself. */
+  /** Receives what it reports about itself. */
   readonly observer?: ManagerObserver;
 }
 
@@ -64,14 +64,14 @@ export interface Surroundings {
   /** The time by which requests give up. */
   readonly requestClock: Clock;
   readonly random: Random;
-  eventually<T>(assertion: () => T | Promise<T>, patience: Deadline): Promise<T>;
+  eventually<T>(assertion: () => T | Promise<T>, deadline: Deadline): Promise<T>;
   /** Resolves with what comes of the work, for which time passes. */
   finish<T>(work: Promise<T>): Promise<T>;
 }
 
 /**
  * The operator in this process, under the identity and the role it has in production. Returns once its
- * caches are synced. All that it sends goes through a transport that can be told to fail.
+ * caches are synced. All that it sends goes through a transport that can fail on demand.
  */
 export async function startOperator(
   cluster: ClusterAccess,

@@ -1,13 +1,13 @@
 import { type KubeObject, keyOf, refOf } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import type { Follower } from "../follow.ts";
-import type { Tell } from "../workload.ts";
+import type { Report } from "../workload.ts";
 
 /** The pods of every provisioner of a fleet. */
 export const DAEMONS = 2;
 
-const PATIENCE_MS = 15 * 60_000;
-const TELL_MS = 15_000;
+const TIME_LIMIT_MS = 15 * 60_000;
+const REPORT_MS = 15_000;
 
 /** How far one member of a fleet was when, by the clock of whoever counts. */
 interface Progress {
@@ -37,10 +37,10 @@ export class Census implements Disposable {
     );
   }
 
-  /** Returns when all of them have been seen to be so at the same moment; tells now and then how far they are. */
-  async complete(tell: Tell): Promise<void> {
-    const progress = setInterval(() => tell(this.#progress), TELL_MS);
-    const lateness = setTimeout(() => this.#complete.reject(this.#tooSlow()), PATIENCE_MS);
+  /** Returns when all of them have been seen to be so at the same moment; reports now and then how far they are. */
+  async complete(report: Report): Promise<void> {
+    const progress = setInterval(() => report(this.#progress), REPORT_MS);
+    const lateness = setTimeout(() => this.#complete.reject(this.#tooSlow()), TIME_LIMIT_MS);
     await this.#complete.promise.finally(() => {
       clearInterval(progress);
       clearTimeout(lateness);
@@ -79,7 +79,7 @@ export class Census implements Disposable {
   }
 
   #tooSlow(): Error {
-    return new Error(`after ${PATIENCE_MS / 60_000} minutes only ${this.#progress}, of ${this.#size} each`);
+    return new Error(`after ${TIME_LIMIT_MS / 60_000} minutes only ${this.#progress}, of ${this.#size} each`);
   }
 }
 

@@ -8,7 +8,7 @@ import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kind
 import { Follower } from "../follow.ts";
 import { startBundle, untilLeading, whileRunning } from "../operator.ts";
 import { untilCalm } from "../proc.ts";
-import { concurrently, median, type Tell } from "../workload.ts";
+import { concurrently, median, type Report } from "../workload.ts";
 import { Census, DAEMONS } from "./census.ts";
 import { type Coderds, startCoderds } from "./coderds.ts";
 import { controlPlaneName, provisionerName } from "./names.ts";
@@ -75,11 +75,11 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Creates all of it at once; returns when every one is Ready, licensed, and has its daemons. */
-  async converge(tell: Tell): Promise<Convergence> {
+  async converge(report: Report): Promise<Convergence> {
     const { census } = this.#parts;
     const startedAt = performance.now();
     const creation = concurrently(this.shape.size, WRITERS, (index) => this.#createPair(index));
-    await whileRunning(this.operator, Promise.all([creation, census.complete(tell)]));
+    await whileRunning(this.operator, Promise.all([creation, census.complete(report)]));
     const convergedMs = census.convergedMs(startedAt);
     return {
       medianShare: median(convergedMs) / Math.max(...convergedMs),

@@ -20,12 +20,12 @@ const WRITERS = 16;
 export const manyObjects: Workload = {
   name: "cache",
   title: "A cache of many objects",
-  async run({ objects }, tell) {
+  async run({ objects }, report) {
     await bundle(READER, "bench/cache-reader.ts");
     await using cluster = await startOperatorCluster();
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("many");
-    tell(`creating ${objects} control planes`);
+    report(`creating ${objects} control planes`);
     await concurrently(objects, WRITERS, (index) =>
       person.create(CoderControlPlane, aControlPlane({ namespace, name: controlPlaneName(index) })),
     );
@@ -41,9 +41,9 @@ export const manyObjects: Workload = {
           { spec: { replicas: round } },
         ),
       );
-    tell("changing each, while the cache watches");
+    report("changing each, while the cache watches");
     const liveMs = await timed(() => Promise.all([update(2), reader.until(objects)]));
-    tell("changing each, while the cache is stopped");
+    report("changing each, while the cache is stopped");
     reader.signal("SIGSTOP");
     await update(3);
     reader.signal("SIGCONT");
@@ -63,7 +63,7 @@ interface Report {
   readonly updates?: number;
 }
 
-/** A process with nothing but a cache in it, which tells how far it is. */
+/** A process with nothing but a cache in it, which reports how far it is. */
 class Reader implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #reports: AsyncIterator<unknown>;

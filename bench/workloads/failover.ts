@@ -30,7 +30,7 @@ interface Place {
 export const failover: Workload = {
   name: "failover",
   title: `Failover with ${CONTROL_PLANES} control planes`,
-  async run({ runs }, tell) {
+  async run({ runs }, report) {
     await using cluster = await startOperatorCluster({ audit: true });
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("failover");
@@ -44,10 +44,10 @@ export const failover: Workload = {
     for (const ending of ["SIGTERM", "SIGKILL"] as const) {
       const samples: Takeover[] = [];
       for (let run = 1; run <= runs; run++) {
-        tell(`${ending}, run ${run} of ${runs}`);
+        report(`${ending}, run ${run} of ${runs}`);
         samples.push(await takeOver(place, ending));
       }
-      figures.push(...report(ending, samples));
+      figures.push(...figuresOf(ending, samples));
     }
     return figures;
   },
@@ -59,7 +59,7 @@ interface Takeover {
   readonly requests: number;
 }
 
-function report(ending: Ending, samples: readonly Takeover[]): Figure[] {
+function figuresOf(ending: Ending, samples: readonly Takeover[]): Figure[] {
   const seconds = samples.map((sample) => sample.seconds);
   const requests = median(samples.map((sample) => sample.requests));
   const figures: Figure[] = [

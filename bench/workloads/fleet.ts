@@ -5,7 +5,7 @@ import { goalsOf, growthGoal, MEDIAN_SHARE_GOAL, YARDSTICK_GOAL } from "../fleet
 import type { FleetShape } from "../fleet/shape.ts";
 import { peakResident, processorSeconds } from "../proc.ts";
 import { operatorRequests, type Period, writesBesidesRefreshes } from "../requests.ts";
-import { attempted, type Figure, median, type Tell, type Workload } from "../workload.ts";
+import { attempted, type Figure, median, type Report, type Workload } from "../workload.ts";
 
 const LATENCIES_MS = [0, 100];
 /** Events that repeat are gathered for some seconds before they are written. */
@@ -16,7 +16,7 @@ const IDLE_MS = 30_000;
 export const fleets: Workload = {
   name: "fleet",
   title: "A fleet from creation to converged",
-  async run({ sizes }, tell) {
+  async run({ sizes }, report) {
     await using resources = new AsyncDisposableStack();
     const postgres = await startPostgres();
     resources.defer(() => postgres.stop());
@@ -25,11 +25,11 @@ export const fleets: Workload = {
       const durations: Duration[] = [];
       for (const size of sizes) {
         const shape = { size, latencyMs };
-        tell(titleOf(shape));
+        report(titleOf(shape));
         // Nothing differs in an idle fleet before a slow coderd, and little in a larger one: see `steady`.
         const idle = latencyMs === 0 && size === sizes[0];
-        const measured = await attempted(titleOf(shape), tell, () =>
-          measure(shape, { postgres, tell, idle }),
+        const measured = await attempted(titleOf(shape), report, () =>
+          measure(shape, { postgres, report, idle }),
         );
         figures.push(...measured);
         // The first figure is the time, or the failure.
@@ -48,16 +48,16 @@ interface Duration {
 
 interface Conditions {
   readonly postgres: Postgres;
-  readonly tell: Tell;
+  readonly report: Report;
   /** Whether to look at the fleet for a while after it has converged. */
   readonly idle: boolean;
 }
 
-async function measure(shape: FleetShape, { postgres, tell, idle }: Conditions): Promise<Figure[]> {
+async function measure(shape: FleetShape, { postgres, report, idle }: Conditions): Promise<Figure[]> {
   await using fleet = await prepareFleet(shape, postgres);
   const ownBefore = process.cpuUsage();
   const from = new Date();
-  const { medianShare, firstStatusMs } = await fleet.converge(tell);
+  const { medianShare, firstStatusMs } = await fleet.converge(report);
   const to = new Date();
   const own = process.cpuUsage(ownBefore);
   const readings = await read(fleet);

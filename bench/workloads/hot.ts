@@ -30,7 +30,7 @@ const quietName = (index: number) => `quiet-${index % QUIET}`;
 export const hotNeighbour: Workload = {
   name: "hot",
   title: `One hot control plane beside ${QUIET} quiet ones`,
-  async run(_scale, tell) {
+  async run(_scale, report) {
     await using cluster = await startOperatorCluster();
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("hot");
@@ -42,17 +42,17 @@ export const hotNeighbour: Workload = {
     await createAll(person, namespace);
     await sleep(SETTLE_MS);
     await untilCalm(cluster.apiServerPid);
-    tell(`changing quiet ones ${CHANGES} times, nothing else going on`);
+    report(`changing quiet ones ${CHANGES} times, nothing else going on`);
     const alone = await whileRunning(
       operator,
       observe(operator, (name) => changes.make(name)),
     );
-    tell(`scaling their Deployments ${CHANGES} times`);
+    report(`scaling their Deployments ${CHANGES} times`);
     const drift = await whileRunning(
       operator,
       observe(operator, (name) => changes.makeDrift(name)),
     );
-    tell("and again, while the hot one hears of changes without end");
+    report("and again, while the hot one hears of changes without end");
     const storm = new Storm(person, namespace, SECRETS);
     const beside = await whileRunning(
       operator,
@@ -60,7 +60,7 @@ export const hotNeighbour: Workload = {
     );
     const events = await storm.end();
     await untilSilent(operator);
-    tell("the hot one alone");
+    report("the hot one alone");
     const hot = await heat(operator, new Storm(person, namespace, SECRETS));
     return [
       ...latencies("change of a quiet one, nothing else going on", alone),

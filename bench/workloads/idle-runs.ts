@@ -17,7 +17,7 @@ const WRITERS = 8;
 export const idleRuns: Workload = {
   name: "idle-runs",
   title: "Runs with nothing to do",
-  async run(_scale, tell) {
+  async run(_scale, report) {
     await using cluster = await startOperatorCluster({ audit: true });
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("idle-runs");
@@ -29,7 +29,7 @@ export const idleRuns: Workload = {
     });
     // Events are gathered before they are written.
     await sleep(8_000);
-    tell(`changing ${CONTROL_PLANES} children ${CHANGES_OF_EACH} times each`);
+    report(`changing ${CONTROL_PLANES} children ${CHANGES_OF_EACH} times each`);
     const before = await readings(cluster, operator);
     await concurrently(CONTROL_PLANES * CHANGES_OF_EACH, WRITERS, (index) =>
       person.mergePatch(Deployment, ref(index), {

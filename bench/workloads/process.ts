@@ -7,7 +7,7 @@ import { median, timed, type Workload } from "../workload.ts";
 export const processLife: Workload = {
   name: "process",
   title: "Start, idle, stop",
-  async run({ runs }, tell) {
+  async run({ runs }, report) {
     await using cluster = await startOperatorCluster();
     const namespace = await cluster.createNamespace("bench");
     await untilCalm(cluster.apiServerPid);
@@ -18,7 +18,7 @@ export const processLife: Workload = {
       samples.ready.push(performance.now() - startedAt);
       samples.idle.push(await settledResident(operator.program.pid));
       samples.exit.push(await timed(() => operator.stop("SIGTERM")));
-      tell(`run ${run} of ${runs}`);
+      report(`run ${run} of ${runs}`);
     }
     return [
       { what: "start to ready", value: median(samples.ready) / 1_000, unit: "s", limit: 0.7 },

@@ -22,7 +22,7 @@ interface Place {
 export const unrelatedSecrets: Workload = {
   name: "secrets",
   title: "Unrelated Secrets of 20 KB",
-  async run({ secrets, runs }, tell) {
+  async run({ secrets, runs }, report) {
     await using cluster = await startOperatorCluster({
       etcdFlags: [`--quota-backend-bytes=${ETCD_QUOTA}`],
     });
@@ -37,11 +37,11 @@ export const unrelatedSecrets: Workload = {
     const figures: Figure[] = [{ what: "resident memory with no other Secret", value: without, unit: "MB" }];
     let there = 0;
     for (const count of secrets) {
-      tell(`creating Secrets until there are ${count}`);
+      report(`creating Secrets until there are ${count}`);
       const first = there;
       await concurrently(count - first, WRITERS, (index) => createUnrelated(person, crowded, first + index));
       there = count;
-      tell("measuring with them");
+      report("measuring with them");
       const added = async (namespace: string) =>
         Math.max(0, (await residentBeside(place, namespace)) - without);
       figures.push(

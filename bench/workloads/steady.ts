@@ -3,7 +3,7 @@ import { type Postgres, startPostgres } from "../../lab/postgres.ts";
 import { type Fleet, prepareFleet } from "../fleet/fleet.ts";
 import { processorSeconds } from "../proc.ts";
 import { operatorRequests, writesAmong, writesBesidesRefreshes } from "../requests.ts";
-import { attempted, type Figure, type Tell, type Workload } from "../workload.ts";
+import { attempted, type Figure, type Report, type Workload } from "../workload.ts";
 
 /** Until the events of the beginning are written. */
 const SETTLE_MS = 10_000;
@@ -13,15 +13,15 @@ const PERIOD_MS = 60_000;
 export const steadyFleets: Workload = {
   name: "steady",
   title: "A converged fleet for 60 s",
-  async run({ sizes }, tell) {
+  async run({ sizes }, report) {
     await using resources = new AsyncDisposableStack();
     const postgres = await startPostgres();
     resources.defer(() => postgres.stop());
     const figures: Figure[] = [];
     for (const size of sizes) {
       const what = `${size} + ${size}`;
-      tell(what);
-      figures.push(...(await attempted(what, tell, () => measure(size, { postgres, tell }))));
+      report(what);
+      figures.push(...(await attempted(what, report, () => measure(size, { postgres, report }))));
     }
     return figures;
   },
@@ -29,12 +29,12 @@ export const steadyFleets: Workload = {
 
 interface Conditions {
   readonly postgres: Postgres;
-  readonly tell: Tell;
+  readonly report: Report;
 }
 
-async function measure(size: number, { postgres, tell }: Conditions): Promise<Figure[]> {
+async function measure(size: number, { postgres, report }: Conditions): Promise<Figure[]> {
   await using fleet = await prepareFleet({ size, latencyMs: 0 }, postgres);
-  await fleet.converge(tell);
+  await fleet.converge(report);
   await sleep(SETTLE_MS);
   const [from, before] = [new Date(), await used(fleet)];
   await sleep(PERIOD_MS);

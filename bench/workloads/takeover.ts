@@ -5,7 +5,7 @@ import { type Fleet, prepareFleet } from "../fleet/fleet.ts";
 import { untilLeading } from "../operator.ts";
 import { untilCalm } from "../proc.ts";
 import { operatorRequests, writesBesidesRefreshes } from "../requests.ts";
-import { attempted, type Figure, type Tell, type Workload } from "../workload.ts";
+import { attempted, type Figure, type Report, type Workload } from "../workload.ts";
 
 /** Until the events of the beginning are written. */
 const SETTLE_MS = 10_000;
@@ -21,27 +21,27 @@ const ENDINGS = ["SIGTERM", "SIGKILL"] as const;
 export const takeovers: Workload = {
   name: "takeover",
   title: "A converged fleet gets another leader",
-  async run({ sizes }, tell) {
+  async run({ sizes }, report) {
     await using resources = new AsyncDisposableStack();
     const postgres = await startPostgres();
     resources.defer(() => postgres.stop());
     // What a leader does for one object it does for all: one size says enough.
     const size = sizes.find((each) => each >= ENOUGH) ?? sizes.at(-1) ?? ENOUGH;
-    return await attempted(titleOf(size), tell, () => measure(size, { postgres, tell }));
+    return await attempted(titleOf(size), report, () => measure(size, { postgres, report }));
   },
 };
 
 async function measure(
   size: number,
-  { postgres, tell }: { readonly postgres: Postgres; readonly tell: Tell },
+  { postgres, report }: { readonly postgres: Postgres; readonly report: Report },
 ): Promise<Figure[]> {
   await using fleet = await prepareFleet({ size, latencyMs: 0 }, postgres);
-  await fleet.converge(tell);
+  await fleet.converge(report);
   await sleep(SETTLE_MS);
   const figures: Figure[] = [];
   let leader = fleet.operator;
   for (const ending of ENDINGS) {
-    tell(`${titleOf(size)}: ${ending}`);
+    report(`${titleOf(size)}: ${ending}`);
     const next = await fleet.startStandby();
     await untilCalm(next.program.pid);
     figures.push(...(await takeOver(fleet, { leader, next, ending })));

@@ -9,7 +9,7 @@ const EMAIL = "coder-k8s-operator@coder-k8s.invalid";
 const ADMIN = "organization-admin";
 const HAND_OVER_MS = 5 * 60_000;
 
-/** Tables as a transaction leaves them, and what came of it. */
+/** Tables as a transaction leaves them, and its result. */
 export interface Outcome<T> {
   readonly tables: Tables;
   readonly result: T;

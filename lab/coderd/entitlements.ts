@@ -30,7 +30,7 @@ type Entitlement = "entitled" | "grace_period" | "not_entitled";
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** What the licenses of a deployment allow at `now`, as `GET /api/v2/entitlements` tells it. */
+/** What the licenses of a deployment allow at `now`, as `GET /api/v2/entitlements` answers. */
 export function entitlementsOf(licenses: readonly StoredLicense[], now: number, refreshedAt: number) {
   const seconds = now / 1_000;
   const current = licenses.filter(({ claims }) => claims.exp > seconds);

@@ -45,7 +45,7 @@ function replied(reply: Reply): Outcome {
   return { kind: "reply", reply };
 }
 
-/** Without its database coderd can't tell whose a token is. */
+/** Without its database coderd does not know whose a token is. */
 async function findAccount(
   { accounts, now }: CoderdDeployment,
   token: string | undefined,

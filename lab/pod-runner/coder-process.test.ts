@@ -10,7 +10,7 @@ import { planContainer, type RunningContainer } from "./launch.ts";
 import { LocalServices } from "./local-services.ts";
 import type { Container, Pod } from "./pod.ts";
 
-// stands for `coder`: writes down how it was started, then serves its health until it is told to end
+// stands for `coder`: writes down how it was started, then serves its health until it is asked to end
 const PROGRAM = `#!${process.execPath}
 const { readFileSync, writeFileSync } = require("node:fs");
 const listen = process.argv.find((argument) => argument.startsWith("--http-address="));
@@ -109,7 +109,7 @@ test("without a probe a process is ready while it runs", async () => {
   expect(await container.isReady()).toBe(false);
 });
 
-test("a process that ends by itself is told of and leaves no files", async () => {
+test("a process that ends by itself is reported and leaves no files", async () => {
   const container = await start({}, { FAIL: "yes" });
   const { env } = await report();
   await container.ended;

@@ -74,10 +74,8 @@ function running(program: Supervised, plan: ContainerPlan, dir: string): Running
     async stop(graceMs) {
       program.signal("SIGTERM");
       const waited = new AbortController();
-      const patience = sleep(graceMs, undefined, { signal: waited.signal, ref: false }).catch(
-        () => undefined,
-      );
-      await Promise.race([program.ended, patience]);
+      const limit = sleep(graceMs, undefined, { signal: waited.signal, ref: false }).catch(() => undefined);
+      await Promise.race([program.ended, limit]);
       waited.abort();
       program.signal("SIGKILL");
       await ended;

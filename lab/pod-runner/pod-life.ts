@@ -89,7 +89,7 @@ export class PodLife {
       await this.#insist(() => client.delete(Pod, this.#ref, { uid, gracePeriodSeconds: 0 }));
   }
 
-  /** A failure is told in the status: most often it is a Secret that is still to come. */
+  /** A failure is reported in the status: most often it is a Secret that is still to come. */
   async #start(): Promise<RunningContainer | undefined> {
     try {
       const plan = await planContainer(this.#pod, this.#podIP, this.#node.sources);
@@ -100,7 +100,7 @@ export class PodLife {
     }
   }
 
-  /** Stays with the container until it ended by itself or was told to. */
+  /** Stays with the container until it ended by itself or was stopped. */
   async #attend(container: RunningContainer): Promise<void> {
     const startedAt = this.#node.clock.now();
     let running = true;

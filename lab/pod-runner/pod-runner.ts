@@ -24,7 +24,7 @@ export interface PodRunnerOptions {
 
 /**
  * Plays scheduler and kubelet for a cluster that has neither: binds pods, runs their container by `launch`,
- * reports what came of it and removes pods that are deleted once their container has ended.
+ * reports their state and removes pods that are deleted once their container has ended.
  */
 export class PodRunner implements AsyncDisposable {
   readonly #node: PodNode;

@@ -31,7 +31,7 @@ test("direct goes to the URL itself", async () => {
   });
 });
 
-test("a fixed address stands for every coderd, and the Host header tells them apart", async () => {
+test("a fixed address stands for every coderd, and the Host header distinguishes them", async () => {
   const route = coderdRoute("http://127.0.0.1:3000/coder/", credentials());
   expect(await route(coderd)).toEqual({
     origin: "http://127.0.0.1:3000",

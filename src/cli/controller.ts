@@ -42,7 +42,7 @@ export interface ProcessEnvironment {
 }
 
 /**
- * Runs the operator until the signal is aborted. HTTP comes up first, so that probes can tell what is
+ * Runs the operator until the signal is aborted. HTTP comes up first, so that probes can report what is
  * missing, and goes down last. Rejects when leadership is lost or the process can't start.
  */
 export async function runController(

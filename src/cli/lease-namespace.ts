@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 
 const SERVICE_ACCOUNT_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/** Where the Lease lives: the pod's own namespace as far as it can be told, else `kube-system`. */
+/** Where the Lease lives: the pod's own namespace where it is known, else `kube-system`. */
 export async function leaseNamespace(
   podNamespace: string | undefined,
   file = SERVICE_ACCOUNT_NAMESPACE,

@@ -3,14 +3,14 @@ import { type ControllerOptions, commandLine } from "./options.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** What the controller is told; throws what the command line says instead of ending the process. */
+/** The options that the controller gets; throws what the command line says instead of ending the process. */
 async function parse(...args: string[]): Promise<ControllerOptions> {
-  let told: ControllerOptions | undefined;
+  let reported: ControllerOptions | undefined;
   await program((options) => {
-    told = options;
+    reported = options;
   }).parseAsync(["node", "coder-k8s", ...args]);
-  if (!told) throw new Error("the controller was not run");
-  return told;
+  if (!reported) throw new Error("the controller was not run");
+  return reported;
 }
 
 function program(run: (options: ControllerOptions) => void) {

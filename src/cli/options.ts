@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { LogFormat, LogLevel } from "kube-controller-runtime";
 
-/** Everything that `coder-k8s controller` can be told, after defaults. */
+/** All options of `coder-k8s controller`, after defaults. */
 export interface ControllerOptions {
   readonly kubeconfig?: string;
   readonly namespaces: readonly string[];

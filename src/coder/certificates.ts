@@ -16,7 +16,7 @@ export function readableCertificates(pem: string): string[] | undefined {
   return isUsable && blocks.every(isReadable) ? blocks : undefined;
 }
 
-/** Found from the left, each place looked at once: the text is whatever somebody put into a Secret. */
+/** Found from the left, each place looked at once: the text is what somebody put into a Secret, and may be anything. */
 function blocksOf(pem: string): string[] {
   const blocks: string[] = [];
   for (let at = pem.indexOf(BEGIN); at >= 0 && blocks.length <= MAX_CERTIFICATES; ) {

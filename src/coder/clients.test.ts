@@ -72,7 +72,7 @@ describe("a licensed coderd", () => {
     organizationId = success(await coder.organization("default")).id;
   });
 
-  it("tells who it is and whose the token is", async () => {
+  it("says who it is and whose the token is", async () => {
     expect(success(await coder.buildInfo())).toEqual({ version: "v2.26.0", deploymentId: deployment.id });
     expect(success(await coder.currentUser())).toMatchObject({ username: "testuser", roles: ["owner"] });
   });
@@ -126,7 +126,7 @@ describe("a licensed coderd", () => {
     expect(failure(await coder.workspaceProxy("eu")).kind).toBe("notFound");
   });
 
-  it("tells a refused token from one without the right, also where coderd calls that an internal error", async () => {
+  it("distinguishes a refused token from one without the right, also where coderd calls that an internal error", async () => {
     const stranger = clients.client({ url: server.url, token: "strangerst-strangerstrangerstrang" });
     expect(failure(await stranger.currentUser())).toMatchObject({
       kind: "forbidden",
@@ -158,7 +158,7 @@ describe("a coderd without a license", () => {
 });
 
 describe("an open-source coderd", () => {
-  it("is told by its missing routes", async () => {
+  it("is recognized by its missing routes", async () => {
     const coder = await start({ openSource: true });
     expect(failure(await coder.licenses()).kind).toBe("unsupported");
     expect(failure(await coder.addLicense(fakeLicense())).kind).toBe("unsupported");

@@ -5,7 +5,7 @@ import type { Answer } from "./http/answer.ts";
 import { CoderHost, type HttpRequest } from "./http/host.ts";
 import { NoAnswer } from "./http/no-answer.ts";
 import { directRoute, type Route } from "./http/route.ts";
-import { type CoderObserver, overheard } from "./observer.ts";
+import { type CoderObserver, observed } from "./observer.ts";
 
 const IDLE_MS = 60_000;
 
@@ -75,7 +75,7 @@ export class CoderClients {
         return this.#send({ key: key(), url, ca }, request);
       },
     });
-    return this.#observer ? overheard(client, address, this.#observer) : client;
+    return this.#observer ? observed(client, address, this.#observer) : client;
   }
 
   /** The number of coderds that hold connections. */

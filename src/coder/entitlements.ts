@@ -7,7 +7,7 @@ export type Entitlement = "entitled" | "grace_period" | "not_entitled" | "unknow
 
 const ONLY_IN_PREMIUM = ["custom_roles", "multiple_organizations"];
 
-/** The tier of a deployment's license, told from what it allows: coderd does not name it. */
+/** The tier of a deployment's license, derived from what it allows: coderd does not name it. */
 export function licenseTier(entitlements: Entitlements): LicenseTier {
   if (!entitlements.hasLicense) return "none";
   if (entitlements.trial) return "trial";

@@ -1,4 +1,4 @@
-/** `<id of the proxy>:<secret>`; whatever has another shape, coderd refuses unseen. */
+/** `<id of the proxy>:<secret>`; coderd refuses a token of another shape without looking it up. */
 const PROXY_TOKEN = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):[\x21-\x7e]+$/i;
 
 /** The id of the proxy that a proxy's session token is for; absent when it is no such token. */

@@ -22,7 +22,7 @@ export function identityOf({ metadata }: Stored<KubeObject>): Identity {
   return { name, namespace, uid };
 }
 
-/** Longest name of a Service, a label's value and whatever else must be a DNS label. */
+/** Longest name of a Service, a label's value and everything else that must be a DNS label. */
 export const labelLength = 63;
 
 /** Longest name of most other objects. */
@@ -91,7 +91,7 @@ export const ownershipMarks: OwnershipMarks = {
   applied: "coder.com/applied-hash",
 };
 
-/** How an object that is in the way becomes ours. */
+/** How a foreign object that has the name of a child becomes ours. */
 export const conflictAdvice: ConflictAdvice = { handOver: ownershipMarks.handOver };
 
 /** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */

@@ -2,7 +2,7 @@ import type { SecretKeyRef } from "../api/v1alpha1/common.ts";
 
 /*
  * Small tools for the border where a manifest becomes settings: what is blank counts as absent there, and
- * nowhere behind it.
+ * code behind the border need not check again.
  */
 
 /** The text without blanks around it; nothing but blanks is absent. */

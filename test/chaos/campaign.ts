@@ -27,51 +27,51 @@ export interface CampaignOptions extends ScheduleOptions {
   readonly logDir: string;
 }
 
-export type Tell = (line: string) => void;
+export type Report = (line: string) => void;
 
 const LOOK_EVERY_MS = 1_000;
 /** Events are gathered for five seconds before their number is written. */
 const SETTLE_MS = 8_000;
 
 /** Runs a campaign from an empty machine to an empty machine. Returns every invariant that did not hold. */
-export async function runCampaign(options: CampaignOptions, tell: Tell): Promise<string[]> {
+export async function runCampaign(options: CampaignOptions, report: Report): Promise<string[]> {
   const belongings = await markBelongings();
   const schedule = drawSchedule(options);
   const violations: string[] = [];
   try {
-    violations.push(...(await inWorld(schedule, options, tell)));
+    violations.push(...(await inWorld(schedule, options, report)));
   } finally {
     violations.push(...(await belongings.left()));
   }
   return violations;
 }
 
-async function inWorld(schedule: Schedule, options: CampaignOptions, tell: Tell): Promise<string[]> {
+async function inWorld(schedule: Schedule, options: CampaignOptions, report: Report): Promise<string[]> {
   await using owned = new AsyncDisposableStack();
-  const world = await startWorld(schedule.before, { owned, tell });
+  const world = await startWorld(schedule.before, { owned, report });
   const listener = owned.use(new Listener(world));
-  const violations = await campaignIn(world, schedule, { options, tell });
+  const violations = await campaignIn(world, schedule, { options, report });
   const said = await listener.said();
   await world.replicas.stop();
   violations.push(...noLeaks(said, listener.secrets), ...noCrashes(world.replicas.outputs));
-  tell(`looked for ${listener.secrets.size} secrets in ${said.length} texts`);
-  if (violations.length > 0) await keepLogs(world, options, tell);
+  report(`looked for ${listener.secrets.size} secrets in ${said.length} texts`);
+  if (violations.length > 0) await keepLogs(world, options, report);
   return violations;
 }
 
 interface Run {
   readonly options: CampaignOptions;
-  readonly tell: Tell;
+  readonly report: Report;
 }
 
 async function campaignIn(world: World, schedule: Schedule, run: Run): Promise<string[]> {
-  const { options, tell } = run;
+  const { options, report } = run;
   await Promise.all([...schedule.before.values()].map((wish) => applyWish(wish, world)));
   const start = await untilWell(schedule.before, world, run);
   if (start.length > 0) return start.map((violation) => `before any fault: ${violation}`);
   const before = await leadersMemory(world);
-  const failures = await storm(world, schedule, tell);
-  tell("the faults are over");
+  const failures = await storm(world, schedule, report);
+  report("the faults are over");
   const violations = failures.map(
     (failure) => `an incident could not be made to happen: ${messageOf(failure)}`,
   );
@@ -79,20 +79,20 @@ async function campaignIn(world: World, schedule: Schedule, run: Run): Promise<s
   if (violations.length > 0) return violations;
   violations.push(...(await quiet(schedule.after, world, options)));
   const after = await leadersMemory(world);
-  tell(`memory of the leader: ${describeMemory(before)} before, ${describeMemory(after)} after`);
-  violations.push(...memoryIsBack(before, after), ...(await calmDeletion(schedule.after, world, tell)));
+  report(`memory of the leader: ${describeMemory(before)} before, ${describeMemory(after)} after`);
+  violations.push(...memoryIsBack(before, after), ...(await calmDeletion(schedule.after, world, report)));
   return violations;
 }
 
 /** Makes everything happen that the schedule says; resolves when the last of it is over. */
-async function storm(world: World, { planned }: Schedule, tell: Tell): Promise<readonly unknown[]> {
-  tell(`${planned.length} incidents begin`);
+async function storm(world: World, { planned }: Schedule, report: Report): Promise<readonly unknown[]> {
+  report(`${planned.length} incidents begin`);
   const lanes = new Lanes();
   const startedAt = performance.now();
   for (const { atMs, incident } of planned) {
     await sleep(Math.max(0, startedAt + atMs - performance.now()));
     lanes.add(laneOf(incident), async () => {
-      tell(describe(incident));
+      report(describe(incident));
       await perform(incident, world);
     });
   }
@@ -100,7 +100,7 @@ async function storm(world: World, { planned }: Schedule, tell: Tell): Promise<r
 }
 
 /** Looks until all is well for a while, and gives back what is not when the time is over. */
-async function untilWell(fleet: Fleet, world: World, { options, tell }: Run): Promise<string[]> {
+async function untilWell(fleet: Fleet, world: World, { options, report }: Run): Promise<string[]> {
   const startedAt = performance.now();
   let lastBroken: string[] = [];
   for (let wellAt: number | undefined; ; await sleep(LOOK_EVERY_MS)) {
@@ -109,7 +109,7 @@ async function untilWell(fleet: Fleet, world: World, { options, tell }: Run): Pr
     wellAt = broken.length === 0 ? (wellAt ?? now) : undefined;
     if (broken.length > 0) lastBroken = broken;
     if (wellAt !== undefined && now - wellAt >= options.steadyMs) {
-      tell(`all is well after ${seconds(wellAt - startedAt)}`);
+      report(`all is well after ${seconds(wellAt - startedAt)}`);
       return [];
     }
     if (now - startedAt > options.healWithinMs + options.steadyMs)
@@ -136,16 +136,16 @@ function describeMemory({ heapMB, residentMB }: Memory): string {
   return `heap ${heapMB.toFixed(1)} MB, resident ${residentMB.toFixed(1)} MB`;
 }
 
-/** Where nothing is out of reach, nothing may be left behind, told or not. */
-async function calmDeletion(fleet: Fleet, world: World, tell: Tell): Promise<string[]> {
-  const { told } = await look(fleet, world);
-  for (const [orphan, why] of told) tell(`${orphan} was left behind during the faults: ${why}`);
+/** Where nothing is out of reach, nothing may be left behind, reported or not. */
+async function calmDeletion(fleet: Fleet, world: World, report: Report): Promise<string[]> {
+  const { reported } = await look(fleet, world);
+  for (const [orphan, why] of reported) report(`${orphan} was left behind during the faults: ${why}`);
   const guests = [...fleet.values()].filter(({ kind }) => kind !== "CoderControlPlane");
   await Promise.all(guests.map((wish) => remove(wish, world)));
-  tell(`${guests.length} objects are deleted`);
+  report(`${guests.length} objects are deleted`);
   const hosts = new Map([...fleet].filter(([, { kind }]) => kind === "CoderControlPlane"));
   const evidence = await look(hosts, world);
-  const late = [...evidence.told.keys()].filter((orphan) => !told.has(orphan));
+  const late = [...evidence.reported.keys()].filter((orphan) => !reported.has(orphan));
   const untold = brokenInvariants(evidence).filter((violation) =>
     violation.startsWith("no orphan at coderd"),
   );
@@ -156,7 +156,7 @@ async function calmDeletion(fleet: Fleet, world: World, tell: Tell): Promise<str
 async function keepLogs(
   { cluster, replicas }: World,
   { logDir }: CampaignOptions,
-  tell: Tell,
+  report: Report,
 ): Promise<void> {
   await mkdir(logDir, { recursive: true });
   const clusterDir = dirname(cluster.admin.kubeconfig);
@@ -165,5 +165,5 @@ async function keepLogs(
   await Promise.all(
     replicas.outputs.map((output, number) => writeFile(join(logDir, `operator-${number + 1}.log`), output)),
   );
-  tell(`the logs of all parts are in ${logDir}`);
+  report(`the logs of all parts are in ${logDir}`);
 }

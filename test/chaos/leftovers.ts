@@ -12,7 +12,7 @@ const POLL_MS = 100;
 
 /**
  * Marks all processes and temporary files that come to be from now on, so that those left at the end can be
- * told from everybody else's.
+ * distinguished from everybody else's.
  */
 export async function markBelongings(): Promise<{ left(): Promise<string[]> }> {
   const mark = randomUUID();
@@ -42,7 +42,7 @@ function leftIn(dir: string, mark: string): string[] {
   return [...files, ...processes];
 }
 
-/** Where there is no /proc, there is nothing to tell them by. */
+/** Where there is no /proc, there is nothing to recognize them by. */
 function markedProcesses(mark: string): string[] {
   const pids = readdirSync("/proc", { withFileTypes: true })
     .map(({ name }) => name)

@@ -41,7 +41,7 @@ export async function look(fleet: Fleet, world: World): Promise<Evidence> {
       children.filter(({ kind }) => kind === "Secret").map(({ metadata, value }) => [metadata.name, value]),
     ),
     coderds,
-    told: toldOf(world.replicas.outputs),
+    reported: toldOf(world.replicas.outputs),
   };
 }
 

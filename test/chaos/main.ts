@@ -23,7 +23,7 @@ const { values } = parseArgs({
 const replay = `make chaos SEED=${values.seed} MINUTES=${values.minutes} OBJECTS=${values.objects}`;
 const startedAt = performance.now();
 
-function tell(line: string): void {
+function report(line: string): void {
   const passed = ((performance.now() - startedAt) / 1_000).toFixed(1);
   process.stdout.write(`${passed.padStart(7)} s  ${line}\n`);
 }
@@ -44,8 +44,8 @@ async function campaign(): Promise<string[]> {
     quietMs: QUIET_MS,
     logDir: `.cache/chaos/seed-${values.seed}`,
   };
-  tell(replay);
-  return runCampaign(options, tell);
+  report(replay);
+  return runCampaign(options, report);
 }
 
 const violations = await campaign().catch((error) => [`the campaign itself failed: ${messageOf(error)}`]);

@@ -12,7 +12,7 @@ const COLLECTION_MS = 10_000;
 interface ReplicasOptions {
   readonly count: number;
   readonly start: () => Promise<OperatorProcess>;
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 /** The processes of the operator. One that ends is started again; what it wrote is kept. */
@@ -83,13 +83,13 @@ export class Replicas implements AsyncDisposable {
   }
 
   async #attend(operator: OperatorProcess, name: string): Promise<void> {
-    const { tell } = this.#options;
-    tell(`operator: ${name} runs (pid ${operator.program.pid})`);
+    const { report } = this.#options;
+    report(`operator: ${name} runs (pid ${operator.program.pid})`);
     if (this.#stop.signal.aborted) await operator.stop("SIGTERM");
     await operator.program.ended;
     const { exitCode } = operator.program;
     const how = exitCode === undefined ? "was killed" : `ended with ${exitCode}`;
-    tell(`operator: ${name} (pid ${operator.program.pid}) ${how}`);
+    report(`operator: ${name} (pid ${operator.program.pid}) ${how}`);
   }
 
   /** A process that can't start, because the API server is away for instance, is not the end. */
@@ -100,7 +100,7 @@ export class Replicas implements AsyncDisposable {
       return operator;
     } catch (error) {
       this.#failures.push(messageOf(error));
-      this.#options.tell(`operator: ${name} did not start`);
+      this.#options.report(`operator: ${name} did not start`);
       return undefined;
     }
   }

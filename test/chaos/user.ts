@@ -8,7 +8,7 @@ type UserWorld = Pick<World, "person" | "namespace" | "coderds" | "licenses">;
 
 const RETRY_MS = 300;
 /** A user tries again while the API server is away; longer than this it never is. */
-const PATIENCE_MS = 120_000;
+const TIME_LIMIT_MS = 120_000;
 /** What nothing may hold up: the lease of a dead leader, a coderd that hangs, and a busy machine. */
 const DELETION_MS = 180_000;
 
@@ -51,7 +51,7 @@ export async function deleteSecret(name: string, { person, namespace }: UserWorl
 
 /** Repeats a request while the API server can't serve it. */
 async function insist<T>(request: () => Promise<T>): Promise<T> {
-  for (const deadline = performance.now() + PATIENCE_MS; ; await sleep(RETRY_MS)) {
+  for (const deadline = performance.now() + TIME_LIMIT_MS; ; await sleep(RETRY_MS)) {
     try {
       return await request();
     } catch (error) {

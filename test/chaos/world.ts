@@ -43,14 +43,14 @@ export interface World {
 export interface Making {
   /** Where all that was started is left, also when something else fails. */
   readonly owned: AsyncDisposableStack;
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 const REPLICAS = 2;
 
 /** Starts everything but the fleet itself. */
-export async function startWorld(fleet: Fleet, { owned, tell }: Making): Promise<World> {
-  tell("starts: Kubernetes, Postgres, a coderd for each control plane, two operators");
+export async function startWorld(fleet: Fleet, { owned, report }: Making): Promise<World> {
+  report("starts: Kubernetes, Postgres, a coderd for each control plane, two operators");
   const cluster = owned.use(await startOperatorCluster({ controllerManager: true }));
   const postgres = owned.adopt(await startPostgres(), (running) => running.stop());
   const server = owned.adopt(await startCoderdServer(), (running) => running.close());
@@ -66,7 +66,7 @@ export async function startWorld(fleet: Fleet, { owned, tell }: Making): Promise
     rm(made, { recursive: true, force: true }),
   );
   const start = await operatorStarter({ dir, cluster, namespace, network, server });
-  const replicas = owned.use(new Replicas({ count: REPLICAS, start, tell }));
+  const replicas = owned.use(new Replicas({ count: REPLICAS, start, report }));
   const licenses = Object.fromEntries(LICENSES.map((name) => [name, fakeLicense()]));
   return {
     cluster,

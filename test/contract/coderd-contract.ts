@@ -99,8 +99,8 @@ export function coderdContract(name: string, start: () => Promise<ContractSubjec
     afterAll(() => subject?.close());
 
     it("has every recording in the story", () => {
-      const told = Object.values(STORY).flat();
-      expect([...told.filter((step) => !(step in PREPARATIONS)), ...NOT_OURS].sort()).toEqual(
+      const reported = Object.values(STORY).flat();
+      expect([...reported.filter((step) => !(step in PREPARATIONS)), ...NOT_OURS].sort()).toEqual(
         recordingNames().sort(),
       );
     });

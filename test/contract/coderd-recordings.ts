@@ -42,7 +42,7 @@ function replaceAll(text: string, replacements: readonly (readonly [string, stri
   return replacements.reduce((current, [from, to]) => current.replaceAll(from, to), text);
 }
 
-/** What no recording may tell: secrets that are shown only once, and the machine it was made on. */
+/** What no recording may contain: secrets that are shown only once, and the machine it was made on. */
 function scrubbed(field: string, value: unknown): unknown {
   if (field === "key" && typeof value === "string") return "<key-plaintext>";
   if (field === "proxy_token" && value !== "") return "<proxy-token>";

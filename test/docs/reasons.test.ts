@@ -8,7 +8,7 @@ import { repository } from "./pages.ts";
 const page = readFileSync(`${repository}docs/reference/conditions.md`, "utf8");
 
 /** The words in the first column of the tables under headings that begin so. */
-function told(heading: string): string[] {
+function explained(heading: string): string[] {
   const sections = page.split(/^##+ /m).filter((section) => section.startsWith(heading));
   return sections.flatMap((section) =>
     [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, word = ""]) => word),
@@ -43,21 +43,21 @@ describe("the page of conditions and reasons", () => {
     ["CoderProvisioner", types[1]],
     ["CoderWorkspaceProxy", types[2]],
   ])("has the conditions of %s, in the order in which they come", (kind, conditions) => {
-    expect(told(kind)).toEqual(conditions);
+    expect(explained(kind)).toEqual(conditions);
   });
 
   test("explains every reason that the operator gives", () => {
-    const explained = new Set([...told("Reasons"), ...told("Events"), ...types.flat()]);
-    const missing = [...words].filter((word) => !explained.has(word) && !others.has(word));
+    const known = new Set([...explained("Reasons"), ...explained("Events"), ...types.flat()]);
+    const missing = [...words].filter((word) => !known.has(word) && !others.has(word));
     expect(missing).toEqual([]);
   });
 
   test("explains no reason that the operator does not give", () => {
-    expect([...told("Reasons"), ...told("Events")].filter((word) => !words.has(word))).toEqual([]);
+    expect([...explained("Reasons"), ...explained("Events")].filter((word) => !words.has(word))).toEqual([]);
   });
 
   test("explains each reason once", () => {
-    const reasons = told("Reasons");
+    const reasons = explained("Reasons");
     expect(reasons).toEqual([...new Set(reasons)]);
   });
 });

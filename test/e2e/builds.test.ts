@@ -10,7 +10,7 @@ import { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import { CoderClients } from "../../src/coder/clients.ts";
 import type { CoderdAdmin } from "./support/coderd-admin.ts";
 import { Tenant } from "./support/tenant.ts";
-import { PATIENCE, World } from "./support/world.ts";
+import { TIME_LIMIT, World } from "./support/world.ts";
 
 const binaries = inject("coder");
 
@@ -62,7 +62,7 @@ describe.skipIf(!binaries)("a real workspace build of 20 seconds", () => {
       expect(job.status).toBe("running");
       const worker = (await admin.daemons()).find(({ id }) => id === job.worker_id);
       return worker?.name ?? expect.fail("nobody has the job");
-    }, PATIENCE);
+    }, TIME_LIMIT);
   }
 
   /** What the operator sees of the queue: the daemon, with the job that it has. */
@@ -85,7 +85,7 @@ describe.skipIf(!binaries)("a real workspace build of 20 seconds", () => {
     return eventually(async () => {
       const { metadata } = await tenant.get(Pod, pod);
       expect(metadata.deletionTimestamp).toBeDefined();
-    }, PATIENCE);
+    }, TIME_LIMIT);
   }
 
   describe.concurrent("survives", () => {

@@ -7,7 +7,7 @@ import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../
 import { loadRecording, recordingNames } from "../contract/coderd-recordings.ts";
 import type { CoderdAdmin } from "./support/coderd-admin.ts";
 import { Tenant } from "./support/tenant.ts";
-import { PATIENCE, World } from "./support/world.ts";
+import { TIME_LIMIT, World } from "./support/world.ts";
 
 const binaries = inject("coder");
 const MINUTES = 60_000;
@@ -87,7 +87,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       await eventually(async () => {
         const { status } = await tenant.get(CoderProvisioner, "linux");
         expect(status?.provisionerKeyID).not.toBe(before);
-      }, PATIENCE);
+      }, TIME_LIMIT);
       const [daemon] = await tenant.untilDaemonsServe("linux", admin);
       expect(await keyInSecret()).not.toBe(plaintext);
       expect((await admin.keys()).map(({ id }) => id)).toEqual([daemon?.key_id]);
@@ -129,10 +129,10 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       };
       const first = await applied();
       await tenant.putSecret("license", { license: licenses.B });
-      await eventually(async () => expect(await applied()).not.toBe(first), PATIENCE);
-      await eventually(async () => expect(await admin.licenses()).toHaveLength(2), PATIENCE);
+      await eventually(async () => expect(await applied()).not.toBe(first), TIME_LIMIT);
+      await eventually(async () => expect(await admin.licenses()).toHaveLength(2), TIME_LIMIT);
       await tenant.putSecret("license", { license: licenses.A });
-      await eventually(async () => expect(await applied()).toBe(first), PATIENCE);
+      await eventually(async () => expect(await applied()).toBe(first), TIME_LIMIT);
       await tenant.untilCondition(CoderControlPlane, { type: "LicenseApplied" }, { reason: "Applied" });
       expect(await admin.licenses()).toHaveLength(2);
       await tenant.untilDaemonsServe("linux", admin);
@@ -141,7 +141,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
     test("licenses that somebody removes at coderd are uploaded again", async () => {
       for (const { id } of await admin.licenses()) await admin.delete(`/api/v2/licenses/${id}`);
       await world.timePasses(2 * MINUTES);
-      await eventually(async () => expect(await admin.licenses()).toHaveLength(1), PATIENCE);
+      await eventually(async () => expect(await admin.licenses()).toHaveLength(1), TIME_LIMIT);
       await tenant.untilControlPlane({
         licenseTier: "premium",
         externalProvisionerDaemonsEntitlement: "entitled",
@@ -155,7 +155,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       await world.timePasses(10 * MINUTES);
       await eventually(async () => {
         expect(await tenant.secretValue("coder-operator-token", "token")).not.toBe(before);
-      }, PATIENCE);
+      }, TIME_LIMIT);
       await tenant.untilCondition(
         CoderControlPlane,
         { type: "OperatorAccessReady" },
@@ -185,25 +185,25 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
         const daemons = await tenant.untilDaemonsServe("linux", admin);
         for (const { last_seen_at: seen } of daemons)
           expect(Date.parse(seen)).toBeGreaterThan(Date.parse(since));
-      }, PATIENCE);
+      }, TIME_LIMIT);
     });
 
     test("a proxy's token that is lost is made anew, and its new display name reaches coderd", async () => {
       await tenant.delete(Secret, "sydney-proxy-token");
       await eventually(async () => {
         expect(await tenant.secretValue("sydney-proxy-token", "token")).toMatch(/^[0-9a-f-]{36}:\w{64}$/);
-      }, PATIENCE);
+      }, TIME_LIMIT);
       await tenant.change(CoderWorkspaceProxy, "sydney", { registration: { displayName: "Sydney II" } });
       await eventually(async () => {
         expect(await admin.proxy("sydney")).toMatchObject({ healthy: true, display_name: "Sydney II" });
-      }, PATIENCE);
+      }, TIME_LIMIT);
     });
 
     test("what is deleted leaves neither key nor proxy at coderd", async () => {
       await tenant.delete(CoderProvisioner, "linux");
       await tenant.delete(CoderWorkspaceProxy, "sydney");
-      await eventually(async () => expect(await admin.keys()).toEqual([]), PATIENCE);
-      await eventually(async () => expect(await admin.proxy("sydney")).toBeUndefined(), PATIENCE);
+      await eventually(async () => expect(await admin.keys()).toEqual([]), TIME_LIMIT);
+      await eventually(async () => expect(await admin.proxy("sydney")).toBeUndefined(), TIME_LIMIT);
     });
   });
 
@@ -212,7 +212,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
     expect(world.leaks()).toEqual([]);
   });
 
-  test("all that the operator asked coderd for, and all that it was told, is among the recordings", () => {
+  test("all that the operator asked coderd for, and all that it was answered, is among the recordings", () => {
     const recorded = recordingNames()
       .map(loadRecording)
       .map(({ request, response }) => `${request.method} ${routeOf(request.path)} ${response.status}`);

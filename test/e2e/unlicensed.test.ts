@@ -58,7 +58,7 @@ describe.skipIf(!binaries)("a coderd that has no license", () => {
     await tenant.untilCondition(CoderWorkspaceProxy, PROXY, { status: "True" });
   });
 
-  test("because it is the open-source build: what it does not support is told, and all else works", async () => {
+  test("because it is the open-source build: what it does not support is reported, and all else works", async () => {
     const tenant = await Tenant.move(world, "open-source", {
       coder: world.binaries["coder-oss"],
       licenseSecretRef: { name: "license" },

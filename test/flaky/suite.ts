@@ -43,7 +43,7 @@ export async function runSuite({ part, conditions, filters, dir }: SuiteRun): Pr
   const code = await vitest(
     [
       ...["--project", "unit", ...(part === "all" ? ["--project", "integration"] : [])],
-      // Files alone: the tests of some tell one story in order.
+      // Files alone: the tests of some depend on their order.
       ...["--sequence.shuffle.files", "--sequence.shuffle.tests=false", `--sequence.seed=${conditions.seed}`],
       ...["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`],
       ...filters,

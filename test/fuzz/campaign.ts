@@ -41,7 +41,7 @@ interface Campaign {
 /** Draws objects and answers until the time is over; returns what was violated. */
 export async function fuzz(
   { seed, durationMs }: FuzzOptions,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<string[]> {
   await using cluster = await startOperatorCluster();
   const dice = new Dice(seed);
@@ -64,7 +64,7 @@ export async function fuzz(
   const until = performance.now() + durationMs;
   while (performance.now() < until && operator.program.running) await step(campaign);
   const { created, refused } = campaign.counts;
-  tell(
+  report(
     `${created} objects, ${refused} refused; ${coderd.requests()} questions to coderd, ${postgres.requests()} to Postgres`,
   );
   return [

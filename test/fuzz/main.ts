@@ -10,15 +10,15 @@ const { values } = parseArgs({
   },
 });
 const replay = `make fuzz SEED=${values.seed} MINUTES=${values.minutes}`;
-const tell = (line: string) => void process.stdout.write(`${line}\n`);
+const report = (line: string) => void process.stdout.write(`${line}\n`);
 
-tell(replay);
+report(replay);
 const options = { seed: Number(values.seed), durationMs: Number(values.minutes) * 60_000 };
-const violations = await fuzz(options, tell).catch((error) => [
+const violations = await fuzz(options, report).catch((error) => [
   `the campaign itself failed: ${messageOf(error)}`,
 ]);
 for (const violation of violations) process.stderr.write(`FAILED  ${violation}\n`);
-tell(
+report(
   violations.length === 0 ? "every invariant held" : `seed ${values.seed} failed; replay it with: ${replay}`,
 );
 process.exit(violations.length === 0 ? 0 : 1);

@@ -89,7 +89,7 @@ describe("every sample", () => {
   });
 });
 
-it("tells who misspells a field where it is, even deep in a Kubernetes type", async () => {
+it("says where a misspelled field is, even deep in a Kubernetes type", async () => {
   const manifest = JSON.stringify({
     apiVersion: "coder.com/v1alpha1",
     kind: "CoderProvisioner",

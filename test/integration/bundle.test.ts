@@ -11,7 +11,7 @@ import { bundle } from "../../tools/build/bundle.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 import { essenceOfChildren } from "../support/dump.ts";
 
-const PATIENCE = { withinMs: 30_000 };
+const TIME_LIMIT = { withinMs: 30_000 };
 const cluster = sharedCluster();
 
 let dir: string;
@@ -40,13 +40,13 @@ test("what a release runs makes a control plane's children and reports when they
   await person.create(CoderControlPlane, aControlPlane({ namespace, spec }));
   await eventually(
     async () => expect(await essenceOfChildren(person, { namespace, name: "coder" })).toHaveLength(6),
-    PATIENCE,
+    TIME_LIMIT,
   );
   await cluster.markDeploymentReady(namespace, "coder");
   await eventually(async () => {
     const { status } = await person.get(CoderControlPlane, { namespace, name: "coder" });
     expect(findCondition(status?.conditions, "Ready")).toMatchObject({ status: "True" });
-  }, PATIENCE);
+  }, TIME_LIMIT);
 });
 
 test("it counts its work for Prometheus", async () => {

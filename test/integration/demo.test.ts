@@ -95,7 +95,7 @@ describe("the demo", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("that is told to end while it starts leaves nothing behind", { timeout: BOUND_MS }, async () => {
+  test("that is stopped while it starts leaves nothing behind", { timeout: BOUND_MS }, async () => {
     const demo = start([]);
     await demo.untilPrinted("Kubernetes");
     demo.signal("SIGTERM");
@@ -103,7 +103,7 @@ describe("the demo", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("tells how to play, goes on, and leaves nothing behind even when it is killed", {
+  test("shows how to play, goes on, and leaves nothing behind even when it is killed", {
     timeout: BOUND_MS,
   }, async () => {
     const demo = start([]);

@@ -7,7 +7,7 @@ import { type Container, Pod } from "../../lab/pod-runner/pod.ts";
 import { PodRunner } from "../../lab/pod-runner/pod-runner.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 
 /** Containers that do what the test says. */
 class Played {
@@ -58,7 +58,7 @@ describe("the pod runner", () => {
     await person.create(Pod, pod);
     const ref = { namespace, name: "web" };
     const seen = (check: (pod: Stored<Pod>) => void) =>
-      eventually(async () => check(await person.get(Pod, ref)), PATIENCE);
+      eventually(async () => check(await person.get(Pod, ref)), TIME_LIMIT);
     return { played, ref, seen };
   }
 
@@ -111,7 +111,7 @@ describe("the pod runner", () => {
     expect(await played.stopping.promise).toBe(7_000);
     await seen((pod) => expect(pod.metadata.deletionTimestamp).toBeDefined());
     letEnd();
-    await eventually(() => expect(person.get(Pod, ref)).rejects.toThrow("not found"), PATIENCE);
+    await eventually(() => expect(person.get(Pod, ref)).rejects.toThrow("not found"), TIME_LIMIT);
   });
 
   test("ends the container of a pod that was removed by force", async () => {

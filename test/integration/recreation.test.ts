@@ -5,7 +5,7 @@ import { acceptedAs } from "../../lab/coderd-database/database.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 import { openStage, type ProvisionerStage } from "../support/stages/provisioner.ts";
-import { PATIENCE } from "../support/stages/stage.ts";
+import { TIME_LIMIT } from "../support/stages/stage.ts";
 import { openRealWorld } from "../support/world/real.ts";
 import { type CoderdStage, openCoderdStage, urlVariable } from "./coderd/stage.ts";
 
@@ -42,7 +42,7 @@ test("a control plane that is deleted and made anew replaces what the one before
   await eventually(async () => {
     for (const kind of [Deployment, Service, ServiceAccount] as Kind[])
       expect((await stage.get(kind, "coder")).metadata).toMatchObject({ ownerReferences });
-  }, PATIENCE);
+  }, TIME_LIMIT);
   await stage.world.markDeploymentReady(stage.namespace, "coder");
   await stage.untilReady("coder");
   expect((await stage.get(Secret, "coder-operator-token")).metadata).toMatchObject({ ownerReferences });
@@ -63,7 +63,7 @@ test("a provisioner that is deleted and made anew replaces the Secret of the one
   const ownerReferences = [{ uid: metadata.uid, controller: true }];
   await eventually(async () => {
     expect((await pools.get(Deployment, "provisioner-pool")).metadata).toMatchObject({ ownerReferences });
-  }, PATIENCE);
+  }, TIME_LIMIT);
   await pools.rollOut("pool");
   await pools.untilSettled("pool");
   expect((await pools.get(Secret, "pool-provisioner-key")).metadata).toMatchObject({ ownerReferences });

@@ -22,7 +22,7 @@ import { withDefaults as proxyOf } from "../../src/operator/workspace-proxy/spec
 
 /*
  * All children that our builders make for an object, for tests that look at them together. What only coderd
- * or the cluster could tell is made up here.
+ * or the cluster would know is made up here.
  */
 
 const coderURL = "http://coder.dev.svc.cluster.local:80";

@@ -23,7 +23,7 @@ export interface ProxiedRequest {
   /** Empty for a connection that was refused before it could ask. */
   readonly path: string;
   readonly method: string;
-  /** What the client was told; absent while it waits. */
+  /** What the client was answered; absent while it waits. */
   status?: number;
 }
 

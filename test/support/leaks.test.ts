@@ -16,7 +16,7 @@ test.each([
   ],
   ["in one of several errors", textOfError(new AggregateError([new Error("a"), new Error(secret)]))],
   ["in a field of an error", textOfError(Object.assign(new Error("a"), { detail: secret }))],
-])("a secret is found %s, and named without being told", (_, text) => {
+])("a secret is found %s, and named without being shown", (_, text) => {
   const found = secrets.foundIn(text);
   expect(found).toEqual(["p@ss… (17 characters)"]);
 });

@@ -64,7 +64,7 @@ export async function acceptedAs(
   return account && `${account.username}${account.owner ? " (owner)" : ""}`;
 }
 
-/** Connects as usual and tells every statement to `watch`, before and after it ran. */
+/** Connects as usual and passes every statement to `watch`, before and after it ran. */
 export function watchedConnect(
   watch: (sql: string, when: "before" | "after") => void | Promise<void>,
 ): Connect {

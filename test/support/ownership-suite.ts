@@ -23,7 +23,7 @@ import { HTTPRoute } from "../../src/operator/exposure/gateway.ts";
 import { openProxyStage, type ProxyStage } from "./stages/workspace-proxy.ts";
 import type { World } from "./world/world.ts";
 
-const PATIENCE = { withinMs: 40_000 };
+const TIME_LIMIT = { withinMs: 40_000 };
 
 interface Parent extends KubeObject {
   status?: { conditions?: Condition[] };
@@ -212,7 +212,7 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
       expect(controllerOf({ metadata })?.uid).toBe(parents.get(name)?.metadata.uid);
       expect(metadata.labels).toMatchObject(labelsOf(family.app, name));
       expect(await conflictOf(family.kind, name)).toBeUndefined();
-    }, PATIENCE);
+    }, TIME_LIMIT);
   }
 
   async function untilRefused({ family, child, name, childName }: Case): Promise<Condition> {
@@ -220,7 +220,7 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
       const found = await conflictOf(family.kind, name);
       expect(found).toMatchObject({ status: "True", reason: `${child.kind}NotOurs` });
       return found as Condition;
-    }, PATIENCE);
+    }, TIME_LIMIT);
     expect(conflict.message).toContain(`${child.kind} "${stage.namespace}/${childName}"`);
     expect(await stage.get(child, childName)).toEqual(before.get(name));
     return conflict;
@@ -253,7 +253,7 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
       } else if (waits(found) || isUnused(found)) {
         await stage.eventually(async () => {
           expect((await stage.get(family.kind, found.name)).status?.conditions).toBeDefined();
-        }, PATIENCE);
+        }, TIME_LIMIT);
         expect(await conflictOf(family.kind, found.name)).toBeUndefined();
         expect(await stage.get(found.child, found.childName)).toEqual(before.get(found.name));
       } else await untilTaken(found);
@@ -293,7 +293,7 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
         const { items } = await stage.person.list(CoreEvent, { namespace: stage.namespace, fieldSelector });
         const warnings = items.filter(({ reason }) => reason?.endsWith("NotOurs"));
         expect(warnings).toEqual([expect.objectContaining({ reason: "RoleNotOurs", count: 1 })]);
-      }, PATIENCE);
+      }, TIME_LIMIT);
       const failed = stage.operator.log.filter(
         ({ msg, object }) => msg.startsWith("run failed") && object === `${stage.namespace}/${name}`,
       );
@@ -322,7 +322,7 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
         await stage.eventually(async () => {
           expect(await conflictOf(family.kind, name)).toBeUndefined();
           expect(controllerOf(await stage.get(Deployment, pool(name)))?.name).toBe(name);
-        }, PATIENCE);
+        }, TIME_LIMIT);
       }
     });
   });
@@ -337,12 +337,12 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
           spec: { serviceAccount: { name: "contested" } },
         });
       await create("first");
-      await stage.eventually(() => stage.get(ServiceAccount, "contested"), PATIENCE);
+      await stage.eventually(() => stage.get(ServiceAccount, "contested"), TIME_LIMIT);
       await create("second");
       await stage.eventually(async () => {
         const conflict = await conflictOf(CoderControlPlane as Kind<Parent>, "second");
         expect(conflict?.message).toContain('CoderControlPlane "first"');
-      }, PATIENCE);
+      }, TIME_LIMIT);
       expect(controllerOf(await stage.get(ServiceAccount, "contested"))?.name).toBe("first");
     });
   });

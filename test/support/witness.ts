@@ -1,7 +1,7 @@
 import { type QueueObserver, systemClock } from "kube-controller-runtime";
 import { OperatorMetrics } from "../../src/operator/metrics/metrics.ts";
 
-/** Metrics that also tell tests how many runs there were, and with what errors, nothing taken out of them. */
+/** Metrics that also count for tests how many runs there were, and with what errors, nothing taken out of them. */
 export class Witness extends OperatorMetrics {
   /** Runs that have ended. */
   runs = 0;

@@ -38,7 +38,7 @@ export async function bundle(
     },
     // Optional native driver that pg looks for and does without.
     external: ["pg-native"],
-    // Node keeps the source text in memory. Short lines, so that a stack trace still tells.
+    // Node keeps the source text in memory. Short lines, so that a stack trace is still useful.
     minifyWhitespace: true,
     lineLimit: 160,
     plugins: [slim, stamp(version)],

@@ -60,7 +60,7 @@ describe.each(crds)("$path", ({ content, crd }) => {
     expect(JSON.stringify(crd).length).toBeLessThan(annotationLimit);
   });
 
-  it("tells in every rule what to write", () => {
+  it("says in every rule what to write", () => {
     const rules = schemasOf(crd).flatMap(([, schema]) => schema["x-kubernetes-validations"] ?? []);
     expect(rules).toEqual(
       rules.map(() => expect.objectContaining({ message: expect.stringMatching(/\w+ \w+/) })),

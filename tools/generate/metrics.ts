@@ -9,7 +9,7 @@ interface Described {
   readonly labelNames: readonly string[];
 }
 
-/** Every metric that the operator registers, told by its registry. */
+/** Every metric that the operator registers, as its registry lists it. */
 function metrics(): Described[] {
   const { registry } = new OperatorMetrics({ clock: systemClock });
   // Each has its label names; only the library's types do not say so.
@@ -27,7 +27,7 @@ export function metricsPage(): string {
     "# Metrics",
     "What the operator serves at `/metrics`, port 8080. The [dashboard and the alerts](../monitoring.md) of the chart are made of these.",
     "## Objects",
-    "One time series or more for each CoderControlPlane, CoderProvisioner and CoderWorkspaceProxy, told by the leader alone: sums over replicas count each object once. A deleted object is gone from the next scrape.",
+    "One time series or more for each CoderControlPlane, CoderProvisioner and CoderWorkspaceProxy, exported by the leader alone: sums over replicas count each object once. A deleted object is gone from the next scrape.",
     metricTable(all.filter(ofObject)),
     "## The operator",
     metricTable(all.filter((metric) => isOurs(metric) && !ofObject(metric))),

@@ -155,7 +155,7 @@ export function serviceAccount(permissions: readonly PolicyRule[]): readonly obj
   ];
 }
 
-/** The same for an operator that looks after chosen namespaces. */
+/** The same for an operator that manages chosen namespaces. */
 export function namespacedRole(permissions: readonly PolicyRule[]): readonly object[] {
   return [
     {

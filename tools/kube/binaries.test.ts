@@ -152,7 +152,7 @@ describe("a damaged cache heals itself", () => {
     expect(machine.built).toHaveLength(binaryNames.length);
   });
 
-  test("a lock file full of garbage does not stand in the way", async () => {
+  test("a lock file full of garbage does no harm", async () => {
     await find();
     const lock = `${(await find()).etcd.replace(/\/etcd$/, "")}.lock`;
     writeFileSync(lock, "x".repeat(4096));

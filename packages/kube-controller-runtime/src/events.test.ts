@@ -155,7 +155,7 @@ describe("repetitions", () => {
     });
   });
 
-  it("are told apart by object, type, reason and message", async () => {
+  it("are distinguished by object, type, reason and message", async () => {
     const { clock, recorder, events } = setUp();
     const other = { ...widget, metadata: { ...widget.metadata, uid: "another incarnation" } };
     recorder.event(widget, created);

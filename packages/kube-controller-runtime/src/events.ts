@@ -20,7 +20,7 @@ import { WorkQueue } from "./queue/work-queue.ts";
 import { runWorkers } from "./queue/workers.ts";
 import { redactText } from "./redact.ts";
 
-/** Tells users, in `kubectl describe`, what happened to an object. */
+/** Emits Kubernetes Events, which `kubectl describe` shows: what happened to an object. */
 export interface EventRecorder {
   /**
    * Reports something that happened to `object`. Returns at once, never throws, and may be called as
@@ -132,7 +132,7 @@ export class ClusterEventRecorder implements EventRecorder {
 
   async #write(pending: Pending): Promise<void> {
     const { series } = pending;
-    if (series.told > 0 && (await this.#patch(pending))) return;
+    if (series.reported > 0 && (await this.#patch(pending))) return;
     series.name ??= eventName(pending.subject, this.#options.random);
     const { count } = series;
     const event = newEvent(eventRef(pending.subject, series.name), this.#options, pending);
@@ -140,20 +140,25 @@ export class ClusterEventRecorder implements EventRecorder {
       // An earlier try got through, but its answer did not.
       if (!isAlreadyExists(error)) throw error;
     });
-    series.told = count;
+    series.reported = count;
   }
 
-  /** Tells the new count; false when the Event has expired, so that its series starts over. */
+  /** Writes the new count; false when the Event has expired, so that its series starts over. */
   async #patch({ series, subject, occurrence }: Pending): Promise<boolean> {
     const { count } = series;
     try {
       const ref = eventRef(subject, series.name ?? "");
       await this.#options.client.mergePatch(CoreEvent, ref, repetition(series, occurrence));
-      series.told = count;
+      series.reported = count;
       return true;
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      Object.assign(series, { name: undefined, count: count - series.told, told: 0, firstMs: series.lastMs });
+      Object.assign(series, {
+        name: undefined,
+        count: count - series.reported,
+        reported: 0,
+        firstMs: series.lastMs,
+      });
       return false;
     }
   }

@@ -1,7 +1,7 @@
 import { NotLeaderError } from "./errors.ts";
 
 /**
- * What stands between this process and everything that it could change: Kubernetes, and whatever else a
+ * What stands between this process and everything that it could change: Kubernetes, and everything else that a
  * controller reaches. Each way out asks at the moment its request leaves the process, because a request may
  * have waited long for a connection.
  */

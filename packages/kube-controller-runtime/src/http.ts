@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Clock } from "./clock.ts";
 import { messageOf } from "./errors.ts";
 
-/** Whether something is in order; the name tells an operator what is not. May throw to say why. */
+/** Whether something is in order; the name says what is not. May throw to say why. */
 export type Checks = Readonly<Record<string, () => boolean | Promise<boolean>>>;
 
 export interface ProbeOptions {
@@ -34,7 +34,7 @@ interface Reply {
 
 type Routes = ReadonlyMap<string, () => Promise<Reply>>;
 
-/** Below two seconds with some room: the usual limit of a probe that was told to be patient. */
+/** Below two seconds with some room: the usual limit of a probe with a long timeout. */
 const CHECK_TIMEOUT_MS = 1_500;
 
 /**

@@ -43,7 +43,7 @@ describe("createLogger", () => {
     expect(last()).not.toHaveProperty("run");
   });
 
-  it("tells of an error its type, message, reason, code and the messages of all its causes", () => {
+  it("logs of an error its type, message, reason, code and the messages of all its causes", () => {
     const { log, last } = setUp();
     const refused = new Error("connect ECONNREFUSED 10.0.0.1:443");
     const cause = new ApiError("get secrets ns/x: no answer", {
@@ -61,7 +61,7 @@ describe("createLogger", () => {
     expect(last().error).toMatchObject({ type: "ApiError", reason: "Unreachable", code: 0 });
   });
 
-  it("tells all of several errors", () => {
+  it("logs all of several errors", () => {
     const { log, last } = setUp();
     log.error("x", { error: new AggregateError([new Error("one"), new Error("two")], "2 steps failed") });
     expect(last().error).toMatchObject({ message: "2 steps failed", causes: ["one", "two"] });

@@ -16,12 +16,12 @@ const isOfLease = ({ path }: TransportRequest) => path.includes("/leases/");
 
 /** A controller whose runs take as long as the test wants. */
 function slowController(ms: number) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const slow = controller("parent")
     .for(Parent)
     .owns([ConfigMap])
     .reconcile(async (_key, { clock, client }) => {
-      told.push("run begins");
+      reported.push("run begins");
       await clock.sleep(ms);
       const outcome = await client
         .mergePatch(Parent, parent.metadata, { metadata: { labels: { run: "over" } } })
@@ -29,41 +29,41 @@ function slowController(ms: number) {
           () => "has written",
           (error: Error) => `failed with ${error.name}`,
         );
-      told.push(`run ${outcome}`);
+      reported.push(`run ${outcome}`);
       return awaitChange;
     });
-  return { slow, told };
+  return { slow, reported };
 }
 
-/** An observer that tells who leads, for the order of things. */
-function observing(told: string[]): Pick<ManagerOptions, "observer"> {
+/** An observer that records who leads, for the order of things. */
+function observing(reported: string[]): Pick<ManagerOptions, "observer"> {
   const observer: ManagerObserver = {
     queue: () => ({ depthFrom() {}, added() {}, retried() {}, started() {}, finished() {} }),
-    reconciled: () => told.push("run counted"),
+    reconciled: () => reported.push("run counted"),
     watchRestarted: () => {},
     cached: () => {},
-    leading: (isLeader) => told.push(isLeader ? "leads" : "leads no more"),
+    leading: (isLeader) => reported.push(isLeader ? "leads" : "leads no more"),
   };
   return { observer };
 }
 
 test("leadership is renewed through a client of its own, if there is one, whatever holds up the other", async () => {
-  const { slow, told } = slowController(0);
+  const { slow, reported } = slowController(0);
   const client = prepareManager([]).person;
   const world = await runManager([slow], {
     leaderElection: { ...leaderElection, client },
-    ...observing(told),
+    ...observing(reported),
   });
   world.transport.fault = offline;
   await world.clock.advance(60_000);
-  expect(told).toEqual(["leads"]);
+  expect(reported).toEqual(["leads"]);
   expect(await client.get(Lease, lease)).toMatchObject({ spec: { holderIdentity: "us" } });
 });
 
 describe("the start", () => {
   test("waits for all caches before leadership is sought, and for that before the first run", async () => {
-    const { slow, told } = slowController(0);
-    const world = prepareManager([slow], { leaderElection, ...observing(told) });
+    const { slow, reported } = slowController(0);
+    const world = prepareManager([slow], { leaderElection, ...observing(reported) });
     await world.person.create(Parent, parent);
     world.transport.fault = when(({ path }) => path.includes("/configmaps"), offline);
     world.start();
@@ -75,15 +75,15 @@ describe("the start", () => {
     await world.clock.advance(60_000);
     expect(world.manager.unsynced()).toEqual([]);
     expect(world.transport.requests.filter(isOfLease).length).toBeGreaterThan(0);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
 
     world.transport.fault = undefined;
     await world.clock.advance(10_000);
-    expect(told).toEqual(["leads", "run begins", "run has written", "run counted"]);
+    expect(reported).toEqual(["leads", "run begins", "run has written", "run counted"]);
   });
 
   test("of a standby ends before leadership: its caches follow, and it writes nothing", async () => {
-    const { slow, told } = slowController(0);
+    const { slow, reported } = slowController(0);
     const world = prepareManager([slow], { leaderElection });
     const spec = { holderIdentity: "another", leaseDurationSeconds: 3_600 };
     await world.person.create(Lease, { metadata: lease, spec });
@@ -91,11 +91,11 @@ describe("the start", () => {
     await world.person.create(Parent, parent);
     await world.clock.advance(60_000);
     expect(world.manager.unsynced()).toEqual([]);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect(world.requests().filter((request) => !request.startsWith("get "))).toEqual([]);
     await world.person.mergePatch(Lease, lease, { spec: { holderIdentity: null } });
     await world.clock.advance(2_000);
-    expect(told).toEqual(["run begins", "run has written"]);
+    expect(reported).toEqual(["run begins", "run has written"]);
   });
 
   test("can be given up while caches are missing or another process leads", async () => {
@@ -118,33 +118,33 @@ describe("the start", () => {
 
 describe("the stop", () => {
   test("lets a run that has begun finish, as leader, and starts no other", async () => {
-    const { slow, told } = slowController(4_000);
-    const world = await runManager([slow], { leaderElection, concurrency: 1, ...observing(told) });
+    const { slow, reported } = slowController(4_000);
+    const world = await runManager([slow], { leaderElection, concurrency: 1, ...observing(reported) });
     await world.person.create(Parent, parent);
     await world.clock.advance(1_000);
     await world.person.create(Parent, { metadata: { namespace: "n", name: "y" } });
     expect(await world.stop()).toBeUndefined();
-    expect(told).toEqual(["leads", "run begins", "run has written", "run counted", "leads no more"]);
+    expect(reported).toEqual(["leads", "run begins", "run has written", "run counted", "leads no more"]);
   });
 
   test("ends the runs, then the watches, and gives the Lease back last", async () => {
-    const { slow, told } = slowController(4_000);
+    const { slow, reported } = slowController(4_000);
     const world = await runManager([slow], { leaderElection });
     await world.person.create(Parent, parent);
     await world.clock.advance(1_000);
     world.transport.fault = async (request, pass) => {
       const released = isOfLease(request) && request.body?.includes('"holderIdentity":null');
-      if (released) told.push(`released with ${world.api.openWatches} watches open`);
+      if (released) reported.push(`released with ${world.api.openWatches} watches open`);
       return pass();
     };
     await world.stop();
-    expect(told).toEqual(["run begins", "run has written", "released with 0 watches open"]);
+    expect(reported).toEqual(["run begins", "run has written", "released with 0 watches open"]);
     expect(world.api.openWatches).toBe(0);
     expect((await world.person.get(Lease, lease)).spec?.holderIdentity).toBeUndefined();
   });
 
   test("cuts off a run that takes longer than the grace, which can write nothing more", async () => {
-    const { slow, told } = slowController(30_000);
+    const { slow, reported } = slowController(30_000);
     const world = await runManager([slow], { leaderElection, shutdownGraceMs: 5_000 });
     await world.person.create(Parent, parent);
     await world.clock.advance(1_000);
@@ -156,7 +156,7 @@ describe("the stop", () => {
     });
     expect(await stopping).toBeUndefined();
     expect(endedAfterMs).toBe(5_000);
-    expect(told).toEqual(["run begins", "run failed with NotLeaderError"]);
+    expect(reported).toEqual(["run begins", "run failed with NotLeaderError"]);
   });
 
   test("takes no more than six seconds beyond the grace when nobody answers any more", async () => {
@@ -172,48 +172,48 @@ describe("the stop", () => {
   });
 
   test("closes the fence for every way out before the Lease is given back", async () => {
-    const { slow, told } = slowController(30_000);
+    const { slow, reported } = slowController(30_000);
     const fence = new LeaderFence();
     const world = await runManager([slow], { leaderElection, fence });
     await world.person.create(Parent, parent);
     await world.clock.advance(1_000);
     fence.assertLeading();
-    fence.signal.addEventListener("abort", () => told.push("fence closed"));
+    fence.signal.addEventListener("abort", () => reported.push("fence closed"));
     world.transport.fault = async (request, pass) => {
-      if (isOfLease(request) && request.body?.includes('"holderIdentity":null')) told.push("released");
+      if (isOfLease(request) && request.body?.includes('"holderIdentity":null')) reported.push("released");
       return pass();
     };
     await world.stop();
-    expect(told.slice(0, 3)).toEqual(["run begins", "fence closed", "released"]);
+    expect(reported.slice(0, 3)).toEqual(["run begins", "fence closed", "released"]);
     expect(() => fence.assertLeading()).toThrow(NotLeaderError);
   });
 });
 
 describe("the loss of leadership", () => {
   test("ends the manager with an error at once, and the runs under way write nothing more", async () => {
-    const { slow, told } = slowController(10_000);
-    const world = await runManager([slow], { leaderElection, ...observing(told) });
+    const { slow, reported } = slowController(10_000);
+    const world = await runManager([slow], { leaderElection, ...observing(reported) });
     await world.person.create(Parent, parent);
     await world.clock.advance(1_000);
     const { spec } = await world.person.get(Lease, lease);
     await world.person.mergePatch(Lease, lease, { spec: { ...spec, holderIdentity: "another" } });
     await world.clock.advance(2_000);
     expect(await world.running()).toBeInstanceOf(NotLeaderError);
-    expect(told).toEqual(["leads", "run begins", "leads no more"]);
+    expect(reported).toEqual(["leads", "run begins", "leads no more"]);
     await world.clock.advance(10_000);
-    expect(told.at(-2)).toBe("run failed with NotLeaderError");
+    expect(reported.at(-2)).toBe("run failed with NotLeaderError");
     expect((await world.person.get(Lease, lease)).spec?.holderIdentity).toBe("another");
   });
 
   test("ends what a run waits for by the signal of its context, and refuses it every effect", async () => {
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const waiting = controller("waiting")
       .for(Parent)
       .reconcile(async (_key, { clock, signal, assertLeading }) => {
         assertLeading();
-        await clock.sleep(3_600_000, signal).catch((reason) => told.push(reason));
+        await clock.sleep(3_600_000, signal).catch((reason) => reported.push(reason));
         expect(assertLeading).toThrow(NotLeaderError);
-        told.push("refused");
+        reported.push("refused");
         return awaitChange;
       });
     const world = await runManager([waiting], { leaderElection });
@@ -221,7 +221,7 @@ describe("the loss of leadership", () => {
     await world.clock.advance(1_000);
     world.transport.fault = when(isOfLease, offline);
     await world.clock.advance(20_000);
-    expect(told).toEqual([await world.running(), "refused"]);
+    expect(reported).toEqual([await world.running(), "refused"]);
   });
 
   test.each(Array.from({ length: 24 }, (_, number) => number + 1))(

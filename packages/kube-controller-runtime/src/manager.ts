@@ -25,12 +25,12 @@ interface LeaderElection {
   readonly client?: Client;
 }
 
-/** What the manager tells about itself; metrics implement it. */
+/** What the manager reports about itself; metrics implement it. */
 export interface ManagerObserver {
   queue(controller: string): QueueObserver;
   reconciled(controller: string, run: FinishedRun): void;
   watchRestarted(resource: string, reason: string): void;
-  /** Told once of every cache, at the start. */
+  /** Called once for every cache, at the start. */
   cached(kind: Kind, objects: StoreReader<KubeObject>): void;
   leading(isLeader: boolean): void;
 }

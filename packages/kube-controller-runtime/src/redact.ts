@@ -32,7 +32,7 @@ const MAX_DEPTH = 6;
 /** As much of a text as the log, an error or a condition shows. */
 const MAX_TEXT = 8 * 1024;
 
-/** As many values of what was handed to the log as it opens, whatever their nesting. */
+/** As many values of what was handed to the log as it opens, however deep they are nested. */
 const MAX_VALUES = 1_000;
 
 /**

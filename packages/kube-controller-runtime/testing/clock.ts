@@ -8,7 +8,7 @@ interface Timer {
 }
 
 /**
- * A clock that moves only when told to. `advance` fires timers in the order they are due and lets
+ * A clock that moves only when a test moves it. `advance` fires timers in the order they are due and lets
  * pending promises settle between them, so what a test sees is what real time would have shown.
  */
 export class VirtualClock implements Clock {

@@ -7,7 +7,7 @@ export type Fault = (
   pass: () => Promise<TransportResponse>,
 ) => Promise<TransportResponse>;
 
-/** A transport over another one that counts requests and fails as it is told. */
+/** A transport over another one that counts requests and fails on demand. */
 export class FaultyTransport implements Transport {
   /** Applies to every request until it is taken away. */
   fault: Fault | undefined;

@@ -1,5 +1,5 @@
 /** Longest name of a provisioner key that coderd takes. */
 export const maxKeyNameLength = 64;
 
-/** Names that coderd keeps for its own keys, whatever their case. */
+/** Names that coderd keeps for its own keys, in any case. */
 export const reservedKeyNames = ["built-in", "user-auth", "psk"] as const;

@@ -119,7 +119,9 @@ const provisionerStatus = object("What the provisioner is, as the operator last 
   ...statusFields,
   controlPlaneRefName: optional(text("Control plane for which the key was made.")),
   controlPlaneURL: optional(text("URL of the coderd that has the key.")),
-  credentialsSecretRef: optional(recordedSecretRef("Where the token is with which the key is looked after.")),
+  credentialsSecretRef: optional(
+    recordedSecretRef("Where the token is with which the operator manages the key."),
+  ),
   organizationID: optional(text("Identifier of the organization of the key.")),
   organizationName: optional(text("Organization of the key.")),
   pendingKey: optional(

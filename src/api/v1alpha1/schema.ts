@@ -7,13 +7,13 @@
 import type { Kind } from "kube-controller-runtime";
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from "typebox";
 
-/** A CEL rule: what types alone cannot say, with a message that tells the user what to write instead. */
+/** A CEL rule: what types alone cannot say, with a message that says what to write instead. */
 export interface Rule {
   readonly rule: string;
   readonly message: string;
   /** Which field below the ruled one is to blame, as `.spec.name`. */
   readonly fieldPath?: string;
-  /** Tells clients that a field is missing rather than wrong. */
+  /** Reported to clients: a field is missing rather than wrong. */
   readonly reason?: "FieldValueRequired";
   /** The rule reads `oldSelf` as an optional, and so can let pass what was stored before it existed. */
   readonly optionalOldSelf?: true;

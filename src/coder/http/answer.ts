@@ -10,7 +10,7 @@ const MOST_BYTES_READ = 32 * 1024 * 1024;
 /** What makes JSON slow to parse is the number of its values, far more than its length. */
 const MOST_VALUES = 20_000;
 
-/** A whole answer, whatever it says. */
+/** A whole answer, of success or failure. */
 export interface Answer {
   readonly status: number;
   readonly contentType: string;

@@ -20,7 +20,7 @@ interface CoderError {
   readonly validations: readonly { field: string; detail: string }[];
 }
 
-/** Tells what an answer means: the decoded value, or a failure by kind. */
+/** What an answer means: the decoded value, or a failure by kind. */
 export function classify<T>(answer: Answer, decoder: Decoder<T>, subject: Subject): Result<T, CoderFailure> {
   if (answer.status === 429) return failed(rateLimited(answer, subject));
   const empty = answer.status === 204;

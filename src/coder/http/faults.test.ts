@@ -153,7 +153,7 @@ describe("an answer", () => {
 });
 
 describe("no connection", () => {
-  it("is told apart: refused, unknown host, not HTTP", async () => {
+  it("is distinguished: refused, unknown host, not HTTP", async () => {
     const closed = await startCoderdServer();
     await closed.close();
     expect((await entitlementsFailure({ url: closed.url })).message).toContain("connection refused");
@@ -224,7 +224,7 @@ describe("a coderd that serves TLS", () => {
     await tls.close();
   });
 
-  it("is told from one that does not", async () => {
+  it("is distinguished from one that does not", async () => {
     const failure = await entitlementsFailure({ url: server.url.replace("http:", "https:") });
     expect(failure.message).toContain("TLS failed");
   });

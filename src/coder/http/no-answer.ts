@@ -31,7 +31,7 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, string>> = {
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 
-  /** Words whatever a request failed with. Only codes are taken from it: its message may quote anything. */
+  /** Describes the error of a request. Only its code is used: its message may quote anything. */
   static from(error: unknown): NoAnswer {
     if (error instanceof NoAnswer) return error;
     return new NoAnswer(describe(codeOf(error)), { cause: error });

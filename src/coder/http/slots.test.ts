@@ -24,13 +24,13 @@ describe("slots", () => {
     expect(entered).toEqual(["a", "b", "c"]);
   });
 
-  it("gives up waiting when told to, and hands its turn to the next", async () => {
+  it("gives up waiting when its signal is aborted, and hands its turn to the next", async () => {
     const slots = new Slots(1);
     const leave = await slots.take(never);
-    const impatient = new AbortController();
-    const waiting = slots.take(impatient.signal);
+    const waiter = new AbortController();
+    const waiting = slots.take(waiter.signal);
     const next = slots.take(never);
-    impatient.abort(new Error("enough"));
+    waiter.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
     leave();
     await expect(next).resolves.toBeTypeOf("function");

@@ -53,7 +53,7 @@ const LONGEST_SESSION_MS = 30_000;
 
 /**
  * Access for the operator through coderd's own database. Each call opens one connection, runs one transaction
- * and closes it again; none is kept. It is over within 30 s, whatever the server does.
+ * and closes it again; none is kept. It is over within 30 s, even when the server stalls.
  */
 export function operatorAccess({
   clock,

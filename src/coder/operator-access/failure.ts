@@ -67,7 +67,7 @@ const BY_SYSTEM_CODE: ReadonlyMap<string, string> = new Map([
 
 const TLS_CODE = /^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_|ERR_TLS|ERR_SSL|ERR_OSSL|EPROTO)/;
 
-/** Words whatever connecting or a statement failed with, from its code wherever it has one. */
+/** Describes the error of a connection or a statement, by its code where it has one. */
 export function describeDatabaseError(error: unknown): DatabaseFailure {
   if (error instanceof DatabaseProblem) return error.failure;
   const code = shownCode(error);

@@ -43,7 +43,7 @@ export async function cleanUp(snapshot: Snapshot, environment: CoderdContext): P
   return undefined;
 }
 
-/** Fails with what stands in the way. Without the API server the finalizer would stay too: then it retries. */
+/** Fails with why the token stays. When the API server does not answer it throws, so the deletion is retried. */
 async function endToken(snapshot: Snapshot, environment: CoderdContext): Promise<Outcome<void, string>> {
   try {
     const revoked = await revokeToken({ snapshot, environment, serving: true });

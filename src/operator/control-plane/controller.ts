@@ -52,7 +52,7 @@ import { ensureServiceAccount } from "./steps/service-account.ts";
 import { ensureWorkspaceRbac, recordedNamespaces } from "./steps/workspace-rbac.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** Runs coderd from a CoderControlPlane, and looks after its license through a token of its own. */
+/** Runs coderd from a CoderControlPlane, and manages its license through a token of its own. */
 export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Controller {
   const children = { ...managedByUs, when: contentChanged };
   const grants = { ...children, indexes: { [GRANT_INDEX]: grantOwnerOfLabels } };
@@ -77,7 +77,7 @@ function reconciliation(tenancy: Tenancy) {
   return {
     kind: CoderControlPlane,
     finalizer: "coder.com/workspace-rbac-cleanup",
-    leavesTraces: (object: Stored<CoderControlPlane>) => grantsOutside(object) || mayHoldToken(object),
+    needsCleanup: (object: Stored<CoderControlPlane>) => grantsOutside(object) || mayHoldToken(object),
     observe,
     converge: (snapshot: Snapshot, environment: CoderdContext) => converge(snapshot, environment, tenancy),
     cleanup: cleanUp,

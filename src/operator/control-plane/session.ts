@@ -29,7 +29,7 @@ import { type ControlPlane, withDefaults } from "./spec.ts";
 
 /*
  * How provisioners and workspace proxies come to speak to the coderd of a control plane: find it, get a token,
- * make a client. What stands in the way is the result of a step, so each stage has its condition.
+ * make a client. A failure is the result of a step, so each stage has its condition.
  */
 
 type Caches = RunContext["caches"];
@@ -37,7 +37,7 @@ type Caches = RunContext["caches"];
 /** What it takes to read Secrets, those of ours and those of others. */
 export type SecretReader = Pick<RunContext, "caches" | "referenced">;
 
-/** The Secret may come to be at any moment without a watch telling, so it is looked for this often. */
+/** No watch reports the creation of the Secret, so it is read again this often. */
 const SECRET_RETRY_MS = 30_000;
 
 /** A control plane that was found and has an address. */
@@ -176,7 +176,7 @@ export function isKeptFrom(controlPlaneUID: string | undefined, secret: Secret):
 }
 
 export function notAllowed({ name }: SecretKey): string {
-  return `The operator made Secret "${name}" for another use and sends what it holds nowhere else; put a token of your own into another Secret and name that.`;
+  return `The operator made Secret "${name}" for another use and does not send its content to this coderd; put a token of your own into another Secret and name that one.`;
 }
 
 /** A client for a control plane's coderd at `url`, which trusts the certificates that it serves TLS with. */

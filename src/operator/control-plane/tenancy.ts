@@ -1,4 +1,4 @@
-/** Where workspaces may run, whatever a control plane asks for and an admission policy lets pass. */
+/** Where workspaces may run at most; neither a control plane nor an admission policy can widen it. */
 export interface Tenancy {
   readonly operatorNamespace?: string | undefined;
   /** Namespaces to which control planes are kept, besides their own; any when empty. */

@@ -60,7 +60,7 @@ function gatewaySettings(spec: GatewayExposure): GatewaySettings {
 
 /**
  * An object of ours that may be reached from outside the cluster. Requests come in by the plain HTTP port of
- * its Service: ingress controllers and Gateways speak that to a backend unless told otherwise.
+ * its Service: ingress controllers and Gateways speak that to a backend by default.
  */
 export interface Exposed extends Served {
   readonly exposure: Exposure;

@@ -24,7 +24,7 @@ export class CoderdDates implements CoderObserver {
     if (expires !== undefined && expires > known) remember(this.#licenseExpiry, MOST_CODERDS, [url, expires]);
   }
 
-  /** Keys that others made in coderd are among them: a number each, which costs less than to tell them apart. */
+  /** Keys that others made in coderd are among them: a number each, which costs less than to distinguish them. */
   provisionerKeysListed(url: string, keys: readonly ProvisionerKey[]): void {
     const known = this.#keyCreation.get(url) ?? new Map<string, number>();
     remember(this.#keyCreation, MOST_CODERDS, [url, known]);

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import type { ObjectGauge, Subject } from "./gauges.ts";
 
-/** An object to tell of, and the labels that all its samples have. */
+/** An object to measure, and the labels that all its samples have. */
 export type LabelledSubject = Subject & { readonly labels: Readonly<Record<string, string>> };
 
 export interface ObjectGauges {
@@ -17,7 +17,7 @@ export interface ObjectGauges {
 const OBJECTS_PER_TURN = 100;
 
 /**
- * A registry whose text also tells of every object, as it is at that moment. A fleet's text takes a while, so it is
+ * A registry whose text also has the samples of every object, as it is at that moment. A fleet's text takes a while, so it is
  * made in turns, between which the event loop serves others, and each scrape makes its own.
  */
 export class ObjectRegistry extends Registry {

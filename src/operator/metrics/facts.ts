@@ -7,14 +7,14 @@ import {
 } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 
-/** What metrics tell of an object: nothing but what its manifest and its status say. */
+/** What metrics show of an object: only what its manifest and its status say. */
 export interface Facts {
   readonly phase: string;
   readonly conditions: readonly Condition[];
   readonly readyReplicas: number;
   readonly desiredReplicas: number;
   readonly licenseTier?: string | undefined;
-  /** The coderd whose license this object looks after. */
+  /** The coderd whose license this object manages. */
   readonly licensedURL?: string | undefined;
   /** The provisioner key in use, and the coderd that has it. */
   readonly key?: { readonly url: string; readonly id: string } | undefined;
@@ -26,7 +26,7 @@ export interface MeasuredKind {
   readonly facts: (object: Stored<KubeObject>) => Facts;
 }
 
-/** The kinds that metrics tell of. */
+/** The kinds that metrics measure. */
 export const measuredKinds: readonly MeasuredKind[] = [
   measured(CoderControlPlane, ({ spec, status }) => ({
     ...common(status),

@@ -23,7 +23,7 @@ export interface ObjectGauge {
 }
 
 /**
- * All that is told of single objects. States are labels of a 1, and a state that is over has no sample; times are
+ * All metrics of single objects. States are labels of a 1, and a state that is over has no sample; times are
  * points in time, so that a graph of them is flat and `time() - x` is the age.
  */
 export const objectGauges: readonly ObjectGauge[] = [

@@ -56,7 +56,7 @@ async function samples(name: string): Promise<string[]> {
 const own = (kind: string, name = "coder") => `kind="${kind}",namespace="n",name="${name}"`;
 
 describe("of an object", () => {
-  it("tell the phase and the conditions as they are at the scrape, and no state that is over", async () => {
+  it("show the phase and the conditions as they are at the scrape, and no state that is over", async () => {
     put(CoderControlPlane, { status: { phase: "Pending", conditions: [condition] } });
     await samples("coder_k8s_object_phase");
     put(CoderControlPlane, {
@@ -96,7 +96,7 @@ describe("of an object", () => {
     expect(await samples("coder_k8s_object_desired_replicas")).toEqual([`{${labels}} 3`]);
   });
 
-  it("tell when it was last reconciled without an error", async () => {
+  it("show when it was last reconciled without an error", async () => {
     const name = "coder_k8s_object_last_successful_sync_timestamp_seconds";
     put(CoderProvisioner);
     finish(CoderProvisioner, "error");
@@ -122,7 +122,7 @@ describe("of an object", () => {
 describe("of a control plane", () => {
   const expiry = "coder_k8s_license_expiry_timestamp_seconds";
 
-  it("tell the tier of its license, once it is known", async () => {
+  it("show the tier of its license, once it is known", async () => {
     put(CoderControlPlane);
     expect(await samples("coder_k8s_license_tier")).toEqual([]);
     put(CoderControlPlane, { status: { licenseTier: "premium" } });
@@ -131,7 +131,7 @@ describe("of a control plane", () => {
     ]);
   });
 
-  it("tell the end of the license that the operator looks after, and of no other", async () => {
+  it("show the end of the license that the operator manages, and of no other", async () => {
     metrics.coderd.licenseAdded(URL, { id: 1, uuid: "u", expires: 1_800_000_000 });
     put(CoderControlPlane, { status: { url: URL } });
     expect(await samples(expiry)).toEqual([]);
@@ -151,7 +151,7 @@ describe("of a control plane", () => {
   });
 });
 
-it("of a provisioner tell when its key was made", async () => {
+it("of a provisioner show when its key was made", async () => {
   const key = { name: "pool", organizationId: "o", tags: {} };
   metrics.coderd.provisionerKeysListed(URL, [
     { ...key, id: "used", createdAt: "2026-01-02T03:04:05Z" },
@@ -179,7 +179,7 @@ it("escape what a label may not hold", async () => {
   ]);
 });
 
-it("of objects are the leader's to tell, so that each is counted once", async () => {
+it("of objects are exported by the leader alone, so that each is counted once", async () => {
   put(CoderControlPlane, { status: { phase: "Ready" } });
   metrics.leading(false);
   const standby = await metrics.registry.metrics();

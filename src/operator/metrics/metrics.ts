@@ -23,7 +23,7 @@ const OBJECT_LABELS = ["kind", "namespace", "name"] as const;
 interface Sync {
   /** In seconds since the epoch. */
   readonly at: number;
-  /** What coderd may tell of that concerns nobody but this object. */
+  /** What coderd may report that concerns only this object. */
   readonly topics: readonly string[];
 }
 
@@ -41,11 +41,11 @@ interface OperatorMetricsOptions {
 
 /**
  * The runtime's metrics and those of single objects. The latter are read from the caches when they are asked
- * for, so what is gone is not told of; only the leader tells them, or every object would be counted once for each
- * replica.
+ * for, so deleted objects are not in them; only the leader exports them, or every object would be counted once for
+ * each replica.
  */
 export class OperatorMetrics extends RuntimeMetrics {
-  /** To be told what coderds say. */
+  /** Receives what coderds report. */
   readonly coderd = new CoderdDates();
   readonly #clock: Clock;
   readonly #measured = new Map<string, Measured>();

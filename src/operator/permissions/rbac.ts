@@ -33,6 +33,6 @@ export const rules: readonly PolicyRule[] = [
   {
     resources: ["events"],
     verbs: ["create", "patch"],
-    because: "tells users what happened and counts repeats",
+    because: "emits Events for what happened and counts repeats",
   },
 ];

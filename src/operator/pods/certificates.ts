@@ -81,7 +81,7 @@ function secretVolume(prefix: string, secretName: string): Volume {
   return { name: volumeName(prefix, secretName), secret: { secretName } };
 }
 
-/** `prefix-secret` where that is a DNS label; else a label made of it, told apart by a hash of both. */
+/** `prefix-secret` where that is a DNS label; else a label made of it, made unique by a hash of both. */
 function volumeName(prefix: string, secretName: string): string {
   const sanitised = secretName.replaceAll(".", "-");
   const plain = `${prefix}-${sanitised}`;

@@ -11,7 +11,7 @@ export interface PodEnvironment {
 /** A place that a variable's value comes from: written in the manifest, or a key of another object. */
 type Origin = { readonly kind: "literal"; readonly text: string } | EnvFromKey;
 
-/** The value of a variable as the container would see it, or what stands in the way. */
+/** The value of a variable as the container would see it, or why it has none. */
 export type VariableValue =
   | { readonly kind: "value"; readonly value: string }
   | { readonly kind: "undefined" }

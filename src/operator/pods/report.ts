@@ -34,7 +34,7 @@ export function leavePods(
   return { ...report, condition: { status: "False", reason: "NamesTaken", message } };
 }
 
-/** Tells how many pods of the Deployment are ready; the value is there as soon as one is. */
+/** Reports how many pods of the Deployment are ready; the value is there as soon as one is. */
 export function reportPods(
   deployment: Deployment | undefined,
   { childName, identity, replicas }: PodRunner,

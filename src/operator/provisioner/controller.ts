@@ -60,7 +60,7 @@ export function provisionerController(ports: CoderPorts): Controller {
 const reconciliation = {
   kind: CoderProvisioner,
   finalizer: "coder.com/provisioner-key-cleanup",
-  leavesTraces: () => true,
+  needsCleanup: () => true,
   observe,
   converge,
   cleanup: releaseKeys,

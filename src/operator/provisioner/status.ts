@@ -19,7 +19,7 @@ const parts: readonly string[] = Object.values(conditionTypes).filter(
   (type) => type !== conditionTypes.ready,
 );
 
-/** Reasons that belong to a normal start: no news for anybody. That it begins is told when the key is made. */
+/** Reasons that belong to a normal start and emit no event; the creation of the key emits one. */
 export const quietReasons: ReadonlySet<string> = new Set([
   "Applied",
   "NamesTaken",

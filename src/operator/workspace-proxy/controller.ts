@@ -60,7 +60,7 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
 const reconciliation = {
   kind: CoderWorkspaceProxy,
   finalizer: "coder.com/workspace-proxy-cleanup",
-  leavesTraces: (object: Stored<CoderWorkspaceProxy>) => registrationOf(withDefaults(object)) !== undefined,
+  needsCleanup: (object: Stored<CoderWorkspaceProxy>) => registrationOf(withDefaults(object)) !== undefined,
   observe,
   converge,
   cleanup: deregister,

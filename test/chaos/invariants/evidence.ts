@@ -56,8 +56,8 @@ export interface Evidence {
   readonly secrets: ReadonlyMap<string, string>;
   /** By the name of the control plane. */
   readonly coderds: ReadonlyMap<string, SeenCoderd>;
-  /** What the operator has told that it had to leave behind (see `leftBehind`), and why. */
-  readonly told: ReadonlyMap<string, string>;
+  /** What the operator reported that it had to leave behind (see `leftBehind`), and why. */
+  readonly reported: ReadonlyMap<string, string>;
 }
 
 /** How a key or a proxy is named among those left behind. */

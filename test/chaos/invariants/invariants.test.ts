@@ -76,7 +76,7 @@ function allIsWell(): Evidence {
     })),
     secrets: new Map(wishes.map((wish) => [secretOf(wish), heldBy[wish.kind]])),
     coderds: new Map([["coder-0", wellCoderd(fleet)]]),
-    told: new Map(),
+    reported: new Map(),
   };
 }
 
@@ -115,7 +115,7 @@ describe("the state of the world", () => {
       'its old key "old"',
     ],
     [
-      "a status that tells another license",
+      "a status that reports another license",
       withObject("coder-0", { licenseLastAppliedHash: "x" }),
       "another license",
     ],
@@ -178,8 +178,8 @@ describe("the state of the world", () => {
     ).toBe(true);
   });
 
-  test("holds with orphans that the operator has told of, and with no others", () => {
-    const told = new Map([
+  test("holds with orphans that the operator has reported, and with no others", () => {
+    const reported = new Map([
       ["key stray", "coderd was away"],
       ["proxy stray", "coderd was away"],
     ]);
@@ -187,9 +187,9 @@ describe("the state of the world", () => {
       keys: [...keys, stray],
       proxies: [...proxies, strayProxy],
     }));
-    expect(brokenInvariants({ ...allIsWell(), ...planted, told })).toEqual([]);
+    expect(brokenInvariants({ ...allIsWell(), ...planted, reported })).toEqual([]);
     const other = withCoderd(({ keys }) => ({ keys: [...keys, { ...stray, name: "another" }] }));
-    expect(brokenInvariants({ ...allIsWell(), ...other, told })).toHaveLength(1);
+    expect(brokenInvariants({ ...allIsWell(), ...other, reported })).toHaveLength(1);
   });
 });
 

@@ -4,7 +4,7 @@ import { type Evidence, leftBehind, type SeenCoderd } from "./evidence.ts";
 /**
  * coderd has no key and no proxy that nobody uses. Allowed is only what the operator said, in its log, that it
  * had to leave behind: deletion is best effort, so an object whose coderd, credentials or control plane are out
- * of reach goes all the same, and a person is told what to delete by hand.
+ * of reach goes all the same, and the log names what to delete by hand.
  */
 export function noOrphansAtCoderd(evidence: Evidence): string[] {
   return [...evidence.coderds].flatMap(([name, coderd]) => {
@@ -12,9 +12,9 @@ export function noOrphansAtCoderd(evidence: Evidence): string[] {
       ...unusedKeys(name, coderd, evidence).map((key) => leftBehind("key", key)),
       ...unusedProxies(name, coderd, evidence).map((proxy) => leftBehind("proxy", proxy)),
     ];
-    const untold = orphans.filter((orphan) => !evidence.told.has(orphan));
+    const untold = orphans.filter((orphan) => !evidence.reported.has(orphan));
     return untold.map(
-      (orphan) => `the coderd of ${name} has ${orphan}, which no object has and nobody was told of`,
+      (orphan) => `the coderd of ${name} has ${orphan}, which no object has and nobody was reported of`,
     );
   });
 }

@@ -1,6 +1,6 @@
 /**
  * What a campaign may do to a running operator from outside, by signals: set its wall clock an hour ahead
- * (SIGUSR2) or back (SIGHUP), and have it collect its garbage and tell what is left (SIGWINCH).
+ * (SIGUSR2) or back (SIGHUP), and have it collect its garbage and log what is left (SIGWINCH).
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

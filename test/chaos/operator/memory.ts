@@ -1,4 +1,4 @@
-/** The line that an operator logs when it was told to collect its garbage. */
+/** The line that an operator logs when it was asked to collect its garbage. */
 export const COLLECTED = "garbage was collected";
 
 /** What a process has in use once its garbage is collected. */

@@ -9,7 +9,7 @@ import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
 import type { WorkspaceProxySpec } from "../../../src/api/v1alpha1/workspace-proxy.ts";
 import { CoderdAdmin, type ListedDaemon } from "./coderd-admin.ts";
 import { serverSettings } from "./server-settings.ts";
-import { type OwnedDatabase, PATIENCE, type World } from "./world.ts";
+import { type OwnedDatabase, TIME_LIMIT, type World } from "./world.ts";
 
 /** The name of every control plane here. */
 const CODER = "coder";
@@ -112,7 +112,7 @@ export class Tenant {
       const { status = {} } = await this.get(CoderControlPlane, CODER);
       expect(status).toMatchObject(expected);
       return status;
-    }, PATIENCE);
+    }, TIME_LIMIT);
   }
 
   /** The condition, once it is as expected for the spec as it is. */
@@ -127,7 +127,7 @@ export class Tenant {
       expect(condition).toMatchObject(expected);
       expect(condition?.observedGeneration).toBe(metadata.generation);
       return condition as Condition;
-    }, PATIENCE);
+    }, TIME_LIMIT);
   }
 
   /** The daemons of a provisioner, once each of its pods is listed by coderd as idle, with the key of status. */
@@ -145,7 +145,7 @@ export class Tenant {
         Array(spec?.replicas ?? 1).fill(`idle ${status?.provisionerKeyID}`),
       );
       return daemons;
-    }, PATIENCE);
+    }, TIME_LIMIT);
   }
 
   /** Names of the pods that are not on their way out. */

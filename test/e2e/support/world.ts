@@ -17,7 +17,7 @@ import { Witness } from "../../support/witness.ts";
 import { CoderdGateway } from "./gateway.ts";
 
 /** Generous, because the machine may be busy: coderd takes seconds to start, and longer to migrate its database. */
-export const PATIENCE = { withinMs: 60_000 };
+export const TIME_LIMIT = { withinMs: 60_000 };
 
 const STORY_LINES = 40;
 
@@ -124,7 +124,7 @@ export class World implements AsyncDisposable {
 
   /** Lets the operator finish what it is at, and then its time pass. */
   async timePasses(ms: number): Promise<void> {
-    await eventually(() => expect(this.#witness.running).toBe(0), PATIENCE);
+    await eventually(() => expect(this.#witness.running).toBe(0), TIME_LIMIT);
     this.#clock.jump(ms);
   }
 

@@ -9,7 +9,7 @@ export interface Manifest {
 export interface Refused extends Manifest {
   /** The field that the message must name. */
   readonly field: string;
-  /** Part of what the message must tell beyond that. */
+  /** Part of what the message must say beyond that. */
   readonly says?: string;
 }
 

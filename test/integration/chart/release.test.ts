@@ -14,7 +14,7 @@ import { chartDir, type Helm, helmFor, succeeded } from "../../support/helm.ts";
 import { serveLayouts } from "../../support/layout-registry.ts";
 import { buildTestRelease } from "../../support/test-release.ts";
 
-const PATIENCE = { withinMs: 30_000 };
+const TIME_LIMIT = { withinMs: 30_000 };
 const SECRET_LIMIT_BYTES = 1024 * 1024;
 const release = { name: "coder-k8s", namespace: "coder-system" };
 const crd = "codercontrolplanes.coder.com";
@@ -90,7 +90,7 @@ async function withOperator(values: object, work: () => Promise<void>): Promise<
 /** Makes a control plane and waits until it has a Deployment. */
 async function becomesPods(namespace: string, spec: ControlPlaneSpec = {}): Promise<void> {
   await person.create(CoderControlPlane, aControlPlane({ namespace, spec }));
-  await eventually(() => person.get(Deployment, { namespace, name: "coder" }), PATIENCE);
+  await eventually(() => person.get(Deployment, { namespace, name: "coder" }), TIME_LIMIT);
 }
 
 // Each step is a whole story of helm, API server and operator.
@@ -101,7 +101,7 @@ describe("a release", { timeout: 120_000 }, () => {
     namespace = await cluster.createNamespace("customer");
   });
 
-  test("is installed with its CRDs, and tells what to do next", async () => {
+  test("is installed with its CRDs, and says what to do next", async () => {
     const installed = await helm.release("install", { ...release, chart: previous }, "--create-namespace");
     expect(succeeded(installed).stdout).toContain("kubectl get coder --all-namespaces");
     await kubectl("wait", "--for=condition=Established", "--timeout=30s", `crd/${crd}`);
@@ -146,7 +146,7 @@ describe("a release", { timeout: 120_000 }, () => {
   test("allows all that the operator does", async () => {
     await withOperator({}, async () => {
       await becomesPods(namespace, { expose: { ingress: { host: "coder.example.com" } } });
-      await eventually(() => person.get(Deployment, { namespace, name: "early" }), PATIENCE);
+      await eventually(() => person.get(Deployment, { namespace, name: "early" }), TIME_LIMIT);
     });
     expect(await kubectl("get", "lease", "-n", release.namespace, "-o", "name")).toContain(
       "coder-k8s-controller",
@@ -183,7 +183,7 @@ describe("a release", { timeout: 120_000 }, () => {
     succeeded(await helm.run(["uninstall", release.name, "--namespace", release.namespace]));
     await eventually(
       async () => expect(await kubectl("get", "crds", "-o", "name")).not.toContain(crd),
-      PATIENCE,
+      TIME_LIMIT,
     );
   });
 });

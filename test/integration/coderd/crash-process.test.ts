@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
 const UPLOAD = "POST /api/v2/licenses";
-const PATIENCE = { withinMs: 30_000 };
+const TIME_LIMIT = { withinMs: 30_000 };
 
 function start(): Promise<OperatorProcess> {
   return startOperatorProcess(stage.world.cluster, [
@@ -37,7 +37,7 @@ test("the real process, killed while coderd holds back its answer to the license
 
   await using first = await start();
   await stage.serve("coder", coderd, { licenseSecretRef: { name: "license" } });
-  await eventually(() => expect(deployment.licenses).toHaveLength(1), PATIENCE);
+  await eventually(() => expect(deployment.licenses).toHaveLength(1), TIME_LIMIT);
   const token = await stage.token("coder-operator-token");
   stage.secrets.add(token);
   await expectNoLeak(first);

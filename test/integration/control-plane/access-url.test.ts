@@ -5,7 +5,7 @@ import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.t
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { openStage, type Stage } from "./stage.ts";
 
-const PATIENCE = { withinMs: 10_000 };
+const TIME_LIMIT = { withinMs: 10_000 };
 const theirs = "https://coder.example.com";
 
 let stage: Stage;
@@ -24,7 +24,7 @@ async function accessURLs(name: string): Promise<(string | undefined)[]> {
 }
 
 function untilAccessURLs(name: string, expected: string[]): Promise<void> {
-  return eventually(async () => expect(await accessURLs(name)).toEqual(expected), PATIENCE);
+  return eventually(async () => expect(await accessURLs(name)).toEqual(expected), TIME_LIMIT);
 }
 
 async function settledWith(name: string, spec: ControlPlaneSpec): Promise<void> {

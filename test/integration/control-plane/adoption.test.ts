@@ -19,7 +19,7 @@ import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
 import { earlierChildren } from "./earlier-children.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 const ReplicaSet = kind<KubeObject>("apps/v1", { kind: "ReplicaSet", plural: "replicasets" });
 
 /** What the earlier release put into its children, and the spec now still asks for. */
@@ -46,7 +46,7 @@ async function inherited(prefix: string): Promise<{ namespace: string; before: S
   const owner = await person.create(CoderControlPlane, aControlPlane({ namespace, spec }));
   const children = earlierChildren(owner);
   for (const { kind, object } of children) await earlier.create(kind, object);
-  await eventually(async () => expect(await replicaSets(namespace)).toHaveLength(1), PATIENCE);
+  await eventually(async () => expect(await replicaSets(namespace)).toHaveLength(1), TIME_LIMIT);
   for (const { kind, object } of children) await replace(kind, namespace, object);
   const before = await Promise.all(
     children.map(({ kind, object }) => person.get(kind, { namespace, name: object.metadata?.name ?? "" })),
@@ -76,7 +76,7 @@ async function settled(namespace: string): Promise<void> {
   await eventually(async () => {
     const { metadata, status } = await person.get(CoderControlPlane, { namespace, name: "coder" });
     expect(status?.observedGeneration).toBe(metadata.generation);
-  }, PATIENCE);
+  }, TIME_LIMIT);
 }
 
 const kinds: readonly Kind[] = [ServiceAccount, Role, RoleBinding, Deployment, Service];
@@ -137,7 +137,7 @@ describe("children of an earlier release, made by POST and PUT", () => {
     await operator.stop();
     operator = await startOperator(cluster, { namespaces: [namespace] });
     await person.create(CoderControlPlane, aControlPlane({ namespace, name: "later" }));
-    await eventually(() => person.get(Deployment, { namespace, name: "later" }), PATIENCE);
+    await eventually(() => person.get(Deployment, { namespace, name: "later" }), TIME_LIMIT);
     expect((await now()).map(({ metadata }) => metadata.resourceVersion)).toEqual(versions);
   });
 
@@ -201,7 +201,7 @@ describe("a control plane of an earlier release that changes while no operator r
         const [role] = (await person.list(Role, { namespace: granted })).items;
         expect(role?.rules).toHaveLength(3);
       }
-    }, PATIENCE);
+    }, TIME_LIMIT);
   }
 
   test("gets what it says now: a moved port, a variable from a Secret, fewer rules here and in other namespaces", async () => {

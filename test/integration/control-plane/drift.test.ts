@@ -16,7 +16,7 @@ import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.t
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { openStage, type Stage } from "./stage.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 const HOUR_MS = 60 * 60 * 1_000;
 const host = "coder.example.com";
 const spec: ControlPlaneSpec = {
@@ -74,7 +74,7 @@ describe("an edit by hand is undone", () => {
     const before = await child(kind);
     const edited = await stage.person.mergePatch(kind, stage.ref(before.metadata.name), edit);
     expect(content(edited)).not.toEqual(content(before));
-    await eventually(async () => expect(content(await child(kind))).toEqual(content(before)), PATIENCE);
+    await eventually(async () => expect(content(await child(kind))).toEqual(content(before)), TIME_LIMIT);
   });
 
   test("the image, changed with kubectl", async () => {
@@ -85,14 +85,14 @@ describe("an edit by hand is undone", () => {
         expect((await child(Deployment)).spec?.template.spec?.containers[0]?.image).toBe(
           "ghcr.io/coder/coder:latest",
         ),
-      PATIENCE,
+      TIME_LIMIT,
     );
   });
 
   test.each(kinds)("the deletion of the $kind", async (kind) => {
     const before = await child(kind);
     await stage.person.delete(kind, stage.ref(before.metadata.name));
-    const made = await eventually(() => child(kind), PATIENCE);
+    const made = await eventually(() => child(kind), TIME_LIMIT);
     expect(made.metadata.uid).not.toBe(before.metadata.uid);
   });
 });

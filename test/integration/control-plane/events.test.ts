@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { openStage, type Stage } from "./stage.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 const unready = { replicas: 1, readyReplicas: 0, availableReplicas: 0, unavailableReplicas: 1 };
 
 let stage: Stage;
@@ -24,7 +24,7 @@ function untilTold(name: string, reason: string): Promise<Stored<CoreEvent>> {
     const found = (await eventsAbout(name)).filter((event) => event.reason === reason);
     expect(found).toHaveLength(1);
     return found[0] as Stored<CoreEvent>;
-  }, PATIENCE);
+  }, TIME_LIMIT);
 }
 
 async function loseAllPods(name: string): Promise<void> {
@@ -38,7 +38,7 @@ async function getPods(name: string): Promise<void> {
 }
 
 describe("kubectl describe", () => {
-  test("tells the life of a control plane: made, serving, lost, serving again", async () => {
+  test("shows the life of a control plane: made, serving, lost, serving again", async () => {
     await stage.create("life");
     await untilTold("life", "Created");
     await getPods("life");
@@ -47,20 +47,20 @@ describe("kubectl describe", () => {
     await untilTold("life", "NoReplicaReady");
     const { stdout } = await stage.cluster.kubectl(["describe", "ccp", "life", "-n", stage.namespace]);
     const [, events = ""] = stdout.split("\nEvents:");
-    const told = events
+    const reported = events
       .split("\n")
       .slice(3)
       .map((line) => line.trim().split(/\s{2,}/))
       .filter((columns) => columns.length > 1)
       .map(([type, reason, , from]) => [type, reason, from]);
-    expect(told.toSorted()).toEqual([
+    expect(reported.toSorted()).toEqual([
       ["Normal", "Created", "coder-k8s"],
       ["Normal", "Serving", "coder-k8s"],
       ["Warning", "NoReplicaReady", "coder-k8s"],
     ]);
   });
 
-  test("tells what is blocked and why, and when it no longer is", async () => {
+  test("shows what is blocked and why, and when it no longer is", async () => {
     const ownerReferences = [
       { apiVersion: "apps/v1", kind: "StatefulSet", name: "rival", uid: "0-1-2-3", controller: true },
     ];
@@ -90,5 +90,5 @@ test("a control plane that comes and goes has one event of a kind, with a count"
       ["NoReplicaReady", 5],
       ["Serving", 5],
     ]);
-  }, PATIENCE);
+  }, TIME_LIMIT);
 });

@@ -12,7 +12,7 @@ import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { openStage, type Stage } from "./stage.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 const spec = { expose: { ingress: { host: "coder.example.com" } } };
 
 const brokenStorage = answers(
@@ -21,7 +21,7 @@ const brokenStorage = answers(
   JSON.stringify({ kind: "Status", code: 500, reason: "InternalError", message: "the storage is broken" }),
 );
 
-/** The server does as it is told, but nobody hears its answer. */
+/** The server does what it is asked, but its answer is lost. */
 const answerLost: Fault = async (_request, pass) => {
   await pass();
   throw new Error("other side closed");
@@ -52,7 +52,7 @@ function failuresOf(name: string): string[] {
 }
 
 function untilRetried(name: string): Promise<void> {
-  return eventually(() => expect(failuresOf(name).length).toBeGreaterThan(2), PATIENCE);
+  return eventually(() => expect(failuresOf(name).length).toBeGreaterThan(2), TIME_LIMIT);
 }
 
 describe.each([
@@ -65,14 +65,14 @@ describe.each([
 ])("while writes of %s fail", (plural, condition) => {
   const name = `without-${plural}`;
 
-  test("the error is kept, the status tells it, the rest is made, and all is well once they work", async () => {
+  test("the error is kept, the status reports it, the rest is made, and all is well once they work", async () => {
     stage.operator.transport.fault = when(writeOf(plural, name), brokenStorage);
     await stage.create(name, spec);
-    const told = await stage.untilCondition(name, condition, {
+    const reported = await stage.untilCondition(name, condition, {
       status: "False",
       reason: "ApiServerUnavailable",
     });
-    expect(told.message).toContain("the storage is broken");
+    expect(reported.message).toContain("the storage is broken");
     await stage.untilCondition(name, "Ready", { status: "False" });
     for (const kind of [ServiceAccount, Deployment, Service, Ingress] as Kind[]) {
       expect(await stage.exists(kind, name), kind.kind).toBe(kind.plural !== plural);
@@ -91,7 +91,7 @@ describe("while writes of the status fail", () => {
   test("children are made, the run is repeated, and the status follows once they work", async () => {
     stage.operator.transport.fault = when(statusOf("mute"), brokenStorage);
     await stage.create("mute", spec);
-    await eventually(async () => expect(await stage.exists(Ingress, "mute")).toBe(true), PATIENCE);
+    await eventually(async () => expect(await stage.exists(Ingress, "mute")).toBe(true), TIME_LIMIT);
     await untilRetried("mute");
     expect((await stage.controlPlane("mute")).status).toBeUndefined();
     stage.operator.transport.fault = undefined;
@@ -140,14 +140,14 @@ test("writes that took effect but whose answer was lost are not made twice", asy
   expect(metadata.generation).toBe(1);
 });
 
-test("a child that an admission policy forbids is told in the policy's words and made once it may be", async () => {
+test("a child that an admission policy forbids is reported in the policy's words and made once it may be", async () => {
   const policy = denyServices(stage.namespace, "forbidden");
   await stage.cluster.apply(policy);
   const dryRun = ["create", "service", "clusterip", "forbidden", "--tcp=80", "--dry-run=server"];
   await eventually(async () => {
     const { stderr } = await stage.cluster.kubectl([...dryRun, "-n", stage.namespace]);
     expect(stderr).toContain("no Service today");
-  }, PATIENCE);
+  }, TIME_LIMIT);
   await stage.create("forbidden");
   const { message } = await stage.untilCondition("forbidden", "ServiceReady", { status: "False" });
   expect(message).toContain("no Service today");

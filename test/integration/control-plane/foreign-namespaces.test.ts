@@ -14,7 +14,7 @@ import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { openClusterStage, type Stage } from "./stage.ts";
 
 const FINALIZER = "coder.com/workspace-rbac-cleanup";
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 
 let cluster: LocalCluster;
 let stage: Stage;
@@ -40,7 +40,7 @@ async function grantsIn(namespace: string, controlPlane: string): Promise<Stored
 function untilGrants(namespace: string, controlPlane: string, count: 0 | 2): Promise<void> {
   return eventually(
     async () => expect(await grantsIn(namespace, controlPlane)).toHaveLength(count),
-    PATIENCE,
+    TIME_LIMIT,
   );
 }
 
@@ -102,14 +102,14 @@ describe("workspace permissions in another namespace", () => {
       await eventually(
         async () =>
           expect(await find(kind)).toMatchObject({ ...content, metadata: { labels: metadata.labels } }),
-        PATIENCE,
+        TIME_LIMIT,
       );
     });
 
     test.each([Role, RoleBinding] as Kind[])("deletes the $kind", async (kind) => {
       const { metadata } = await find(kind);
       await stage.person.delete(kind, { namespace, name: metadata.name });
-      const again = await eventually(() => find(kind), PATIENCE);
+      const again = await eventually(() => find(kind), TIME_LIMIT);
       expect(again.metadata.uid).not.toBe(metadata.uid);
     });
   });
@@ -123,7 +123,7 @@ describe("workspace permissions in another namespace", () => {
     await untilGrants(right, "shrinking", 0);
     await eventually(
       async () => expect((await stage.controlPlane("shrinking")).metadata.finalizers ?? []).toEqual([]),
-      PATIENCE,
+      TIME_LIMIT,
     );
   });
 
@@ -139,7 +139,7 @@ describe("workspace permissions in another namespace", () => {
     await eventually(async () => {
       const names = (await grantsIn(namespace, "renamed")).map(({ metadata }) => metadata.name);
       expect(names).toEqual([expect.stringMatching(/^robot-/), expect.stringMatching(/^robot-/)]);
-    }, PATIENCE);
+    }, TIME_LIMIT);
   });
 
   test("are made in every namespace that takes them, also after one that does not", async () => {
@@ -195,7 +195,7 @@ describe("kubectl delete", () => {
             ({ msg, object }) => msg.startsWith("run failed") && object === `${stage.namespace}/stuck`,
           ),
         ).toBe(true),
-      PATIENCE,
+      TIME_LIMIT,
     );
     expect(await stage.exists(CoderControlPlane, "stuck")).toBe(true);
     stage.operator.transport.fault = undefined;
@@ -232,11 +232,11 @@ describe("kubectl delete", () => {
 
 test("permissions come back by themselves with the namespace", { timeout: 90_000 }, async () => {
   const namespace = "comes-and-goes";
-  await stage.create("patient", { rbac: { workspaceNamespaces: [namespace] } });
-  await stage.untilCondition("patient", "WorkspaceRBACReady", { reason: "NamespaceMissing" });
+  await stage.create("waiting", { rbac: { workspaceNamespaces: [namespace] } });
+  await stage.untilCondition("waiting", "WorkspaceRBACReady", { reason: "NamespaceMissing" });
   await cluster.kubectl(["create", "namespace", namespace]);
-  await eventually(async () => expect(await grantsIn(namespace, "patient")).toHaveLength(2), {
+  await eventually(async () => expect(await grantsIn(namespace, "waiting")).toHaveLength(2), {
     withinMs: 40_000,
   });
-  await stage.untilCondition("patient", "WorkspaceRBACReady", { status: "True" });
+  await stage.untilCondition("waiting", "WorkspaceRBACReady", { status: "True" });
 });

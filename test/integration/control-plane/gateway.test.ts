@@ -8,7 +8,7 @@ import { openStage, type Stage } from "./stage.ts";
 
 const host = "coder.example.com";
 const gateway = { host, parentRefs: [{ name: "public" }] };
-const PATIENCE = { withinMs: 30_000 };
+const TIME_LIMIT = { withinMs: 30_000 };
 const HOUR_MS = 60 * 60 * 1_000;
 
 let cluster: ClusterAccess;
@@ -43,8 +43,8 @@ describe("a cluster without the Gateway API", () => {
     await stage.timePasses(HOUR_MS);
     await stage.touch("coder", "an hour later");
     const { items } = await stage.person.list(CoreEvent, { namespace: stage.namespace });
-    const told = items.filter(({ reason }) => reason === "GatewayAPIMissing");
-    expect(told).toEqual([expect.objectContaining({ type: "Warning", count: 1 })]);
+    const reported = items.filter(({ reason }) => reason === "GatewayAPIMissing");
+    expect(reported).toEqual([expect.objectContaining({ type: "Warning", count: 1 })]);
   });
 
   test("keeps an Ingress for as long as the route that shall replace it can't be made", async () => {
@@ -57,7 +57,7 @@ describe("a cluster without the Gateway API", () => {
 
   test("gets the route after the installation, without a restart", async () => {
     await cluster.apply(httpRouteDefinition);
-    await eventually(() => stage.get(HTTPRoute, "coder"), PATIENCE);
+    await eventually(() => stage.get(HTTPRoute, "coder"), TIME_LIMIT);
     await stage.untilCondition("coder", "ExposureReady", { status: "True" });
     await stage.untilGone(Ingress, "moving");
     expect(await stage.exists(HTTPRoute, "moving")).toBe(true);
@@ -93,10 +93,10 @@ describe("a route", () => {
     });
     await eventually(
       async () => expect((await stage.get(HTTPRoute, "full")).spec?.hostnames[0]).toBe(host),
-      PATIENCE,
+      TIME_LIMIT,
     );
     await stage.person.delete(HTTPRoute, stage.ref("full"));
-    await eventually(() => stage.get(HTTPRoute, "full"), PATIENCE);
+    await eventually(() => stage.get(HTTPRoute, "full"), TIME_LIMIT);
   });
 
   test("causes no writes once it is there, though the API server adds defaults to it", async () => {
@@ -147,6 +147,6 @@ test("a Gateway API that is uninstalled and installed again is lost and found wi
   await cluster.kubectl(["delete", "crd", "httproutes.gateway.networking.k8s.io"]);
   await stage.untilCondition("coder", "ExposureReady", { status: "False", reason: "GatewayAPIMissing" });
   await cluster.apply(httpRouteDefinition);
-  await eventually(() => stage.get(HTTPRoute, "coder"), PATIENCE);
+  await eventually(() => stage.get(HTTPRoute, "coder"), TIME_LIMIT);
   await stage.untilCondition("coder", "ExposureReady", { status: "True" });
 });

@@ -13,7 +13,7 @@ import { sharedCluster } from "../../support/cluster/shared.ts";
 import { essence, essenceOfChildren } from "../../support/dump.ts";
 import { type FaultProxy, type ProxiedRequest, startFaultProxy } from "../../support/fault-proxy.ts";
 
-const PATIENCE = { withinMs: 30_000 };
+const TIME_LIMIT = { withinMs: 30_000 };
 const LEASE = "coder-k8s-controller.coder.com";
 const SEED = 20_261_115;
 
@@ -66,7 +66,7 @@ async function start(): Promise<Replica> {
 }
 
 function untilLeader({ process }: Replica): Promise<void> {
-  return eventually(() => expect(process.isLeader).toBe(true), PATIENCE);
+  return eventually(() => expect(process.isLeader).toBe(true), TIME_LIMIT);
 }
 
 const fullSpec = (): ControlPlaneSpec => ({
@@ -121,7 +121,7 @@ async function settled(name: string): Promise<void> {
   await eventually(async () => {
     const { metadata, status } = await person.get(CoderControlPlane, { namespace: home, name });
     expect(status?.observedGeneration).toBe(metadata.generation);
-  }, PATIENCE);
+  }, TIME_LIMIT);
 }
 
 const isWrite = ({ method, path }: ProxiedRequest) => method !== "GET" && !/\/(leases|events)\b/.test(path);
@@ -141,7 +141,7 @@ async function undisturbed(): Promise<Undisturbed[]> {
     leader.proxy.requests.length = 0;
     await begin("calm-coder");
     if (what === "removes")
-      await eventually(async () => expect(await stateOf("calm-coder")).toEqual(before), PATIENCE);
+      await eventually(async () => expect(await stateOf("calm-coder")).toEqual(before), TIME_LIMIT);
     else await settled("calm-coder");
     const writes = leader.proxy.requests.filter(isWrite).length;
     outcomes.push({ state: await stateOf("calm-coder"), writes });
@@ -165,7 +165,7 @@ async function untilHeld({ writes, part }: Point, begin: () => Promise<unknown>,
   await begin();
   await eventually(async () => {
     if (proxy.held === 0) await done();
-  }, PATIENCE);
+  }, TIME_LIMIT);
 }
 
 /** Leads the cluster to where it would be when the dead leader's time had run out. */
@@ -200,6 +200,6 @@ test("a leader killed in the middle of its writes leaves what one would that liv
     await untilHeld(point, () => begin(name), done);
     await leader.process.stop("SIGKILL");
     await takeOver();
-    await eventually(done, PATIENCE);
+    await eventually(done, TIME_LIMIT);
   }
 });

@@ -7,7 +7,7 @@ import { sharedCluster } from "../../support/cluster/shared.ts";
 import { essenceOfChildren } from "../../support/dump.ts";
 import { type NamespacedOperator, startNamespacedOperator } from "../../support/namespaced-operator.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 
 const cluster = sharedCluster();
 let person: Client;
@@ -34,12 +34,12 @@ test("with nothing but the Role of one namespace the operator does all its work 
   await person.create(CoderControlPlane, aControlPlane({ namespace, spec }));
   await eventually(
     async () => expect(await essenceOfChildren(person, { namespace, name: "coder" })).toHaveLength(6),
-    PATIENCE,
+    TIME_LIMIT,
   );
   await cluster.markDeploymentReady(namespace, "coder");
   await eventually(
     async () => expect(await conditionOf("coder", "Ready")).toMatchObject({ status: "True" }),
-    PATIENCE,
+    TIME_LIMIT,
   );
   const { stdout } = await cluster.kubectl(["get", "lease", "-n", namespace, "-o", "name"]);
   expect(stdout).toContain("coder-k8s-controller.coder.com");
@@ -54,7 +54,7 @@ test("it never asks for what the Role does not allow", async () => {
 test("control planes of other namespaces are none of its business", async () => {
   await person.create(CoderControlPlane, aControlPlane({ namespace: elsewhere }));
   await person.create(CoderControlPlane, aControlPlane({ namespace, name: "later" }));
-  await eventually(() => person.get(Deployment, { namespace, name: "later" }), PATIENCE);
+  await eventually(() => person.get(Deployment, { namespace, name: "later" }), TIME_LIMIT);
   expect(
     (await person.get(CoderControlPlane, { namespace: elsewhere, name: "coder" })).status,
   ).toBeUndefined();
@@ -67,7 +67,7 @@ test("a workspace namespace outside its scope becomes a condition and blocks no 
     const found = await conditionOf("reaching", "WorkspaceRBACReady");
     expect(found).toMatchObject({ status: "False" });
     return found;
-  }, PATIENCE);
+  }, TIME_LIMIT);
   expect(condition?.message).toContain(elsewhere);
 
   await person.delete(CoderControlPlane, { namespace, name: "reaching" });
@@ -76,5 +76,5 @@ test("a workspace namespace outside its scope becomes a condition and blocks no 
       .get(CoderControlPlane, { namespace, name: "reaching" })
       .then(() => false, isNotFound);
     expect(gone).toBe(true);
-  }, PATIENCE);
+  }, TIME_LIMIT);
 });

@@ -23,7 +23,7 @@ const kubernetesTypes: ReadonlySet<string> = new Set([
 ]);
 
 /** There are many of them, and the machine may be busy. */
-const PATIENCE = { withinMs: 50_000 };
+const TIME_LIMIT = { withinMs: 50_000 };
 
 let stage: Stage;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await eventually(async () => {
     const { items } = await stage.person.list(CoderControlPlane, { namespace: stage.namespace });
     expect(items.filter(({ status }) => status?.observedGeneration === 1)).toHaveLength(items.length);
-  }, PATIENCE);
+  }, TIME_LIMIT);
   await Promise.all(propagationCases.map(({ field, spec }) => stage.change(nameFor(field), spec)));
 });
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -41,7 +41,7 @@ afterAll(() => stage[Symbol.asyncDispose]());
 test.each(propagationCases)("spec.$field reaches its child", async ({ field, kind, shows }) => {
   await eventually(
     async () => expect(await stage.child(kind, nameFor(field))).toMatchObject(shows),
-    PATIENCE,
+    TIME_LIMIT,
   );
   expect((await stage.settled(nameFor(field))).status?.conditions).not.toContainEqual(
     expect.objectContaining({ reason: "InternalError" }),

@@ -6,7 +6,7 @@ import { sharedCluster } from "../../support/cluster/shared.ts";
 import { essenceOfChildren } from "../../support/dump.ts";
 import { openStage, type Stage } from "./stage.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 const host = "coder.example.com";
 
 /** All that a spec may say beyond its defaults and that ends up in a child which is there anyway. */
@@ -90,7 +90,7 @@ test("Role and RoleBinding go when workspacePerms is turned off, and come back",
   await stage.untilGone(Role, role.metadata.name);
   await stage.untilGone(RoleBinding, binding.metadata.name);
   await stage.change("perms", { rbac: { workspacePerms: true } });
-  await eventually(() => stage.child(RoleBinding, "perms"), PATIENCE);
+  await eventually(() => stage.child(RoleBinding, "perms"), TIME_LIMIT);
 });
 
 test("a renamed ServiceAccount takes its Role, RoleBinding and pods along and leaves nothing behind", async () => {
@@ -114,7 +114,7 @@ test("with disableCreate our ServiceAccount becomes the user's: it stays and nob
   await eventually(
     async () =>
       expect((await stage.get(ServiceAccount, "released")).metadata.ownerReferences ?? []).toEqual([]),
-    PATIENCE,
+    TIME_LIMIT,
   );
   await stage.untilCondition("released", "ServiceAccountReady", { status: "True", observedGeneration: 2 });
   expect((await stage.get(Deployment, "released")).spec?.template.spec?.serviceAccountName).toBe("released");
@@ -123,7 +123,7 @@ test("with disableCreate our ServiceAccount becomes the user's: it stays and nob
   await eventually(
     async () =>
       expect((await stage.get(ServiceAccount, "released")).metadata.ownerReferences).toHaveLength(1),
-    PATIENCE,
+    TIME_LIMIT,
   );
 });
 

@@ -6,7 +6,7 @@ import { type OperatorProcess, startOperatorProcess } from "../../../lab/operato
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 const LEASE = "coder-k8s-controller.coder.com";
 const LEASE_SECONDS = 15;
 const SHORT_LEASE_SECONDS = 3;
@@ -19,7 +19,7 @@ let standby: OperatorProcess;
 beforeAll(async () => {
   [person, namespace] = await Promise.all([adminClient(cluster), cluster.createNamespace("replicas")]);
   leader = await start();
-  await eventually(() => expect(leader.isLeader).toBe(true), PATIENCE);
+  await eventually(() => expect(leader.isLeader).toBe(true), TIME_LIMIT);
   standby = await start();
 });
 afterAll(async () => {
@@ -39,7 +39,7 @@ async function lease(): Promise<Lease["spec"]> {
 }
 
 function served(name: string): Promise<unknown> {
-  return eventually(() => person.get(Deployment, { namespace, name }), PATIENCE);
+  return eventually(() => person.get(Deployment, { namespace, name }), TIME_LIMIT);
 }
 
 // One story in order: the standby of one test is the leader of the next.
@@ -54,9 +54,9 @@ describe("two replicas", () => {
     await served("one");
   });
 
-  test("tell by their metrics who leads and works", async () => {
+  test("show by their metrics who leads and works", async () => {
     const worked = /^coder_k8s_reconcile_total\{controller="control-plane",result="success"\} [1-9]/m;
-    await eventually(async () => expect(await leader.metrics()).toMatch(worked), PATIENCE);
+    await eventually(async () => expect(await leader.metrics()).toMatch(worked), TIME_LIMIT);
     expect(await leader.metrics()).toMatch(/^coder_k8s_leader 1$/m);
     expect(await leader.metrics()).toMatch(
       /^coder_k8s_object_phase\{kind="CoderControlPlane",.*,name="one",/m,
@@ -72,7 +72,7 @@ describe("two replicas", () => {
     expect((await lease())?.holderIdentity).toBeFalsy();
     expect(leader.log.at(-1)?.msg).toBe("operator stopped");
     const { renewTime: released = "" } = (await lease()) ?? {};
-    await eventually(() => expect(standby.isLeader).toBe(true), PATIENCE);
+    await eventually(() => expect(standby.isLeader).toBe(true), TIME_LIMIT);
     const { acquireTime = "" } = (await lease()) ?? {};
     expect(Date.parse(acquireTime) - Date.parse(released)).toBeLessThan(LEASE_SECONDS * 1_000);
     await person.create(CoderControlPlane, aControlPlane({ namespace, name: "two" }));
@@ -87,7 +87,7 @@ describe("two replicas", () => {
     const spec = { leaseDurationSeconds: SHORT_LEASE_SECONDS };
     await person.mergePatch(Lease, { namespace, name: LEASE }, { spec });
     await person.create(CoderControlPlane, aControlPlane({ namespace, name: "three" }));
-    await eventually(() => expect(standby.isLeader).toBe(true), PATIENCE);
+    await eventually(() => expect(standby.isLeader).toBe(true), TIME_LIMIT);
     const { acquireTime = "" } = (await lease()) ?? {};
     expect(Date.parse(acquireTime) - changedAt).toBeGreaterThanOrEqual(SHORT_LEASE_SECONDS * 1_000);
     await served("three");
@@ -99,7 +99,7 @@ describe("two replicas", () => {
     };
     const spec = { holderIdentity: "somebody-else", renewTime: "2100-01-01T00:00:00.000000Z" };
     await person.mergePatch(Lease, { namespace, name: LEASE }, { metadata, spec });
-    await eventually(() => expect(standby.program.running).toBe(false), PATIENCE);
+    await eventually(() => expect(standby.program.running).toBe(false), TIME_LIMIT);
     expect(standby.program.logTail()).toContain("the lease was taken by somebody-else");
   });
 });

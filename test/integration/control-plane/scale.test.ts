@@ -10,7 +10,7 @@ import { Witness } from "../../support/witness.ts";
 
 const COUNT = 60;
 const HOUR_MS = 60 * 60 * 1_000;
-const PATIENCE = { withinMs: 60_000 };
+const TIME_LIMIT = { withinMs: 60_000 };
 
 const cluster = sharedCluster();
 const clock = new SkewedClock();
@@ -57,7 +57,7 @@ describe(`${COUNT} control planes created at once`, () => {
         ({ status, metadata }) => status?.observedGeneration === metadata.generation && status?.phase,
       );
       expect(reported).toHaveLength(COUNT);
-    }, PATIENCE);
+    }, TIME_LIMIT);
     const labelSelector = "app.kubernetes.io/managed-by=coder-k8s";
     const lists = await Promise.all(
       childKinds.map((kind) => everywhere((namespace) => person.list(kind, { namespace, labelSelector }))),
@@ -85,7 +85,7 @@ describe(`${COUNT} control planes created at once`, () => {
       rolebindings: COUNT,
       deployments: COUNT,
       services: COUNT,
-      // That it was seen, and what came of it.
+      // That it was seen, and the result.
       "codercontrolplanes/status": 2 * COUNT,
     });
   });
@@ -96,7 +96,7 @@ describe(`${COUNT} control planes created at once`, () => {
   });
 
   test("then cause no request at all for an hour of the operator's clock", async () => {
-    await eventually(() => expect(witness.running).toBe(0), PATIENCE);
+    await eventually(() => expect(witness.running).toBe(0), TIME_LIMIT);
     const { length } = await requests();
     clock.jump(HOUR_MS);
     await touchAll();
@@ -111,7 +111,7 @@ describe(`${COUNT} control planes created at once`, () => {
     await eventually(async () => {
       const { metadata, status } = await person.get(CoderControlPlane, ref);
       expect(status?.observedGeneration).toBe(metadata.generation);
-    }, PATIENCE);
+    }, TIME_LIMIT);
     expect((await person.get(Deployment, ref)).spec?.replicas).toBe(2);
     const written = (await requests()).slice(length).filter(({ verb }) => verb !== "watch");
     expect(new Set(written.map(({ name }) => name))).toEqual(new Set(["coder-0"]));
@@ -128,6 +128,6 @@ async function touchAll(): Promise<void> {
       { metadata: { annotations: { why: "an hour later" } } },
     );
   await Promise.all(Array.from({ length: COUNT }, touch));
-  await eventually(() => expect(witness.runs).toBeGreaterThanOrEqual(before + COUNT), PATIENCE);
-  await eventually(() => expect(witness.running).toBe(0), PATIENCE);
+  await eventually(() => expect(witness.runs).toBeGreaterThanOrEqual(before + COUNT), TIME_LIMIT);
+  await eventually(() => expect(witness.running).toBe(0), TIME_LIMIT);
 }

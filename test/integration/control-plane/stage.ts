@@ -23,7 +23,7 @@ import { SkewedClock } from "../../support/skewed-clock.ts";
 import { Witness } from "../../support/witness.ts";
 
 /** Generous, because the machine may be busy; what must be fast is measured by the test that says so. */
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 
 /**
  * Where a test plays: a namespace, the operator at work in it and a person who reads and writes there. The operator's
@@ -82,7 +82,7 @@ export class Stage implements AsyncDisposable {
       const controlPlane = await this.controlPlane(name);
       expect(controlPlane.status?.observedGeneration).toBe(controlPlane.metadata.generation);
       return controlPlane;
-    }, PATIENCE);
+    }, TIME_LIMIT);
   }
 
   /** Waits until a condition of the control plane is as expected, and returns it. */
@@ -91,7 +91,7 @@ export class Stage implements AsyncDisposable {
       const condition = findCondition((await this.controlPlane(name)).status?.conditions, type);
       expect(condition).toMatchObject(expected);
       return condition as Condition;
-    }, PATIENCE);
+    }, TIME_LIMIT);
   }
 
   async exists(kind: Kind, name: string): Promise<boolean> {
@@ -107,14 +107,14 @@ export class Stage implements AsyncDisposable {
   untilGone(kind: Kind, name: string): Promise<void> {
     return eventually(async () => {
       expect(await this.exists(kind, name), `${kind.kind} ${name} exists`).toBe(false);
-    }, PATIENCE);
+    }, TIME_LIMIT);
   }
 
   /** Makes something happen and waits until the operator has looked at it and is done. */
   async whenSeen(happens: () => Promise<unknown>): Promise<void> {
     const before = this.witness.runs;
     await happens();
-    await eventually(() => expect(this.witness.runs).toBeGreaterThan(before), PATIENCE);
+    await eventually(() => expect(this.witness.runs).toBeGreaterThan(before), TIME_LIMIT);
     await this.untilIdle();
   }
 
@@ -127,7 +127,7 @@ export class Stage implements AsyncDisposable {
   }
 
   untilIdle(): Promise<void> {
-    return eventually(() => expect(this.witness.running).toBe(0), PATIENCE);
+    return eventually(() => expect(this.witness.running).toBe(0), TIME_LIMIT);
   }
 
   /** Lets the operator finish what it is at, and then the time pass. */

@@ -38,7 +38,7 @@ describe("the phase", () => {
     await stage.untilCondition("phases", "Ready", { status: "False" });
   });
 
-  test("is Ready with one pod of several, and the condition tells how many", async () => {
+  test("is Ready with one pod of several, and the condition says how many", async () => {
     await stage.create("some", { replicas: 2 });
     await stage.settled("some");
     await stage.person.patchStatus(Deployment, stage.ref("some"), {

@@ -7,17 +7,17 @@ export interface Case {
   readonly argo: "Healthy" | "Progressing" | "Degraded" | "Suspended";
   readonly flux: "Current" | "InProgress" | "Failed";
   /** The condition whose message people have to see. */
-  readonly told: string;
+  readonly reported: string;
 }
 
 function caseOf(kind: KindName, changes: Changes, expected: Omit<Case, "kind" | "changes">): Case {
   return { kind, changes, ...expected };
 }
 
-const well = { argo: "Healthy", flux: "Current", told: "Ready" } as const;
-const waits = (told: string) => ({ argo: "Progressing", flux: "InProgress", told }) as const;
-const broken = (told: string) => ({ argo: "Degraded", flux: "Failed", told }) as const;
-const resting = { argo: "Suspended", flux: "Current", told: "DeploymentReady" } as const;
+const well = { argo: "Healthy", flux: "Current", reported: "Ready" } as const;
+const waits = (reported: string) => ({ argo: "Progressing", flux: "InProgress", reported }) as const;
+const broken = (reported: string) => ({ argo: "Degraded", flux: "Failed", reported }) as const;
+const resting = { argo: "Suspended", flux: "Current", reported: "DeploymentReady" } as const;
 
 export const cases: readonly Case[] = [
   caseOf("controlPlane", {}, well),

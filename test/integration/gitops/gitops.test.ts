@@ -16,8 +16,8 @@ const named = cases.map((one) => ({ ...one, name: describeCase(one) }));
 
 /** Like "controlPlane with LicenseApplied Forbidden". */
 function describeCase({ kind, changes }: Case): string {
-  const told = Object.entries(changes).map(([type, [, reason]]) => `${type} ${reason}`);
-  return `a ${kind} with ${told.join(" and ") || "nothing amiss"}`;
+  const reported = Object.entries(changes).map(([type, [, reason]]) => `${type} ${reason}`);
+  return `a ${kind} with ${reported.join(" and ") || "nothing amiss"}`;
 }
 
 interface Health {
@@ -45,9 +45,9 @@ const observed = (name: KindName, changes: Changes) => ({
 });
 
 describe("Argo CD", () => {
-  test.for(named)("$name", async ({ kind, changes, argo, told }) => {
+  test.for(named)("$name", async ({ kind, changes, argo, reported }) => {
     const object = observed(kind, changes);
-    const message = object.status.conditions.find(({ type }) => type === told)?.message;
+    const message = object.status.conditions.find(({ type }) => type === reported)?.message;
     expect(await argoHealth(kind, object)).toEqual({ status: argo, message });
   });
 
@@ -81,7 +81,7 @@ describe("Argo CD", () => {
   });
 });
 
-/** What Flux is told about each kind. */
+/** The health checks that Flux gets for each kind. */
 interface HealthCheck {
   readonly apiVersion: string;
   readonly kind: string;
@@ -96,7 +96,7 @@ describe("Flux", () => {
   const policies = checks.map(({ kind }) => `health-of-${kind.toLowerCase()}`);
   let namespace: string;
 
-  /** The API server's own CEL evaluates the expressions, in a policy that refuses and tells what came of them. */
+  /** The API server's own CEL evaluates the expressions, in a policy that refuses with their result. */
   beforeAll(async () => {
     namespace = await cluster.createNamespace("flux");
     const manifests = checks.flatMap((check, index) => [

@@ -20,7 +20,7 @@ export const kinds = {
 
 export type KindName = keyof typeof kinds;
 
-/** Status and reason of a condition; the message says both, so that a test can tell whose it is. */
+/** Status and reason of a condition; the message says both, so that a test knows whose it is. */
 export type Changes = Readonly<Record<string, readonly [status: "False" | "Unknown", reason: string]>>;
 
 /** What the operator reports when every condition is True but those given; `Ready` is as it works it out. */

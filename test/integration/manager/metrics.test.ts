@@ -9,7 +9,7 @@ import { queries } from "../../support/monitoring.ts";
 import { parseQuery } from "../../support/promql.ts";
 import { type Coderd, type CoderdStage, openCoderdStage } from "../coderd/stage.ts";
 
-const PATIENCE = { withinMs: 30_000 };
+const TIME_LIMIT = { withinMs: 30_000 };
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 let stage: CoderdStage;
@@ -48,7 +48,7 @@ function untilServing(kind: Kind<CoderProvisioner | CoderWorkspaceProxy>): Promi
   return eventually(async () => {
     const { items } = await stage.person.list(kind, { namespace: stage.namespace });
     expect(items.map(({ status }) => status?.readyReplicas)).toEqual([1]);
-  }, PATIENCE);
+  }, TIME_LIMIT);
 }
 
 /** The samples of a metric: its value by the values of the labels that the object's own leave. */
@@ -76,7 +76,7 @@ test("every metric that the chart's alerts and dashboard read is one that the op
   expect(served).toEqual(expect.arrayContaining([...read]));
 });
 
-describe("of each object the operator tells", () => {
+describe("of each object the operator exports", () => {
   test("its phase", async () => {
     await eventually(
       async () =>
@@ -85,19 +85,19 @@ describe("of each object the operator tells", () => {
           "CoderProvisioner pool Ready": 1,
           "CoderWorkspaceProxy sydney Ready": 1,
         }),
-      PATIENCE,
+      TIME_LIMIT,
     );
   });
 
   test("its conditions, as its status has them", async () => {
     const { status } = await stage.controlPlane("coder");
-    const told = Object.keys(await samples("coder_k8s_object_condition"));
+    const reported = Object.keys(await samples("coder_k8s_object_condition"));
     const expected = (status?.conditions ?? []).map(
       ({ type, status, reason }) => `CoderControlPlane coder ${type} ${status} ${reason}`,
     );
-    expect(told.filter((labels) => labels.startsWith("CoderControlPlane"))).toEqual(expected);
-    expect(told).toContainEqual(expect.stringMatching(/^CoderProvisioner pool Ready True/));
-    expect(told).toContainEqual(
+    expect(reported.filter((labels) => labels.startsWith("CoderControlPlane"))).toEqual(expected);
+    expect(reported).toContainEqual(expect.stringMatching(/^CoderProvisioner pool Ready True/));
+    expect(reported).toContainEqual(
       expect.stringMatching(/^CoderWorkspaceProxy sydney Healthy False NotReported$/),
     );
   });
@@ -138,6 +138,6 @@ describe("of each object the operator tells", () => {
   test("nothing more once it is deleted", async () => {
     await stage.person.delete(CoderProvisioner, stage.ref("pool"));
     await stage.untilGone(CoderProvisioner as Kind<KubeObject>, "pool");
-    await eventually(async () => expect(await operator.metrics()).not.toContain('name="pool"'), PATIENCE);
+    await eventually(async () => expect(await operator.metrics()).not.toContain('name="pool"'), TIME_LIMIT);
   });
 });

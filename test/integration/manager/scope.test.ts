@@ -6,7 +6,7 @@ import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type NamespacedOperator, startNamespacedOperator } from "../../support/namespaced-operator.ts";
 
-const PATIENCE = { withinMs: 30_000 };
+const TIME_LIMIT = { withinMs: 30_000 };
 
 const cluster = sharedCluster();
 let person: Client;
@@ -31,7 +31,7 @@ test("an operator of two namespaces works in both, with a Role in each, and asks
     await person.create(CoderControlPlane, aControlPlane({ namespace, spec }));
   }
   for (const namespace of scope)
-    await eventually(() => person.get(Deployment, { namespace, name: "coder" }), PATIENCE);
+    await eventually(() => person.get(Deployment, { namespace, name: "coder" }), TIME_LIMIT);
 
   const requests = (await cluster.auditRequests()).filter(({ user }) => user === operator.user);
   const outside = requests.filter(({ namespace }) => !scope.includes(namespace ?? ""));

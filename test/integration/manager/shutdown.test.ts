@@ -7,7 +7,7 @@ import { type OperatorProcess, startOperatorProcess } from "../../../lab/operato
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 const GRACE_SECONDS = 2;
 
 const cluster = sharedCluster();
@@ -41,7 +41,7 @@ test("a step that hangs is cut at the end of the grace; until then probes answer
     metadata: ref,
     spec: { extraEnv: [{ name: "CODER_PG_CONNECTION_URL", value }] },
   });
-  await eventually(() => person.get(Deployment, ref), PATIENCE);
+  await eventually(() => person.get(Deployment, ref), TIME_LIMIT);
   await cluster.markDeploymentReady(namespace, "coder");
   await asked;
 

@@ -10,7 +10,7 @@ import { sharedCluster } from "../../support/cluster/shared.ts";
 import { STOPPED_AT } from "../../support/stopping-operator/marker.ts";
 import { openScene } from "./stopping-scene.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 /** The lease, the time between two looks at it, and a busy machine. */
 const TAKE_OVER = { withinMs: 40_000 };
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   });
   const stopAt = "--stop-at=PATCH .*/services/coder";
   stopped = await start([`--kubeconfig=${cluster.replica.kubeconfig}`, stopAt], STOPS_ITSELF);
-  await eventually(() => expect(stopped.isLeader).toBe(true), PATIENCE);
+  await eventually(() => expect(stopped.isLeader).toBe(true), TIME_LIMIT);
   other = await start();
 });
 afterAll(async () => {
@@ -50,7 +50,7 @@ const ref = () => ({ namespace, name: "coder" });
 async function replicas(count: number): Promise<void> {
   await eventually(
     async () => expect((await person.get(Deployment, ref())).spec?.replicas).toBe(count),
-    PATIENCE,
+    TIME_LIMIT,
   );
 }
 
@@ -66,7 +66,7 @@ test.concurrent("a leader that is stopped while a write waits for its connection
   timeout: 120_000,
 }, async () => {
   await person.create(CoderControlPlane, aControlPlane({ namespace }));
-  await eventually(() => expect(stopped.output).toContain(STOPPED_AT), PATIENCE);
+  await eventually(() => expect(stopped.output).toContain(STOPPED_AT), TIME_LIMIT);
   await eventually(() => expect(other.isLeader).toBe(true), TAKE_OVER);
   await person.mergePatch(CoderControlPlane, ref(), { spec: { replicas: 2 } });
   await replicas(2);
@@ -77,7 +77,7 @@ test.concurrent("a leader that is stopped while a write waits for its connection
   await person.delete(Service, ref());
   await person.mergePatch(CoderControlPlane, ref(), { spec: { replicas: 3 } });
   await replicas(3);
-  await eventually(() => person.get(Service, ref()), PATIENCE);
+  await eventually(() => person.get(Service, ref()), TIME_LIMIT);
   const { spec: lease } = await person.get(Lease, { namespace, name: "coder-k8s-controller.coder.com" });
   stopped.program.signal("SIGCONT");
   await stopped.program.ended;

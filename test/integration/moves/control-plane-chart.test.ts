@@ -21,7 +21,7 @@ import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
 import { type Helm, helmFor, succeeded } from "../../support/helm.ts";
 import { installerOfCharts } from "./charts.ts";
 
-const PATIENCE = { withinMs: 40_000 };
+const TIME_LIMIT = { withinMs: 40_000 };
 const OLD_PODS = "app.kubernetes.io/name=coder";
 const NEW_PODS = "app.kubernetes.io/name=coder-control-plane";
 
@@ -66,7 +66,7 @@ describe("moving a control plane from Coder's chart", () => {
     // Endpoints are made for pods of a node that exists.
     await person.create(Node, { metadata: { name: namespace } });
     await podsAreReady(OLD_PODS);
-    await eventually(async () => expect(readyIn(await slices())).toBeGreaterThan(0), PATIENCE);
+    await eventually(async () => expect(readyIn(await slices())).toBeGreaterThan(0), TIME_LIMIT);
     followEndpoints().catch((error) => {
       if (!stop.signal.aborted) throw error;
     });
@@ -101,7 +101,7 @@ describe("moving a control plane from Coder's chart", () => {
         const status = { podIP, podIPs: [{ ip: podIP }] };
         await person.patchStatus(Pod, { namespace, name: metadata.name }, { status });
       }
-    }, PATIENCE);
+    }, TIME_LIMIT);
     await cluster.markPodsReady(namespace, labelSelector);
   }
 
@@ -128,7 +128,7 @@ describe("moving a control plane from Coder's chart", () => {
       const found = await condition("Conflict");
       expect(found).toMatchObject({ status: "True" });
       return found;
-    }, PATIENCE);
+    }, TIME_LIMIT);
     for (const { kind: name = "" } of [ServiceAccount, Service] as Kind[])
       expect(conflict?.message).toContain(`${name} "${namespace}/coder" belongs to Helm release "coder"`);
     const after = await Promise.all([get(Deployment), get(Service), get(ServiceAccount)]);
@@ -155,7 +155,7 @@ describe("moving a control plane from Coder's chart", () => {
       expect(controllerOf(await get(ServiceAccount))?.kind).toBe("CoderControlPlane");
       expect(controllerOf(await get(Deployment))?.kind).toBe("CoderControlPlane");
       expect(await condition("ServiceReady")).toMatchObject({ reason: "HandOverPending" });
-    }, PATIENCE);
+    }, TIME_LIMIT);
     expect((await get(Service)).spec?.selector).toMatchObject({ "app.kubernetes.io/name": "coder" });
     expect((await person.list(Pod, { namespace, labelSelector: OLD_PODS })).items).toHaveLength(1);
   });
@@ -167,13 +167,13 @@ describe("moving a control plane from Coder's chart", () => {
       expect(controllerOf(service)?.kind).toBe("CoderControlPlane");
       expect(service.spec?.selector).toMatchObject({ "app.kubernetes.io/name": "coder-control-plane" });
       expect(service.spec?.ports).toMatchObject([{ name: "http", port: 80, targetPort: 8080 }]);
-    }, PATIENCE);
+    }, TIME_LIMIT);
     const [pod] = (await person.list(Pod, { namespace, labelSelector: NEW_PODS })).items;
     const { podIP } = (pod as { status?: { podIP?: string } } | undefined)?.status ?? {};
     await eventually(async () => {
       const served = (await slices()).flatMap(({ endpoints }) => endpoints ?? []);
       expect(served.flatMap((endpoint) => endpoint.addresses)).toEqual([podIP]);
-    }, PATIENCE);
+    }, TIME_LIMIT);
     expect(ready.length).toBeGreaterThan(0);
     expect(Math.min(...ready)).toBeGreaterThan(0);
     expect(await condition("Conflict")).toBeUndefined();

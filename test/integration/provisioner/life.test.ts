@@ -92,10 +92,10 @@ describe("a new provisioner", () => {
       expect(metadata.ownerReferences).toMatchObject([{ uid, controller: true }]);
   });
 
-  test("tells in an event that its key was made", async () => {
+  test("emits an event when its key is made", async () => {
     const events = await stage.events("pool");
-    const told = events.map(({ reason }) => reason);
-    expect(told.filter((reason) => reason?.includes("Key"))).toEqual(["KeyCreated"]);
+    const reported = events.map(({ reason }) => reason);
+    expect(reported.filter((reason) => reason?.includes("Key"))).toEqual(["KeyCreated"]);
   });
 
   test("asks nobody for anything once it is settled", async () => {

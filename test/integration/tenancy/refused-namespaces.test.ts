@@ -7,9 +7,9 @@ import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 
 const cluster = sharedCluster();
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 
-test("grants are made only in the namespaces that the operator was told, taken back elsewhere, and the condition names the others", async () => {
+test("grants are made only in the namespaces that the operator may use, taken back elsewhere, and the condition names the others", async () => {
   const [namespace, allowed, refused, own] = await Promise.all(
     ["home", "allowed", "refused", "operator"].map((prefix) => cluster.createNamespace(prefix)),
   );
@@ -23,7 +23,7 @@ test("grants are made only in the namespaces that the operator was told, taken b
   await person.create(CoderControlPlane, aControlPlane({ namespace, name: "coder", spec }));
   await eventually(
     async () => expect(await Promise.all([allowed, refused, own].map(rolesIn))).toEqual([1, 1, 1]),
-    PATIENCE,
+    TIME_LIMIT,
   );
   await before.stop();
 
@@ -38,6 +38,6 @@ test("grants are made only in the namespaces that the operator was told, taken b
     );
     expect(condition?.message).toContain(`"${own}": it is the operator's own`);
     expect(condition?.message).not.toContain(`"${allowed}"`);
-  }, PATIENCE);
+  }, TIME_LIMIT);
   expect(await Promise.all([namespace, allowed, refused, own].map(rolesIn))).toEqual([1, 1, 0, 0]);
 });

@@ -4,7 +4,7 @@ import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/k
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type Coderd, type CoderdStage, openCoderdStage, urlVariable } from "../coderd/stage.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 const nowhere = "postgres://operator:some-password@127.0.0.1:1/nowhere";
 
 let stage: CoderdStage;
@@ -66,12 +66,12 @@ describe("a control plane that is deleted", () => {
   });
 
   test("waits for them no longer than a minute", async () => {
-    const coderd = await withToken("impatient");
-    await stage.person.create(CoderProvisioner, provisioner("stays", "impatient"));
-    await stage.person.delete(CoderControlPlane, stage.ref("impatient"));
-    await untilEnding("impatient");
+    const coderd = await withToken("waiter");
+    await stage.person.create(CoderProvisioner, provisioner("stays", "waiter"));
+    await stage.person.delete(CoderControlPlane, stage.ref("waiter"));
+    await untilEnding("waiter");
     await stage.timePasses(60_000);
-    await stage.untilGone(CoderControlPlane, "impatient");
+    await stage.untilGone(CoderControlPlane, "waiter");
     expect(await keysOf(coderd)).toEqual([]);
   });
 });
@@ -88,5 +88,5 @@ async function untilEnding(name: string): Promise<void> {
     expect((await stage.controlPlane(name)).metadata.deletionTimestamp).toBeDefined();
     expect(stage.witness.runs).toBeGreaterThan(before);
     expect(stage.witness.running).toBe(0);
-  }, PATIENCE);
+  }, TIME_LIMIT);
 }

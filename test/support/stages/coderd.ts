@@ -132,7 +132,7 @@ export class CoderdStage<D extends CoderdDatabase = CoderdDatabase> extends Stag
   }
 }
 
-/** The variable that tells coderd, and the operator, where the database is. */
+/** The variable by which coderd, and the operator, know where the database is. */
 export function urlVariable(value: string): { name: string; value: string } {
   return { name: "CODER_PG_CONNECTION_URL", value };
 }

@@ -17,7 +17,7 @@ import { Witness } from "../witness.ts";
 import type { World } from "../world/world.ts";
 
 /** Generous, because the machine may be busy; what must be fast is measured by the test that says so. */
-export const PATIENCE = { withinMs: 20_000 };
+export const TIME_LIMIT = { withinMs: 20_000 };
 
 /** An object of ours. */
 interface Subject extends KubeObject {
@@ -85,8 +85,8 @@ export abstract class Stage<T extends Subject> implements AsyncDisposable {
     await this.startOperator();
   }
 
-  eventually<R>(assertion: () => R | Promise<R>, patience = PATIENCE): Promise<R> {
-    return this.world.eventually(assertion, patience);
+  eventually<R>(assertion: () => R | Promise<R>, limit = TIME_LIMIT): Promise<R> {
+    return this.world.eventually(assertion, limit);
   }
 
   create(name: string, spec: NonNullable<T["spec"]>): Promise<Stored<T>> {

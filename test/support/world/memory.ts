@@ -38,7 +38,7 @@ export class MemoryWorld implements World {
       transport: { send: send.bind(this.api), close: async () => {} },
       requestClock: this.clock,
       random: () => this.#dice.next(),
-      eventually: (assertion, patience) => this.eventually(assertion, patience),
+      eventually: (assertion, limit) => this.eventually(assertion, limit),
       finish: (work) => this.finish(work),
     };
   }

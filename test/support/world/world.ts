@@ -19,7 +19,7 @@ export interface World extends AsyncDisposable {
   /** What an operator that is started now finds around it. */
   surroundings(): Promise<Surroundings>;
   /** Repeats the assertion until it holds; fails with its last words when it does not hold in time. */
-  eventually<T>(assertion: () => T | Promise<T>, patience: Deadline): Promise<T>;
+  eventually<T>(assertion: () => T | Promise<T>, deadline: Deadline): Promise<T>;
   /** Plays the Deployment's controller: reports all replicas of its current spec ready. */
   markDeploymentReady(namespace: string, name: string): Promise<void>;
 }

@@ -95,7 +95,7 @@ describe("a given token", () => {
     expect(await stage.exists(Secret, "taken-over-operator-token")).toBe(false);
   });
 
-  test("takes over also while the database is out of reach; what is left to revoke is told and done later", async () => {
+  test("takes over also while the database is out of reach; what is left to revoke is reported and revoked later", async () => {
     const coderd = await withOwnToken("moved");
     const own = await stage.token("moved-operator-token");
     await stage.putSecret("moved-token", { token: own });
@@ -197,7 +197,7 @@ describe("turned off", () => {
     expect(await keysOf(coderd)).toEqual([]);
   });
 
-  test("with nothing to revoke it by, the Secret is removed and an event tells what is left", async () => {
+  test("with nothing to revoke it by, the Secret is removed and an event names what is left", async () => {
     const { deployment } = await withOwnToken("off-blind");
     deployment.faults.inject({ fault: { kind: "cut" }, on: /^DELETE/ });
     await stage.change("off-blind", { ...off, extraEnv: [] });

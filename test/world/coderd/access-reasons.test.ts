@@ -116,17 +116,17 @@ describe("a database that is no good has its own reason, and is tried again ever
   });
 
   test("and not sooner, however often the control plane is looked at", async () => {
-    const coderd = await stage.coderd("patient");
-    await stage.create("patient", {
+    const coderd = await stage.coderd("waiting");
+    await stage.create("waiting", {
       extraEnv: [urlVariable(coderd.database.url.replace(/:\d+\//, ":1/"))],
       operatorAccess: {},
     });
-    await stage.untilServing("patient");
-    await stage.untilCondition("patient", TYPE, { reason: "DatabaseUnreachable" });
-    await stage.untilStatus("patient", { phase: "Ready" });
+    await stage.untilServing("waiting");
+    await stage.untilCondition("waiting", TYPE, { reason: "DatabaseUnreachable" });
+    await stage.untilStatus("waiting", { phase: "Ready" });
     const { connections } = stage.databases;
     for (const look of ["1", "2", "3"]) {
-      await stage.touch("patient", look);
+      await stage.touch("waiting", look);
       await stage.timePasses(9_000);
     }
     expect(stage.databases.connections).toBe(connections);

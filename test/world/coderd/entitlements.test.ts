@@ -116,7 +116,7 @@ describe("the condition", () => {
     await stage.untilStatus("tomorrow", { licenseTier: "none" });
   });
 
-  test("is EntitlementsQueryFailed and the tier unknown when coderd refuses to tell", async () => {
+  test("is EntitlementsQueryFailed and the tier unknown when coderd refuses to answer", async () => {
     const coderd = await stage.coderd("refusing");
     const end = coderd.deployment.faults.inject({ fault: { kind: "answer", status: 403 }, on: QUESTION });
     await stage.serve("refusing", coderd);

@@ -71,7 +71,7 @@ describe("the condition", () => {
     ["Error", "HTML instead of JSON", { kind: "html" }],
     ["Error", "connection was cut", { kind: "cut" }],
     ["Error", "too many requests", { kind: "rateLimited", retryAfter: "20" }],
-  ])("is %s with what coderd said (%s), and is mended by the next try", async (reason, says, fault) => {
+  ])("is %s with what coderd said (%s), and recovers with the next try", async (reason, says, fault) => {
     const name = `${reason}-${fault.kind}`.toLowerCase();
     const { deployment } = await serve(name);
     deployment.faults.inject({ fault, on: UPLOAD, times: 1 });
@@ -160,7 +160,7 @@ test("a coderd that does not list its licenses for a while keeps the condition i
 });
 
 describe("a refused token", () => {
-  test("is replaced as soon as licenses tell, not only at its next check", async () => {
+  test("is replaced as soon as a license request fails, not only at its next check", async () => {
     const { database } = await serve("renewed");
     await putLicense("renewed", newLicense());
     await untilApplied("renewed");

@@ -133,7 +133,7 @@ describe("a month before its end", () => {
     expect(stage.databases.connections).toBeGreaterThan(connections);
   });
 
-  test("one that can't be replaced is used on, and the condition and one event tell until when", async () => {
+  test("one that can't be replaced is used on, and the condition and one event say until when", async () => {
     const served = await serve("stranded");
     await stage.change("stranded", {
       extraEnv: [urlVariable("postgres://operator:some-password@127.0.0.1:1/nowhere")],

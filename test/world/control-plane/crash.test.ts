@@ -9,7 +9,7 @@ import { type ControlPlaneStage, openControlPlaneStage } from "./stage.ts";
 const NAME = "coder";
 const WORKSPACES = "workspaces";
 /** An operator that missed an answer tries again after a while. */
-const PATIENCE = { withinMs: 5 * 60_000 };
+const TIME_LIMIT = { withinMs: 5 * 60_000 };
 
 /** What the operator is doing when it fails. */
 interface Deed {
@@ -108,10 +108,10 @@ async function play(deed: Deed, failure: MortalOptions, expected: unknown): Prom
   await deed.begin(stage);
   await stage.eventually(async () => {
     if (!mortal.isDead) await assertDone();
-  }, PATIENCE);
+  }, TIME_LIMIT);
   await operator.stop();
   await start(stage);
-  await stage.eventually(assertDone, PATIENCE);
+  await stage.eventually(assertDone, TIME_LIMIT);
   return mortal.effects[(failure.diesAfter ?? failure.missesAnswer ?? 0) - 1];
 }
 

@@ -28,10 +28,10 @@ describe("the control plane", () => {
 
   test("without a URL is waited for", async () => {
     await stage.controlPlane("silent", { status: { url: undefined as never, observedGeneration: 1 } });
-    await stage.create("patient", { controlPlaneRef: { name: "silent" } });
-    await stage.untilCondition("patient", "ControlPlaneReady", { status: "False", reason: "Pending" });
+    await stage.create("waiting", { controlPlaneRef: { name: "silent" } });
+    await stage.untilCondition("waiting", "ControlPlaneReady", { status: "False", reason: "Pending" });
     await stage.publish("silent", { url: stage.urlOf("silent") });
-    await stage.untilCondition("patient", "ControlPlaneReady", { status: "True" });
+    await stage.untilCondition("waiting", "ControlPlaneReady", { status: "True" });
   });
 
   test("that goes away leaves the daemons alone", async () => {
@@ -107,7 +107,7 @@ describe("credentials", () => {
     await stage.untilCondition("switcher", "OperatorAccessReady", { status: "Unknown", reason: "NotUsed" });
   });
 
-  test("that coderd refuses for keys are told apart from a license that does not include them", async () => {
+  test("that coderd refuses for keys are distinguished from a license that does not include them", async () => {
     coderd.faults.inject({ fault: { kind: "answer", status: 401 }, on: /provisionerkeys/, times: 1 });
     await stage.create("refused");
     await stage.untilCondition("refused", "ProvisionerKeyReady", { status: "False", reason: "Forbidden" });
@@ -131,7 +131,7 @@ describe("credentials", () => {
   });
 });
 
-describe("a coderd that fails is told in a condition and asked again, calmly", () => {
+describe("a coderd that fails is reported in a condition and asked again with backoff", () => {
   const faults: readonly [string, Fault, string][] = [
     ["is cut off", { kind: "cut" }, "CoderdUnreachable"],
     ["answers HTML", { kind: "html" }, "CoderdUnreachable"],

@@ -21,7 +21,7 @@ interface Story {
 
 const NAME = "pool";
 /** An operator that missed an answer tries again after a while. */
-const PATIENCE = { withinMs: 5 * 60_000 };
+const TIME_LIMIT = { withinMs: 5 * 60_000 };
 
 const stories: readonly Story[] = [
   { title: "a first key", first: {}, served: true },
@@ -66,7 +66,7 @@ class Play implements AsyncDisposable {
   }
 
   untilOneOfEach(): Promise<void> {
-    return this.stage.eventually(() => this.assertOneOfEach(), PATIENCE);
+    return this.stage.eventually(() => this.assertOneOfEach(), TIME_LIMIT);
   }
 
   /** What every story must end with: one key, one Secret that holds it, and a status that knows it. */
@@ -133,7 +133,7 @@ async function suffer(story: Story, mortal: Mortal, theatre: Play): Promise<void
   else await theatre.stage.create(NAME, story.first);
   await theatre.stage.eventually(async () => {
     if (!mortal.isDead) await theatre.assertOneOfEach();
-  }, PATIENCE);
+  }, TIME_LIMIT);
 }
 
 /** Plays the story with a failure at the first effect, then at the second, and so on until there is none. */

@@ -59,8 +59,8 @@ describe("drift rotates the key: the new one beside the old, which is deleted wh
     const after = await expectRotation("tags", before);
     expect(keysOf("tags")).toMatchObject([{ tags: { a: "2", b: "3" } }]);
     expect(after.provisionerKeyName).toMatch(/^tags-[0-9a-f]{8}$/);
-    const told = (await stage.events("tags")).map(({ reason }) => reason);
-    expect(told.filter((reason) => reason?.includes("Key")).sort()).toEqual([
+    const reported = (await stage.events("tags")).map(({ reason }) => reason);
+    expect(reported.filter((reason) => reason?.includes("Key")).sort()).toEqual([
       "KeyCreated",
       "KeyRotated",
       "OldKeyDeleted",

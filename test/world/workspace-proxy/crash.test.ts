@@ -93,7 +93,7 @@ test.each(regenerations)(
   },
 );
 
-test("a deletion that ends after coderd was told is completed", async () => {
+test("a deletion that ends after the request to coderd is completed", async () => {
   const coderd = await stage.coderd("deleted");
   await stage.create("deleted", bootstrap(coderd));
   await stage.untilRegistered("deleted");

@@ -73,7 +73,7 @@ test("one whose registration was interrupted is taken off the list, too", async 
   expect(coderd.deployment.proxies).toEqual([]);
 });
 
-describe("nothing holds up a deletion; an event tells what is left", () => {
+describe("nothing holds up a deletion; an event names what is left", () => {
   test.each<[string, Fault]>([
     ["cut", { kind: "cut" }],
     ["html", { kind: "html" }],

@@ -69,7 +69,7 @@ describe("a proxy that is registered by URL and session token", () => {
     ]);
   });
 
-  test("is exposed as the spec says, and tells coderd so", async () => {
+  test("is exposed as the spec says, and reports that to coderd", async () => {
     const coderd = await stage.coderd("exposed");
     const ingress = {
       host: "au.example.com",

@@ -75,7 +75,7 @@ describe("RuntimeMetrics", () => {
     "process_resident_memory_bytes",
     "process_start_time_seconds",
     "nodejs_heap_size_used_bytes",
-  ])("tells %s of the process", async (name) => {
+  ])("exports %s of the process", async (name) => {
     const text = await new RuntimeMetrics({ prefix: "widget_" }).registry.metrics();
     expect(Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1])).toBeGreaterThan(0);
   });

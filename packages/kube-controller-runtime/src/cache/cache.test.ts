@@ -35,7 +35,7 @@ function setUp(options: Partial<CacheEnvironment> = {}) {
   return { clock, api, transport, caches, run, retries, warnings, writer: caches.writeThrough(client) };
 }
 
-/** From now on only own writes can tell a cache anything. */
+/** From now on only own writes change a cache. */
 function stopWatching(transport: FaultyTransport): void {
   transport.fault = when(({ path }) => path.includes("watch=true"), offline);
   transport.cutWatches();

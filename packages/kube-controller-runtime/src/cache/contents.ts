@@ -9,7 +9,7 @@ interface Content<T extends KubeObject> {
 }
 
 /**
- * Objects by their keys, of `mostBytes` in all: whatever was not used for longest is dropped for something new. What
+ * Objects by their keys, of `mostBytes` in all: what was not used for longest is dropped for something new. What
  * is larger than everything together may be is not kept at all.
  */
 export class Contents<T extends KubeObject> {

@@ -22,8 +22,8 @@ const IGNORED = new Set(["apiVersion", "kind"]);
 const IGNORED_METADATA = new Set(["resourceVersion", "generation", "managedFields"]);
 
 /**
- * Whether the answer to a write holds nothing but the object as it was known before and what was sent. Where
- * it can't be told, the answer is no: a run too many does no harm, a change that nobody notices does.
+ * Whether the answer to a write holds nothing but the object as it was known before and what was sent. When
+ * in doubt, the answer is no: a run too many does no harm, a change that nobody notices does.
  *
  * - A creation succeeds only where there is nothing; where something was, somebody deleted it.
  * - An apply where nothing was known made the object if its fields have no other manager.

@@ -14,15 +14,15 @@ export interface Reference {
   readonly holders: Set<Holder>;
   /** The version that holders may have acted on, or that there was no object. Absent when they must read anew. */
   known?: { readonly version: number | undefined };
-  /** How often a watch told of it: an answer that was overtaken by such news is not used. */
-  tellings: number;
+  /** How many watch events reported it: an answer that such an event has overtaken is not used. */
+  reports: number;
 }
 
 export interface ReferenceWatchOptions<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly selection: Selection;
   readonly environment: CacheEnvironment;
-  /** The referenced objects that this watch tells of. */
+  /** The referenced objects that this watch reports. */
   readonly all: () => Iterable<[ObjectKey, Reference]>;
   readonly find: (key: ObjectKey) => Reference | undefined;
 }
@@ -89,7 +89,7 @@ export class ReferenceWatch<T extends KubeObject> {
       case "delete": {
         const reference = this.#options.find(keyOfObject(event.object));
         const version = Number(event.object.metadata.resourceVersion);
-        if (reference) this.#told(reference, { version, exists: event.type === "apply" });
+        if (reference) this.#reported(reference, { version, exists: event.type === "apply" });
         break;
       }
       case "progress":
@@ -98,22 +98,22 @@ export class ReferenceWatch<T extends KubeObject> {
   }
 
   /**
-   * Nobody acted yet on what was never fetched, so a list tells holders only what their content is not. It has to
-   * be the same, not as new: a server that was restored from a backup lists older versions.
+   * Nobody acted yet on what was never fetched, so a list notifies holders only when their content differs from it. It
+   * has to be the same, not as new: a server that was restored from a backup lists older versions.
    */
   #listedAs(reference: Reference, version: number | undefined): void {
     const { known } = reference;
     if (known && known.version !== version) this.#changed(reference);
-    else reference.tellings++;
+    else reference.reports++;
   }
 
-  #told(reference: Reference, news: News): void {
-    if (reference.known && isCurrent(reference.known.version, news)) reference.tellings++;
+  #reported(reference: Reference, news: News): void {
+    if (reference.known && isCurrent(reference.known.version, news)) reference.reports++;
     else this.#changed(reference);
   }
 
   #changed(reference: Reference): void {
-    reference.tellings++;
+    reference.reports++;
     delete reference.known;
     notifyHolders(reference);
   }

@@ -41,7 +41,7 @@ function setUp({ namespaces = [], keptBytes }: SetUp = {}) {
   return { clock, api, transport, shared, references, write, remove, read, fetches, news };
 }
 
-/** Holds back answers that the server has already given, until told to let them go. */
+/** Holds back answers that the server has already given, until a test lets them go. */
 function holdBack(): { fault: Fault; release: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   const fault: Fault = async (_request, pass) => {
@@ -69,7 +69,7 @@ describe("a referenced object", () => {
     expect(await news()).toEqual([]);
   });
 
-  test("that changes is told to each of its holders and fetched anew", async () => {
+  test("that changes is reported to each of its holders and fetched anew", async () => {
     const { references, write, read, news } = setUp();
     await write("a", "1");
     references.set("x", [ref("a")]);
@@ -82,7 +82,7 @@ describe("a referenced object", () => {
     expect(await read("a")).toBe("2");
   });
 
-  test("that is missing is told when it appears, and when it goes", async () => {
+  test("that is missing is reported when it appears, and when it goes", async () => {
     const { references, write, remove, read, fetches, news } = setUp();
     references.set("x", [ref("a")]);
     await news();
@@ -96,7 +96,7 @@ describe("a referenced object", () => {
     expect(await read("a")).toBeUndefined();
   });
 
-  test("that is deleted while the first list is on its way is told", async () => {
+  test("that is deleted while the first list is on its way is reported", async () => {
     const { api, references, write, remove, read, news } = setUp();
     api.streamLagMs = 1_000;
     await write("a", "1");
@@ -177,7 +177,7 @@ describe("referenced objects that are larger than all together may be", () => {
 });
 
 describe("what nobody refers to", () => {
-  test("is neither fetched nor told, and its content never crosses the wire", async () => {
+  test("is neither fetched nor reported, and its content never crosses the wire", async () => {
     const { references, transport, write, read, fetches, news } = setUp();
     await write("a", "1");
     await write("unrelated", "1");
@@ -229,7 +229,7 @@ describe("what nobody refers to", () => {
 describe("more references than there may be watches", () => {
   const many = Array.from({ length: 40 }, (_, number) => ref(`s${number}`));
 
-  test("into one namespace are told by one watch of it", async () => {
+  test("into one namespace are reported by one watch of it", async () => {
     const { references, api, write, read, news } = setUp();
     references.set("x", many);
     await news();
@@ -339,7 +339,7 @@ test("after a restore of the server to an older version, what was fetched before
 });
 
 describe("an answer that is overtaken by the watch is not kept", () => {
-  test("when the object was missing and is told by the first list", async () => {
+  test("when the object was missing and is reported by the first list", async () => {
     const { references, transport, write, read, clock } = setUp();
     const { fault, release } = holdBack();
     transport.fault = when((request) => !isFetch(request), offline);

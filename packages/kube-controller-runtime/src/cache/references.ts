@@ -72,11 +72,11 @@ export class References<T extends KubeObject> {
     const { client } = this.#environment;
     if (!reference) return find(client, this.kind, ref);
     let object: Stored<T> | undefined;
-    let tellings: number;
+    let reports: number;
     do {
-      tellings = reference.tellings;
+      reports = reference.reports;
       object = await find(client, this.kind, ref);
-    } while (reference.tellings !== tellings);
+    } while (reference.reports !== reports);
     this.#keep(ref, reference, object);
     return object;
   }
@@ -105,7 +105,7 @@ export class References<T extends KubeObject> {
 
   #add(holder: Holder, ref: ObjectRef): void {
     const key = keyOf(ref);
-    const reference = this.#references.get(key) ?? { holders: new Set(), tellings: 0 };
+    const reference = this.#references.get(key) ?? { holders: new Set(), reports: 0 };
     reference.holders.add(holder);
     holder.refs.add(key);
     this.#references.set(key, reference);

@@ -13,7 +13,7 @@ type Step =
       readonly name: string;
     }
   | { readonly do: "answerArrives"; readonly which: number }
-  | { readonly do: "watchTells" | "bookmark" | "listStarts" | "listEnds" };
+  | { readonly do: "watchReports" | "bookmark" | "listStarts" | "listEnds" };
 
 const name = fc.constantFrom("a", "b");
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -25,11 +25,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("answerArrives"), which: fc.nat({ max: 3 }) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("watchTells") }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("watchReports") }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("bookmark", "listStarts", "listEnds") }) },
 );
 
-/** A server whose history is told late, answers that arrive in any order, and the store between them. */
+/** A server whose history is reported late, answers that arrive in any order, and the store between them. */
 class World {
   readonly objects = new Map<ObjectKey, Stored<ConfigMap>>();
   readonly store: Store<ConfigMap>;
@@ -57,14 +57,14 @@ class World {
     else if (step.do === "answerArrives") this.#answers.splice(step.which, 1)[0]?.();
     else if (step.do === "listStarts") this.#startList();
     else if (step.do === "listEnds") this.#endList();
-    else if (!this.#list) this.#tell(step.do);
+    else if (!this.#list) this.#report(step.do);
   }
 
   /** Lets everything arrive that is on its way. */
   settle(): void {
     for (const arrive of this.#answers.splice(0)) arrive();
     this.#endList();
-    while (this.#history.length > 0) this.#tell("watchTells");
+    while (this.#history.length > 0) this.#report("watchReports");
   }
 
   #write(what: string, name: string): void {
@@ -116,8 +116,8 @@ class World {
     expect(this.store.get(key)?.metadata.uid).not.toBe(before);
   }
 
-  #tell(what: "watchTells" | "bookmark"): void {
-    const event = what === "watchTells" ? this.#history.shift() : undefined;
+  #report(what: "watchReports" | "bookmark"): void {
+    const event = what === "watchReports" ? this.#history.shift() : undefined;
     if (event) this.store.handle(event);
     else if (this.#history.length === 0) {
       this.store.handle({ type: "progress", resourceVersion: String(this.#version) });

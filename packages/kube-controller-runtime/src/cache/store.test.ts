@@ -66,7 +66,7 @@ describe("a relist", () => {
     expect(seen()).toEqual(["a@1"]);
   });
 
-  test("that finds nothing new tells nobody", () => {
+  test("that finds nothing new notifies nobody", () => {
     const { list, changes } = newStore();
     list(10, object(1));
     list(20, object(1));
@@ -86,7 +86,7 @@ describe("a relist", () => {
 });
 
 describe("an own write", () => {
-  test("is seen at once and told once, although the watch tells it too", () => {
+  test("is seen at once and reported once, although the watch reports it too", () => {
     const { store, list, feed, seen, changes } = newStore();
     list(10);
     store.remember(object(11), OURS);
@@ -212,7 +212,7 @@ test("a reader that tries to change an object fails, however deep the change is 
 });
 
 describe("an own deletion", () => {
-  test("is seen at once and told once, although the watch tells it too", () => {
+  test("is seen at once and reported once, although the watch reports it too", () => {
     const { store, list, feed, seen, changes } = newStore();
     list(10, object(5));
     store.forget("n/a", "a");
@@ -269,7 +269,7 @@ describe("an own deletion", () => {
   });
 });
 
-test("what the watch tells is told on, with the object as it was before", () => {
+test("what the watch reports is passed on, with the object as it was before", () => {
   const previous: (string | undefined)[] = [];
   const store = new Store<ConfigMap>({
     onChange: (change) => previous.push(change.previous?.metadata.resourceVersion),

@@ -12,7 +12,7 @@ export interface Change<T extends KubeObject> {
   readonly previous: Stored<T> | undefined;
   /** This process made the change, and nobody else's is in it. */
   readonly ownWrite: boolean;
-  /** The change was found by a (re)list, not told by a live watch: nothing is known to be urgent. */
+  /** The change was found by a (re)list, not reported by a live watch: nothing is known to be urgent. */
   readonly fromList: boolean;
 }
 
@@ -41,16 +41,16 @@ export interface StoreFault {
   readonly error: unknown;
 }
 
-/** The last thing this process did to an object, until the watch has told as much. */
+/** The last thing this process did to an object, until the watch reports it. */
 interface OwnWrite {
-  /** Whatever is older than this is no news. */
+  /** Everything older than this is ignored. */
   readonly version: number;
   /** The incarnation that we deleted, when that is what we did. */
   readonly deletedUid?: string;
 }
 
 /**
- * The objects of one watch, plus our own writes that the watch has not told of yet, so a reader never
+ * The objects of one watch, plus our own writes that the watch has not reported yet, so a reader never
  * sees an object older than what this process last wrote. A relist replaces everything in one step:
  * readers see the old state or the new one, never a part.
  *
@@ -62,8 +62,8 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   readonly #objects = new Map<ObjectKey, Stored<T>>();
   readonly #ownWrites = new Map<ObjectKey, OwnWrite>();
   #staged: Map<ObjectKey, Stored<T>> | undefined;
-  /** Changes of a swap under way, told once it is complete. */
-  #untold: Change<T>[] | undefined;
+  /** Changes of a swap under way, reported once it is complete. */
+  #unreported: Change<T>[] | undefined;
   #version = 0;
 
   constructor(options: StoreOptions<T> = {}) {
@@ -142,7 +142,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     this.#put(key, object, { ownWrite, fromList: false });
   }
 
-  /** Hides an object that we deleted until the watch tells the same. */
+  /** Hides an object that we deleted until the watch reports the same. */
   forget(key: ObjectKey, uid: string): void {
     const object = this.#objects.get(key);
     if (object?.metadata.uid !== uid) return;
@@ -173,7 +173,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     if (isRewound) this.#ownWrites.clear();
     this.#version = version;
     const changes: Change<T>[] = [];
-    this.#untold = changes;
+    this.#unreported = changes;
     for (const key of new Set([...this.#objects.keys(), ...this.#ownWrites.keys()])) {
       if (!staged.has(key)) this.#deleteSeen(key, true);
     }
@@ -182,8 +182,8 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
       if (isRewound && !isDeepStrictEqual(this.#objects.get(key), object)) this.#deleteSeen(key, true);
       this.#applySeen(key, object, true);
     }
-    this.#untold = undefined;
-    for (const change of changes) this.#tell(change);
+    this.#unreported = undefined;
+    for (const change of changes) this.#report(change);
   }
 
   #applySeen(key: ObjectKey, object: Stored<T>, fromList: boolean): void {
@@ -205,7 +205,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     return own !== undefined && (own.version > versionOf(object) || own.deletedUid === object.metadata.uid);
   }
 
-  /** Drops own writes that the watch is past and never told of: the selection does not cover them. */
+  /** Drops own writes that the watch is past and never reported: the selection does not cover them. */
   #dropUnselected(): void {
     for (const [key, { version, deletedUid }] of this.#ownWrites) {
       if (deletedUid === undefined && version <= this.#version) this.#deleteSeen(key, false);
@@ -217,7 +217,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     if (previous?.metadata.resourceVersion === object.metadata.resourceVersion) return;
     this.#objects.set(key, object);
     this.#indexes.update(key, previous, object);
-    this.#tell({ type: previous ? "updated" : "added", object, previous, ...origin });
+    this.#report({ type: previous ? "updated" : "added", object, previous, ...origin });
   }
 
   #drop(key: ObjectKey, origin: { ownWrite: boolean; fromList: boolean }): void {
@@ -225,11 +225,11 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     if (!previous) return;
     this.#objects.delete(key);
     this.#indexes.update(key, previous, undefined);
-    this.#tell({ type: "deleted", object: previous, previous, ...origin });
+    this.#report({ type: "deleted", object: previous, previous, ...origin });
   }
 
-  #tell(change: Change<T>): void {
-    if (this.#untold) this.#untold.push(change);
+  #report(change: Change<T>): void {
+    if (this.#unreported) this.#unreported.push(change);
     else this.#options.onChange?.(change);
   }
 }

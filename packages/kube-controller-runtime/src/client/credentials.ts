@@ -81,7 +81,7 @@ class CredentialsReader {
     return this.identity.headers;
   }
 
-  /** Loads the settings and asks the plugin, whatever it answered before. Keeps what was known when that fails. */
+  /** Loads the settings and asks the plugin again, even when its last answer is still valid. Keeps what was known when that fails. */
   readAgain(load: () => Promise<Settings>): Promise<void> {
     return this.#inTurn(async () => {
       const settings = await load();

@@ -31,7 +31,7 @@ export interface ApiErrorDetails {
   readonly cause?: unknown;
 }
 
-/** Nobody is left alone for longer, whatever is asked for: a mistaken value must not blind the operator. */
+/** The longest pause, even when the server asks for more: a mistaken value must not blind the operator. */
 export const MOST_RETRY_AFTER_MS = 60_000;
 
 /** The one error of the client. Its message names the verb and the object, never their content. */

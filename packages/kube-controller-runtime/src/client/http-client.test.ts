@@ -27,11 +27,11 @@ function setUp(fault?: Fault, limits: Pick<HttpClientOptions, "longestPauseMs"> 
   const api = new FakeApi(clock);
   const transport = new FaultyTransport(api);
   transport.fault = fault;
-  const told: string[] = [];
-  const onRequest = ({ verb, code }: { verb: string; code: number }) => told.push(`${verb} ${code}`);
+  const reported: string[] = [];
+  const onRequest = ({ verb, code }: { verb: string; code: number }) => reported.push(`${verb} ${code}`);
   const options = { transport, clock, fieldManager: "me", userAgent: "unit/1", onRequest };
   const client = new HttpClient({ ...options, ...limits });
-  return { clock, api, transport, client, told };
+  return { clock, api, transport, client, reported };
 }
 
 /** Lets time pass until the work is done, and returns its error. */
@@ -65,13 +65,13 @@ describe("a request", () => {
 
   test("whose credentials can't be read is not tried again, and fails with what is wrong with them", async () => {
     const broken = new KubeconfigError('exec of user "u" in /k: aws ended with code 1: please log in');
-    const { clock, client, told } = setUp(async () => {
+    const { clock, client, reported } = setUp(async () => {
       throw broken;
     });
     const error = await failure(clock, client.get(ConfigMap, ref));
     expect(error).toMatchObject({ reason: "Unreachable", code: 0, cause: broken });
     expect(error.message).toBe(`get ConfigMap "n/a": ${broken.message}`);
-    expect(told).toEqual(["get 0"]);
+    expect(reported).toEqual(["get 0"]);
   });
 
   test("is given up after half a minute also when its answer drips", async () => {
@@ -124,7 +124,7 @@ describe("a request", () => {
   });
 
   test("is counted by verb and code once its outcome is known; 0 when no answer came", async () => {
-    const { clock, transport, client, told } = setUp();
+    const { clock, transport, client, reported } = setUp();
     await client.create(ConfigMap, { metadata: ref });
     await client.apply(ConfigMap, { metadata: ref });
     await client.mergePatch(ConfigMap, ref, {});
@@ -134,7 +134,7 @@ describe("a request", () => {
     await failure(clock, client.get(ConfigMap, ref));
     transport.fault = offline;
     await failure(clock, client.get(ConfigMap, ref));
-    expect(told).toEqual([
+    expect(reported).toEqual([
       "create 201",
       "apply 200",
       "patch 200",
@@ -184,9 +184,9 @@ describe("a watch", () => {
   });
 
   test("is counted when it is answered", async () => {
-    const { clock, client, told } = setUp(answers(403));
+    const { clock, client, reported } = setUp(answers(403));
     await failure(clock, drain(client.watch(ConfigMap, watchOptions)));
-    expect(told).toEqual(["watch 403"]);
+    expect(reported).toEqual(["watch 403"]);
   });
 });
 
@@ -224,21 +224,21 @@ describe("an API server that asks for a pause", () => {
   });
 
   test("gets it from all requests and watches of the client, those behind its fence included", async () => {
-    const { clock, transport, client, told } = setUp();
+    const { clock, transport, client, reported } = setUp();
     await client.create(ConfigMap, { metadata: ref });
     const fenced = client.fencedBy(unfenced);
     transport.fault = times(1, throttled(5));
     const first = client.get(ConfigMap, ref);
     await clock.advance(0);
-    told.length = 0;
+    reported.length = 0;
     const requests = [first, fenced.mergePatch(ConfigMap, ref, {}), client.list(ConfigMap)];
     const watch = client.watch(ConfigMap, watchOptions)[Symbol.asyncIterator]();
     void watch.next().catch(() => undefined);
     await clock.advance(4_999);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await clock.advance(1);
     await Promise.all(requests);
-    expect(told.toSorted()).toEqual(["get 200", "list 200", "patch 200", "watch 200"]);
+    expect(reported.toSorted()).toEqual(["get 200", "list 200", "patch 200", "watch 200"]);
     await watch.return?.(undefined);
   });
 
@@ -265,26 +265,26 @@ describe("an API server that asks for a pause", () => {
   });
 
   test("beyond the deadline of a request fails it at once, and others before they are sent", async () => {
-    const { clock, client, told } = setUp(throttled(3_600));
+    const { clock, client, reported } = setUp(throttled(3_600));
     const send = () => client.get(ConfigMap, ref).catch((error: unknown) => error);
     const first = send();
     await clock.advance(0);
     expect(await first).toMatchObject({ code: 429, retryAfter: 60_000 });
     await clock.advance(1_000);
     expect(await send()).toMatchObject({ reason: "TooManyRequests", code: 0, retryAfter: 59_000 });
-    expect(told).toEqual(["get 429"]);
+    expect(reported).toEqual(["get 429"]);
   });
 
   test("of no time at all, again and again, is asked more and more seldom", async () => {
-    const { clock, client, told } = setUp(throttled(0));
+    const { clock, client, reported } = setUp(throttled(0));
     expect(await failure(clock, client.get(ConfigMap, ref))).toMatchObject({ code: 429 });
-    expect(told).toHaveLength(9);
+    expect(reported).toHaveLength(9);
   });
 
   test("without saying for how long is not asked again", async () => {
-    const { clock, client, told } = setUp(answers(503));
+    const { clock, client, reported } = setUp(answers(503));
     expect(await failure(clock, client.get(ConfigMap, ref))).toMatchObject({ code: 503 });
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
   });
 });
 
@@ -301,9 +301,9 @@ describe("a connection that breaks", () => {
     ["a patch with a test", (client) => client.jsonPatch(ConfigMap, ref, guarded)],
     ["a delete of one incarnation", (client) => client.delete(ConfigMap, ref, { uid: "u" })],
   ])("is tried once more for %s", async (_, send) => {
-    const { clock, client, told } = setUp(offline);
+    const { clock, client, reported } = setUp(offline);
     expect(await failure(clock, send(client))).toMatchObject({ reason: "Unreachable" });
-    expect(told).toHaveLength(2);
+    expect(reported).toHaveLength(2);
   });
 
   test.each<[string, (client: HttpClient) => Promise<unknown>]>([
@@ -312,9 +312,9 @@ describe("a connection that breaks", () => {
     ["a patch without a test", (client) => client.jsonPatch(ConfigMap, ref, [])],
     ["a delete of any incarnation", (client) => client.delete(ConfigMap, ref)],
   ])("is not tried again for %s, which might happen twice", async (_, send) => {
-    const { clock, client, told } = setUp(offline);
+    const { clock, client, reported } = setUp(offline);
     expect(await failure(clock, send(client))).toMatchObject({ reason: "Unreachable" });
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
   });
 
   test("reaches no caller when the next one holds, also in the middle of an answer", async () => {

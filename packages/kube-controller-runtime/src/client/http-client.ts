@@ -38,7 +38,7 @@ export interface HttpClientOptions {
   readonly timeoutMs?: number;
   /** How long it waits at most when the server asks for a pause: less where a request can't wait, as for a Lease. */
   readonly longestPauseMs?: number;
-  /** Told of every answered or failed request; `code` is 0 when there was no answer. */
+  /** Called for every answered or failed request; `code` is 0 when there was no answer. */
   readonly onRequest?: (request: { verb: string; code: number }) => void;
 }
 

@@ -14,7 +14,7 @@ import { HttpClient } from "./http-client.ts";
 import { readText } from "./response.ts";
 import { httpTransport, type Transport } from "./transport.ts";
 
-/** Credentials whose next reading is told beforehand. */
+/** Credentials whose next reading a test chooses. */
 class TestCredentials implements Credentials {
   readonly pathPrefix = "/k8s";
   readonly origin: string;

@@ -94,9 +94,9 @@ describe("the silence watchdog", () => {
     async function* events(): AsyncGenerator<number> {
       for (;;) yield await Promise.race([end, new Promise<number>((resolve) => arrivals.push(resolve))]);
     }
-    const barks: ApiError[] = [];
+    const expiries: ApiError[] = [];
     const abort = (reason: ApiError) => {
-      barks.push(reason);
+      expiries.push(reason);
       reject(reason);
     };
     const stream = failWhenSilent(events(), { clock, limitMs: 1_000, abort });
@@ -104,11 +104,11 @@ describe("the silence watchdog", () => {
       arrivals.shift()?.(1);
       await settle();
     };
-    return { clock, stream, barks, arrive };
+    return { clock, stream, expiries, arrive };
   }
 
   test("aborts when no event comes for its limit, and not while they do", async () => {
-    const { clock, stream, barks, arrive } = guarded();
+    const { clock, stream, expiries, arrive } = guarded();
     for (let round = 0; round < 3; round++) {
       const next = stream.next();
       await clock.advance(999);
@@ -118,16 +118,16 @@ describe("the silence watchdog", () => {
     const last = stream.next().catch((error: unknown) => error);
     await clock.advance(1_000);
     expect(await last).toMatchObject({ reason: "Timeout", message: "watch was silent for 1000 ms" });
-    expect(barks).toHaveLength(1);
+    expect(expiries).toHaveLength(1);
   });
 
   test("does not blame the connection for the time that the reader takes", async () => {
-    const { clock, stream, barks, arrive } = guarded();
+    const { clock, stream, expiries, arrive } = guarded();
     const next = stream.next();
     await arrive();
     await next;
     await clock.advance(60_000);
-    expect(barks).toEqual([]);
+    expect(expiries).toEqual([]);
     await stream.return(undefined);
     expect(clock.pending).toBe(0);
   });

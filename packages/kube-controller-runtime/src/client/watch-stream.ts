@@ -64,14 +64,14 @@ export async function* failWhenSilent<E>(
   watchdog: { clock: Clock; limitMs: number; abort: (reason: ApiError) => void },
 ): AsyncGenerator<E> {
   const { clock, limitMs, abort } = watchdog;
-  const bark = () =>
+  const expire = () =>
     abort(new ApiError(`watch was silent for ${limitMs} ms`, { reason: "Timeout", code: 0 }));
-  let cancel = clock.setTimer(bark, limitMs);
+  let cancel = clock.setTimer(expire, limitMs);
   try {
     for await (const event of events) {
       cancel();
       yield event;
-      cancel = clock.setTimer(bark, limitMs);
+      cancel = clock.setTimer(expire, limitMs);
     }
   } finally {
     cancel();

@@ -51,7 +51,7 @@ test("who names no options takes what the others ask for", () => {
   expect(caches.of(Secret).byIndex("name", "x")).toEqual([]);
 });
 
-test("controllers that want different objects of one kind are told so, before anything runs", () => {
+test("controllers that want different objects of one kind are refused before anything runs", () => {
   const one = controller("one").for(Parent).owns([ConfigMap], { labelSelector: "a=1" }).reconcile(nothing);
   const two = controller("two").for(Service).owns([ConfigMap], { labelSelector: "a=2" }).reconcile(nothing);
   expect(() => cachesFor(one, two)).toThrow(
@@ -59,7 +59,7 @@ test("controllers that want different objects of one kind are told so, before an
   );
 });
 
-test("controllers that mean different things by one index are told so, before anything runs", () => {
+test("controllers that mean different things by one index are refused before anything runs", () => {
   const indexed = (name: string, index: typeof byName) =>
     controller(name)
       .for(Parent)

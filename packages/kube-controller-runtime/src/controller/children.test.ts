@@ -34,7 +34,7 @@ beforeEach(async () => {
   await seen();
 });
 
-/** Lets the watches tell what happened, and forgets the requests so far. */
+/** Lets the watches report what happened, and forgets the requests so far. */
 async function seen(): Promise<void> {
   await world.clock.advance(0);
   world.requests();
@@ -120,7 +120,7 @@ describe("a child", () => {
     expect(world.requests()).toEqual([]);
   });
 
-  test("that a list told of, without its type, is not applied again for that", async () => {
+  test("that a list reported, without its type, is not applied again for that", async () => {
     await apply({ a: "1" });
     await seen();
     world.api.streamsLists = false;

@@ -152,7 +152,7 @@ export class Children {
     await this.#client.delete(kind, refOf(present), versionOf(present));
   }
 
-  /** Resolves with `undefined` when an object is in the way. */
+  /** Resolves with `undefined` when an object that is not ours has the name. */
   async #make<T extends KubeObject>(
     { kind, desired }: Child<T>,
     attempt: number,

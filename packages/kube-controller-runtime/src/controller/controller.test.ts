@@ -187,13 +187,13 @@ describe("a run", () => {
     expect(await ran(60_000)).toEqual([]);
   });
 
-  test("sees what the one before it wrote, although no watch has told of it", async () => {
+  test("sees what the one before it wrote, although no watch has reported it", async () => {
     const seen: (string | undefined)[] = [];
     const { person, transport, ran } = await setUp(async (key, { caches, client, children }) => {
       const object = caches.of(Parent).get(key);
       if (!object) return awaitChange;
       seen.push(caches.of(ConfigMap).get("n/child")?.data?.text);
-      // No watch tells anything from here on.
+      // No watch reports anything from here on.
       transport.fault = when(({ streaming }) => streaming ?? false, neverAnswers);
       transport.cutWatches();
       const text = `${seen.length}`;

@@ -24,7 +24,7 @@ import { type Predicate, specOrMetadataChanged } from "./predicates.ts";
 
 /**
  * What a reconcile works with. Everything in it is shared between runs, except the log. It is the fence too:
- * whatever a run sends by other ways than `client` must ask `assertLeading` as it leaves, and end by `signal`.
+ * everything that a run sends by other ways than `client` must ask `assertLeading` as it leaves, and end by `signal`.
  */
 export interface RunContext extends Fence {
   /** Writes are refused once this process is not the leader, and show in the caches at once. */
@@ -134,7 +134,7 @@ class ControllerBuilder<T extends KubeObject> {
 
   /**
    * Objects that ours refer to by name, such as Secrets: only those are watched, and a change runs the holder.
-   * `refsOf` is asked anew before every run, so the names may also come from what `watches` told of.
+   * `refsOf` is asked anew before every run, so the names may also come from what `watches` reports.
    */
   refersTo<R extends KubeObject>(
     kind: Kind<R>,

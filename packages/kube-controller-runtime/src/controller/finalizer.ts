@@ -23,7 +23,7 @@ export interface Finalized<T extends KubeObject> {
 const MAX_TRIES = 5;
 
 /**
- * Guards an object by the finalizer `name`: whatever `apply` makes outside, `cleanup` gets the chance to
+ * Guards an object by the finalizer `name`: for everything that `apply` makes outside, `cleanup` gets the chance to
  * remove before the object is gone. What is best effort is decided inside `cleanup`. An early cleanup that fails
  * keeps nobody from being applied: it is thrown after that.
  */

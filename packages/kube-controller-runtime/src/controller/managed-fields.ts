@@ -64,7 +64,7 @@ function unlessEmpty(name: string, fields: FieldSet): FieldSet {
 }
 
 /**
- * Keeps of `managedFields`, often the largest part of an object, what tells whether an apply has anything to
+ * Keeps of `managedFields`, often the largest part of an object, what shows whether an apply has anything to
  * do: the fields that `manager` applies, and that it set others by `Update`.
  */
 export function withOwnFields<T extends KubeObject>(object: Stored<T>, manager: string): Stored<T> {

@@ -9,12 +9,8 @@ import { controller } from "./controller.ts";
 
 const parent = (name: string, spec: Parent["spec"] = {}) => ({ metadata: { namespace: "n", name }, spec });
 const failures = [
-  ["is told with the wait before the next try", new Error("boom"), "run failed, will be tried again"],
-  [
-    "that can't be mended by trying is told as such",
-    new TerminalError("no"),
-    "run failed, waits for a change",
-  ],
+  ["is logged with the wait before the next try", new Error("boom"), "run failed, will be tried again"],
+  ["that a retry can't fix is logged as such", new TerminalError("no"), "run failed, waits for a change"],
 ] as const;
 
 describe("the log", () => {
@@ -82,7 +78,7 @@ describe("a function of the controller that fails for one object", () => {
     });
   });
 
-  test("as an index or a transform leaves all other objects and watches alone, and is told without secrets", async () => {
+  test("as an index or a transform leaves all other objects and watches alone, and is logged without secrets", async () => {
     const runs: string[] = [];
     const stumbling = (object: Stored<KubeObject>) => {
       if (object.metadata.name === "bad") throw new TypeError("can't read postgres://coder:hunter2@db/coder");
@@ -151,7 +147,7 @@ describe("a function of the controller that fails for one object", () => {
   });
 });
 
-test("objects that change run before those that only the first list told of", async () => {
+test("objects that change run before objects that only the first list reported", async () => {
   const runs: string[] = [];
   const parents = controller("parent")
     .for(Parent)
@@ -169,7 +165,7 @@ test("objects that change run before those that only the first list told of", as
   expect(runs).toEqual(["n/a", "n/c", "n/b"]);
 });
 
-test("a kind that the controller does not refer to is a mistake that the run tells", async () => {
+test("a kind that the controller does not refer to is a mistake that the run reports", async () => {
   const parents = controller("parent")
     .for(Parent)
     .refersTo(Secret, () => [])

@@ -5,7 +5,7 @@ import { type ForeignObject, NotOursError } from "./ownership.ts";
 /** Fields to set, and fields to remove by the value `undefined`. */
 export type Changes<S extends object> = { readonly [Field in keyof S]?: S[Field] | undefined };
 
-/** What came of one step. A failure is data: the steps after it still run and the status is still written. */
+/** The result of one step. A failure is data: the steps after it still run and the status is still written. */
 export interface StepResult<S extends object, V = undefined> {
   /** The state of the condition that the step owns; absent leaves the condition as it is. */
   readonly condition?: ConditionState;
@@ -13,7 +13,7 @@ export interface StepResult<S extends object, V = undefined> {
   readonly noCondition?: true;
   /** Fields of the status that the step found out; `undefined` removes one. */
   readonly status?: Changes<S>;
-  /** Look again after this time, whatever happens. */
+  /** Look again after this time, even when nothing changes. */
   readonly requeueAfterMs?: number;
   /** Look again with backoff. */
   readonly error?: unknown;
@@ -66,7 +66,7 @@ export class Steps<S extends { conditions?: Condition[] }> {
     return this.#errors.length > 0;
   }
 
-  /** The objects that were in the way so far, because they are not ours. */
+  /** The objects that blocked a step so far, because they are not ours. */
   get conflicts(): readonly ForeignObject[] {
     return this.#conflicts;
   }

@@ -1,7 +1,7 @@
 import { fnv1a32 } from "../hash.ts";
 import { LruMap } from "./lru.ts";
 
-/** One thing that happened, as its reporter tells it. */
+/** One thing that happened, as its reporter describes it. */
 export interface Occurrence {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
@@ -12,8 +12,8 @@ export interface Occurrence {
 export interface Series {
   readonly id: string;
   count: number;
-  /** How many of them the stored Event tells of; 0 while there is none. */
-  told: number;
+  /** How many of them the stored Event counts; 0 while there is none. */
+  reported: number;
   firstMs: number;
   lastMs: number;
   /** The name of the Event, once it has been given one. */
@@ -58,7 +58,7 @@ export class EventCorrelator {
   readonly #subjects = new LruMap<string, Subject>(MAX_SUBJECTS);
   #nextId = 0;
 
-  /** Counts an occurrence and tells the series it belongs to. */
+  /** Counts an occurrence and returns the series it belongs to. */
   count(subjectId: string, occurrence: Occurrence, now: number): Correlated {
     const group = this.#groupOf(subjectId, occurrence, now);
     const own = fnv1a32(occurrence.message);
@@ -100,6 +100,6 @@ export class EventCorrelator {
   }
 
   #newSeries(now: number): Series {
-    return { id: `${this.#nextId++}`, count: 0, told: 0, firstMs: now, lastMs: now };
+    return { id: `${this.#nextId++}`, count: 0, reported: 0, firstMs: now, lastMs: now };
   }
 }

@@ -55,17 +55,17 @@ export function repetition(series: Series, { message }: Occurrence) {
 export function newEvent(
   ref: EventRef,
   reporter: Reporter,
-  told: { readonly series: Series; readonly subject: Regarding; readonly occurrence: Occurrence },
+  reported: { readonly series: Series; readonly subject: Regarding; readonly occurrence: Occurrence },
 ): CoreEvent {
   return {
     apiVersion: CoreEvent.apiVersion,
     kind: CoreEvent.kind,
     metadata: { namespace: ref.namespace, name: ref.name },
-    involvedObject: told.subject,
-    type: told.occurrence.type,
-    reason: told.occurrence.reason,
-    ...repetition(told.series, told.occurrence),
-    firstTimestamp: timestamp(told.series.firstMs),
+    involvedObject: reported.subject,
+    type: reported.occurrence.type,
+    reason: reported.occurrence.reason,
+    ...repetition(reported.series, reported.occurrence),
+    firstTimestamp: timestamp(reported.series.firstMs),
     source: { component: reporter.component },
     reportingComponent: reporter.component,
     reportingInstance: reporter.instance,

@@ -48,7 +48,7 @@ describe("losing", () => {
     expect(a.machine.requests).toBe(requests);
   });
 
-  it("is told with the name of the candidate who took the lease", async () => {
+  it("is reported with the name of the candidate who took the lease", async () => {
     const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(1_000);

@@ -111,7 +111,7 @@ describe("acquiring", () => {
     expect(a.leader.isLeader()).toBe(true);
   });
 
-  it("rejects when it is told to stop waiting", async () => {
+  it("rejects when its signal is aborted while it waits", async () => {
     const { clock, candidate } = leaseCandidates();
     candidate("a");
     await clock.advance(100);
@@ -188,7 +188,7 @@ describe("releasing", () => {
     expect(server.spec).not.toHaveProperty("holderIdentity");
   });
 
-  it("gives back a lease that was granted while the candidate was told to stop", async () => {
+  it("gives back a lease that was granted while the candidate was stopping", async () => {
     const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     while (!server.lease) await clock.advance(1);

@@ -120,12 +120,12 @@ export class Leader {
     return this.#underWay;
   }
 
-  /** One bounded try. A failure is only told: what counts is how long ago the last success was. */
+  /** One bounded try. A failure is only logged: what counts is how long ago the last success was. */
   async #try(ask: () => Promise<Stored<Lease> | undefined>): Promise<boolean> {
     const { clock } = this.#options;
     const [wall, monotonic] = [clock.now(), clock.monotonic()];
     try {
-      const lease = await this.#within(this.#patience(), ask());
+      const lease = await this.#within(this.#attemptLimit(), ask());
       if (lease) this.#claim = { lease, wall, monotonic };
       this.#failure = {};
       return lease !== undefined;
@@ -162,7 +162,7 @@ export class Leader {
   }
 
   /** Half a deadline leaves time for a second try; a leader must not wait past its own deadline. */
-  #patience(): number {
+  #attemptLimit(): number {
     const half = this.#timing.renewDeadlineMs / 2;
     return this.isLeader() ? Math.min(half, this.#timeLeft()) : half;
   }

@@ -62,7 +62,7 @@ export class LeaseLock {
     return this.#retryIfStillOurs(held, (lease) => this.#patch(lease, spec));
   }
 
-  /** A conflict may come from our own earlier write, whose answer was lost: only the holder's name tells. */
+  /** A conflict may come from our own earlier write, whose answer was lost: only the holder's name shows whose it is. */
   async #retryIfStillOurs(
     held: Stored<Lease>,
     write: (lease: Stored<Lease>) => Promise<Stored<Lease>>,

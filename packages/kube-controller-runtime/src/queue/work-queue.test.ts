@@ -261,7 +261,7 @@ describe("WorkQueue", () => {
     expect(() => queue.succeed("a")).toThrow("a is not running");
   });
 
-  it("tells its observer about adds, retries, waits, work and depth", async () => {
+  it("reports adds, retries, waits, work and depth to its observer", async () => {
     const seen: string[] = [];
     let depth = () => -1;
     const { clock, queue } = newQueue(1, {

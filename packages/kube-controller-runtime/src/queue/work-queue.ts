@@ -17,7 +17,7 @@ export interface AddOptions {
   readonly priority?: Priority;
 }
 
-/** What a queue tells about itself; metrics implement it. */
+/** What a queue reports about itself; metrics implement it. */
 export interface QueueObserver {
   /** Called once: `read` gives the number of keys that could run now but have no worker. */
   depthFrom(read: () => number): void;

@@ -60,7 +60,7 @@ describe("runWorkers", () => {
     ["by one of several errors", new AggregateError([new Error("x"), throttled(5_000)]), 5_200],
     ["without a time, by a second", throttled(), 1_200],
     ["by any other server's error", Object.assign(new Error("busy"), { retryAfter: 7_000 }), 7_200],
-  ])("waits as long as it was told to %s", async (_, error, wait) => {
+  ])("waits as long as it was asked to %s", async (_, error, wait) => {
     const { clock, queue, outcomes } = start(async () => {
       throw error;
     });

@@ -21,7 +21,7 @@ export interface WorkerOptions<K extends string> {
   /** Once aborted, no further key is started; runs that have begun are left to finish. */
   readonly signal: AbortSignal;
   readonly work: (key: K) => Promise<Action>;
-  /** Told after every run, for logs and metrics; must not throw. */
+  /** Called after every run, for logs and metrics; must not throw. */
   readonly onOutcome?: (key: K, outcome: Outcome & { readonly durationMs: number }) => void;
 }
 

@@ -15,7 +15,7 @@ test.each<[string, WidgetStatus | undefined, boolean]>([
   expect(isNew(stored(object, { deletionTimestamp: "2026-01-01T00:00:00Z" }))).toBe(false);
 });
 
-test("a new object is told that it was seen, in one write that observes no generation", async () => {
+test("a new object gets a first status, in one write that observes no generation", async () => {
   const written: { status?: WidgetStatus }[] = [];
   const client = stubClient({
     patchStatus: async (_kind: unknown, _ref: unknown, patch: object) => {

@@ -15,7 +15,7 @@ function condition(type: string, status: string, reason: string): Condition {
 }
 
 /** The events of a transition, as `kubectl describe` shows them. */
-function told(before: Transition["before"], after: Transition["after"]): string[] {
+function reported(before: Transition["before"], after: Transition["after"]): string[] {
   const lines: string[] = [];
   const events = {
     event: (_object: unknown, { type, reason, message }: { type: string; reason: string; message: string }) =>
@@ -35,52 +35,52 @@ const serving = condition("Ready", "True", "Serving");
 const accepted = condition("Ready", "False", "Pending");
 
 describe("events for transitions", () => {
-  test("the first look tells what was made, and keeps quiet about what belongs to a start", () => {
+  test("the first run emits what was made, and nothing that belongs to a start", () => {
     for (const before of [undefined, [accepted]])
-      expect(told(before, [waiting, made, notReady])).toEqual(["Normal Created ServiceReady is Applied"]);
+      expect(reported(before, [waiting, made, notReady])).toEqual(["Normal Created ServiceReady is Applied"]);
   });
 
-  test("a first look that made nothing tells only what is wrong", () => {
-    expect(told(undefined, [clash, notServed])).toEqual(["Warning Conflict ServiceReady is Conflict"]);
+  test("a first run that made nothing emits only what is wrong", () => {
+    expect(reported(undefined, [clash, notServed])).toEqual(["Warning Conflict ServiceReady is Conflict"]);
   });
 
-  test("nothing is told when nothing changed", () => {
-    expect(told([running, made, serving], [running, made, serving])).toEqual([]);
+  test("nothing is emitted when nothing changed", () => {
+    expect(reported([running, made, serving], [running, made, serving])).toEqual([]);
   });
 
-  test("becoming ready is told once, by the summary", () => {
-    expect(told([waiting, made, notReady], [running, made, serving])).toEqual([
+  test("becoming ready is emitted once, by the summary", () => {
+    expect(reported([waiting, made, notReady], [running, made, serving])).toEqual([
       "Normal Serving Ready is Serving",
     ]);
   });
 
-  test("the loss of all pods is told once, though waiting for them at the start is not", () => {
-    expect(told([running, made, serving], [waiting, made, notReady])).toEqual([
+  test("the loss of all pods is emitted once, though waiting for them at the start is not", () => {
+    expect(reported([running, made, serving], [waiting, made, notReady])).toEqual([
       "Warning NoReplicaReady DeploymentReady is NoReplicaReady",
     ]);
   });
 
-  test("what breaks is told by its own condition and not again by the summary", () => {
-    expect(told([running, made, serving], [running, clash, notServed])).toEqual([
+  test("what breaks is emitted by its own condition and not again by the summary", () => {
+    expect(reported([running, made, serving], [running, clash, notServed])).toEqual([
       "Warning Conflict ServiceReady is Conflict",
     ]);
   });
 
-  test("what breaks differently is told again", () => {
+  test("what breaks differently is emitted again", () => {
     const refused = condition("ServiceReady", "False", "Forbidden");
-    expect(told([clash, notServed], [refused, notServed])).toEqual([
+    expect(reported([clash, notServed], [refused, notServed])).toEqual([
       "Warning Forbidden ServiceReady is Forbidden",
     ]);
   });
 
-  test("what works again is told, and so is that all of it does", () => {
-    expect(told([running, clash, notServed], [running, made, serving])).toEqual([
+  test("what works again is emitted, and so is that everything works", () => {
+    expect(reported([running, clash, notServed], [running, made, serving])).toEqual([
       "Normal Applied ServiceReady is Applied",
       "Normal Serving Ready is Serving",
     ]);
   });
 
   test("what turns Unknown is no news", () => {
-    expect(told([made], [condition("ServiceReady", "Unknown", "NotConfigured")])).toEqual([]);
+    expect(reported([made], [condition("ServiceReady", "Unknown", "NotConfigured")])).toEqual([]);
   });
 });

@@ -5,16 +5,16 @@ import type { KubeObject } from "../object.ts";
 export interface Transition {
   readonly before: readonly Condition[] | undefined;
   readonly after: readonly Condition[] | undefined;
-  /** Reasons that belong to a normal start, or are told otherwise: no news. */
+  /** Reasons that belong to a normal start, or are reported otherwise: no event. */
   readonly quiet: ReadonlySet<string>;
 }
 
 type Happening = Parameters<EventRecorder["event"]>[1];
 
 /**
- * Tells the transitions of conditions as events: one Normal when the first children are made, one Warning when
- * something breaks or breaks differently, one Normal when it works again. What the summary of the others says
- * is told once: when all works, and when it stops to because of something that nobody else tells.
+ * Emits events for the transitions of conditions: one Normal when the first children are made, one Warning when
+ * something breaks or breaks differently, one Normal when it works again. The summary of the others
+ * gets an event of its own only when everything works, and when it stops for a cause without an event of its own.
  */
 export function announceTransitions(events: EventRecorder, object: KubeObject, transition: Transition): void {
   const { before = [], after = [], quiet } = transition;

@@ -32,7 +32,7 @@ test("what an older definition of the kind drops is an error that says what to d
 test.each([
   ["a newer spec came first", { generation: 2 }],
   ["the object was deleted and made anew", { uid: "another" }],
-])("nothing is written, and the run is told not to go on, when %s", async (_, newer) => {
+])("nothing is written, and the run must not go on, when %s", async (_, newer) => {
   const conflict = new ApiError("the object has been modified", { reason: "Conflict", code: 409 });
   const fresh = { ...object, metadata: { ...object.metadata, resourceVersion: "2", ...newer } };
   const client = { patchStatus: () => Promise.reject(conflict), get: async () => fresh as never };

@@ -7,10 +7,10 @@ import { resourceName } from "../object.ts";
 /** True while a child's name is taken by an object that is not ours; otherwise there is no such condition. */
 export const CONFLICT = "Conflict";
 
-/** What is in the way is not watched, because it does not have our label: it is looked at this often. */
+/** A foreign object is not watched, because it does not have our label: it is read again this often. */
 const RETRY_MS = 30_000;
 
-/** What the condition of the step says that found objects of others in its way. */
+/** What the condition of the step says that found names taken by objects of others. */
 export function explainConflict(objects: readonly [ForeignObject, ...ForeignObject[]]): Explanation {
   const message = `${objects.map(describeForeign).join("; ")}. See condition ${CONFLICT} for the ways out.`;
   return { reason: reasonOf(objects[0]), message, retryAfterMs: RETRY_MS };
@@ -24,7 +24,7 @@ export interface ConflictAdvice {
   readonly also?: (object: ForeignObject) => readonly string[];
 }
 
-/** Sums up all that is in the way of an object, with the ways out. */
+/** Lists all foreign objects that have the names of an object's children, with the ways out. */
 export function reportConflicts(
   conflicts: readonly ForeignObject[],
   { object, owner }: { readonly object: WithStatus<{ conditions?: Condition[] }>; readonly owner: Owner },

@@ -15,12 +15,15 @@ export const explain: Explain = (error) => {
   if (error instanceof NotLeaderError) {
     return {
       reason: "LeadershipLost",
-      message: "another replica of the operator has taken over; it goes on",
+      message: "Another replica of the operator has taken over and continues.",
     };
   }
   if (isForbidden(error)) return forbidden(error as ApiError);
   if (error instanceof ApiError) return { reason: apiReason(error), message: error.message };
-  return { reason: "InternalError", message: "the operator failed unexpectedly; its log tells why" };
+  return {
+    reason: "InternalError",
+    message: "The operator failed unexpectedly; its log has the error. Please report it.",
+  };
 };
 
 /** The API server names what is missing; a grant it refuses needs the same verbs on the operator's own role. */
@@ -29,7 +32,7 @@ function forbidden(error: ApiError) {
   if (!missing) return { reason: "Forbidden", message: error.message };
   return {
     reason: "GrantRefused",
-    message: `the operator may only grant what it holds itself; add ${missing} to its ClusterRole or remove it from the spec`,
+    message: `The operator may only grant what it holds itself; add ${missing} to its ClusterRole or remove it from the spec.`,
   };
 }
 

@@ -10,14 +10,14 @@ const now = Date.UTC(2026, 0, 1);
 const broken = { status: "False", reason: "Broken", message: "it broke" } as const;
 
 let steps: Steps<WidgetStatus>;
-let told: string[];
+let reported: string[];
 let memory: Partial<StartMemory>;
 let elapsedMs: number;
 let runMs: number;
 let written: { metadata?: object; status: WidgetStatus }[];
 beforeEach(() => {
   steps = new Steps<WidgetStatus>(explain);
-  [told, written] = [[], []];
+  [reported, written] = [[], []];
   [memory, elapsedMs, runMs] = [{}, 0, 0];
 });
 
@@ -26,10 +26,10 @@ function widget(status: WidgetStatus = {}): Stored<Widget> {
   return stored<Widget>({ apiVersion, kind, status }, { generation: 7 });
 }
 
-/** Ends a run against an API server that takes a status as it is told to. */
+/** Ends a run against an API server that takes a status as a test says. */
 function end(object = widget(), patchStatus = takeStatus) {
   const client = stubClient({ patchStatus });
-  const events = { event: (_: unknown, { reason }: { reason: string }) => void told.push(reason) };
+  const events = { event: (_: unknown, { reason }: { reason: string }) => void reported.push(reason) };
   const clock = { now: () => now + elapsedMs + runMs };
   const context = { client, events, clock } as unknown as RunContext;
   const run = {
@@ -125,27 +125,27 @@ describe("while an object starts", () => {
     expect(written).toHaveLength(1);
   });
 
-  test("what is no part of a normal start is told at once", async () => {
+  test("what is no part of a normal start is reported at once", async () => {
     await starts(broken);
     await end();
     expect(written).toHaveLength(1);
   });
 
-  test("a failed step is told at once", async () => {
+  test("a failed step is reported at once", async () => {
     await starts();
     await steps.run("B", async () => ({ error: new Error("no") }));
     await expect(end()).rejects.toThrow("no");
     expect(written).toHaveLength(1);
   });
 
-  test("its readiness is told at once", async () => {
+  test("its readiness is reported at once", async () => {
     await steps.run("A", async () => ({ condition: { status: "True", reason: "Applied", message: "" } }));
     await steps.run("Ready", async () => ({ condition: { status: "True", reason: "Serving", message: "" } }));
     await end();
     expect(written).toHaveLength(1);
   });
 
-  test("an object that was ready is not starting: its trouble is told at once", async () => {
+  test("an object that was ready is not starting: its trouble is reported at once", async () => {
     const lastTransitionTime = "2025-01-01T00:00:00Z";
     await starts();
     await end(
@@ -158,7 +158,7 @@ describe("while an object starts", () => {
 });
 
 describe("the end of a run", () => {
-  test("writes what the steps found, with the generation that they looked at, and tells what broke", async () => {
+  test("writes what the steps found, with the generation that they looked at, and emits an event for what broke", async () => {
     await steps.run("A", async () => ({ condition: broken, status: { url: "http://a" }, requeueAfterMs: 5 }));
     expect(await end()).toEqual({ kind: "requeue", afterMs: 5 });
     expect(written).toMatchObject([
@@ -171,16 +171,16 @@ describe("the end of a run", () => {
         },
       },
     ]);
-    expect(told).toEqual(["Broken"]);
+    expect(reported).toEqual(["Broken"]);
   });
 
-  test("writes nothing and tells nothing when nothing changed", async () => {
+  test("writes nothing and emits nothing when nothing changed", async () => {
     const conditions = [
       { type: "A", ...broken, observedGeneration: 7, lastTransitionTime: "2025-01-01T00:00:00Z" },
     ];
     await steps.run("A", async () => ({ condition: broken }));
     expect(await end(widget({ conditions, observedGeneration: 7 }))).toEqual({ kind: "awaitChange" });
-    expect([written, told]).toEqual([[], []]);
+    expect([written, reported]).toEqual([[], []]);
   });
 
   test("writes the status of a run that failed, and then throws what it failed with", async () => {
@@ -190,12 +190,12 @@ describe("the end of a run", () => {
     expect(written).toMatchObject([{ status: { conditions: [{ type: "A", reason: "InternalError" }] } }]);
   });
 
-  test("keeps both errors when the status can't be written either, and tells nothing", async () => {
+  test("keeps both errors when the status can't be written either, and emits nothing", async () => {
     const [failure, refusal] = [new Error("the step failed"), apiError("InternalError")];
     await steps.run("A", () => Promise.reject(failure));
     const ended = end(widget(), () => Promise.reject(refusal));
     await expect(ended).rejects.toMatchObject({ errors: [failure, refusal] });
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test("throws the error of the status when the steps had none", async () => {

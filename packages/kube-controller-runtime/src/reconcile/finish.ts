@@ -18,7 +18,7 @@ export interface FinishedRun<T extends WithStatus<S>, S extends CommonStatus> {
   readonly kind: Kind<T>;
   readonly object: Stored<T>;
   readonly now: number;
-  /** Reasons that are part of a normal life: no event tells them. */
+  /** Reasons that are part of a normal life: no event is emitted for them. */
   readonly quiet: ReadonlySet<string>;
 }
 
@@ -42,7 +42,7 @@ const AWAIT_REPORT_MS = 30_000;
 export const UNREPORTED = "Unreported";
 
 /**
- * Writes the status, also after a failure, tells what changed, and then says how the run ended. All is written at
+ * Writes the status, also after a failure, emits events for what changed, and then returns how the run ended. All is written at
  * once, but for one thing: that an object starts was said when it was accepted, so what else there is to say
  * about a start is said now and then. Most of it would say more a moment later.
  */

@@ -7,7 +7,7 @@ const CORRECTION_MS = 1_000;
  * What the operator remembers of the objects of one kind between runs, so that a run with nothing to do asks
  * nobody. Losing it costs a few questions, never correctness. An object that was deleted and made anew starts
  * without any. Memories say when things happened, so all are lost when the clock was set back: what happened a
- * moment ago would lie ahead, and whatever waits for it to be long ago would wait that much longer.
+ * moment ago would lie ahead, and a wait that counts from then would take that much longer.
  */
 export class Memories<M extends object> {
   readonly #byKey = new Map<ObjectKey, { readonly uid: string; readonly memory: Partial<M> }>();

@@ -17,7 +17,7 @@ export interface Reconciliation<T extends KubeObject, S, M extends object, P> {
   readonly kind: Kind<T>;
   readonly finalizer: string;
   /** Whether an object has anything outside of it that has to be cleaned up. */
-  readonly leavesTraces: (object: Stored<T>) => boolean;
+  readonly needsCleanup: (object: Stored<T>) => boolean;
   readonly observe: (object: Stored<T>, context: RunContext) => S;
   readonly converge: (snapshot: S, environment: Environment<M, P>) => Promise<Action>;
   /** An action means that a deletion has to wait. */
@@ -32,7 +32,7 @@ export interface Reconciliation<T extends KubeObject, S, M extends object, P> {
  * and lets it converge, or cleans up after it.
  */
 export function reconciler<T extends KubeObject, S, M extends object, P>(
-  { kind, finalizer: name, leavesTraces, observe, converge, cleanup }: Reconciliation<T, S, M, P>,
+  { kind, finalizer: name, needsCleanup, observe, converge, cleanup }: Reconciliation<T, S, M, P>,
   ports: P,
 ): Reconcile {
   const memories = new Memories<M>();
@@ -47,7 +47,7 @@ export function reconciler<T extends KubeObject, S, M extends object, P>(
     return finalizer(context.client, name, {
       kind,
       object,
-      wanted: leavesTraces(object),
+      wanted: needsCleanup(object),
       apply: (current) => converge(observe(current, context), environment),
       cleanup: (current) => cleanup(observe(current, context), environment),
       reportFailure: (current, error) => reportFailedCleanup({ kind, object: current, error }, context),

@@ -73,7 +73,7 @@ class Reader {
     const known = this.objects.get(object.metadata.name);
     if (this.#staged) throw new Error("a live change inside a list");
     if (Number(known ?? 0) >= Number(object.metadata.resourceVersion))
-      throw new Error("told twice or out of order");
+      throw new Error("reported twice or out of order");
     put(this.objects, object);
   }
 

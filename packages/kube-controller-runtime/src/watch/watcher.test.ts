@@ -125,7 +125,7 @@ describe("a watch that breaks", () => {
     expect(it.seen).toEqual(["init", "initDone", "apply one", "apply two", "delete one"]);
   });
 
-  test("in the middle of an event tells that event once it can", async () => {
+  test("in the middle of an event reports that event once it can", async () => {
     const it = following();
     await it.clock.advance(0);
     it.transport.fault = times(3, cutAfter(40));

@@ -5,10 +5,10 @@ import type { Kind, KubeObject, Stored } from "../object.ts";
 import { backoff } from "../queue/backoff.ts";
 
 /**
- * What a watcher tells. A (re)list is bracketed by `init` and `initDone`: what was known before and does
+ * What a watcher reports. A (re)list is bracketed by `init` and `initDone`: what was known before and does
  * not come as `initApply` in between was deleted while nobody looked. `initDelete` takes an `initApply`
  * back: the object was deleted while the list was on its way. Outside the brackets every change comes
- * exactly once and in order; `progress` tells that nothing else happened up to a version.
+ * exactly once and in order; `progress` says that nothing else happened up to a version.
  */
 export type WatcherEvent<T extends KubeObject> =
   | { readonly type: "init" }
@@ -72,7 +72,7 @@ const MOST_SILENCES = 2;
  *       │                                └── broken, or ended before its time ──▶ doubtful ┤
  *       └──────────────────── the server is at an older version ─────────────────────────┘
  *
- * How a dead connection is told from a quiet kind: a server sends nothing about a kind that nobody changes, not
+ * How a dead connection differs from a quiet kind: a server sends nothing about a kind that nobody changes, not
  * even bookmarks, but it ends every watch after the time that was asked for. Dead peers are found by TCP
  * keep-alive within half a minute; what keeps its connection open and does not end the watch in time, such as a
  * proxy whose server is gone, by that.
@@ -192,7 +192,7 @@ class Watcher<T extends KubeObject> {
     } finally {
       cancel();
     }
-    // A server that ignores the parameter ends the watch without ever telling that the list is complete.
+    // A server that ignores the parameter ends the watch without ever reporting that the list is complete.
     if (!initialised) this.#streamingList = false;
   }
 

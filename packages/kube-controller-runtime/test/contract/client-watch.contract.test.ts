@@ -15,7 +15,7 @@ contract("a watch", (api) => {
     data,
   });
 
-  test("tells every change after a version, in order, with the versions of the writes", async () => {
+  test("reports every change after a version, in order, with the versions of the writes", async () => {
     const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
     const created = await api().other.create(ConfigMap, configMap("watched"));
     const changed = await api().other.mergePatch(ConfigMap, refOf(created), { data: { a: "1" } });
@@ -32,7 +32,7 @@ contract("a watch", (api) => {
     );
   });
 
-  test("tells changes that happen while it is open", async () => {
+  test("reports changes that happen while it is open", async () => {
     const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
     await using watch = observe(api(), ConfigMap, { namespace, resourceVersion });
     await api().other.create(ConfigMap, configMap("live"));

@@ -16,7 +16,7 @@ export class Follower implements AsyncDisposable {
     this.#running = this.#read(watcher<ConfigMap>({ ...shared, signal: this.#abort.signal, ...options }));
   }
 
-  /** Waits until what was told since the last call is this. */
+  /** Waits until what was reported since the last call is this. */
   async hears(...expected: string[]): Promise<void> {
     const message = () => `heard ${JSON.stringify(this.events)}`;
     await vi.waitFor(() => expect(this.events.slice(0, expected.length), message()).toEqual(expected), {

@@ -5,7 +5,7 @@ import { ClusterEventRecorder } from "../../src/events.ts";
 import { Leader } from "../../src/leader/leader.ts";
 import { type ApiUnderTest, contract } from "./api-under-test.ts";
 
-const PATIENCE = { withinMs: 20_000 };
+const TIME_LIMIT = { withinMs: 20_000 };
 const environment = { clock: systemClock, random: Math.random, log: silentLog };
 
 contract("what the runtime writes on its own", (api) => {
@@ -28,7 +28,7 @@ contract("what the runtime writes on its own", (api) => {
     const standby = second.acquire(signal);
     await eventually(
       async () => expect((await leaseIn(namespace))?.renewTime).not.toBe(acquired?.renewTime),
-      PATIENCE,
+      TIME_LIMIT,
     );
     expect([first.isLeader(), second.isLeader()]).toEqual([true, false]);
 
@@ -45,7 +45,7 @@ contract("what the runtime writes on its own", (api) => {
     const happens = () =>
       recorder.event(object, { type: "Warning", reason: "Blocked", message: "Secret x is missing" });
     happens();
-    await eventually(async () => expect(await events()).toHaveLength(1), PATIENCE);
+    await eventually(async () => expect(await events()).toHaveLength(1), TIME_LIMIT);
     happens();
     happens();
     await recorder.flush(20_000);

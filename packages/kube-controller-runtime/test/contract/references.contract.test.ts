@@ -72,7 +72,7 @@ contract("references", (api) => {
     expect(wire).not.toContain(base64("unrelated content ").slice(0, 20));
   });
 
-  test("tell every holder when a missing object appears, and when it goes again", async () => {
+  test("notify every holder when a missing object appears, and when it goes again", async () => {
     const { references, notified, read } = start();
     references.set("x", [ref("late")]);
     references.set("y", [ref("other"), ref("late")]);

@@ -170,7 +170,7 @@ contract("what an API server stores", (api) => {
     expect(await failure(wrong)).toMatchObject({ reason: "BadRequest", code: 400 });
   });
 
-  test("the status of a Deployment counts generations as it is told, and changes none", async () => {
+  test("the status of a Deployment counts generations as it is written, and changes none", async () => {
     const { metadata } = await api().client.create(Deployment, {
       metadata: { namespace, name: "rolled" },
       spec: {

@@ -7,7 +7,7 @@ import { Follower, followed } from "./follower.ts";
 contract("a watcher", (api) => {
   const { write, remove, follow, ref } = followed(api);
 
-  test("tells the present state in a bracket, then every change in order", async () => {
+  test("reports the present state in a bracket, then every change in order", async () => {
     await write("a", "1");
     await using follower = follow();
     await follower.hears("init", "initApply a=1", "initDone");
@@ -17,7 +17,7 @@ contract("a watcher", (api) => {
     await follower.hears("apply a=2", "apply b=1", "delete a=2");
   });
 
-  test("tells an object that no longer matches as deleted", async () => {
+  test("reports an object that no longer matches as deleted", async () => {
     await write("a", "1");
     await using follower = follow();
     await follower.hears("init", "initApply a=1", "initDone");

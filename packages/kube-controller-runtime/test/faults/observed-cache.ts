@@ -24,7 +24,7 @@ const TIMING = {
 };
 const REQUEST_TIMEOUT_MS = 2_000;
 
-/** A cache of the ConfigMaps that a load changes, with a record of all it was told. */
+/** A cache of the ConfigMaps that a load changes, with a record of all that was reported to it. */
 export class ObservedCache implements AsyncDisposable {
   /** In the notation of the load. */
   readonly heard: string[] = [];
@@ -68,7 +68,7 @@ export class ObservedCache implements AsyncDisposable {
     return versions(this.cache.all());
   }
 
-  /** Fails when anything was told twice or out of order. */
+  /** Fails when anything was reported twice or out of order. */
   expectOrder(): void {
     const newest = new Map<string, number>();
     for (const [name = "", version] of this.heard.map((change) => change.split("@"))) {

@@ -22,7 +22,7 @@ export interface Following {
   readonly ended: Promise<void>;
 }
 
-/** A watcher of ConfigMaps in virtual time, and what it has told so far. */
+/** A watcher of ConfigMaps in virtual time, and what it has reported so far. */
 export function following(fault?: Fault, options: Partial<WatcherOptions<ConfigMap>> = {}): Following {
   const clock = new VirtualClock();
   const api = new FakeApi(clock);

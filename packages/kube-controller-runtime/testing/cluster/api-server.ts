@@ -101,7 +101,7 @@ function auditFlags({ audit, dir }: ApiServerConfig): string[] {
   return [`--audit-policy-file=${auditPolicy}`, `--audit-log-path=${auditLog}`, neverRotate];
 }
 
-/** Trusting only its own certificate tells ours from another server that won the race for the port. */
+/** Trusting only its own certificate distinguishes ours from another server that won the race for the port. */
 async function isReady({ dir, port, adminToken }: ApiServerConfig): Promise<boolean> {
   const endpoint = { server: serverUrl(port), caFile: apiServerFiles(dir).ca, token: adminToken };
   return (await apiRequest(endpoint, { method: "GET", path: "/readyz" })).status === 200;

@@ -16,7 +16,7 @@ export interface Identities {
   readonly admin: Identity;
   /** The service account the operator runs as; it may do what its ClusterRole says, nothing more. */
   readonly operator: Identity;
-  /** For a second replica whose requests an audit log must tell from the first's; it has no role by itself. */
+  /** For a second replica whose requests an audit log must distinguish from the first's; it has no role by itself. */
   readonly replica: Identity;
   readonly controllerManager: Identity;
 }

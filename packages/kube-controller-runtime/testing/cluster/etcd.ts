@@ -41,7 +41,7 @@ function etcdFlags(url: string, dir: string): string[] {
   ];
 }
 
-/** The name tells ours from another cluster's etcd that won the race for the port. */
+/** The name distinguishes ours from another cluster's etcd that won the race for the port. */
 async function isOurs(url: string, name: string): Promise<boolean> {
   const answer = await call(url, "cluster/member/list", {});
   const { members } = answer as { members?: { name?: string }[] };

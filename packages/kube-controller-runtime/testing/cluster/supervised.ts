@@ -30,7 +30,7 @@ export interface Program {
 export class Supervised {
   readonly #child: ChildProcess;
   readonly #program: Program;
-  /** Resolves once the program has ended, for whatever reason. */
+  /** Resolves once the program has ended, for any reason. */
   readonly ended: Promise<void>;
   #running = true;
 

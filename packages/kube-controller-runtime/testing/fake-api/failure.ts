@@ -12,7 +12,7 @@ export class Failure extends Error {
   }
 }
 
-/** The `Status` object that tells of a failure, in a response body or in the `ERROR` event of a watch. */
+/** The `Status` object that describes a failure, in a response body or in the `ERROR` event of a watch. */
 export function statusOf({ code, reason, message }: Failure): object {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code };
 }

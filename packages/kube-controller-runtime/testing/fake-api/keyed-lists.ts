@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "./patches.ts";
 
-/** Lists whose items server-side apply tells apart, by the fields that name an item. */
+/** Lists whose items server-side apply merges one by one, by the fields that name an item. */
 const KEYS: readonly (readonly [path: RegExp, fields: readonly string[]])[] = [
   [/^metadata\.ownerReferences$/, ["uid"]],
   [/^spec\.ports$/, ["port", "protocol"]],

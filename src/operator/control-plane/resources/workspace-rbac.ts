@@ -57,7 +57,7 @@ function metadataIn(namespace: string, controlPlane: ControlPlane, name: string)
   };
 }
 
-/** The labels by which the grants of a control plane are found in whatever namespace they are. */
+/** The labels by which the grants of a control plane are found in all namespaces. */
 export function workspaceGrantLabels({
   name,
   namespace,

@@ -5,7 +5,7 @@ import { deployment } from "../../pods/deployment.ts";
 import type { EnvVar } from "../../pods/env.ts";
 import type { Provisioner } from "../spec.ts";
 
-/** What only the cluster and coderd can tell. */
+/** What the cluster and coderd decide, not the spec. */
 export interface DeploymentInputs {
   readonly image: string;
   readonly coderURL: string;

@@ -5,7 +5,7 @@ import type { EnvFromNames, EnvVar } from "../../pods/env.ts";
 import { httpContainerPort, type WorkspaceProxy } from "../spec.ts";
 import { ownURLEnv } from "./own-url.ts";
 
-/** What only the cluster and coderd can tell. */
+/** What the cluster and coderd decide, not the spec. */
 export interface DeploymentInputs {
   readonly image: string;
   /** URL of the coderd that the proxy serves. */

@@ -17,7 +17,7 @@ export function ownURLEnv(proxy: WorkspaceProxy, envFromNames: EnvFromNames): En
   });
 }
 
-/** TLS at a Gateway is the listener's business and shows nowhere in a route; it is taken for granted. */
+/** TLS at a Gateway is configured at the listener, which a route does not show; it is taken for granted. */
 function accessURL(proxy: WorkspaceProxy): string {
   const { exposure } = proxy;
   switch (exposure.kind) {
