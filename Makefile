@@ -74,6 +74,10 @@ release: $(INSTALLED) helm ## build all that a release consists of (VERSION=x.y.
 bench: setup build ## measure the operator, publish the figures in docs/performance.md (WORKLOADS="fleet hot": only these)
 	@$(BIN)/node bench/main.ts --publish $(WORKLOADS)
 
+.PHONY: simulate-queue
+simulate-queue: $(INSTALLED) ## simulate pools that follow the queue, publish figures and curves in docs/performance.md
+	@$(BIN)/node bench/queue/main.ts
+
 .PHONY: docs
 docs: $(INSTALLED) ## build the site of the documentation (SERVE=1: show it, and changes to it)
 	@$(BIN)/vitepress $(if $(SERVE),dev,build) docs

@@ -1,0 +1,10 @@
+export const PAGE = new URL("../../docs/performance.md", import.meta.url);
+export const PICTURES = new URL("../../docs/images/", import.meta.url);
+const [BEGIN, END] = ["<!-- begin: make simulate-queue -->", "<!-- end: make simulate-queue -->"];
+
+/** The page with another text between its markers. */
+export function between(page: string, text: (present: string) => string): string {
+  const [begin, end] = [page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)];
+  if (end < begin) throw new Error(`the page has no place for figures: put ${BEGIN} and ${END}`);
+  return `${page.slice(0, begin)}\n\n${text(page.slice(begin, end).trim())}\n\n${page.slice(end)}`;
+}
