@@ -29,6 +29,10 @@ test-unit: $(INSTALLED) ## run the tests that need nothing but Node
 test-integration: setup ## run the tests against a real API server alone (KUBE_VERSION=1.30.14: of another Kubernetes)
 	@$(VITEST) --project integration
 
+.PHONY: test-monitoring
+test-monitoring: $(INSTALLED) kube prometheus ## run the alerts and the dashboard on a real Prometheus (built with Go: minutes, once)
+	@$(VITEST) --project monitoring
+
 .PHONY: test-e2e
 test-e2e: setup coder ## run the operator against the real coderd and its daemons (RECORD=1: renew the recordings)
 	@RECORD=$(RECORD) $(VITEST) --project e2e
@@ -119,6 +123,10 @@ kube: $(INSTALLED)
 .PHONY: coder
 coder: $(INSTALLED)
 	@$(BIN)/node tools/coder/main.ts >/dev/null
+
+.PHONY: prometheus
+prometheus: $(INSTALLED)
+	@$(BIN)/node tools/prometheus/main.ts >/dev/null
 
 .PHONY: helm
 helm: $(INSTALLED)

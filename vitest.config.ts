@@ -30,6 +30,14 @@ export default defineConfig({
       },
       {
         test: {
+          name: "monitoring",
+          include: ["test/monitoring/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
           name: "e2e",
           globalSetup: "test/e2e/support/global-setup.ts",
           include: ["test/e2e/**/*.test.ts"],

@@ -9,6 +9,7 @@ export interface Replica {
   readonly pid: number;
   readonly leads: boolean;
   readonly logFile: string;
+  readonly metricsAddress: string;
 }
 
 /**
@@ -56,6 +57,7 @@ export class Operators implements AsyncDisposable {
               pid: operator.program.pid,
               leads: operator.isLeader,
               logFile: operator.logFile,
+              metricsAddress: operator.metricsAddress,
             },
           ]
         : [],

@@ -13,7 +13,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function replica(number: number, pid: number, leads: boolean) {
   const logFile = join(folder, `log-of-${pid}`);
   await writeFile(logFile, `${pid} writes`);
-  return { number, pid, leads, logFile };
+  return { number, pid, leads, logFile, metricsAddress: `127.0.0.1:${pid}` };
 }
 
 test("signposts lead to the leader and the logs of the moment, also after a failover", async () => {

@@ -126,6 +126,11 @@ export class OperatorProcess implements AsyncDisposable {
     return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as LogLine);
   }
 
+  /** `host:port` of its metrics. */
+  get metricsAddress(): string {
+    return `127.0.0.1:${this.#place.ports.metrics}`;
+  }
+
   get isLeader(): boolean {
     return this.log.some(({ msg }) => msg.startsWith("became leader"));
   }

@@ -4,6 +4,7 @@ import { parse } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
 import { currentPlatform } from "../../tools/binaries/platform.ts";
 import { readPins as coderPins } from "../../tools/coder/pins.ts";
+import { releaseOf } from "../../tools/prometheus/binaries.ts";
 import { blocks, pages, repository } from "./pages.ts";
 
 /** Everything that shows people a connection URL. */
@@ -66,6 +67,7 @@ describe("the page of versions", () => {
   test.for([
     ["Kubernetes", pinned("tools/kube/go.mod", "k8s.io/kubernetes")],
     ["Helm", pinned("tools/helm/go.mod", "helm.sh/helm/v4")],
+    ["Prometheus", releaseOf(`v${pinned("tools/prometheus/go.mod", "github.com/prometheus/prometheus")}`)],
     ["Coder", coderPins(currentPlatform()).binaries.coder.version.replace(/^v/, "")],
     ["Node.js", /\d+/.exec(manifest.engines.node)?.[0]],
   ] as const)("names the %s that the tests run", ([program, version]) => {

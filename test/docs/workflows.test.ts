@@ -45,7 +45,7 @@ describe("workflows", () => {
     const called = scripts.flatMap(({ run }) =>
       [...run.matchAll(/\bmake ([a-z0-9-]+)/g)].map(([, name]) => name),
     );
-    expect(called).toEqual(expect.arrayContaining(["release", "test-integration"]));
+    expect(called).toEqual(expect.arrayContaining(["release", "test-integration", "test-monitoring"]));
     expect(called.filter((name) => !targets.has(name))).toEqual([]);
     const local = [...steps.map(({ step }) => step.uses), ...jobs.map(({ job }) => job.uses)];
     const files = local

@@ -22,6 +22,8 @@ export interface GoBinary {
   readonly version: string;
   /** `variable=value` to link in: where the program keeps its version. */
   readonly stamp: string;
+  /** A build tag, where one leaves out what nobody needs here. */
+  readonly tag?: string;
 }
 
 /** Builds one binary and returns the finished file. */
@@ -52,6 +54,7 @@ function spawnGo(binary: GoBinary, output: string, env: NodeJS.ProcessEnv): Chil
     "-v",
     "-trimpath",
     "-buildvcs=false",
+    ...(binary.tag ? ["-tags", binary.tag] : []),
     "-ldflags",
     linkerFlags,
     "-o",

@@ -44,6 +44,14 @@ describe("RuntimeMetrics", () => {
     expect(text).toContain('widget_reconcile_duration_seconds_sum{controller="widgets"} 0.5');
   });
 
+  it("counts failures from 0 on, so that Prometheus sees the first one as an increase", async () => {
+    const metrics = new RuntimeMetrics({ prefix: "widget_" });
+    metrics.queue("widgets");
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('widget_reconcile_total{controller="widgets",result="error"} 0');
+    expect(text).toContain('workqueue_retries_total{name="widgets"} 0');
+  });
+
   it("counts requests by verb and code, and watch restarts by resource and reason", async () => {
     const metrics = new RuntimeMetrics({ prefix: "widget_" });
     metrics.requested({ verb: "get", code: 200 });

@@ -16,6 +16,8 @@ interface MetricsOptions {
   readonly registry?: Registry;
 }
 
+const RESULTS: readonly FinishedRun["result"][] = ["success", "requeue", "error", "terminal"];
+
 /**
  * The runtime's metrics in Prometheus form. It implements the observers that the other modules declare, so
  * none of them knows of Prometheus. Labels take their values from small fixed sets (controllers, resources,
@@ -64,7 +66,9 @@ export class RuntimeMetrics implements ManagerObserver {
     registerProcessMetrics(registry);
   }
 
+  /** Counters begin at 0, not at their first event: Prometheus sees no increase in what was not there before. */
   queue(controller: string): QueueObserver {
+    for (const result of RESULTS) this.#reconciles.inc({ controller, result }, 0);
     return this.#queues.observer(controller);
   }
 
@@ -121,6 +125,7 @@ class QueueMetrics {
 
   observer(name: string): QueueObserver {
     const [adds, retries] = [this.#adds.labels(name), this.#retries.labels(name)];
+    for (const count of [adds, retries]) count.inc(0);
     const [waits, works] = [this.#waitSeconds.labels(name), this.#workSeconds.labels(name)];
     return {
       depthFrom: (read) => this.#depth.add(name, read),

@@ -1,0 +1,83 @@
+import { join } from "node:path";
+import { eventually } from "kube-controller-runtime/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { NAMESPACE } from "../../demo/manifests.ts";
+import { startWorld, type World } from "../../demo/world.ts";
+import { chartDir } from "../support/helm.ts";
+import { alerts, queries } from "../support/monitoring.ts";
+import { type Prometheus, startPrometheus } from "./prometheus.ts";
+
+const PATIENCE = { withinMs: 90_000 };
+const silent = { starting: () => {}, running: () => {}, report: () => {} };
+
+/** An object that never gets ready: a dashboard is for what is wrong. */
+const broken = {
+  apiVersion: "coder.com/v1alpha1",
+  kind: "CoderProvisioner",
+  metadata: { name: "stray", namespace: NAMESPACE },
+  spec: { controlPlaneRef: { name: "nobody" } },
+};
+
+const owned = new AsyncDisposableStack();
+let world: World;
+let prometheus: Prometheus;
+beforeAll(async () => {
+  const { signal } = new AbortController();
+  world = await startWorld({}, { owned, progress: silent, signal });
+  const { replicas } = world.operators;
+  const addresses = replicas.map(({ metricsAddress }) => metricsAddress);
+  prometheus = owned.use(await startPrometheus(addresses, join(chartDir, "files/alerts.yaml")));
+  await world.cluster.apply(world.manifests);
+  await world.cluster.apply(broken);
+  await eventually(async () => {
+    const ready = 'coder_k8s_object_condition{condition="Ready",status="True"}';
+    expect(await prometheus.query(ready)).toHaveLength(3);
+  }, PATIENCE);
+  // Watches break and requests fail, which is on the dashboard too.
+  await world.cluster.restartApiServer();
+});
+afterAll(() => owned.disposeAsync());
+
+/** The query with what somebody chooses who opens the dashboard: everything. */
+const chosen = (query: string) => query.replaceAll("$job", ".+").replaceAll("$namespace", ".*");
+const numberOf = async (query: string) => Number((await prometheus.query(query))[0]?.value[1]);
+
+describe("the dashboard, over a real fleet", () => {
+  test.for(queries.filter(({ where }) => !where.startsWith("alert ")))(
+    "$where: $query shows something",
+    async ({ query }) => {
+      await eventually(
+        async () => expect((await prometheus.query(chosen(query))).length).toBeGreaterThan(0),
+        PATIENCE,
+      );
+    },
+  );
+
+  test("counts what is there: replicas, one leader, objects, and the one that is not ready", async () => {
+    await eventually(async () => {
+      expect(await numberOf("sum(up)")).toBe(2);
+      expect(await numberOf("sum(coder_k8s_leader)")).toBe(1);
+      expect(await numberOf("count(coder_k8s_object_phase)")).toBe(4);
+      const notReady = await prometheus.query('coder_k8s_object_condition{condition="Ready",status!="True"}');
+      expect(notReady.map(({ metric }) => metric.name)).toEqual(["stray"]);
+    }, PATIENCE);
+  });
+});
+
+describe("the alerts, over a real fleet", () => {
+  test("are loaded and evaluated without an error", async () => {
+    await eventually(async () => {
+      const rules = await prometheus.rules();
+      const loaded = rules.map(({ name, health }) => `${name} ${health}`);
+      expect(loaded.toSorted()).toEqual(alerts.map(({ alert }) => `${alert} ok`).toSorted());
+    }, PATIENCE);
+  });
+
+  test("see the object that is not ready, and no other", async () => {
+    await eventually(async () => {
+      const pending = await prometheus.query('ALERTS{kind!=""}');
+      const seen = new Set(pending.map(({ metric }) => `${metric.alertname} ${metric.name}`));
+      expect([...seen].toSorted()).toEqual(["CoderObjectNotReady stray", "CoderProvisionerDown stray"]);
+    }, PATIENCE);
+  });
+});
