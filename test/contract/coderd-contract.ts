@@ -30,7 +30,12 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
     ...["(import a template)", "jobs-unfinished"],
     ...["entitlements-unlicensed", "entitlements-no-token", "entitlements-bad-token"],
     ...["keys-list-unlicensed", "keys-create-unlicensed"],
-    ...["proxies-list-unlicensed", "proxies-create-unlicensed", "licenses-list-empty"],
+    ...[
+      "proxies-list-unlicensed",
+      "proxies-create-unlicensed",
+      "proxy-token-unlicensed",
+      "licenses-list-empty",
+    ],
     ...["license-add-no-token", "license-add-empty", "license-add-garbage"],
   ],
   licenses: [
@@ -61,6 +66,7 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
     ...["member-licenses-list", "member-license-add", "member-proxies-create"],
     ...["member-jobs", "member-daemons"],
   ],
+  "a token that ends itself": [...["tokens-delete-missing", "member-tokens-delete", "member-tokens-deleted"]],
 };
 
 const RECORDED_HEADERS = ["Content-Type", "Retry-After"];
@@ -94,6 +100,7 @@ export function coderdContract(name: string, start: () => Promise<ContractSubjec
       bound["<premium-license-jwt>"] = subject.licenses.premium;
       bound["<premium2-license-jwt>"] = subject.licenses.premium2;
       bound["<enterprise-license-jwt>"] = subject.licenses.enterprise;
+      bound["<member-token-id>"] = subject.memberToken.split("-")[0] ?? "";
       bound["<org-id>"] = await defaultOrganization(subject);
     });
     afterAll(() => subject?.close());

@@ -205,6 +205,22 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       await eventually(async () => expect(await admin.keys()).toEqual([]), TIME_LIMIT);
       await eventually(async () => expect(await admin.proxy("sydney")).toBeUndefined(), TIME_LIMIT);
     });
+
+    test("a token that nobody needs any more is revoked by coderd's API where the database is out of reach", async () => {
+      const token = await tenant.secretValue("coder-operator-token", "token");
+      const asOperator = { headers: { "Coder-Session-Token": token } };
+      const statusOf = async () => (await fetch(`${admin.url}/api/v2/users/me`, asOperator)).status;
+      expect(await statusOf()).toBe(200);
+      const elsewhere = tenant.database.url.replace(/:\d+\//, ":1/");
+      await tenant.putSecret("coder-db", { url: elsewhere });
+      await tenant.change(CoderControlPlane, "coder", { operatorAccess: { disabled: true } });
+      await tenant.untilCondition(CoderControlPlane, { type: "OperatorAccessReady" }, { reason: "Disabled" });
+      expect(await statusOf()).toBe(401);
+      const revocations = world.gateway.exchanges.filter(({ method, path }) =>
+        `${method} ${path}`.endsWith(`DELETE /api/v2/users/me/keys/${token.split("-")[0]}`),
+      );
+      expect(revocations.map(({ status }) => status)).toEqual([204]);
+    });
   });
 
   test("nothing of all this has put a token, a key, a license or a password into the operator's log", () => {
@@ -225,5 +241,5 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
 
 /** A path without the names of things. */
 function routeOf(path: string): string {
-  return path.replace(/\b(organizations|provisionerkeys|workspaceproxies)\/(?!me\b)[^/]+/g, "$1/:name");
+  return path.replace(/\b(organizations|provisionerkeys|workspaceproxies|keys)\/(?!me\b)[^/]+/g, "$1/:name");
 }

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import type { Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
 
 /** A copy of the working tree as it is now, uncommitted changes included, in which code may be broken. */
 export class ScratchCopy implements AsyncDisposable {
@@ -25,7 +25,7 @@ export class ScratchCopy implements AsyncDisposable {
         if (error.code !== "ENOENT") throw error;
       });
     }
-    await symlink(join(root, "node_modules"), join(dir, "node_modules"));
+    await linkPackages(join(root, "node_modules"), join(dir, "node_modules"));
     return copy;
   }
 
@@ -43,6 +43,15 @@ export class ScratchCopy implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** Links what is installed. The packages of this repository are links already, and lead to the copy's own. */
+async function linkPackages(installed: string, into: string): Promise<void> {
+  await mkdir(into);
+  for (const entry of await readdir(installed, { withFileTypes: true })) {
+    const [from, to] = [join(installed, entry.name), join(into, entry.name)];
+    await symlink(entry.isSymbolicLink() ? await readlink(from) : from, to);
   }
 }
 

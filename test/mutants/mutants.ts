@@ -1,14 +1,5 @@
-/** A guard of the code, broken: the suite must notice. */
-export interface Mutant {
-  /** What the guard keeps from happening. */
-  readonly guard: string;
-  readonly file: string;
-  /** Occurs in the file exactly once. */
-  readonly from: string;
-  readonly to: string;
-  /** Where a test fails then: files or folders, as vitest takes them. */
-  readonly tests: readonly string[];
-}
+import { hostileMutants } from "./hostile.ts";
+import type { Mutant } from "./mutant.ts";
 
 /** One for each promise that would be missed most. All are caught by tests that need nothing but Node. */
 export const mutants: readonly Mutant[] = [
@@ -152,4 +143,5 @@ export const mutants: readonly Mutant[] = [
     to: "attempt !== undefined",
     tests: ["src/operator/provisioner"],
   },
+  ...hostileMutants,
 ];

@@ -25,6 +25,12 @@ describe("createLogger", () => {
     });
   });
 
+  it("shows no more than 8 KiB of a text, however long somebody made it", () => {
+    const { log, lines } = setUp();
+    log.info("refused", { value: "a".repeat(1_000_000), error: new Error("b".repeat(1_000_000)) });
+    expect(lines[0]?.length).toBeLessThan(20 * 1024);
+  });
+
   it("leaves out lines below its level", () => {
     const { log, lines } = setUp("warn");
     log.debug("a");

@@ -76,6 +76,23 @@ test("a server that sends malformed messages under TLS is cut off too", async ()
   await allLeft();
 });
 
+test("a server that announces more than it may send is cut off before it sends any of that", async () => {
+  const { settings, allLeft } = await answering([Buffer.from([0x52, 0x7f, 0xff, 0xff, 0xff])]);
+  expect(await problemOf(connectPostgres(settings, false, unfenced))).toContain("more than 4 MiB");
+  await allLeft();
+});
+
+test("a server that sends small messages without end is cut off", async () => {
+  const notices = Buffer.concat(Array(64).fill(message("N", Buffer.from(`M${"n".repeat(1_000)}\0\0`))));
+  const { settings, allLeft } = await answering([], async (socket) => {
+    const flood = () => void (socket.destroyed || socket.write(notices, flood));
+    socket.once("data", flood);
+    return socket;
+  });
+  expect(await problemOf(connectPostgres(settings, false, unfenced))).toContain("more than 4 MiB");
+  await allLeft();
+});
+
 test("a server that asks for a step of the login again is cut off before it costs anything", async () => {
   const password = message("R", Buffer.from([0, 0, 0, 3]));
   const { settings } = await answering([password, password]);

@@ -98,3 +98,13 @@ test("a control plane's status chooses no Secret whose content is sent to its co
   await provisioners.untilCondition("misled", "OperatorAccessReady", { reason: "SecretMissing" });
   expect(coderd.calls).toEqual([]);
 });
+
+test("a control plane's status does not choose where its token goes", async () => {
+  const evil = provisioners.addCoderd("evil-status.example.com");
+  const status = { url: "http://evil-status.example.com" };
+  const coderd = await provisioners.controlPlane("redirected", { status });
+  await provisioners.create("sent", { controlPlaneRef: { name: "redirected" } });
+  await provisioners.untilCondition("sent", "ProvisionerKeyReady", { status: "True" });
+  expect(coderd.calls).not.toEqual([]);
+  expect(evil.calls).toEqual([]);
+});

@@ -161,18 +161,21 @@ describe("referenced objects that are larger than all together may be", () => {
   });
 
   test("are reported to all holders when one of them finds a change before the watch does", async () => {
-    const { api, references, write, read, news } = setUp({ keptBytes: KEPT });
+    const { references, transport, write, read, news } = setUp({ keptBytes: KEPT });
     for (const name of ["a", "b"]) await write(name, large("1"));
     references.set("x", [ref("a"), ref("b")]);
     references.set("y", [ref("a")]);
     await news();
     await read("a");
     await read("b");
-    api.streamLagMs = 1_000;
+    transport.fault = when((request) => !isFetch(request), offline);
+    await news(10 * 60_000);
     await write("a", large("2"));
+    expect(await news()).toEqual([]);
     expect(await read("a")).toBe(large("2"));
     expect(await news()).toEqual(["x", "y"]);
-    expect(await news(1_000)).toEqual([]);
+    transport.fault = undefined;
+    expect(await news(60_000)).toEqual([]);
   });
 });
 
