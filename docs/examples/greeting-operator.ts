@@ -1,20 +1,15 @@
-import { hostname } from "node:os";
 import {
   awaitChange,
   type Condition,
   ConfigMap,
   controller,
-  createLogger,
-  HttpClient,
-  httpTransport,
   type KubeObject,
   kind,
-  loadCredentials,
-  Manager,
+  runOperator,
   setCondition,
-  systemClock,
   writeStatus,
 } from "kube-controller-runtime";
+import { RuntimeMetrics } from "kube-controller-runtime/prometheus";
 
 interface Greeting extends KubeObject {
   spec?: { name?: string };
@@ -27,11 +22,6 @@ interface GreetingStatus {
 
 const Greeting = kind<Greeting>("example.com/v1", { kind: "Greeting", plural: "greetings" });
 const managed = { "app.kubernetes.io/managed-by": "greeter" };
-const marks = {
-  handOver: "example.com/adopt-by",
-  ownerUid: "example.com/owner-uid",
-  applied: "example.com/applied",
-};
 
 /** Every Greeting gets a ConfigMap of its name with a friendly text. */
 const greetings = controller("greeting")
@@ -54,21 +44,7 @@ const greetings = controller("greeting")
     return awaitChange;
   });
 
-/** Runs the operator until the signal is aborted. */
-export async function runGreeter(signal: AbortSignal, kubeconfig?: string): Promise<void> {
-  const transport = httpTransport(await loadCredentials({ kubeconfig }));
-  const common = { clock: systemClock, fieldManager: "greeter" };
-  const manager = new Manager({
-    ...common,
-    marks,
-    client: new HttpClient({ ...common, transport, userAgent: "greeter/1.0" }),
-    random: Math.random,
-    log: createLogger({ level: "info" }),
-    instance: hostname(),
-    controllers: [greetings],
-    namespaces: [],
-    concurrency: 4,
-    shutdownGraceMs: 5_000,
-  });
-  await manager.run(signal).finally(() => transport.close());
-}
+/** Leader election, probes, metrics, signals and a log come by themselves. */
+export const greeter = { name: "greeter", marks: "example.com", controllers: [greetings] };
+
+if (import.meta.main) await runOperator({ ...greeter, metrics: new RuntimeMetrics({ prefix: "greeter_" }) });

@@ -26,6 +26,7 @@ test("without flags the controller gets the documented defaults", async () => {
     workspaceNamespaces: [],
     leaderElect: true,
     metricsBindAddress: ":8080",
+    metricsAuth: false,
     healthProbeBindAddress: ":8081",
     concurrency: 50,
     coderdAccess: "direct",
@@ -94,6 +95,22 @@ describe.each(settings)("$flag", ({ flag, value, variable, option }) => {
     expect(await parse("controller")).toMatchObject(option);
     const [controller] = program(() => {}).commands;
     expect(controller?.helpInformation()).toContain(variable);
+  });
+});
+
+describe("metrics are for those who may read them", () => {
+  test("by --metrics-auth", async () => {
+    expect(await parse("controller", "--metrics-auth")).toMatchObject({ metricsAuth: true });
+  });
+
+  test("by its environment variable", async () => {
+    vi.stubEnv("CODER_K8S_METRICS_AUTH", "true");
+    expect(await parse("controller")).toMatchObject({ metricsAuth: true });
+  });
+
+  test("but not by that variable with the value false", async () => {
+    vi.stubEnv("CODER_K8S_METRICS_AUTH", "false");
+    expect(await parse("controller")).toMatchObject({ metricsAuth: false });
   });
 });
 

@@ -9,6 +9,7 @@ export interface ControllerOptions {
   readonly leaderElect: boolean;
   readonly leaderElectionNamespace?: string;
   readonly metricsBindAddress: string;
+  readonly metricsAuth: boolean;
   readonly healthProbeBindAddress: string;
   readonly concurrency: number;
   readonly coderdAccess: string;
@@ -59,6 +60,10 @@ function controllerFlags(): Option[] {
     flag("--metrics-bind-address <address>", "where Prometheus scrapes /metrics; 0 turns it off").default(
       ":8080",
     ),
+    flag(
+      "--metrics-auth",
+      "only answer scrapes with a bearer token whose owner may get the non-resource URL /metrics",
+    ).default(false),
     flag(
       "--health-probe-bind-address <address>",
       "where /healthz and /readyz answer; 0 turns it off",

@@ -1,7 +1,8 @@
-import { ConfigMap } from "kube-controller-runtime";
-import { adminClient, eventually } from "kube-controller-runtime/testing";
+import { ConfigMap, Lease, runOperator } from "kube-controller-runtime";
+import { RuntimeMetrics } from "kube-controller-runtime/prometheus";
+import { adminClient, eventually, onFreePort, silentLog } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { runGreeter } from "../../docs/examples/greeting-operator.ts";
+import { greeter } from "../../docs/examples/greeting-operator.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 
 const crd = {
@@ -26,7 +27,7 @@ const crd = {
   },
 };
 
-test("the operator of the documentation greets, and repairs its greeting within seconds", async () => {
+test("the operator of the documentation greets, repairs its greeting, and serves metrics to those who may read them", async () => {
   const cluster = sharedCluster();
   await cluster.apply(crd);
   await cluster.kubectl([
@@ -39,7 +40,18 @@ test("the operator of the documentation greets, and repairs its greeting within 
   const person = await adminClient(cluster);
   const ref = { namespace, name: "ada" };
   const stop = new AbortController();
-  const running = runGreeter(stop.signal, cluster.admin.kubeconfig);
+  const [probes, scrapes] = await Promise.all([freePort(), freePort()]);
+  const running = runOperator({
+    ...greeter,
+    kubeconfig: cluster.admin.kubeconfig,
+    signal: stop.signal,
+    leaderElection: { namespace },
+    probeAddress: `127.0.0.1:${probes}`,
+    metrics: new RuntimeMetrics({ prefix: "greeter_" }),
+    metricsAddress: `127.0.0.1:${scrapes}`,
+    metricsAuth: true,
+    log: silentLog,
+  });
 
   await cluster.apply({
     apiVersion: "example.com/v1",
@@ -62,6 +74,46 @@ test("the operator of the documentation greets, and repairs its greeting within 
   ]);
   expect(stdout).toBe("Hello, Ada!");
 
+  expect((await person.get(Lease, { namespace, name: "greeter" })).spec?.holderIdentity).toMatch(/^greeter-/);
+  expect((await fetch(`http://127.0.0.1:${probes}/readyz`)).status).toBe(200);
+  const scraper = await cluster.createServiceAccount(namespace, "scraper");
+  const scrape = async () => {
+    const headers = { authorization: `Bearer ${scraper.token}` };
+    return fetch(`http://127.0.0.1:${scrapes}/metrics`, { headers });
+  };
+  expect((await fetch(`http://127.0.0.1:${scrapes}/metrics`)).status).toBe(401);
+  expect((await scrape()).status).toBe(403);
+  await cluster.apply(mayScrape(scraper.user, namespace));
+  // A refusal is believed for ten seconds.
+  await eventually(async () => expect((await scrape()).status).toBe(200), { withinMs: 20_000 });
+  expect(await (await scrape()).text()).toMatch(
+    /^greeter_api_request_duration_seconds_count\{verb="apply",resource="configmaps"\} [1-9]/m,
+  );
+
   stop.abort();
   await running;
+  await expect(fetch(`http://127.0.0.1:${probes}/readyz`)).rejects.toThrow();
 });
+
+const freePort = () => onFreePort(async (port) => port);
+
+/** Lets a user read metrics, and nothing else. */
+function mayScrape(user: string, name: string): object {
+  const [apiVersion, apiGroup] = ["rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io"];
+  const items = [
+    {
+      apiVersion,
+      kind: "ClusterRole",
+      metadata: { name },
+      rules: [{ nonResourceURLs: ["/metrics"], verbs: ["get"] }],
+    },
+    {
+      apiVersion,
+      kind: "ClusterRoleBinding",
+      metadata: { name },
+      roleRef: { apiGroup, kind: "ClusterRole", name },
+      subjects: [{ apiGroup, kind: "User", name: user }],
+    },
+  ];
+  return { apiVersion: "v1", kind: "List", items };
+}

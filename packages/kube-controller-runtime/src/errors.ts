@@ -8,6 +8,11 @@ export class TerminalError extends Error {
   override readonly name = "TerminalError";
 }
 
+/** Raised by a run, and instead of sending a write of it, when the run has had its time: see `RunLimits`. */
+export class RunTimeoutError extends Error {
+  override readonly name = "RunTimeoutError";
+}
+
 /** Raised instead of sending a write once this process may no longer be the leader. */
 export class NotLeaderError extends Error {
   override readonly name = "NotLeaderError";

@@ -12,6 +12,17 @@ export interface Fence {
   assertLeading(): void;
 }
 
+/** The same fence for one run, which also closes when the run has had its time. */
+export function closedBy(deadline: AbortSignal, fence: Fence): Fence {
+  return {
+    signal: AbortSignal.any([fence.signal, deadline]),
+    assertLeading: () => {
+      fence.assertLeading();
+      deadline.throwIfAborted();
+    },
+  };
+}
+
 /** The fence of a process. It lets nothing pass before it is opened, and nothing ever again once it is closed. */
 export class LeaderFence implements Fence {
   readonly #closed = new AbortController();

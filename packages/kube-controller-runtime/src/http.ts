@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Access, Authorize } from "./access-review.ts";
 import type { Clock } from "./clock.ts";
 import { messageOf } from "./errors.ts";
 
@@ -18,6 +19,8 @@ export interface MetricsOptions {
   /** As for probes. */
   readonly address: string;
   readonly registry: { readonly contentType: string; metrics(): Promise<string> };
+  /** Who may read them: everybody when absent. */
+  readonly authorize?: Authorize;
 }
 
 export interface HttpServer {
@@ -30,9 +33,20 @@ interface Reply {
   readonly status: number;
   readonly body: string;
   readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-type Routes = ReadonlyMap<string, () => Promise<Reply>>;
+type Routes = ReadonlyMap<string, (request: IncomingMessage) => Promise<Reply>>;
+
+const REFUSALS: Readonly<Record<Exclude<Access, "allowed">, Reply>> = {
+  unauthenticated: {
+    status: 401,
+    body: "send a bearer token\n",
+    headers: { "www-authenticate": "Bearer" },
+  },
+  forbidden: { status: 403, body: "forbidden\n" },
+  busy: { status: 503, body: "busy\n", headers: { "retry-after": "1" } },
+};
 
 /** Below two seconds with some room: the usual limit of a probe with a long timeout. */
 const CHECK_TIMEOUT_MS = 1_500;
@@ -54,13 +68,14 @@ export function serveProbes({
   return serve(address, routes);
 }
 
-/** Serves `/metrics` in Prometheus' text form. */
-export function serveMetrics({ address, registry }: MetricsOptions): Promise<HttpServer | undefined> {
-  const metrics = async (): Promise<Reply> => ({
-    status: 200,
-    body: await registry.metrics(),
-    contentType: registry.contentType,
-  });
+/** Serves `/metrics` in Prometheus' text form, to those whom `authorize` allows it. */
+export function serveMetrics(options: MetricsOptions): Promise<HttpServer | undefined> {
+  const { address, registry, authorize } = options;
+  const metrics = async ({ headers }: IncomingMessage): Promise<Reply> => {
+    const access = authorize ? await authorize(headers.authorization, "/metrics") : "allowed";
+    if (access !== "allowed") return REFUSALS[access];
+    return { status: 200, body: await registry.metrics(), contentType: registry.contentType };
+  };
   return serve(address, new Map([["/metrics", metrics]]));
 }
 
@@ -110,17 +125,23 @@ async function serve(address: string, routes: Routes): Promise<HttpServer | unde
 }
 
 async function answer(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { status, body, contentType = "text/plain; charset=utf-8" } = await replyTo(routes, request);
-  response.writeHead(status, { "content-type": contentType, "x-content-type-options": "nosniff" });
+  const reply = await replyTo(routes, request);
+  const { status, body, contentType = "text/plain; charset=utf-8", headers } = reply;
+  response.writeHead(status, {
+    "content-type": contentType,
+    "x-content-type-options": "nosniff",
+    ...headers,
+  });
   response.end(request.method === "HEAD" ? undefined : body);
 }
 
-async function replyTo(routes: Routes, { method, url = "/" }: IncomingMessage): Promise<Reply> {
+async function replyTo(routes: Routes, request: IncomingMessage): Promise<Reply> {
+  const { method, url = "/" } = request;
   const route = routes.get(url.split("?", 1)[0] ?? "/");
   if (!route) return { status: 404, body: "not found\n" };
   if (method !== "GET" && method !== "HEAD") return { status: 405, body: "only GET\n" };
   try {
-    return await route();
+    return await route(request);
   } catch (error) {
     return { status: 500, body: `${messageOf(error)}\n` };
   }

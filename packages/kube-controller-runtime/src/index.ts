@@ -24,7 +24,13 @@ export { type Condition, type ConditionState, findCondition, setCondition } from
 export { fnv1a32, fnv1a64 } from "./hash.ts";
 
 // A controller and its reconcile.
-export { type Controller, controller, type Reconcile, type RunContext } from "./controller/controller.ts";
+export {
+  type Controller,
+  controller,
+  type Reconcile,
+  type RunContext,
+  type RunLimits,
+} from "./controller/controller.ts";
 export { type Action, awaitChange, requeue } from "./controller/action.ts";
 export { contentChanged, specOrMetadataChanged } from "./controller/predicates.ts";
 export { finalizer } from "./controller/finalizer.ts";
@@ -38,7 +44,7 @@ export {
 } from "./controller/ownership.ts";
 export { mergePatchBetween, type StatusWrite, type WithStatus, writeStatus } from "./controller/status.ts";
 export { type Changes, type Explain, type Explanation, type StepResult, Steps } from "./controller/steps.ts";
-export { messageOf, NotLeaderError, TerminalError } from "./errors.ts";
+export { messageOf, NotLeaderError, RunTimeoutError, TerminalError } from "./errors.ts";
 export { ClusterEventRecorder, type EventRecorder } from "./events.ts";
 export type { PolicyRule, Verb } from "./rbac.ts";
 
@@ -53,15 +59,18 @@ export { finish, type StartMemory, UNREPORTED } from "./reconcile/finish.ts";
 export { applied, blocked } from "./reconcile/result.ts";
 export { summary } from "./reconcile/summary.ts";
 
-// The process: manager, leadership, HTTP endpoints, log.
+// The process: operator, manager, leadership, HTTP endpoints, log.
+export { type Metrics, type OperatorEnvironment, type OperatorOptions, runOperator } from "./operator.ts";
 export { Manager, type ManagerObserver, type ManagerOptions } from "./manager.ts";
 export type { FinishedRun } from "./controller/runner.ts";
 export type { QueueObserver } from "./queue/work-queue.ts";
 export { Leader } from "./leader/leader.ts";
 export { candidateIdentity } from "./leader/lease.ts";
+export { ownNamespace } from "./leader/own-namespace.ts";
 export { type Fence, LeaderFence } from "./fence.ts";
 export { admittedBy } from "./admission.ts";
 export { type HttpServer, serveMetrics, serveProbes } from "./http.ts";
+export { type Access, type Authorize, accessReviewRules, reviewAccess } from "./access-review.ts";
 export type { Logger } from "./log.ts";
 export { createLogger, type LogFormat, type LogLevel } from "./logging.ts";
 export { redactText } from "./redact.ts";
@@ -72,7 +81,7 @@ export { type Clock, type Random, systemClock, timestamp } from "./clock.ts";
 export { type Credentials, loadCredentials } from "./client/credentials.ts";
 export { connectorFor } from "./client/connect.ts";
 export { httpTransport, type Transport, type TransportRequest } from "./client/transport.ts";
-export { HttpClient, type HttpClientOptions } from "./client/http-client.ts";
+export { type FinishedRequest, HttpClient, type HttpClientOptions } from "./client/http-client.ts";
 export type { Client, WatchEvent, WatchOptions } from "./client/client.ts";
 export { collectionPath } from "./client/paths.ts";
 export { find } from "./client/find.ts";

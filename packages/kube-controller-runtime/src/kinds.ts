@@ -3,15 +3,21 @@ import type {
   V1ConfigMap,
   V1CustomResourceDefinition,
   V1Deployment,
+  V1Eviction,
   V1Ingress,
   V1Lease,
+  V1Namespace,
+  V1Pod,
   V1Role,
   V1RoleBinding,
+  V1Scale,
   V1Secret,
   V1Service,
   V1ServiceAccount,
+  V1SubjectAccessReview,
+  V1TokenReview,
 } from "@kubernetes/client-node";
-import type { Kind, KubeObject, Wire } from "./object.ts";
+import type { Kind, KindSelection, KubeObject, Wire } from "./object.ts";
 
 export type ConfigMap = Wire<V1ConfigMap>;
 export type CustomResourceDefinition = Wire<V1CustomResourceDefinition>;
@@ -19,11 +25,17 @@ export type Deployment = Wire<V1Deployment>;
 export type CoreEvent = Wire<CoreV1Event>;
 export type Ingress = Wire<V1Ingress>;
 export type Lease = Wire<V1Lease>;
+export type Namespace = Wire<V1Namespace>;
+export type Pod = Wire<V1Pod>;
 export type Role = Wire<V1Role>;
 export type RoleBinding = Wire<V1RoleBinding>;
 export type Secret = Wire<V1Secret>;
 export type Service = Wire<V1Service>;
 export type ServiceAccount = Wire<V1ServiceAccount>;
+export type Scale = Wire<V1Scale>;
+export type Eviction = Wire<V1Eviction>;
+export type TokenReview = Wire<V1TokenReview>;
+export type SubjectAccessReview = Wire<V1SubjectAccessReview>;
 
 /** Names a resource type; `plural` is the lower-case plural used in URLs. */
 export function kind<T extends KubeObject>(
@@ -31,6 +43,31 @@ export function kind<T extends KubeObject>(
   names: { kind: string; plural: string; namespaced?: boolean },
 ): Kind<T> {
   return { apiVersion, kind: names.kind, plural: names.plural, namespaced: names.namespaced ?? true };
+}
+
+/**
+ * A subresource as a kind of its own, for the methods of a client: `get` and the patches read and write it, `create`
+ * posts to it. It has the name of its object, and can't be listed, watched or cached.
+ */
+export function subresource<T extends KubeObject>(
+  of: Kind,
+  names: { name: string; apiVersion: string; kind: string },
+): Kind<T> {
+  const { name, apiVersion, kind } = names;
+  return { apiVersion, kind, plural: name, namespaced: of.namespaced, of };
+}
+
+/** How many replicas an object has: `client.mergePatch(scaleOf(Deployment), ref, { spec: { replicas: 3 } })`. */
+export function scaleOf(kind: Kind): Kind<Scale> {
+  return subresource(kind, { name: "scale", apiVersion: "autoscaling/v1", kind: "Scale" });
+}
+
+/**
+ * Some of a kind's objects, with a cache of their own: two controllers, or one, can watch the same kind by different
+ * selectors. Name it wherever the kind is named, in `owns` and `watches` as in `caches.of`.
+ */
+export function select<T extends KubeObject>(kind: Kind<T>, selection: KindSelection): Kind<T> {
+  return { ...kind, selection };
 }
 
 export const ConfigMap = kind<ConfigMap>("v1", { kind: "ConfigMap", plural: "configmaps" });
@@ -43,6 +80,21 @@ export const Deployment = kind<Deployment>("apps/v1", { kind: "Deployment", plur
 export const CoreEvent = kind<CoreEvent>("v1", { kind: "Event", plural: "events" });
 export const Ingress = kind<Ingress>("networking.k8s.io/v1", { kind: "Ingress", plural: "ingresses" });
 export const Lease = kind<Lease>("coordination.k8s.io/v1", { kind: "Lease", plural: "leases" });
+export const Namespace = kind<Namespace>("v1", {
+  kind: "Namespace",
+  plural: "namespaces",
+  namespaced: false,
+});
+export const Pod = kind<Pod>("v1", { kind: "Pod", plural: "pods" });
+/**
+ * Ends a pod as `kubectl drain` does: `client.create(PodEviction, { metadata: { namespace, name } })`. Rejects with
+ * `TooManyRequests` while a disruption budget forbids it, which holds up no other request.
+ */
+export const PodEviction = subresource<Eviction>(Pod, {
+  name: "eviction",
+  apiVersion: "policy/v1",
+  kind: "Eviction",
+});
 export const Role = kind<Role>("rbac.authorization.k8s.io/v1", { kind: "Role", plural: "roles" });
 export const RoleBinding = kind<RoleBinding>("rbac.authorization.k8s.io/v1", {
   kind: "RoleBinding",
@@ -53,4 +105,14 @@ export const Service = kind<Service>("v1", { kind: "Service", plural: "services"
 export const ServiceAccount = kind<ServiceAccount>("v1", {
   kind: "ServiceAccount",
   plural: "serviceaccounts",
+});
+export const SubjectAccessReview = kind<SubjectAccessReview>("authorization.k8s.io/v1", {
+  kind: "SubjectAccessReview",
+  plural: "subjectaccessreviews",
+  namespaced: false,
+});
+export const TokenReview = kind<TokenReview>("authentication.k8s.io/v1", {
+  kind: "TokenReview",
+  plural: "tokenreviews",
+  namespaced: false,
 });

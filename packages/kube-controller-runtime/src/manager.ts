@@ -5,13 +5,13 @@ import type { Client, FenceableClient } from "./client/client.ts";
 import type { Clock, Random } from "./clock.ts";
 import { cachesOf } from "./controller/caches-of.ts";
 import { Children } from "./controller/children.ts";
-import type { Controller } from "./controller/controller.ts";
+import type { Controller, RunContext } from "./controller/controller.ts";
 import { withOwnFields } from "./controller/managed-fields.ts";
 import type { OwnershipMarks } from "./controller/ownership.ts";
 import { ControllerRunner, type FinishedRun } from "./controller/runner.ts";
 import { NotLeaderError } from "./errors.ts";
 import { ClusterEventRecorder } from "./events.ts";
-import { LeaderFence } from "./fence.ts";
+import { closedBy, type Fence, LeaderFence } from "./fence.ts";
 import { Leader } from "./leader/leader.ts";
 import type { Logger } from "./log.ts";
 import { type Kind, type KubeObject, resourceName } from "./object.ts";
@@ -91,9 +91,9 @@ export class Manager {
     };
     this.#caches = cachesOf(options.controllers, environment);
     this.#fence = options.fence ?? new LeaderFence();
-    const writer = client.fencedBy(this.#fence);
-    this.#events = new ClusterEventRecorder({ ...options, client: writer, component: options.fieldManager });
-    this.#runners = this.#makeRunners(environment, this.#caches.writeThrough(writer));
+    const recorder = { ...options, client: client.fencedBy(this.#fence), component: options.fieldManager };
+    this.#events = new ClusterEventRecorder(recorder);
+    this.#runners = this.#makeRunners(environment);
     for (const cache of this.#caches.all()) observer?.cached(cache.kind, cache);
   }
 
@@ -166,24 +166,38 @@ export class Manager {
     await Promise.race([finished, closed.promise]);
   }
 
-  #makeRunners(environment: CacheEnvironment, client: Client): ControllerRunner[] {
-    const { clock, log, fieldManager, marks, concurrency, observer } = this.#options;
-    const caches = this.#caches;
-    const children = new Children({ client, caches, fieldManager, marks });
-    const { signal } = this.#fence;
-    const assertLeading = () => this.#fence.assertLeading();
+  #makeRunners(environment: CacheEnvironment): ControllerRunner[] {
+    const { log, concurrency, observer } = this.#options;
+    const shared = this.#contextOf(this.#fence);
     return this.#options.controllers.map(
       (controller) =>
         new ControllerRunner(controller, {
           ...environment,
-          caches,
+          caches: this.#caches,
           concurrency,
-          context: { client, caches, children, events: this.#events, clock, signal, assertLeading },
+          context: (deadline) => (deadline ? this.#contextOf(closedBy(deadline, this.#fence)) : shared),
           ...(observer ? { queueObserver: observer.queue(controller.name) } : {}),
           onOutcome: (run) => observer?.reconciled(controller.name, run),
           log,
         }),
     );
+  }
+
+  /** What runs work with while the fence lets them write. */
+  #contextOf(fence: Fence): Omit<RunContext, "log" | "referenced"> {
+    const { clock, fieldManager, marks } = this.#options;
+    const caches = this.#caches;
+    const client = caches.writeThrough(this.#options.client.fencedBy(fence));
+    return {
+      client,
+      dryRun: this.#options.client.dryRun().fencedBy(fence),
+      caches,
+      children: new Children({ client, caches, fieldManager, marks }),
+      events: this.#events,
+      clock,
+      signal: fence.signal,
+      assertLeading: () => fence.assertLeading(),
+    };
   }
 
   async #withinGrace(work: Promise<unknown>, ms: number): Promise<void> {

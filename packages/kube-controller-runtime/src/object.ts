@@ -35,8 +35,18 @@ export interface Kind<T extends KubeObject = KubeObject> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
+  /** The kind whose subresource this is: see `subresource`. Then `plural` is the subresource's name. */
+  readonly of?: Kind;
+  /** Which of the kind's objects a cache holds: see `select`. */
+  readonly selection?: KindSelection;
   /** Carries the object type for inference; never present at run time. */
   readonly objectType?: T;
+}
+
+/** Selectors as the API server reads them. */
+export interface KindSelection {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
 }
 
 /** The name of one object; cluster-scoped objects have no namespace. */
@@ -74,8 +84,9 @@ export function groupOf(kind: Pick<Kind, "apiVersion">): string {
   return slash < 0 ? "" : kind.apiVersion.slice(0, slash);
 }
 
-/** `deployments.apps`: how people and RBAC name a resource type. */
+/** `deployments.apps`, `deployments.apps/scale`: how people and RBAC name a resource type. */
 export function resourceName(kind: Kind): string {
+  if (kind.of) return `${resourceName(kind.of)}/${kind.plural}`;
   const group = groupOf(kind);
   return group ? `${kind.plural}.${group}` : kind.plural;
 }

@@ -54,8 +54,8 @@ describe("RuntimeMetrics", () => {
 
   it("counts requests by verb and code, and watch restarts by resource and reason", async () => {
     const metrics = new RuntimeMetrics({ prefix: "widget_" });
-    metrics.requested({ verb: "get", code: 200 });
-    metrics.requested({ verb: "get", code: 0 });
+    metrics.requested({ verb: "get", resource: "secrets", code: 200, durationMs: 40 });
+    metrics.requested({ verb: "get", resource: "secrets", code: 0, durationMs: 60 });
     metrics.watchRestarted("secrets", "Expired");
     const text = await metrics.registry.metrics();
     expect(text).toContain('widget_api_requests_total{verb="get",code="200"} 1');

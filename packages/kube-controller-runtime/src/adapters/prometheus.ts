@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { StoreReader } from "../cache/store.ts";
+import type { FinishedRequest } from "../client/http-client.ts";
 import type { FinishedRun } from "../controller/runner.ts";
 import type { ManagerObserver } from "../manager.ts";
 import { type Kind, type KubeObject, resourceName } from "../object.ts";
@@ -30,6 +31,7 @@ export class RuntimeMetrics implements ManagerObserver {
   readonly #reconcileSeconds: Histogram<"controller">;
   readonly #watchRestarts: Counter<"resource" | "reason">;
   readonly #requests: Counter<"verb" | "code">;
+  readonly #requestSeconds: Histogram<"verb" | "resource">;
   readonly #cacheSizes: Readings<"resource">;
   readonly #leader: Gauge;
 
@@ -56,9 +58,14 @@ export class RuntimeMetrics implements ManagerObserver {
       help: "Requests to the API server by verb and HTTP status code; 0 is no answer.",
       labelNames: ["verb", "code"],
     });
+    this.#requestSeconds = histogram(registry, {
+      name: `${prefix}api_request_duration_seconds`,
+      help: "How long the API server takes until its answer begins, by verb and resource.",
+      labelNames: ["verb", "resource"],
+    });
     this.#cacheSizes = new Readings(registry, {
       name: `${prefix}cache_objects`,
-      help: "Objects in the cache of a resource.",
+      help: "Objects in the caches of a resource.",
       labelNames: ["resource"],
     });
     const leader = { name: `${prefix}leader`, help: "1 while this process leads, else 0." };
@@ -81,8 +88,9 @@ export class RuntimeMetrics implements ManagerObserver {
     this.#watchRestarts.inc({ resource, reason });
   }
 
-  requested({ verb, code }: { readonly verb: string; readonly code: number }): void {
+  requested({ verb, resource, code, durationMs }: FinishedRequest): void {
     this.#requests.inc({ verb, code: `${code}` });
+    this.#requestSeconds.observe({ verb, resource }, durationMs / 1_000);
   }
 
   leading(isLeader: boolean): void {
@@ -137,9 +145,9 @@ class QueueMetrics {
   }
 }
 
-/** A gauge per label value that is read when it is asked for. */
+/** A gauge per label value that is read when it is asked for: the sum of all readings of that value. */
 class Readings<Label extends string> {
-  readonly #readers = new Map<string, () => number>();
+  readonly #readers = new Map<string, (() => number)[]>();
 
   constructor(registry: Registry, metric: Metric<Label>) {
     const readers = this.#readers;
@@ -147,13 +155,14 @@ class Readings<Label extends string> {
       ...metric,
       registers: [registry],
       collect() {
-        for (const [value, read] of readers) this.labels(value).set(read());
+        for (const [value, reads] of readers)
+          this.labels(value).set(reads.reduce((sum, read) => sum + read(), 0));
       },
     });
   }
 
   add(labelValue: string, read: () => number): void {
-    this.#readers.set(labelValue, read);
+    this.#readers.set(labelValue, [...(this.#readers.get(labelValue) ?? []), read]);
   }
 }
 

@@ -14,6 +14,7 @@ import {
 import { type WatchTiming, watcher } from "../watch/watcher.ts";
 import type { IndexFunctions } from "./indexes.ts";
 import type { Sent } from "./own-write.ts";
+import { labelSelector } from "./selector.ts";
 import { type Change, Store, type StoreFault, type StoreReader } from "./store.ts";
 
 export interface CacheOptions<T extends KubeObject> {
@@ -63,6 +64,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   readonly #handlers: ((change: Change<T>) => void)[] = [];
   readonly #unsynced = new Set<string>();
   readonly #missing = new Set<string>();
+  readonly #selects: (object: Stored<T>) => boolean;
   #sought = Promise.withResolvers<void>();
   readonly #waiting: (() => void)[] = [];
 
@@ -71,7 +73,8 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     this.#environment = environment;
     const common = environment.transform ?? withoutManagedFields;
     const transform = (object: Stored<T>) => options.transform?.(common(object)) ?? common(object);
-    this.#options = { ...options, transform };
+    this.#options = { ...options, ...kind.selection, transform };
+    this.#selects = selectsOf(kind.selection);
     const scopes = kind.namespaced && environment.namespaces.length > 0 ? environment.namespaces : [""];
     for (const namespace of scopes) {
       this.#unsynced.add(namespace);
@@ -125,6 +128,8 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
 
   /** See `Store.remember`. */
   remember(written: Stored<T>, sent: Sent): void {
+    // What is written outside of the selection is for other caches; the watch reports what leaves it.
+    if (!this.#selects(written)) return;
     const namespace = written.metadata.namespace;
     this.#storeOf(namespace ? `${namespace}/` : "")?.remember(written, sent);
   }
@@ -226,6 +231,13 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     const { log } = this.#environment;
     log.error(`a cache's ${what} failed`, { kind: resourceName(this.kind), object: key, error });
   }
+}
+
+/** Only the server can judge most fields: what a write does to an object that is selected by one, the watch reports. */
+function selectsOf(selection: Kind["selection"]): (object: Stored<KubeObject>) => boolean {
+  if (!selection) return () => true;
+  const matches = selection.labelSelector ? labelSelector(selection.labelSelector) : () => true;
+  return ({ metadata }) => !selection.fieldSelector && matches(metadata.labels ?? {});
 }
 
 /** `managedFields` is often the largest part of an object, and no reconcile reads it. */

@@ -12,7 +12,10 @@ import { Cache, type CacheEnvironment, type CacheOptions } from "./cache.ts";
 import type { Sent } from "./own-write.ts";
 import { References } from "./references.ts";
 
-/** The caches of a process, one per kind. Controllers that watch the same kind share one watch. */
+/**
+ * The caches of a process, one per kind, or one for each selection of a kind that `select` made. Controllers that watch
+ * the same share one watch.
+ */
 export class Caches {
   readonly #environment: CacheEnvironment;
   readonly #caches = new Map<string, Cache<KubeObject>>();
@@ -24,20 +27,20 @@ export class Caches {
 
   /** Adds a cache for a kind. A second definition must leave the options out: the first one counts. */
   define<T extends KubeObject>(kind: Kind<T>, options?: CacheOptions<T>): Cache<T> {
-    const present = this.#find(kind);
+    const present = this.#caches.get(cacheName(kind)) as Cache<T> | undefined;
     if (present) {
       if (options) throw new TypeError(`the cache of ${resourceName(kind)} is already defined`);
       return present;
     }
     const cache = new Cache(kind, this.#environment, options);
-    this.#caches.set(resourceName(kind), cache as unknown as Cache<KubeObject>);
+    this.#caches.set(cacheName(kind), cache as unknown as Cache<KubeObject>);
     return cache;
   }
 
   of<T extends KubeObject>(kind: Kind<T>): Cache<T> {
-    const cache = this.#find(kind);
-    if (!cache) throw new TypeError(`no controller watches ${resourceName(kind)}`);
-    return cache;
+    const cache = this.#caches.get(cacheName(kind));
+    if (!cache) throw new TypeError(`no controller watches ${cacheName(kind)}`);
+    return cache as unknown as Cache<T>;
   }
 
   all(): Iterable<Cache<KubeObject>> {
@@ -65,8 +68,10 @@ export class Caches {
       sent: Sent,
     ): Promise<Stored<T>> => {
       const written = await write;
-      if (isGone(written)) this.#find(kind)?.forget(keyOfObject(written), written.metadata.uid);
-      else this.#find(kind)?.remember(written, sent);
+      for (const cache of this.#allOf(kind)) {
+        if (isGone(written)) cache.forget(keyOfObject(written), written.metadata.uid);
+        else cache.remember(written, sent);
+      }
       return written;
     };
     const fields = (body: object): Sent => ({ by: "fields", fields: body });
@@ -81,27 +86,35 @@ export class Caches {
         remember(kind, client.jsonPatch(kind, ref, operations), { by: "other" }),
       patchStatus: (kind, ref, patch) => remember(kind, client.patchStatus(kind, ref, patch), fields(patch)),
       delete: async (kind, ref, options) => {
-        const before = this.#find(kind)?.get(keyOf(ref));
+        const caches = this.#allOf(kind).map((cache) => ({ cache, before: cache.get(keyOf(ref)) }));
         const remains = await client.delete(kind, ref, options);
-        this.#showDeletion(kind, ref, { before, remains });
+        for (const { cache, before } of caches) showDeletion(cache, ref, { before, remains });
         return remains;
       },
     };
   }
 
-  #showDeletion<T extends KubeObject>(
-    kind: Kind<T>,
-    ref: ObjectRef,
-    { before, remains }: { before: Stored<T> | undefined; remains: Stored<T> | undefined },
-  ): void {
-    const cache = this.#find(kind);
-    if (remains) cache?.remember(remains, deletion(remains));
-    else if (before) cache?.forget(keyOf(ref), before.metadata.uid);
+  /** All caches in which an object of the kind may show. */
+  #allOf<T extends KubeObject>(kind: Kind<T>): Cache<T>[] {
+    const name = resourceName(kind);
+    const caches = [...this.#caches.values()].filter((cache) => resourceName(cache.kind) === name);
+    return caches as unknown as Cache<T>[];
   }
+}
 
-  #find<T extends KubeObject>(kind: Kind<T>): Cache<T> | undefined {
-    return this.#caches.get(resourceName(kind)) as Cache<T> | undefined;
-  }
+/** What tells the caches of one kind apart. */
+export function cacheName(kind: Kind): string {
+  const selectors = Object.values(kind.selection ?? {}).filter(Boolean);
+  return [resourceName(kind), ...selectors].join(" with ");
+}
+
+function showDeletion<T extends KubeObject>(
+  cache: Cache<T>,
+  ref: ObjectRef,
+  { before, remains }: { before: Stored<T> | undefined; remains: Stored<T> | undefined },
+): void {
+  if (remains) cache.remember(remains, deletion(remains));
+  else if (before) cache.forget(keyOf(ref), before.metadata.uid);
 }
 
 function deletion({ metadata }: Stored<KubeObject>): Sent {

@@ -1,4 +1,4 @@
-import { type Kind, type KubeObject, keyOf, type ObjectRef, refOf } from "../object.ts";
+import { type Kind, type KubeObject, keyOf, type ObjectRef, refOf, resourceName } from "../object.ts";
 import type { DeleteOptions, JsonPatchOperation, ListOptions, WatchOptions } from "./client.ts";
 import { collectionPath, objectPath, queryString } from "./paths.ts";
 import type { TransportRequest } from "./transport.ts";
@@ -6,6 +6,8 @@ import type { TransportRequest } from "./transport.ts";
 /** One request as data: what to send, and how to name it in errors and metrics. */
 export interface Call {
   readonly verb: string;
+  /** As `resourceName` spells it, for metrics. */
+  readonly resource: string;
   /** Verb and object, for error messages. */
   readonly what: string;
   readonly method: TransportRequest["method"];
@@ -16,6 +18,8 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** Whether it does no harm when it takes effect twice, or the second time fails because of the first. */
   readonly repeatable: boolean;
+  /** A 429 is the answer to this call alone, as of an eviction that a budget forbids, and no request for a pause. */
+  readonly ownRefusal?: boolean;
 }
 
 const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -30,6 +34,7 @@ const PATCH_TYPES = {
 export function getCall(kind: Kind, ref: ObjectRef): Call {
   return {
     verb: "get",
+    resource: resourceName(kind),
     what: describe("get", kind, ref),
     method: "GET",
     path: objectPath(kind, ref),
@@ -42,6 +47,7 @@ export function listCall(kind: Kind, options: ListOptions): Call {
   const query = queryString({ labelSelector, fieldSelector, limit, continue: options.continueToken });
   return {
     verb: "list",
+    resource: resourceName(kind),
     what: `list ${kind.kind}`,
     method: "GET",
     path: collectionPath(kind, options.namespace) + query,
@@ -65,6 +71,7 @@ export function watchCall(kind: Kind, options: WatchOptions): Call {
   });
   return {
     verb: "watch",
+    resource: resourceName(kind),
     what: `watch ${kind.kind}`,
     repeatable: false,
     method: "GET",
@@ -73,30 +80,44 @@ export function watchCall(kind: Kind, options: WatchOptions): Call {
   };
 }
 
-export function createCall(kind: Kind, object: KubeObject, fieldManager: string): Call {
+/** How all writes of a client are made. */
+export interface WriteMode {
+  readonly fieldManager: string;
+  /** The server checks and answers the write as any other, and stores nothing. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export function createCall(kind: Kind, object: KubeObject, mode: WriteMode): Call {
+  const { metadata } = object;
   return {
     verb: "create",
+    resource: resourceName(kind),
     repeatable: false,
-    what: describe("create", kind, refOf(object)),
+    // A review has no name: it is a question.
+    what: metadata?.name ? describe("create", kind, refOf(object)) : `create ${kind.kind}`,
     method: "POST",
-    path: collectionPath(kind, object.metadata?.namespace) + queryString({ fieldManager }),
+    path:
+      (kind.of ? objectPath(kind, refOf(object)) : collectionPath(kind, metadata?.namespace)) +
+      writeQuery(mode),
     body: withType(kind, object),
+    ownRefusal: kind.kind === "Eviction",
   };
 }
 
 export interface Patch {
   readonly type: keyof typeof PATCH_TYPES;
   readonly body: unknown;
-  readonly fieldManager: string;
+  readonly mode: WriteMode;
   readonly subresource?: string;
 }
 
 export function patchCall(kind: Kind, ref: ObjectRef, patch: Patch): Call {
-  const { type, fieldManager } = patch;
+  const { type, mode } = patch;
   const verb = type === "apply" ? "apply" : "patch";
-  const query = queryString({ fieldManager, force: type === "apply" ? true : undefined });
+  const query = writeQuery(mode, type === "apply");
   return {
     verb,
+    resource: resourceName(kind),
     what: describe(verb, kind, ref),
     method: "PATCH",
     path: objectPath(kind, ref, patch.subresource) + query,
@@ -106,10 +127,15 @@ export function patchCall(kind: Kind, ref: ObjectRef, patch: Patch): Call {
   };
 }
 
-export function deleteCall(kind: Kind, ref: ObjectRef, options: DeleteOptions): Call {
+export function deleteCall(
+  kind: Kind,
+  ref: ObjectRef,
+  options: DeleteOptions & Pick<WriteMode, "dryRun">,
+): Call {
   const { uid, resourceVersion, propagation = "Background", gracePeriodSeconds } = options;
   return {
     verb: "delete",
+    resource: resourceName(kind),
     repeatable: uid !== undefined || resourceVersion !== undefined,
     what: describe("delete", kind, ref),
     method: "DELETE",
@@ -120,8 +146,14 @@ export function deleteCall(kind: Kind, ref: ObjectRef, options: DeleteOptions): 
       propagationPolicy: propagation,
       gracePeriodSeconds,
       preconditions: { uid, resourceVersion },
+      // The server reads no options from the query of a request that has a body.
+      ...(options.dryRun ? { dryRun: ["All"] } : {}),
     },
   };
+}
+
+function writeQuery({ fieldManager, dryRun }: WriteMode, force = false): string {
+  return queryString({ fieldManager, force: force || undefined, dryRun: dryRun ? "All" : undefined });
 }
 
 /** Whether a patch is refused once something else, or itself, has changed the object. */

@@ -91,4 +91,6 @@ export interface FenceableClient extends Client {
    * goes to the server. Reads pass, so that a standby keeps its caches warm.
    */
   fencedBy(fence: Fence): Client;
+  /** The same client, whose writes the API server checks, admits and answers as others, but does not store. */
+  dryRun(): FenceableClient;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { NotLeaderError } from "../errors.ts";
+import { NotLeaderError, RunTimeoutError } from "../errors.ts";
 import type { Fence } from "../fence.ts";
 import { type Kind, type KubeObject, type ObjectRef, refOf, type Stored } from "../object.ts";
 import {
@@ -10,6 +10,7 @@ import {
   listCall,
   type Patch,
   patchCall,
+  type WriteMode,
   watchCall,
 } from "./calls.ts";
 import type {
@@ -38,8 +39,19 @@ export interface HttpClientOptions {
   readonly timeoutMs?: number;
   /** How long it waits at most when the server asks for a pause: less where a request can't wait, as for a Lease. */
   readonly longestPauseMs?: number;
-  /** Called for every answered or failed request; `code` is 0 when there was no answer. */
-  readonly onRequest?: (request: { verb: string; code: number }) => void;
+  /** Called after every answered or failed request. */
+  readonly onRequest?: (request: FinishedRequest) => void;
+}
+
+/** A request to the API server that got its answer, or none. */
+export interface FinishedRequest {
+  readonly verb: string;
+  /** `deployments.apps`; never the name of an object. */
+  readonly resource: string;
+  /** The HTTP status; 0 when there was no answer. */
+  readonly code: number;
+  /** Until the answer began, without pauses that the server asked for: a watch counts only until it was opened. */
+  readonly durationMs: number;
 }
 
 interface ListBody<T extends KubeObject> {
@@ -59,6 +71,7 @@ export class HttpClient implements FenceableClient {
   readonly #timeoutMs: number;
   #throttle: Throttle;
   #fence: Fence | undefined;
+  #dryRun = false;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -67,10 +80,11 @@ export class HttpClient implements FenceableClient {
   }
 
   fencedBy(fence: Fence): Client {
-    const fenced = new HttpClient(this.#options);
-    fenced.#fence = fence;
-    fenced.#throttle = this.#throttle;
-    return fenced;
+    return this.#with({ fence });
+  }
+
+  dryRun(): FenceableClient {
+    return this.#with({ dryRun: true });
   }
 
   get<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef): Promise<Stored<T>> {
@@ -113,7 +127,7 @@ export class HttpClient implements FenceableClient {
   }
 
   create<T extends KubeObject>(kind: Kind<T>, object: T): Promise<Stored<T>> {
-    return this.#send(createCall(kind, object, this.#options.fieldManager));
+    return this.#send(createCall(kind, object, this.#mode));
   }
 
   apply<T extends KubeObject>(kind: Kind<T>, object: T): Promise<Stored<T>> {
@@ -142,7 +156,7 @@ export class HttpClient implements FenceableClient {
     options: DeleteOptions = {},
   ): Promise<Stored<T> | undefined> {
     try {
-      const answer = await this.#send<KubeObject>(deleteCall(kind, ref, options));
+      const answer = await this.#send<KubeObject>(deleteCall(kind, ref, { ...options, ...this.#mode }));
       return answer.kind !== "Status" && remains(answer) ? (answer as Stored<T>) : undefined;
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -153,9 +167,22 @@ export class HttpClient implements FenceableClient {
   #patch<T extends KubeObject>(
     kind: Kind<T>,
     ref: ObjectRef,
-    patch: Omit<Patch, "fieldManager">,
+    patch: Omit<Patch, "mode">,
   ): Promise<Stored<T>> {
-    return this.#send(patchCall(kind, ref, { ...patch, fieldManager: this.#options.fieldManager }));
+    return this.#send(patchCall(kind, ref, { ...patch, mode: this.#mode }));
+  }
+
+  get #mode(): WriteMode {
+    return { fieldManager: this.#options.fieldManager, dryRun: this.#dryRun };
+  }
+
+  /** Another view of the same client: pauses that the server asks for hold for all of them. */
+  #with({ fence = this.#fence, dryRun = this.#dryRun }: { fence?: Fence | undefined; dryRun?: boolean }) {
+    const view = new HttpClient(this.#options);
+    view.#fence = fence;
+    view.#dryRun = dryRun;
+    view.#throttle = this.#throttle;
+    return view;
   }
 
   /** Sends a call and reads its whole answer within the deadline. */
@@ -180,7 +207,7 @@ export class HttpClient implements FenceableClient {
         const { body } = await this.#open(call, waiting.signal);
         return await readText(body);
       } catch (error) {
-        if (this.#throttle.isAskedFor(error)) {
+        if (!call.ownRefusal && this.#throttle.isAskedFor(error)) {
           if (!this.#throttle.opensBefore(waiting.until)) throw error;
         } else {
           if (!isBroken(error) || !call.repeatable || brokeBefore || waiting.signal.aborted) throw error;
@@ -208,9 +235,10 @@ export class HttpClient implements FenceableClient {
   }
 
   async #open(call: Call, signal: AbortSignal): Promise<TransportResponse> {
-    const { transport, userAgent, onRequest } = this.#options;
+    const { transport, userAgent, onRequest, clock } = this.#options;
     const fence = call.method === "GET" ? undefined : this.#fence;
     fence?.assertLeading();
+    const startedAt = clock.monotonic();
     let code = 0;
     try {
       const response = await transport.send({
@@ -233,14 +261,17 @@ export class HttpClient implements FenceableClient {
       }
       throw await errorFromResponse(call.what, response);
     } finally {
-      onRequest?.({ verb: call.verb, code });
+      const { verb, resource } = call;
+      onRequest?.({ verb, resource, code, durationMs: clock.monotonic() - startedAt });
     }
   }
 }
 
 /** Whether there was no answer, or no whole one: nobody has said what became of the request. */
 function isBroken(error: unknown): boolean {
-  return [ApiError, NotLeaderError, KubeconfigError].every((known) => !(error instanceof known));
+  return [ApiError, NotLeaderError, RunTimeoutError, KubeconfigError].every(
+    (known) => !(error instanceof known),
+  );
 }
 
 function parseBody<R>(what: string, text: string): R {
@@ -257,7 +288,8 @@ function remains({ metadata }: KubeObject): boolean {
 }
 
 function asApiError(what: string, error: unknown, signal: AbortSignal): Error {
-  if (error instanceof ApiError || error instanceof NotLeaderError) return error;
+  const isOurs = [ApiError, NotLeaderError, RunTimeoutError].some((known) => error instanceof known);
+  if (isOurs) return error as Error;
   if (signal.reason instanceof ApiError) return signal.reason;
   const why = error instanceof KubeconfigError ? error.message : "the API server could not be reached";
   return new ApiError(`${what}: ${why}`, { reason: "Unreachable", code: 0, cause: error });

@@ -1,19 +1,19 @@
 import type { CacheEnvironment, CacheOptions } from "../cache/cache.ts";
-import { Caches } from "../cache/caches.ts";
+import { Caches, cacheName } from "../cache/caches.ts";
 import { type Kind, type KubeObject, resourceName } from "../object.ts";
 import type { Controller } from "./controller.ts";
 
 type Options = CacheOptions<KubeObject>;
 
 /**
- * One cache per kind, with what all controllers together ask of it. Throws when they ask for different objects,
+ * One cache per kind, or selection of a kind, with what all controllers together ask of it. Throws when they ask for different objects,
  * or mean different things by the name of an index.
  */
 export function cachesOf(controllers: readonly Controller[], environment: CacheEnvironment): Caches {
   const merged = new Map<string, { kind: Kind; options: Options | undefined }>();
   for (const { kind, cache } of controllers.flatMap(({ sources }) => sources)) {
-    const present = merged.get(resourceName(kind))?.options;
-    merged.set(resourceName(kind), {
+    const present = merged.get(cacheName(kind))?.options;
+    merged.set(cacheName(kind), {
       kind,
       options: present && cache ? merge(kind, present, cache) : (present ?? cache),
     });
@@ -27,7 +27,9 @@ function merge(kind: Kind, left: Options, right: Options): Options {
   const shared = ["labelSelector", "fieldSelector", "metadataOnly", "transform", "optional"] as const;
   const differing = shared.find((field) => left[field] !== right[field]);
   if (differing)
-    throw new TypeError(`two controllers watch ${resourceName(kind)} with a different ${differing}`);
+    throw new TypeError(
+      `two controllers watch ${resourceName(kind)} with a different ${differing}; give one a cache of its own by \`select\``,
+    );
   const clash = Object.entries(left.indexes ?? {}).find(
     ([name, values]) => values !== (right.indexes?.[name] ?? values),
   );

@@ -18,6 +18,7 @@ import {
   type Stored,
 } from "../object.ts";
 import { controllerOf } from "../owner.ts";
+import type { BackoffPolicy } from "../queue/backoff.ts";
 import type { Action } from "./action.ts";
 import { type Children, CONTROLLER_INDEX } from "./children.ts";
 import { type Predicate, specOrMetadataChanged } from "./predicates.ts";
@@ -29,6 +30,8 @@ import { type Predicate, specOrMetadataChanged } from "./predicates.ts";
 export interface RunContext extends Fence {
   /** Writes are refused once this process is not the leader, and show in the caches at once. */
   readonly client: Client;
+  /** The same API server, which checks and answers writes but does not store them: what would happen. */
+  readonly dryRun: Client;
   readonly caches: Caches;
   readonly children: Children;
   readonly events: EventRecorder;
@@ -59,6 +62,19 @@ interface Acceptance {
   readonly accept: (object: Stored<KubeObject>, context: RunContext) => Promise<unknown>;
 }
 
+/** How much a controller may do at once, and for how long. */
+export interface RunLimits {
+  /** Runs at the same time; what the manager says when absent. */
+  readonly concurrency?: number;
+  /**
+   * The time of one run. When it is up, `signal` of the run's context is aborted and its writes are refused; the run has
+   * failed as soon as the reconcile throws, and is tried again with backoff. None when absent.
+   */
+  readonly timeoutMs?: number;
+  /** How long a failed key waits; from 200 ms to five minutes when absent. */
+  readonly backoff?: BackoffPolicy;
+}
+
 interface Referral {
   readonly kind: Kind;
   readonly refsOf: (object: Stored<KubeObject>, caches: Caches) => readonly ObjectRef[];
@@ -71,6 +87,7 @@ export interface Controller {
   readonly sources: readonly Source[];
   readonly referrals: readonly Referral[];
   readonly acceptance: Acceptance | undefined;
+  readonly limits: RunLimits;
   readonly reconcile: Reconcile;
 }
 
@@ -97,6 +114,7 @@ class ControllerBuilder<T extends KubeObject> {
   readonly #sources: Source[] = [];
   readonly #referrals: Referral[] = [];
   #acceptance: Acceptance | undefined;
+  #limits: RunLimits = {};
 
   constructor(name: string, kind: Kind<T>, { when = specOrMetadataChanged, ...cache }: SourceOptions<T>) {
     this.#name = name;
@@ -156,6 +174,12 @@ class ControllerBuilder<T extends KubeObject> {
     return this;
   }
 
+  /** Limits of this controller, instead of the manager's. */
+  limits(limits: RunLimits): this {
+    this.#limits = limits;
+    return this;
+  }
+
   reconcile(reconcile: Reconcile): Controller {
     return {
       name: this.#name,
@@ -163,6 +187,7 @@ class ControllerBuilder<T extends KubeObject> {
       sources: this.#sources,
       referrals: this.#referrals,
       acceptance: this.#acceptance,
+      limits: this.#limits,
       reconcile,
     };
   }

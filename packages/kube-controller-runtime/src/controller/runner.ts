@@ -3,7 +3,7 @@ import type { CacheEnvironment } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { HeldReferences, References } from "../cache/references.ts";
 import type { Change } from "../cache/store.ts";
-import { NotLeaderError } from "../errors.ts";
+import { NotLeaderError, RunTimeoutError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import {
   type Kind,
@@ -27,8 +27,8 @@ export type FinishedRun = Outcome & {
 
 export interface RunnerEnvironment extends CacheEnvironment {
   readonly caches: Caches;
-  /** All of a run's context but what the runner itself provides. */
-  readonly context: Omit<RunContext, "log" | "referenced">;
+  /** All of a run's context but what the runner itself provides, for runs that end by `deadline`. */
+  readonly context: (deadline?: AbortSignal) => Omit<RunContext, "log" | "referenced">;
   readonly concurrency: number;
   readonly queueObserver?: QueueObserver;
   readonly onOutcome?: (run: FinishedRun) => void;
@@ -50,7 +50,13 @@ export class ControllerRunner {
     this.#controller = controller;
     this.#environment = environment;
     const { clock, random, queueObserver } = environment;
-    this.#queue = new WorkQueue({ clock, random, ...(queueObserver ? { observer: queueObserver } : {}) });
+    const { backoff } = controller.limits;
+    this.#queue = new WorkQueue({
+      clock,
+      random,
+      ...(queueObserver ? { observer: queueObserver } : {}),
+      ...(backoff ? { backoff } : {}),
+    });
     this.#followReferences();
     for (const source of controller.sources) {
       const { caches } = environment;
@@ -61,17 +67,38 @@ export class ControllerRunner {
   /** Starts runs until the signal is aborted; resolves when the last one has ended. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, concurrency } = this.#environment;
+    const { limits } = this.#controller;
     await runWorkers(this.#queue, {
       clock,
-      concurrency,
+      concurrency: limits.concurrency ?? concurrency,
       signal,
-      work: (key) => this.#reconcile(key),
+      work: (key) => this.#reconcileInTime(key),
       onOutcome: (key, outcome) => this.#report(key, outcome),
     });
   }
 
-  async #reconcile(key: ObjectKey): Promise<Action> {
-    const context = this.#contextOf(key);
+  /** The key is free again only when the reconcile has ended, also one that ignores its deadline: never two at once. */
+  async #reconcileInTime(key: ObjectKey): Promise<Action> {
+    const { timeoutMs } = this.#controller.limits;
+    if (timeoutMs === undefined) return this.#reconcile(key);
+    const deadline = new AbortController();
+    const late = new RunTimeoutError(`the run did not end within ${timeoutMs} ms`);
+    const cancel = this.#environment.clock.setTimer(() => {
+      this.#logs.get(key)?.warn("run exceeds its timeout, its writes are refused", { timeoutMs });
+      deadline.abort(late);
+    }, timeoutMs);
+    try {
+      return await this.#reconcile(key, deadline.signal);
+    } catch (cause) {
+      if (!deadline.signal.aborted || cause instanceof NotLeaderError) throw cause;
+      throw new RunTimeoutError(late.message, cause === late ? {} : { cause });
+    } finally {
+      cancel();
+    }
+  }
+
+  async #reconcile(key: ObjectKey, deadline?: AbortSignal): Promise<Action> {
+    const context = this.#contextOf(key, deadline);
     this.#logs.set(key, context.log);
     if (await this.#isAccepted(key, context)) return requeue(0);
     this.#declareReferences(key);
@@ -156,11 +183,11 @@ export class ControllerRunner {
     }
   }
 
-  #contextOf(key: ObjectKey): RunContext {
+  #contextOf(key: ObjectKey, deadline: AbortSignal | undefined): RunContext {
     const { context, log } = this.#environment;
     const run = randomBytes(4).toString("hex");
     return {
-      ...context,
+      ...context(deadline),
       log: log.child({ controller: this.#controller.name, object: key, run }),
       referenced: (kind) => this.#referencesOf(kind),
     };

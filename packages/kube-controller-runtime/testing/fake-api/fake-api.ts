@@ -12,6 +12,7 @@ import { bookmark, json, metadataOf, text, untyped } from "./responses.ts";
 import type { Schema } from "./schema.ts";
 import { fieldPredicate, labelPredicate, type Predicate } from "./selectors.ts";
 import { type FakeObject, Storage } from "./storage.ts";
+import { answerSubresource, isOther } from "./subresources.ts";
 import { WatchFeed } from "./watch-feed.ts";
 
 const PATCH_TYPES: Readonly<Record<string, FakePatch["type"]>> = {
@@ -20,7 +21,9 @@ const PATCH_TYPES: Readonly<Record<string, FakePatch["type"]>> = {
   "application/json-patch+json": "json",
 };
 const WITH_STATUS: readonly Kind[] = [builtIn.Deployment, builtIn.Ingress, builtIn.Service];
-const BUILT_IN = Object.values(builtIn).filter((value): value is Kind<never> => typeof value === "object");
+const BUILT_IN = Object.values(builtIn).filter(
+  (value): value is Kind<never> => typeof value === "object" && value.of === undefined,
+);
 
 /**
  * An API server in memory, behind the client's transport. It answers as a real one does, which the suites
@@ -109,33 +112,45 @@ export class FakeApi implements Transport {
     const kind = this.#kinds.get(`${address.apiVersion}/${address.plural}`);
     if (!kind || (address.subresource === "status" && !kind.hasStatus)) throw pageNotFound();
     const { name, namespace } = address;
-    if (request.method === "POST") return this.#create(kind, address, bodyOf(request));
+    const registry = isDryRun(request, address) ? this.#registry.copy() : this.#registry;
+    if (name !== undefined && isOther(address.subresource))
+      return answerSubresource(registry, { kind, ref: { namespace, name }, ...writerOf(address) }, request);
+    if (request.method === "POST") return this.#create(registry, { kind, address }, bodyOf(request));
     if (name === undefined) {
       if (address.query.get("watch") === "true") return this.#watch(kind, address, request);
       return this.#list(kind, address, isMetadataOnly(request));
     }
     const ref = { namespace, name };
-    if (request.method === "PATCH") return this.#patch({ kind, ref, ...writerOf(address) }, request);
-    if (request.method === "DELETE") return this.#delete(kind, ref, bodyOf(request));
+    if (request.method === "PATCH")
+      return this.#patch(registry, { kind, ref, ...writerOf(address) }, request);
+    if (request.method === "DELETE") return this.#delete(registry, { kind, ref }, bodyOf(request));
     return json(200, this.#registry.get(kind, ref));
   }
 
-  #create(kind: ServedKind, address: Address, body: KubeObject): TransportResponse {
+  #create(
+    registry: Registry,
+    { kind, address }: { kind: ServedKind; address: Address },
+    body: KubeObject,
+  ): TransportResponse {
     const ref = { namespace: address.namespace, name: body.metadata?.name ?? "" };
-    return json(201, this.#registry.create({ kind, ref, ...writerOf(address) }, body));
+    return json(201, registry.create({ kind, ref, ...writerOf(address) }, body));
   }
 
-  #patch(write: Write, request: TransportRequest): TransportResponse {
+  #patch(registry: Registry, write: Write, request: TransportRequest): TransportResponse {
     const type = PATCH_TYPES[request.headers["content-type"] ?? ""];
     if (!type)
       throw new Failure(415, "UnsupportedMediaType", "the body of the request was in an unknown format");
-    const { object, created } = this.#registry.patch(write, { type, body: bodyOf(request) } as FakePatch);
+    const { object, created } = registry.patch(write, { type, body: bodyOf(request) } as FakePatch);
     return json(created ? 201 : 200, object);
   }
 
-  #delete(kind: ServedKind, ref: ObjectRef, options: { preconditions?: Preconditions }): TransportResponse {
-    const { uid } = this.#registry.get(kind, ref).metadata;
-    const remains = this.#registry.delete(kind, ref, options.preconditions ?? {});
+  #delete(
+    registry: Registry,
+    { kind, ref }: { kind: ServedKind; ref: ObjectRef },
+    options: { preconditions?: Preconditions },
+  ): TransportResponse {
+    const { uid } = registry.get(kind, ref).metadata;
+    const remains = registry.delete(kind, ref, options.preconditions ?? {});
     const details = { name: ref.name, kind: kind.plural, uid };
     return json(
       200,
@@ -224,6 +239,12 @@ function bodyOf<T extends object = JsonObject>({ body }: TransportRequest): T {
   } catch {
     throw badRequest("the object provided is unrecognized");
   }
+}
+
+/** Whether it is to be answered as any other write, and not to be stored. */
+function isDryRun(request: TransportRequest, { query }: Address): boolean {
+  if (request.method === "GET") return false;
+  return query.has("dryRun") || bodyOf<{ dryRun?: unknown }>(request).dryRun !== undefined;
 }
 
 function isMetadataOnly({ headers }: TransportRequest): boolean {

@@ -49,6 +49,11 @@ export class Registry {
     this.#clock = clock;
   }
 
+  /** The same rules over a copy of the objects, for writes that are not to be stored. */
+  copy(): Registry {
+    return new Registry(this.#storage.copy(), this.#clock);
+  }
+
   get(kind: Kind, ref: ObjectRef): FakeObject {
     const object = this.#storage.get(resourceName(kind), keyOf(ref));
     if (!object) throw notFound(resourceName(kind), ref.name);

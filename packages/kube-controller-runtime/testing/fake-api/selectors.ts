@@ -1,3 +1,5 @@
+import { labelSelector } from "../../src/cache/selector.ts";
+import { messageOf } from "../../src/errors.ts";
 import type { Kind } from "../../src/object.ts";
 import { badRequest } from "./failure.ts";
 import { isJsonObject } from "./patches.ts";
@@ -5,37 +7,18 @@ import type { FakeObject } from "./storage.ts";
 
 export type Predicate = (object: FakeObject) => boolean;
 
-const REQUIREMENTS: readonly [RegExp, (match: readonly string[], labels: Labels) => boolean][] = [
-  [/^(\S+)\s+notin\s+\((.*)\)$/, ([, key = "", values = ""], labels) => !isOneOf(labels[key], values)],
-  [/^(\S+)\s+in\s+\((.*)\)$/, ([, key = "", values = ""], labels) => isOneOf(labels[key], values)],
-  [/^([^!=\s]+)\s*!=\s*(\S*)$/, ([, key = "", value], labels) => labels[key] !== value],
-  [/^([^!=\s]+)\s*==?\s*(\S*)$/, ([, key = "", value], labels) => labels[key] === value],
-  [/^!(\S+)$/, ([, key = ""], labels) => labels[key] === undefined],
-  [/^(\S+)$/, ([, key = ""], labels) => labels[key] !== undefined],
-];
-
-type Labels = Readonly<Record<string, string | undefined>>;
-
 /** Reads a label selector in all forms that the API server knows, sets included. */
 export function labelPredicate(selector: string): Predicate {
-  // A comma inside parentheses separates values, not requirements.
-  const requirements = selector.split(/,(?![^(]*\))/).map((text) => requirement(text.trim()));
-  return (object) => requirements.every((holds) => holds(object.metadata.labels ?? {}));
+  const matches = readSelector(selector);
+  return (object) => matches(object.metadata.labels ?? {});
 }
 
-function requirement(text: string): (labels: Labels) => boolean {
-  for (const [pattern, holds] of REQUIREMENTS) {
-    const match = pattern.exec(text);
-    if (match) return (labels) => holds(match, labels);
+function readSelector(text: string): ReturnType<typeof labelSelector> {
+  try {
+    return labelSelector(text);
+  } catch (error) {
+    throw badRequest(messageOf(error));
   }
-  throw badRequest(`unable to parse requirement: ${text}`);
-}
-
-function isOneOf(value: string | undefined, values: string): boolean {
-  return values
-    .split(",")
-    .map((each) => each.trim())
-    .includes(value ?? "");
 }
 
 /** What may be selected by, besides name and namespace. */

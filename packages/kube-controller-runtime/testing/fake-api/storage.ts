@@ -90,6 +90,14 @@ export class Storage {
     };
   }
 
+  /** Another storage with the same objects, of whose changes this one learns nothing. */
+  copy(): Storage {
+    const copy = new Storage();
+    for (const [resource, all] of this.#objects) copy.#objects.set(resource, new Map(all));
+    copy.#version = this.#version;
+    return copy;
+  }
+
   /** Calls `listener` with every write from now on; the returned function ends that. */
   listen(listener: (event: StorageEvent) => void): () => void {
     this.#listeners.add(listener);

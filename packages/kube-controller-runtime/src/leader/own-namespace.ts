@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 
 const SERVICE_ACCOUNT_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/** Where the Lease lives: the pod's own namespace where it is known, else `kube-system`. */
-export async function leaseNamespace(
-  podNamespace: string | undefined,
+/** The namespace of the pod that this process runs in, as far as it is known, else `kube-system`. */
+export async function ownNamespace(
+  podNamespace = process.env.POD_NAMESPACE,
   file = SERVICE_ACCOUNT_NAMESPACE,
 ): Promise<string> {
   if (podNamespace) return podNamespace;

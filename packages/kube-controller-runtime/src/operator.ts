@@ -1,0 +1,182 @@
+import { hostname } from "node:os";
+import { type Authorize, reviewAccess } from "./access-review.ts";
+import { type Credentials, loadCredentials } from "./client/credentials.ts";
+import { type FinishedRequest, HttpClient, type HttpClientOptions } from "./client/http-client.ts";
+import { httpTransport } from "./client/transport.ts";
+import { systemClock } from "./clock.ts";
+import type { Controller } from "./controller/controller.ts";
+import type { OwnershipMarks } from "./controller/ownership.ts";
+import { type Fence, LeaderFence } from "./fence.ts";
+import { type HttpServer, serveMetrics, serveProbes } from "./http.ts";
+import { candidateIdentity } from "./leader/lease.ts";
+import { ownNamespace } from "./leader/own-namespace.ts";
+import type { Logger } from "./log.ts";
+import { createLogger } from "./logging.ts";
+import { Manager, type ManagerObserver, type ManagerOptions } from "./manager.ts";
+
+/** Observes the manager and its requests, and is scraped: `RuntimeMetrics` of the entry `prometheus` is one. */
+export interface Metrics extends ManagerObserver {
+  readonly registry: { readonly contentType: string; metrics(): Promise<string> };
+  requested(request: FinishedRequest): void;
+}
+
+/** What the process gives to controllers that reach more than the API server. */
+export interface OperatorEnvironment {
+  /** Every other way out of the process must pass it: see `Fence`. */
+  readonly fence: Fence;
+  readonly credentials: Credentials;
+  readonly log: Logger;
+}
+
+/** All that `runOperator` can be told; only the first three have no default. */
+export interface OperatorOptions {
+  /** The field manager, the reporter of events, the user agent and the name of the Lease. Never change it. */
+  readonly name: string;
+  /** The annotations that mark children, or the domain that they are below: `example.com`. Never change them. */
+  readonly marks: OwnershipMarks | string;
+  readonly controllers:
+    | readonly Controller[]
+    | ((environment: OperatorEnvironment) => readonly Controller[] | Promise<readonly Controller[]>);
+  /** For the user agent and the log. */
+  readonly version?: string;
+  /** Else `KUBECONFIG`, the pod's service account, `~/.kube/config`. */
+  readonly kubeconfig?: string | undefined;
+  /** Namespaces to work in; the whole cluster by default. */
+  readonly namespaces?: readonly string[];
+  /** Runs of one controller at the same time, unless the controller has a limit of its own; 10 by default. */
+  readonly concurrency?: number;
+  /** The Lease, by default `name` in the pod's own namespace; `false` only where there is one replica at most. */
+  readonly leaderElection?: false | { readonly name?: string; readonly namespace?: string | undefined };
+  /** `:8081` by default; `0` serves no probes. */
+  readonly probeAddress?: string;
+  /** No metrics by default. */
+  readonly metrics?: Metrics;
+  /** Where `metrics` are served: `:8080` by default; `0` serves none. */
+  readonly metricsAddress?: string;
+  /**
+   * Whether a scraper must prove by a bearer token that it may `get` the non-resource URL `/metrics`, as the API server
+   * judges: see `accessReviewRules` for what that needs. Everybody may by default.
+   */
+  readonly metricsAuth?: boolean;
+  /** One JSON object per line on standard output by default. */
+  readonly log?: Logger;
+  /** How long runs that have begun may go on after the signal; 20 seconds by default. */
+  readonly shutdownGraceMs?: number;
+  /** Stops the operator; SIGTERM and SIGINT by default. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * A renewal must not arrive when nobody waits for it any more, and a server that asks for a long pause must not cost
+ * the leadership: the next attempt comes two seconds later at most.
+ */
+const URGENT_LIMITS = { timeoutMs: 5_000, longestPauseMs: 2_000 };
+
+/**
+ * Runs an operator until SIGTERM or SIGINT: credentials from where kubectl finds them, leader election, `/healthz`,
+ * `/readyz`, `/metrics`, a structured log, and a stop in order. HTTP comes up first, so that probes can report what is
+ * missing, and goes down last. Rejects when leadership is lost or the process can't start: end the process then.
+ */
+export async function runOperator(options: OperatorOptions): Promise<void> {
+  const { name, version = "0", metrics, log = createLogger({ level: "info" }) } = options;
+  const credentials = await loadCredentials({ kubeconfig: options.kubeconfig });
+  // With connections of its own a renewal never waits behind work.
+  await using resources = new AsyncDisposableStack();
+  const open = () => resources.adopt(httpTransport(credentials), (transport) => transport.close());
+  const [work, urgent] = [open(), open()];
+  const fence = new LeaderFence();
+  fence.signal.addEventListener("abort", () => void work.close(), { once: true });
+  const common: Omit<HttpClientOptions, "transport"> = {
+    clock: systemClock,
+    fieldManager: name,
+    userAgent: `${name}/${version}`,
+    onRequest: (request) => metrics?.requested(request),
+  };
+  const client = new HttpClient({ ...common, transport: work });
+  const urgentClient = () => new HttpClient({ ...common, ...URGENT_LIMITS, transport: urgent });
+  const { controllers } = options;
+  const manager = new Manager({
+    ...(await leadership(options, urgentClient())),
+    client,
+    fence,
+    clock: systemClock,
+    random: Math.random,
+    log,
+    fieldManager: name,
+    marks: marksOf(options.marks),
+    controllers:
+      typeof controllers === "function" ? await controllers({ fence, credentials, log }) : controllers,
+    namespaces: options.namespaces ?? [],
+    concurrency: options.concurrency ?? 10,
+    shutdownGraceMs: options.shutdownGraceMs ?? 20_000,
+    ...(metrics ? { observer: metrics } : {}),
+  });
+  const authorize = options.metricsAuth ? reviewAccess(urgentClient(), systemClock) : undefined;
+  for (const server of await serve(options, { manager, authorize }))
+    if (server) resources.adopt(server, (it) => it.close());
+  const stop = options.signal ?? resources.use(new ProcessSignals()).signal;
+  log.info("operator starts", { version });
+  await manager.run(stop);
+  log.info("operator stopped");
+}
+
+function marksOf(marks: OwnershipMarks | string): OwnershipMarks {
+  if (typeof marks !== "string") return marks;
+  return { handOver: `${marks}/adopt-by`, ownerUid: `${marks}/owner-uid`, applied: `${marks}/applied-hash` };
+}
+
+async function leadership(
+  { name, leaderElection = {} }: OperatorOptions,
+  client: HttpClient,
+): Promise<Pick<ManagerOptions, "instance" | "leaderElection">> {
+  const instance = candidateIdentity(name, hostname());
+  if (!leaderElection) return { instance };
+  const namespace = leaderElection.namespace ?? (await ownNamespace());
+  const lease = { namespace, name: leaderElection.name ?? name };
+  return { instance, leaderElection: { lease, identity: instance, client } };
+}
+
+function serve(
+  options: OperatorOptions,
+  { manager, authorize }: { manager: Manager; authorize: Authorize | undefined },
+): Promise<(HttpServer | undefined)[]> {
+  const { probeAddress = ":8081", metricsAddress = ":8080", metrics } = options;
+  return Promise.all([
+    serveProbes({
+      address: probeAddress,
+      clock: systemClock,
+      healthz: { ping: () => true },
+      readyz: { caches: () => areSynced(manager) },
+    }),
+    metrics &&
+      serveMetrics({
+        address: metricsAddress,
+        registry: metrics.registry,
+        ...(authorize ? { authorize } : {}),
+      }),
+  ]);
+}
+
+function areSynced(manager: Manager): boolean {
+  const missing = manager.unsynced();
+  if (missing.length > 0) throw new Error(`waiting for ${missing.join(", ")}`);
+  return true;
+}
+
+/** Aborted by SIGTERM and SIGINT. A second signal ends the process at once: whoever sends it will not wait. */
+class ProcessSignals implements Disposable {
+  readonly #stop = new AbortController();
+  readonly #abort = () => this.#stop.abort();
+
+  constructor() {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, this.#abort);
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  [Symbol.dispose](): void {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.off(signal, this.#abort);
+  }
+}
