@@ -1,4 +1,4 @@
-import type { PolicyRule, Verb } from "kube-controller-runtime";
+import { accessReviewRules, type PolicyRule, type Verb } from "kube-controller-runtime";
 
 export const operatorName = "coder-k8s";
 export const operatorNamespace = "coder-system";
@@ -173,6 +173,7 @@ export function chartRules(permissions: readonly PolicyRule[]): Record<string, u
   return {
     operator: operatorRules(permissions),
     leaderElection: mergedRules(permissions.filter(isForLease)),
+    metricsAuth: mergedRules(accessReviewRules),
     people: peopleRules,
   };
 }

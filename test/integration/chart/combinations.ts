@@ -25,6 +25,7 @@ const pieces: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   },
   metrics: {
     "no metrics": { metrics: { enabled: false } },
+    "reviewed metrics": { metrics: { auth: true, serviceMonitor: { enabled: true } } },
     monitor: {
       metrics: { serviceMonitor: { enabled: true, labels: { release: "prometheus" }, interval: "1m" } },
     },

@@ -42,6 +42,7 @@ function serviceMonitorSpec(): object {
       honorLabels: { type: "boolean" },
       interval: duration,
       scrapeTimeout: duration,
+      bearerTokenFile: { type: "string" },
       relabelings: { type: "array", items: relabeling },
       metricRelabelings: { type: "array", items: relabeling },
     },
