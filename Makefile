@@ -118,7 +118,7 @@ clean: ## remove dependencies and build results (the Kubernetes binaries stay in
 
 .PHONY: kube
 kube: $(INSTALLED)
-	@$(BIN)/node tools/kube/main.ts >/dev/null
+	@$(BIN)/node packages/kube-controller-runtime/testing/kube/main.ts >/dev/null
 
 .PHONY: coder
 coder: $(INSTALLED)

@@ -1,6 +1,6 @@
 import { cpus, release, totalmem, type } from "node:os";
 import { fileURLToPath } from "node:url";
-import { readGoModule } from "../tools/binaries/go-module.ts";
+import { readGoModule } from "kube-controller-runtime/testing/binaries";
 
 /** What the figures depend on. */
 export interface Machine {
@@ -14,7 +14,9 @@ export interface Machine {
 
 export function thisMachine(): Machine {
   const [first, ...others] = cpus();
-  const pinned = readGoModule(fileURLToPath(new URL("../tools/kube/", import.meta.url)));
+  const pinned = readGoModule(
+    fileURLToPath(new URL("../packages/kube-controller-runtime/testing/kube/", import.meta.url)),
+  );
   return {
     processor: first?.model.trim() || process.arch,
     cores: others.length + 1,

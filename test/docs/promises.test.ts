@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
+import { currentPlatform } from "kube-controller-runtime/testing/binaries";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
-import { currentPlatform } from "../../tools/binaries/platform.ts";
 import { readPins as coderPins } from "../../tools/coder/pins.ts";
 import { releaseOf } from "../../tools/prometheus/binaries.ts";
 import { blocks, pages, repository } from "./pages.ts";
@@ -65,7 +65,7 @@ describe("the page of versions", () => {
     new RegExp(`^\\s*(?:require )?${module.replaceAll(".", "\\.")} v(\\S+)`, "m").exec(read(file))?.[1];
 
   test.for([
-    ["Kubernetes", pinned("tools/kube/go.mod", "k8s.io/kubernetes")],
+    ["Kubernetes", pinned("packages/kube-controller-runtime/testing/kube/go.mod", "k8s.io/kubernetes")],
     ["Helm", pinned("tools/helm/go.mod", "helm.sh/helm/v4")],
     ["Prometheus", releaseOf(`v${pinned("tools/prometheus/go.mod", "github.com/prometheus/prometheus")}`)],
     ["Coder", coderPins(currentPlatform()).binaries.coder.version.replace(/^v/, "")],

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FakeMachine } from "../kube/fake-machine.ts";
+import { FakeMachine } from "../../packages/kube-controller-runtime/test/support/fake-machine.ts";
 import { cachedCoderBinaries, coderBinaries } from "./binaries.ts";
 
 const says = (line: string) => `#!/bin/sh\necho "${line}"\n`;

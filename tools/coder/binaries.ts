@@ -1,10 +1,18 @@
 import { join } from "node:path";
-import { binaryCache, cacheRoot } from "../binaries/cache.ts";
-import { buildBinary, type GoBinary, GoMissingError } from "../binaries/go-build.ts";
-import { currentPlatform } from "../binaries/platform.ts";
-import { cachedBinaries, type Found as FoundOf, type Place, preparedBinaries } from "../binaries/prepared.ts";
-import type { Log } from "../binaries/progress.ts";
-import { reportedVersion } from "../binaries/version.ts";
+import {
+  binaryCache,
+  buildBinary,
+  cachedBinaries,
+  cacheRoot,
+  currentPlatform,
+  type Found as FoundOf,
+  type GoBinary,
+  GoMissingError,
+  type Log,
+  type Place,
+  preparedBinaries,
+  reportedVersion,
+} from "kube-controller-runtime/testing/binaries";
 import { type BinaryName, binaryNames, type CoderBinaries, type Pins, readPins } from "./pins.ts";
 
 /** What finding the binaries needs from the outside. */

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { readGoModule } from "../binaries/go-module.ts";
+import { readGoModule } from "kube-controller-runtime/testing/binaries";
 
 const MODULE = "github.com/coder/coder/v2";
 const run = promisify(execFile);

@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { GoBinary } from "../binaries/go-build.ts";
-import { type GoModule, readGoModule } from "../binaries/go-module.ts";
-import type { Platform } from "../binaries/platform.ts";
+import {
+  type GoBinary,
+  type GoModule,
+  type Platform,
+  readGoModule,
+} from "kube-controller-runtime/testing/binaries";
 
 /**
  * What end-to-end tests run in pods, in the order it is built: Coder with the licensed features, Coder as its

@@ -1,5 +1,5 @@
 /**
- * Rewrites the snapshot of Kubernetes types from the Kubernetes module that tools/kube pins:
+ * Rewrites the snapshot of Kubernetes types from the Kubernetes module that the runtime's testing/kube pins:
  * `node tools/generate/refresh-kubernetes.ts`. Needed after a new Kubernetes version or when a schema
  * names a type for the first time; needs Go, but builds nothing.
  */

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FakeMachine } from "../kube/fake-machine.ts";
+import { FakeMachine } from "../../packages/kube-controller-runtime/test/support/fake-machine.ts";
 import { helmBinary } from "./binary.ts";
 
 const says = (version: string) => `#!/bin/sh\necho "${version}+gabcdef0"\n`;

@@ -1,12 +1,18 @@
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildBinary, type GoBinary, GoMissingError } from "../binaries/go-build.ts";
-import { readGoModule } from "../binaries/go-module.ts";
-import { currentPlatform } from "../binaries/platform.ts";
-import { type Place, preparedBinaries } from "../binaries/prepared.ts";
-import type { Log } from "../binaries/progress.ts";
-import { minorOf, reportedVersion } from "../binaries/version.ts";
+import {
+  buildBinary,
+  currentPlatform,
+  type GoBinary,
+  GoMissingError,
+  type Log,
+  minorOf,
+  type Place,
+  preparedBinaries,
+  readGoModule,
+  reportedVersion,
+} from "kube-controller-runtime/testing/binaries";
 
 /** What finding helm needs from the outside. */
 export interface HelmContext {

@@ -1,7 +1,7 @@
 /** Builds the operator's image as an OCI layout. */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { currentPlatform } from "../binaries/platform.ts";
+import { currentPlatform } from "kube-controller-runtime/testing/binaries";
 import { releaseNames } from "../generate/release-names.ts";
 import { currentCommit } from "./commit.ts";
 import { buildImage } from "./image.ts";

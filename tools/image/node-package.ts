@@ -4,8 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
-import { type Place, preparedBinaries } from "../binaries/prepared.ts";
-import type { Log } from "../binaries/progress.ts";
+import { type Log, type Place, preparedBinaries } from "kube-controller-runtime/testing/binaries";
 import { type Architecture, nodeVersion } from "./architecture.ts";
 import { readTar } from "./tar.ts";
 

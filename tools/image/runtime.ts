@@ -1,4 +1,4 @@
-import type { Log } from "../binaries/progress.ts";
+import type { Log } from "kube-controller-runtime/testing/binaries";
 import type { Architecture } from "./architecture.ts";
 import { readBase } from "./base.ts";
 import { type Component, libraryComponents, nodeComponent } from "./components.ts";

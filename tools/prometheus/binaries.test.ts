@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FakeMachine } from "../kube/fake-machine.ts";
+import { FakeMachine } from "../../packages/kube-controller-runtime/test/support/fake-machine.ts";
 import { prometheusBinaries, releaseOf } from "./binaries.ts";
 
 let machine: FakeMachine;

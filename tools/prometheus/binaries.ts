@@ -1,11 +1,17 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildBinary, type GoBinary, GoMissingError } from "../binaries/go-build.ts";
-import { readGoModule } from "../binaries/go-module.ts";
-import { currentPlatform } from "../binaries/platform.ts";
-import { type Found, type Place, preparedBinaries } from "../binaries/prepared.ts";
-import type { Log } from "../binaries/progress.ts";
-import { reportedVersion } from "../binaries/version.ts";
+import {
+  buildBinary,
+  currentPlatform,
+  type Found,
+  type GoBinary,
+  GoMissingError,
+  type Log,
+  type Place,
+  preparedBinaries,
+  readGoModule,
+  reportedVersion,
+} from "kube-controller-runtime/testing/binaries";
 
 const binaryNames = ["promtool", "prometheus"] as const;
 type BinaryName = (typeof binaryNames)[number];

@@ -28,7 +28,7 @@ export interface OperatorEnvironment {
   readonly log: Logger;
 }
 
-/** All that `runOperator` can be told; only the first three have no default. */
+/** The settings of `runOperator`; only the first three have no default. */
 export interface OperatorOptions {
   /** The field manager, the reporter of events, the user agent and the name of the Lease. Never change it. */
   readonly name: string;

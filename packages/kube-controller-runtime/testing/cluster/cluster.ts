@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { kubeBinaries } from "../../../../tools/kube/binaries.ts";
-import type { KubeBinaries } from "../../../../tools/kube/pins.ts";
+import { kubeBinaries } from "../kube/binaries.ts";
+import type { KubeBinaries } from "../kube/pins.ts";
 import { ClusterAccess, type ClusterConnection } from "./access.ts";
 import { ApiServer, apiServerFiles } from "./api-server.ts";
 import { writeAuditPolicy } from "./audit.ts";

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { KubeBinariesContext } from "./binaries.ts";
-import type { BinaryName } from "./pins.ts";
+import type { KubeBinariesContext } from "../../testing/kube/binaries.ts";
+import type { BinaryName } from "../../testing/kube/pins.ts";
 
 /** Says its version like the real one and has a size of its own. */
 export function fakeBinary(name: string, kubernetes = "v1.36.3"): string {

@@ -38,7 +38,7 @@ export function readPins(platform: Platform, version?: string): Pins {
     : modules[0];
   if (module === undefined) {
     const known = modules.map((candidate) => kubernetesOf(candidate).slice(1)).join(" and ");
-    throw new Error(`KUBE_VERSION is ${version}, and tools/kube pins ${known}`);
+    throw new Error(`KUBE_VERSION is ${version}, and the runtime pins ${known}`);
   }
   const kubernetes = kubernetesOf(module);
   const etcd = module.versionOf("go.etcd.io/etcd/server/v3");

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { FakeMachine, fakeBinary } from "../../test/support/fake-machine.ts";
 import { kubeBinaries } from "./binaries.ts";
-import { FakeMachine, fakeBinary } from "./fake-machine.ts";
 import { type BinaryName, binaryNames } from "./pins.ts";
 
 let machine: FakeMachine;
@@ -54,7 +54,7 @@ describe("KUBE_VERSION", () => {
   test("is refused when it is not pinned, with those that are", async () => {
     const env = { ...machine.env, KUBE_VERSION: "1.31.0" };
     await expect(kubeBinaries({ ...machine.context(), env })).rejects.toThrow(
-      /KUBE_VERSION is 1\.31\.0, and tools\/kube pins 1\.36\.\d+ and 1\.30\.14/,
+      /KUBE_VERSION is 1\.31\.0, and the runtime pins 1\.36\.\d+ and 1\.30\.14/,
     );
   });
 });

@@ -1,9 +1,6 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
-
-const repository = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
  * A folder whose `go.mod` and `go.sum` are the only place where the versions built there are written down. It may
@@ -21,7 +18,7 @@ export interface GoModule {
 }
 
 export function readGoModule(dir: string): GoModule {
-  const file = relative(repository, join(dir, "go.mod"));
+  const file = relative(process.cwd(), join(dir, "go.mod"));
   const goMod = readFileSync(join(dir, "go.mod"), "utf8");
   const hash = createHash("sha256").update(goMod);
   for (const source of ["go.sum", ...goSources(dir)]) hash.update(readFileSync(join(dir, source), "utf8"));

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { FakeMachine, fakeBinary } from "../../test/support/fake-machine.ts";
 import { currentPlatform } from "../binaries/platform.ts";
 import { kubeBinaries } from "./binaries.ts";
-import { FakeMachine, fakeBinary } from "./fake-machine.ts";
 
 const { os, arch } = currentPlatform();
 const hash = (algorithm: string, bytes: Uint8Array | string) =>
