@@ -67,6 +67,8 @@ type App = "coder-control-plane" | "coder-provisioner" | "coder-workspace-proxy"
 export interface Parent {
   readonly app: App;
   readonly identity: Identity;
+  /** Labels that the user wants on every child, beside ours. */
+  readonly labels?: Labels;
 }
 
 export type Labels = Readonly<Record<string, string>>;
@@ -99,6 +101,7 @@ export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}
 
 /** Metadata of a child in its parent's namespace. The owner reference is for whoever applies it. */
 export function childMetadata(parent: Parent, name: string, annotations: Labels = {}): ObjectMeta {
-  const metadata = { name, namespace: parent.identity.namespace, labels: commonLabels(parent) };
+  const labels = { ...parent.labels, ...commonLabels(parent) };
+  const metadata = { name, namespace: parent.identity.namespace, labels };
   return Object.keys(annotations).length > 0 ? { ...metadata, annotations: { ...annotations } } : metadata;
 }

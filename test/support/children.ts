@@ -10,6 +10,7 @@ import { workspaceGrants } from "../../src/operator/control-plane/resources/work
 import { withDefaults as controlPlaneOf } from "../../src/operator/control-plane/spec.ts";
 import { httpRoute, ingress } from "../../src/operator/exposure/expose.ts";
 import { service } from "../../src/operator/exposure/service.ts";
+import { disruptionBudget } from "../../src/operator/pods/disruption-budget.ts";
 import { keyChecksum } from "../../src/operator/provisioner/hashes.ts";
 import { provisionerDeployment } from "../../src/operator/provisioner/resources/deployment.ts";
 import { keySecret } from "../../src/operator/provisioner/resources/key-secret.ts";
@@ -38,6 +39,7 @@ export function controlPlaneChildren(stored: Stored<CoderControlPlane>): KubeObj
     account.do === "apply" ? account.serviceAccount : undefined,
     ...workspaceGrants(controlPlane).flatMap(({ role, roleBinding }) => [role, roleBinding]),
     controlPlaneDeployment(controlPlane, new Set()),
+    disruptionBudget(controlPlane),
     service(controlPlane),
     ingress(controlPlane),
     httpRoute(controlPlane),
@@ -46,7 +48,7 @@ export function controlPlaneChildren(stored: Stored<CoderControlPlane>): KubeObj
 
 export function provisionerChildren(stored: Stored<CoderProvisioner>): KubeObject[] {
   const provisioner = provisionerOf(stored);
-  return [
+  return present<KubeObject>([
     keySecret(provisioner, notASecret),
     provisionerServiceAccount(provisioner),
     provisionerRole(provisioner),
@@ -57,7 +59,8 @@ export function provisionerChildren(stored: Stored<CoderProvisioner>): KubeObjec
       key: provisioner.key.secret,
       keyChecksum: keyChecksum(notASecret),
     }),
-  ];
+    disruptionBudget(provisioner),
+  ]);
 }
 
 export function workspaceProxyChildren(stored: Stored<CoderWorkspaceProxy>): KubeObject[] {
@@ -75,6 +78,7 @@ export function workspaceProxyChildren(stored: Stored<CoderWorkspaceProxy>): Kub
       tokenChecksum: tokenChecksum(notASecret),
       envFromNames: new Set(),
     }),
+    disruptionBudget(proxy),
     service(proxy),
     ingress(proxy),
     httpRoute(proxy),

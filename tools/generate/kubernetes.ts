@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { briefly } from "./brief.ts";
 import type { Definitions, Schema } from "./structural.ts";
 
 /** The types of Kubernetes that our kinds use, as the OpenAPI of one Kubernetes version describes them. */
@@ -20,6 +21,12 @@ const quantity: Schema = {
   anyOf: [{ type: "integer" }, { type: "string" }],
   pattern:
     "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$",
+  "x-kubernetes-int-or-string": true,
+};
+
+/** A string in the OpenAPI, too. */
+const intOrString: Schema = {
+  anyOf: [{ type: "integer" }, { type: "string" }],
   "x-kubernetes-int-or-string": true,
 };
 
@@ -55,12 +62,13 @@ export function definitionsOf(snapshot: Snapshot): Definitions {
   return (reference) => {
     const name = localName(reference);
     if (name === "io.k8s.apimachinery.pkg.api.resource.Quantity") return quantity;
+    if (name === "io.k8s.apimachinery.pkg.util.intstr.IntOrString") return intOrString;
     if (name === `${meta}.ObjectMeta`) return objectMeta;
     const definition = snapshot.definitions[name];
     if (!definition) {
       throw new Error(`${name} is not in the snapshot: run node tools/generate/refresh-kubernetes.ts`);
     }
-    return name === `${meta}.Condition` ? withDemands(definition) : definition;
+    return briefly(name === `${meta}.Condition` ? withDemands(definition) : definition);
   };
 }
 

@@ -26,9 +26,10 @@ interface Limit {
 }
 
 const textLimits: readonly Limit[] = [
+  { at: /\.priorityClassName$/, is: nameSubdomain },
   { at: /^\.spec\.extraEnv\[\]\.value$/, is: environmentValue },
-  { at: /\.(nodeSelector|matchLabels|labels)\{\}$/, is: labelValue },
-  { at: /\.annotations\{\}$/, is: allAnnotations },
+  { at: /\.(nodeSelector|matchLabels|labels|podLabels)\{\}$/, is: labelValue },
+  { at: /\.(annotations|podAnnotations)\{\}$/, is: allAnnotations },
   { at: /\.(volumes|volumeMounts)\[\]\.name$/, is: nameLabel },
   { at: /\.namespace$|\.workspaceNamespaces\[\]$/, is: nameLabel },
   { at: /Ref\.name$|\.imagePullSecrets\[\]\.name$|\.(secretName|claimName|className)$/, is: nameSubdomain },
@@ -40,6 +41,7 @@ const textLimits: readonly Limit[] = [
 /** A map in a list in a list: together they must stay within what the API server spends on one rule. */
 const mapLimits: readonly Limit[] = [{ at: /\[\]/, is: 64 }];
 const listLimits: readonly Limit[] = [
+  { at: /\.initContainers$/, is: 16 },
   { at: /\.projected\.sources$/, is: 64 },
   { at: /\.volumes$/, is: 128 },
   { at: /\.(extraEnv|extraArgs|values)$/, is: 1_024 },

@@ -51,6 +51,17 @@ describe("structural", () => {
     expect(Object.keys(ports).filter((keyword) => keyword.includes("patch"))).toEqual([]);
   });
 
+  it("keeps of Kubernetes' descriptions the first sentences, and at least one", () => {
+    const long = `Many ${"words ".repeat(60)}follow.`;
+    const described = (description: string) => {
+      const definitions = { Text: { type: "string", description } };
+      return structural({ $ref: "Text" }, definitionsOf({ ...snapshot, definitions })).description;
+    };
+    expect(described("One. Two.")).toBe("One. Two.");
+    expect(described(`One. ${long} Three.`)).toBe("One.");
+    expect(described(`${long} Two.`)).toBe(long);
+  });
+
   it("takes quantities as integers and as strings", () => {
     expect(expand({ $ref: "Pod" }).properties?.cpu?.["x-kubernetes-int-or-string"]).toBe(true);
   });

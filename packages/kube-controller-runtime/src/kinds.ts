@@ -8,6 +8,7 @@ import type {
   V1Lease,
   V1Namespace,
   V1Pod,
+  V1PodDisruptionBudget,
   V1Role,
   V1RoleBinding,
   V1Scale,
@@ -27,6 +28,7 @@ export type Ingress = Wire<V1Ingress>;
 export type Lease = Wire<V1Lease>;
 export type Namespace = Wire<V1Namespace>;
 export type Pod = Wire<V1Pod>;
+export type PodDisruptionBudget = Wire<V1PodDisruptionBudget>;
 export type Role = Wire<V1Role>;
 export type RoleBinding = Wire<V1RoleBinding>;
 export type Secret = Wire<V1Secret>;
@@ -94,6 +96,10 @@ export const PodEviction = subresource<Eviction>(Pod, {
   name: "eviction",
   apiVersion: "policy/v1",
   kind: "Eviction",
+});
+export const PodDisruptionBudget = kind<PodDisruptionBudget>("policy/v1", {
+  kind: "PodDisruptionBudget",
+  plural: "poddisruptionbudgets",
 });
 export const Role = kind<Role>("rbac.authorization.k8s.io/v1", { kind: "Role", plural: "roles" });
 export const RoleBinding = kind<RoleBinding>("rbac.authorization.k8s.io/v1", {

@@ -1,9 +1,7 @@
 import type { V1Condition } from "@kubernetes/client-node";
 import type { Wire } from "kube-controller-runtime";
-import { serviceDefaults } from "./defaults.ts";
 import { host, namespaceName, objectName, optionalHost, secretDataKey } from "./names.ts";
 import {
-  choice,
   int32,
   int64,
   kubeList,
@@ -36,23 +34,6 @@ export function recordedSecretRef(description: string) {
     name: text("Name of the Secret, in the object's namespace."),
   });
 }
-
-export const service = object(
-  "The Service in front of the pods.",
-  {
-    annotations: optional(stringMap("Annotations of the Service, for example for a cloud load balancer.")),
-    port: optional(
-      int32("Port of the Service.", { minimum: 1, maximum: 65535, default: serviceDefaults.port }),
-    ),
-    type: optional(
-      choice("How the Service is reached.", ["ClusterIP", "NodePort", "LoadBalancer"], {
-        default: serviceDefaults.type,
-      }),
-    ),
-  },
-  { default: {} },
-);
-export type ServiceSpec = Static<typeof service>;
 
 export function tls(options: { default?: object } = {}) {
   return object(

@@ -5,7 +5,6 @@ import {
   type Phase,
   recordedSecretRef,
   secretKeyRef,
-  service,
   statusFields,
   tls,
 } from "./common.ts";
@@ -31,6 +30,7 @@ import {
   time,
   word,
 } from "./schema.ts";
+import { service } from "./service.ts";
 
 const atomic = { "x-kubernetes-list-type": "atomic" };
 

@@ -1,7 +1,9 @@
 import type {
   V1Affinity,
+  V1Container,
   V1EnvFromSource,
   V1EnvVar,
+  V1Lifecycle,
   V1LocalObjectReference,
   V1PodSecurityContext,
   V1ResourceRequirements,
@@ -16,8 +18,10 @@ import { Type } from "typebox";
 import { probeDefaults } from "./defaults.ts";
 import { objectName, requiredSecretDataKey } from "./names.ts";
 import {
+  choice,
   flag,
   int32,
+  int64,
   kube,
   kubeList,
   list,
@@ -26,16 +30,25 @@ import {
   rules,
   type Static,
   stringMap,
+  text,
 } from "./schema.ts";
+import { addedAnnotations, addedLabels, workloadFields } from "./workload.ts";
 
 const core = (name: string) => `io.k8s.api.core.v1.${name}`;
 
-/** What may be said about the pods of every kind. */
+/** What may be said about the pods of every kind, and about what keeps them. */
 export const podFields = {
+  ...workloadFields,
   affinity: optional(
     kube<Wire<V1Affinity>>(
       "Which nodes the pods prefer or avoid, and which pods they keep company with.",
       core("Affinity"),
+    ),
+  ),
+  command: optional(
+    list(
+      "The `coder` program in the image, if it is not `/opt/coder`. Arguments are the operator's own and extraArgs.",
+      Type.String(),
     ),
   ),
   envFrom: optional(
@@ -51,19 +64,41 @@ export const podFields = {
       core("EnvVar"),
     ),
   ),
+  imagePullPolicy: optional(
+    choice("When the image is pulled; absent means Always for the tag `latest`, else IfNotPresent.", [
+      "Always",
+      "IfNotPresent",
+      "Never",
+    ]),
+  ),
   imagePullSecrets: optional(
     kubeList<Wire<V1LocalObjectReference>>(
       "Secrets, in the object's namespace, with credentials for the image's registry.",
       core("LocalObjectReference"),
     ),
   ),
+  initContainers: optional(
+    kubeList<Wire<V1Container>>(
+      "Containers that run before the operator's own, one after the other; with restartPolicy Always, beside it.",
+      core("Container"),
+    ),
+  ),
+  lifecycle: optional(
+    kube<Wire<V1Lifecycle>>(
+      "What runs right after the container starts and before it ends.",
+      core("Lifecycle"),
+    ),
+  ),
   nodeSelector: optional(stringMap("Labels that a node must have to run the pods.")),
+  podAnnotations: optional(addedAnnotations("Annotations of the pods.")),
+  podLabels: optional(addedLabels("Labels of the pods, beside those of the operator.")),
   podSecurityContext: optional(
     kube<Wire<V1PodSecurityContext>>(
       "Security settings of the pods as a whole, such as fsGroup and runAsNonRoot.",
       core("PodSecurityContext"),
     ),
   ),
+  priorityClassName: optional(text("PriorityClass of the pods; absent means the cluster's default.")),
   resources: optional(
     kube<Wire<V1ResourceRequirements>>(
       "CPU, memory and other resources that the container requests and is limited to.",
@@ -75,6 +110,9 @@ export const podFields = {
       "Security settings of the container, such as capabilities and a read-only root filesystem.",
       core("SecurityContext"),
     ),
+  ),
+  terminationGracePeriodSeconds: optional(
+    int64("Seconds that a pod may take to end; absent means Kubernetes' default, 30.", { minimum: 0 }),
   ),
   tolerations: optional(
     kubeList<Wire<V1Toleration>>("Node taints that the pods put up with.", core("Toleration")),

@@ -104,6 +104,16 @@ export function stringMap(description: string, options: TSchemaOptions = {}) {
   });
 }
 
+/** A number or a share, as `2` or `"25%"`. */
+export function intOrPercent(description: string) {
+  return Type.Unsafe<number | string>({
+    description,
+    anyOf: [{ type: "integer" }, { type: "string" }],
+    pattern: "^[0-9]+%?$",
+    "x-kubernetes-int-or-string": true,
+  });
+}
+
 /** A type of Kubernetes itself; the generator puts its full schema from the Kubernetes OpenAPI here. */
 export function kube<T>(description: string, definition: string, options: TSchemaOptions = {}) {
   return Type.Unsafe<T>({ $ref: definition, description, ...options });

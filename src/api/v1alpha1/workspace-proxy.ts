@@ -4,7 +4,6 @@ import {
   type Phase,
   recordedSecretRef,
   secretKeyRef,
-  service,
   specRequired,
   statusFields,
   tls,
@@ -28,6 +27,7 @@ import {
   text,
   word,
 } from "./schema.ts";
+import { service } from "./service.ts";
 
 const proxyName = text("Name of the proxy at coderd; absent means the name of this object.", {
   maxLength: 253,

@@ -13,6 +13,7 @@ import {
   isNew,
   keyOfObject,
   type ObjectKey,
+  PodDisruptionBudget,
   Role,
   RoleBinding,
   type RunContext,
@@ -31,6 +32,7 @@ import { ensureService } from "../exposure/ensure-service.ts";
 import { HTTPRoute } from "../exposure/gateway.ts";
 import { leadsToOurPods } from "../exposure/own-service.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
+import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { noPods } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
@@ -59,7 +61,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
   const dependents = { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } };
   return controller("control-plane")
     .for(CoderControlPlane, { indexes: { [GRANT_INDEX]: grantOwnerOfControlPlane } })
-    .owns([ServiceAccount, Service, Ingress, Secret], children)
+    .owns([ServiceAccount, Service, Ingress, Secret, PodDisruptionBudget], children)
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .owns([Role, RoleBinding], grants)
     .owns([HTTPRoute], { ...children, optional: true })
@@ -94,6 +96,7 @@ async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy:
     steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot, context, tenancy)),
     steps.run(conditionTypes.service, () => ensureService(controlPlane, snapshot, context)),
     steps.run(conditionTypes.exposure, () => ensureExposure(controlPlane, owner, context)),
+    steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(controlPlane, snapshot, context)),
   ]);
   const hasPods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, context, { mayChange: steps.conflicts.length === 0 }),

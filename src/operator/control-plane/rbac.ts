@@ -43,4 +43,9 @@ export const rules: readonly PolicyRule[] = [
     because: "reads licenses, database URLs and tokens; keeps the operator's token",
   },
   { resources: ["configmaps"], verbs: readVerbs, because: "finds the database URL that envFrom may name" },
+  {
+    resources: ["poddisruptionbudgets.policy"],
+    verbs: childVerbs,
+    because: "limits how many pods a drain evicts at a time",
+  },
 ];

@@ -12,14 +12,17 @@ const fromSpec = (spec?: ControlPlaneSpec, name = "coder") =>
 const minimal = {
   app: "coder-control-plane",
   identity: { name: "coder", namespace: "dev", uid: "5f8e" },
+  labels: {},
   childName: "coder",
   image: "ghcr.io/coder/coder:latest",
   replicas: 1,
   pod: {
+    command: [],
     envFrom: [],
     extraArgs: [],
     extraEnv: [],
     imagePullSecrets: [],
+    initContainers: [],
     tolerations: [],
     topologySpreadConstraints: [],
     volumeMounts: [],

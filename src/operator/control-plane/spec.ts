@@ -74,6 +74,7 @@ export function withDefaults(stored: Stored<CoderControlPlane>): ControlPlane {
   return {
     app: "coder-control-plane",
     identity,
+    labels: spec.labels ?? {},
     childName,
     image: trimmed(spec.image) ?? controlPlaneDefaults.image,
     replicas: spec.replicas ?? controlPlaneDefaults.replicas,

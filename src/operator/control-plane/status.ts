@@ -1,5 +1,6 @@
 import type { ConditionState } from "kube-controller-runtime";
 import { CONFLICT, summary } from "kube-controller-runtime";
+import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
 
 /** The conditions of a control plane, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {
@@ -7,6 +8,7 @@ export const conditionTypes = {
   workspaceRbac: "WorkspaceRBACReady",
   service: "ServiceReady",
   exposure: "ExposureReady",
+  disruption: DISRUPTION_BUDGET,
   deployment: "DeploymentReady",
   conflict: CONFLICT,
   ready: "Ready",
@@ -21,6 +23,7 @@ const servingConditions: readonly string[] = [
   conditionTypes.workspaceRbac,
   conditionTypes.service,
   conditionTypes.exposure,
+  conditionTypes.disruption,
   conditionTypes.deployment,
 ];
 

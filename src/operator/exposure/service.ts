@@ -1,9 +1,9 @@
-import type { V1ServicePort } from "@kubernetes/client-node";
+import type { V1ServicePort, V1ServiceSpec } from "@kubernetes/client-node";
 import type { Service, Wire } from "kube-controller-runtime";
-import type { ServiceSpec } from "../../api/v1alpha1/common.ts";
 import { serviceDefaults } from "../../api/v1alpha1/defaults.ts";
+import type { ServiceSpec } from "../../api/v1alpha1/service.ts";
 import { childMetadata, commonLabels, type Labels, type Parent } from "../names.ts";
-import { trimmed } from "../normalise.ts";
+import { defined, trimmed } from "../normalise.ts";
 import { type ContainerPort, tlsPort } from "../pods/certificates.ts";
 
 type ServicePort = Wire<V1ServicePort>;
@@ -13,6 +13,10 @@ export interface ServiceSettings {
   readonly type: string;
   readonly port: number;
   readonly annotations: Labels;
+  /** Ports of nodes that the user chose. */
+  readonly nodePorts: { readonly http?: number; readonly https?: number };
+  /** What goes into the Service as it is. */
+  readonly verbatim: Partial<Wire<V1ServiceSpec>>;
   readonly tls: boolean;
   /** Where the pods serve HTTP. */
   readonly target: ContainerPort;
@@ -35,8 +39,18 @@ export function serviceSettings(
     type: trimmed(spec?.type) ?? serviceDefaults.type,
     port: spec?.port || serviceDefaults.port,
     annotations: spec?.annotations ?? {},
+    nodePorts: defined({ http: spec?.httpNodePort, https: spec?.httpsNodePort }),
+    verbatim: verbatim(spec ?? {}),
     ...pods,
   };
+}
+
+function verbatim(spec: ServiceSpec): ServiceSettings["verbatim"] {
+  const { externalTrafficPolicy, loadBalancerSourceRanges, sessionAffinity } = spec;
+  const loadBalancerClass = trimmed(spec.loadBalancerClass);
+  const loadBalancerIP = trimmed(spec.loadBalancerIP);
+  const given = { externalTrafficPolicy, loadBalancerClass, loadBalancerIP, loadBalancerSourceRanges };
+  return defined({ ...given, sessionAffinity });
 }
 
 export function service(served: Served): Service {
@@ -45,20 +59,31 @@ export function service(served: Served): Service {
     apiVersion: "v1",
     kind: "Service",
     metadata: childMetadata(served, childName, settings.annotations),
-    spec: { type: settings.type, selector: commonLabels(served), ports: servicePorts(settings) },
+    spec: {
+      type: settings.type,
+      selector: commonLabels(served),
+      ports: servicePorts(settings),
+      ...settings.verbatim,
+    },
   };
 }
 
 /** The port that the user chose comes first: load balancers take that one for the main port. */
 function servicePorts(settings: ServiceSettings): ServicePort[] {
-  const http = servicePort("http", plainHttpPort(settings), settings.target);
+  const { nodePorts, target } = settings;
+  const http = { ...servicePort("http", plainHttpPort(settings), target), ...onNodes(nodePorts.http) };
   if (!settings.tls) return [http];
-  const https = servicePort("https", defaultHttpsPort, tlsPort);
+  const https = { ...servicePort("https", defaultHttpsPort, tlsPort), ...onNodes(nodePorts.https) };
   return settings.port === defaultHttpsPort ? [https, http] : [http, https];
 }
 
 function servicePort(name: string, port: number, target: ContainerPort): ServicePort {
   return { name, port, protocol: "TCP", targetPort: target.containerPort };
+}
+
+/** One that is not given is Kubernetes' to choose, and nobody's to change. */
+function onNodes(nodePort: number | undefined): Pick<ServicePort, "nodePort"> {
+  return defined({ nodePort });
 }
 
 /** The port that speaks plain HTTP. TLS has 443 to itself, also when the user chose it: HTTP then moves to 80. */

@@ -1,9 +1,17 @@
-import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
+import type { V1Container, V1DeploymentStrategy, V1PodSpec } from "@kubernetes/client-node";
 import type { Deployment, Wire } from "kube-controller-runtime";
 import { childMetadata, commonLabels, type Labels, type Parent } from "../names.ts";
 import { defined, unlessEmpty } from "../normalise.ts";
 import { type ContainerPort, type PodParts, servedTls, trustedAuthorities } from "./certificates.ts";
 import { type EnvVar, mergeEnv } from "./env.ts";
+<<<<<<< HEAD:src/operator/pods/deployment.ts
+=======
+import { childMetadata, commonLabels, type Labels, type Parent } from "./names.ts";
+import { defined, unlessEmpty } from "./normalise.ts";
+import type { PodSettings } from "./pod-settings.ts";
+import { affinityOf, securityContextOf } from "./presets.ts";
+>>>>>>> d4f5825 (api: pod, Deployment and Service settings of Coder's charts):src/operator/shared/deployment.ts
+import { affinityOf, securityContextOf } from "./presets.ts";
 import { httpProbe, type ProbeTarget } from "./probes.ts";
 import type { PodSettings } from "./settings.ts";
 
@@ -14,7 +22,6 @@ export interface Workload {
   readonly replicas: number;
   readonly podAnnotations?: Labels;
   readonly serviceAccountName?: string;
-  readonly terminationGracePeriodSeconds?: number;
   readonly program: Program;
   readonly pod: PodSettings;
 }
@@ -23,8 +30,10 @@ export interface Workload {
 interface Program {
   readonly name: string;
   readonly image: string;
-  /** Absent runs the image's own entrypoint. */
+  /** Absent runs the image's own entrypoint, which knows `subcommand` by itself. */
   readonly command?: readonly string[];
+  /** What the `coder` program is to be. */
+  readonly subcommand: readonly string[];
   readonly args: readonly string[];
   readonly env: readonly EnvVar[];
   readonly ports: readonly ContainerPort[];
@@ -32,40 +41,55 @@ interface Program {
   readonly health: ProbeTarget;
 }
 
-/** The rollout strategy is left to Kubernetes and to whoever sets one by hand. */
+/** A rollout strategy that the spec does not give is left to Kubernetes and to whoever sets one by hand. */
 export function deployment(workload: Workload): Deployment {
-  const { name, parent, podAnnotations, replicas } = workload;
+  const { name, parent, pod, replicas } = workload;
   const labels = commonLabels(parent);
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
-    metadata: childMetadata(parent, name),
+    metadata: childMetadata(parent, name, pod.annotations),
     spec: {
       replicas,
+      ...defined({ minReadySeconds: pod.minReadySeconds, strategy: pod.strategy && strategy(pod.strategy) }),
       selector: { matchLabels: labels },
       template: {
-        metadata: defined({ labels, annotations: podAnnotations && { ...podAnnotations } }),
-        spec: podSpec(workload),
+        metadata: defined({ labels: { ...pod.podLabels, ...labels }, annotations: podAnnotations(workload) }),
+        spec: podSpec(workload, labels),
       },
     },
   };
 }
 
-function podSpec(workload: Workload): Wire<V1PodSpec> {
-  const { pod, program, serviceAccountName, terminationGracePeriodSeconds } = workload;
+/** Ours win: by one of them the pods are replaced when their key or token changes. */
+function podAnnotations({ pod, podAnnotations: ours }: Workload): Record<string, string> | undefined {
+  return ours || pod.podAnnotations ? { ...pod.podAnnotations, ...ours } : undefined;
+}
+
+type Strategy = Wire<V1DeploymentStrategy>;
+
+/** Kubernetes fills in numbers for a rolling update, which are nobody's to remove and invalid with another type. */
+function strategy({ type, rollingUpdate }: Strategy): Strategy {
+  if (type !== "Recreate") return defined({ type, rollingUpdate });
+  return { type, rollingUpdate: null } as unknown as Strategy;
+}
+
+function podSpec({ pod, program, serviceAccountName }: Workload, labels: Labels): Wire<V1PodSpec> {
   const tls = servedTls(pod.tlsSecretNames);
   const trusted = trustedAuthorities(pod.authorities);
   const volumes = [...tls.volumes, ...trusted.volumes];
   const volumeMounts = [...tls.volumeMounts, ...trusted.volumeMounts];
   return defined({
     serviceAccountName,
-    terminationGracePeriodSeconds,
+    terminationGracePeriodSeconds: pod.terminationGracePeriodSeconds,
+    priorityClassName: pod.priorityClassName,
     imagePullSecrets: unlessEmpty(pod.imagePullSecrets),
     securityContext: pod.podSecurityContext,
     nodeSelector: pod.nodeSelector,
     tolerations: unlessEmpty(pod.tolerations),
-    affinity: pod.affinity,
+    affinity: affinityOf(pod, labels),
     topologySpreadConstraints: unlessEmpty(pod.topologySpreadConstraints),
+    initContainers: unlessEmpty(pod.initContainers),
     containers: [container(program, pod, { ...tls, volumeMounts })],
     volumes: unlessEmpty(overridden(volumes, pod.volumes, ({ name }) => name)),
   });
@@ -80,19 +104,27 @@ function container(
   return defined({
     name: program.name,
     image: program.image,
-    command: program.command && [...program.command],
-    args: [...program.args, ...pod.extraArgs],
+    imagePullPolicy: pod.imagePullPolicy,
+    ...commandLine(program, pod),
     env: mergeEnv([...program.env, ...certificates.env], pod.extraEnv),
     envFrom: unlessEmpty(pod.envFrom),
     ports: unlessEmpty([...program.ports, ...certificates.ports]),
     readinessProbe: readinessProbe && httpProbe(readinessProbe, program.health),
     livenessProbe: livenessProbe && httpProbe(livenessProbe, program.health),
+    lifecycle: pod.lifecycle,
     resources: pod.resources,
-    securityContext: pod.securityContext,
+    securityContext: securityContextOf(pod),
     volumeMounts: unlessEmpty(
       overridden(certificates.volumeMounts, pod.volumeMounts, ({ mountPath }) => mountPath),
     ),
   });
+}
+
+/** A command of the user's is the `coder` program at another place, and has to be told what to be. */
+function commandLine({ command, subcommand, args }: Program, pod: PodSettings) {
+  const chosen = unlessEmpty(pod.command) ?? command;
+  const all = [...args, ...pod.extraArgs];
+  return chosen ? { command: [...chosen], args: [...subcommand, ...all] } : { args: all };
 }
 
 /** Ours, then the user's; ours gives way where the user has one of the same key. */

@@ -5,10 +5,12 @@ import { authoritiesOf } from "./certificates.ts";
 import { livenessSettings, type ProbeSettings, readinessSettings } from "./probes.ts";
 
 type ListField =
+  | "command"
   | "envFrom"
   | "extraArgs"
   | "extraEnv"
   | "imagePullSecrets"
+  | "initContainers"
   | "tolerations"
   | "topologySpreadConstraints"
   | "volumeMounts"
@@ -41,14 +43,15 @@ export interface ProbeDefaults {
 }
 
 export function podSettings(spec: PodSpecFields, probes: ProbeDefaults): PodSettings {
-  const { affinity, nodeSelector, podSecurityContext, resources, securityContext } = spec;
   const pullSecrets = (spec.imagePullSecrets ?? []).filter(({ name }) => name);
   return {
-    ...defined({ affinity, nodeSelector, podSecurityContext, resources, securityContext }),
+    ...asGiven(spec),
+    command: (spec.command ?? []).filter(Boolean),
     envFrom: spec.envFrom ?? [],
     extraArgs: spec.extraArgs ?? [],
     extraEnv: spec.extraEnv ?? [],
     imagePullSecrets: distinctBy(pullSecrets, ({ name }) => name ?? ""),
+    initContainers: spec.initContainers ?? [],
     tolerations: spec.tolerations ?? [],
     topologySpreadConstraints: spec.topologySpreadConstraints ?? [],
     volumeMounts: spec.volumeMounts ?? [],
@@ -58,4 +61,29 @@ export function podSettings(spec: PodSpecFields, probes: ProbeDefaults): PodSett
     tlsSecretNames: distinctNames(spec.tls?.secretNames),
     authorities: authoritiesOf(spec.certs),
   };
+}
+
+/** What is passed on as it is. */
+const givenFields = [
+  "affinity",
+  "annotations",
+  "imagePullPolicy",
+  "labels",
+  "lifecycle",
+  "minReadySeconds",
+  "nodeSelector",
+  "podAnnotations",
+  "podDisruptionBudget",
+  "podLabels",
+  "podSecurityContext",
+  "presets",
+  "priorityClassName",
+  "resources",
+  "securityContext",
+  "strategy",
+  "terminationGracePeriodSeconds",
+] as const satisfies readonly Exclude<keyof PodFields, ListField>[];
+
+function asGiven(spec: PodSpecFields): Omit<PodFields, ListField> {
+  return defined(Object.fromEntries(givenFields.map((field) => [field, spec[field]])));
 }

@@ -8,6 +8,7 @@ import {
   explain,
   finish,
   isNew,
+  PodDisruptionBudget,
   Role,
   RoleBinding,
   reconciler,
@@ -27,6 +28,7 @@ import {
   thoseNaming,
 } from "../control-plane/session.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
+import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { noPods } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
@@ -46,7 +48,10 @@ export function provisionerController(ports: CoderPorts): Controller {
   return (
     controller("provisioner")
       .for(CoderProvisioner, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
-      .owns([Secret, ServiceAccount, Role, RoleBinding], { ...managedByUs, when: contentChanged })
+      .owns([Secret, ServiceAccount, Role, RoleBinding, PodDisruptionBudget], {
+        ...managedByUs,
+        when: contentChanged,
+      })
       .owns([Deployment], { ...managedByUs, when: rolloutMoved })
       // To see where tokens go; whoever has to wait for a Service looks again by himself.
       .watches(Service, () => [], managedByUs)
@@ -86,6 +91,9 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
     ensureKeySecret(outcome, snapshot, environment),
   );
   if (key) await steps.run(conditionTypes.rbac, () => ensureWorkspaceRbac(snapshot, context));
+  await steps.run(conditionTypes.disruption, () =>
+    ensureDisruptionBudget(snapshot.provisioner, snapshot, context),
+  );
   const mayChange = steps.conflicts.length === 0;
   await steps.run(conditionTypes.deployment, () =>
     ensureDeployment({ key, controlPlane, mayChange }, snapshot, context),

@@ -43,4 +43,9 @@ export const rules: readonly PolicyRule[] = [
     because: "grants daemons these verbs for workspaces",
   },
   { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; keeps provisioner keys" },
+  {
+    resources: ["poddisruptionbudgets.policy"],
+    verbs: childVerbs,
+    because: "limits how many pods a drain evicts at a time",
+  },
 ];

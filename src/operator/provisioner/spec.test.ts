@@ -15,6 +15,7 @@ test("a provisioner that names only its control plane", () => {
   expect(fromSpec({})).toStrictEqual({
     app: "coder-provisioner",
     identity: { name: "pool", namespace: "dev", uid: "5f8e" },
+    labels: {},
     childName: "provisioner-pool",
     serviceAccountName: "pool-provisioner",
     controlPlaneName: "coder",
@@ -24,12 +25,14 @@ test("a provisioner that names only its control plane", () => {
     tags: {},
     image: undefined,
     replicas: 1,
-    terminationGracePeriodSeconds: 600,
     pod: {
+      terminationGracePeriodSeconds: 600,
+      command: [],
       envFrom: [],
       extraArgs: [],
       extraEnv: [],
       imagePullSecrets: [],
+      initContainers: [],
       tolerations: [],
       topologySpreadConstraints: [],
       volumeMounts: [],
@@ -75,7 +78,7 @@ test("what the spec says, trimmed", () => {
     session: { name: "admin", key: "token" },
     tags: { region: "eu-west" },
     replicas: 0,
-    terminationGracePeriodSeconds: 0,
+    pod: { terminationGracePeriodSeconds: 0 },
   });
 });
 

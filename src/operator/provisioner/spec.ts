@@ -39,7 +39,6 @@ export interface Provisioner extends Parent {
   /** Absent means the image of the control plane. */
   readonly image: string | undefined;
   readonly replicas: number;
-  readonly terminationGracePeriodSeconds: number;
   readonly pod: PodSettings;
 }
 
@@ -53,6 +52,7 @@ export function withDefaults(stored: Stored<CoderProvisioner>): Provisioner {
   return {
     app: "coder-provisioner",
     identity,
+    labels: spec.labels ?? {},
     childName: shortName(identity.name, { prefix: "provisioner-", max: labelLength }),
     serviceAccountName: shortName(identity.name, { suffix: "-provisioner", max: labelLength }),
     controlPlaneName: trimmed(spec.controlPlaneRef?.name),
@@ -62,9 +62,10 @@ export function withDefaults(stored: Stored<CoderProvisioner>): Provisioner {
     tags: spec.tags ?? {},
     image: trimmed(spec.image),
     replicas: spec.replicas ?? provisionerDefaults.replicas,
-    terminationGracePeriodSeconds:
-      spec.terminationGracePeriodSeconds ?? provisionerDefaults.terminationGracePeriodSeconds,
-    pod: podSettings(spec, probeDefaults),
+    pod: {
+      terminationGracePeriodSeconds: provisionerDefaults.terminationGracePeriodSeconds,
+      ...podSettings(spec, probeDefaults),
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ConditionState } from "kube-controller-runtime";
 import { CONFLICT, summary, UNREPORTED } from "kube-controller-runtime";
+import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
 
 /** The conditions of a provisioner, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {
@@ -10,6 +11,7 @@ export const conditionTypes = {
   key: "ProvisionerKeyReady",
   keySecret: "ProvisionerKeySecretReady",
   rbac: "WorkspaceRBACReady",
+  disruption: DISRUPTION_BUDGET,
   deployment: "DeploymentReady",
   conflict: CONFLICT,
   ready: "Ready",

@@ -10,6 +10,7 @@ import {
   finish,
   Ingress,
   isNew,
+  PodDisruptionBudget,
   reconciler,
   reportConflicts,
   Secret,
@@ -29,6 +30,7 @@ import { ensureExposure } from "../exposure/ensure-exposure.ts";
 import { ensureService } from "../exposure/ensure-service.ts";
 import { HTTPRoute } from "../exposure/gateway.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
+import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { noPods } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
@@ -47,7 +49,7 @@ import { ensureRegistration } from "./steps/registration.ts";
 export function workspaceProxyController(ports: CoderPorts): Controller {
   return controller("workspace-proxy")
     .for(CoderWorkspaceProxy, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
-    .owns([Service, Ingress, Secret], { ...managedByUs, when: contentChanged })
+    .owns([Service, Ingress, Secret, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .owns([HTTPRoute], { ...managedByUs, when: contentChanged, optional: true })
     .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy), { when: controlPlaneReported })
@@ -80,6 +82,7 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
   await Promise.all([
     steps.run(conditionTypes.service, () => ensureService(proxy, snapshot, context)),
     steps.run(conditionTypes.exposure, () => ensureExposure(proxy, owner, context)),
+    steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(proxy, snapshot, context)),
   ]);
   const mayChange = steps.conflicts.length === 0;
   await steps.run(conditionTypes.deployment, () =>

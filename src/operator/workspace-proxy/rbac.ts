@@ -30,4 +30,9 @@ export const rules: readonly PolicyRule[] = [
   },
   { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; keeps proxy tokens" },
   { resources: ["configmaps"], verbs: readVerbs, because: "finds the proxy's URLs that envFrom may set" },
+  {
+    resources: ["poddisruptionbudgets.policy"],
+    verbs: childVerbs,
+    because: "limits how many pods a drain evicts at a time",
+  },
 ];

@@ -12,14 +12,17 @@ const fromSpec = (spec?: WorkspaceProxySpec, name = "sydney") =>
 const minimal = {
   app: "coder-workspace-proxy",
   identity: { name: "sydney", namespace: "dev", uid: "5f8e" },
+  labels: {},
   childName: "wsproxy-sydney",
   image: undefined,
   replicas: 1,
   pod: {
+    command: [],
     envFrom: [],
     extraArgs: [],
     extraEnv: [],
     imagePullSecrets: [],
+    initContainers: [],
     tolerations: [],
     topologySpreadConstraints: [],
     volumeMounts: [],

@@ -77,6 +77,7 @@ export function withDefaults(stored: Stored<CoderWorkspaceProxy>): WorkspaceProx
   return {
     app: "coder-workspace-proxy",
     identity,
+    labels: spec.labels ?? {},
     childName: shortName(identity.name, { prefix: "wsproxy-", max: labelLength }),
     image: trimmed(spec.image),
     replicas: spec.replicas ?? workspaceProxyDefaults.replicas,

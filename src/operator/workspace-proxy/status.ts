@@ -1,5 +1,6 @@
 import type { ConditionState } from "kube-controller-runtime";
 import { CONFLICT, summary, UNREPORTED } from "kube-controller-runtime";
+import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
 
 /** The conditions of a workspace proxy, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {
@@ -8,6 +9,7 @@ export const conditionTypes = {
   registration: "Registered",
   service: "ServiceReady",
   exposure: "ExposureReady",
+  disruption: DISRUPTION_BUDGET,
   deployment: "DeploymentReady",
   conflict: CONFLICT,
   health: "Healthy",
@@ -21,6 +23,7 @@ const servingConditions: readonly string[] = [
   conditionTypes.registration,
   conditionTypes.service,
   conditionTypes.exposure,
+  conditionTypes.disruption,
   conditionTypes.deployment,
   conditionTypes.health,
 ];

@@ -17,7 +17,7 @@ export function controlPlaneDeployment(controlPlane: ControlPlane, envFromNames:
     program: {
       name: "coder",
       image,
-      // The image's entrypoint is `/opt/coder server`.
+      subcommand: ["server"],
       args: [`--http-address=0.0.0.0:${httpContainerPort.containerPort}`],
       env: [...relayEnv, ...accessURLEnv(controlPlane, envFromNames)],
       ports: [httpContainerPort],

@@ -52,7 +52,7 @@ function metadataIn(namespace: string, controlPlane: ControlPlane, name: string)
   return {
     name,
     namespace,
-    labels: { ...commonLabels(controlPlane), ...workspaceGrantLabels(identity) },
+    labels: { ...controlPlane.labels, ...commonLabels(controlPlane), ...workspaceGrantLabels(identity) },
     annotations: { [ownershipMarks.ownerUid]: identity.uid },
   };
 }

@@ -21,7 +21,7 @@ export const keyVariable = "CODER_PROVISIONER_DAEMON_KEY";
 const metricsPort: ContainerPort = { name: "metrics", containerPort: 2112, protocol: "TCP" };
 
 export function provisionerDeployment(provisioner: Provisioner, inputs: DeploymentInputs): Deployment {
-  const { childName, pod, replicas, serviceAccountName, terminationGracePeriodSeconds } = provisioner;
+  const { childName, pod, replicas, serviceAccountName } = provisioner;
   const probed = pod.readinessProbe !== undefined || pod.livenessProbe !== undefined;
   return deployment({
     parent: provisioner,
@@ -29,12 +29,12 @@ export function provisionerDeployment(provisioner: Provisioner, inputs: Deployme
     replicas,
     podAnnotations: { [keyChecksumAnnotation]: inputs.keyChecksum },
     serviceAccountName,
-    terminationGracePeriodSeconds,
     program: {
       name: "provisioner",
       image: inputs.image,
       command: ["/opt/coder"],
-      args: ["provisionerd", "start"],
+      subcommand: ["provisionerd", "start"],
+      args: [],
       env: [...daemonEnv(provisioner, inputs), ...(probed ? metricsEnv : [])],
       ports: probed ? [metricsPort] : [],
       health: { path: "/", port: "metrics" },

@@ -32,9 +32,8 @@ export function proxyDeployment(proxy: WorkspaceProxy, inputs: DeploymentInputs)
       image: inputs.image,
       // The image's entrypoint ends in `server`, which would take `wsproxy` for an argument.
       command: ["/opt/coder"],
+      subcommand: ["wsproxy", "server"],
       args: [
-        "wsproxy",
-        "server",
         `--http-address=0.0.0.0:${httpContainerPort.containerPort}`,
         ...(derpOnly ? ["--derp-only"] : []),
       ],

@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import {
+  controlPlaneChildren,
+  provisionerChildren,
+  workspaceProxyChildren,
+} from "../../test/support/children.ts";
+import { stored } from "../../test/support/stored.ts";
+import type { KubeObject, Stored } from "kube-controller-runtime";
+
+interface Case {
+  readonly title: string;
+  readonly object: KubeObject;
+  readonly deployment: { readonly spec: { readonly template: object } };
+}
+
+/** Objects of the previous version with the Deployments that it made: every sample, and every field it had. */
+const fixture = readFileSync("test/fixtures/previous-version/deployments.jsonl", "utf8");
+const cases = fixture
+  .trimEnd()
+  .split("\n")
+  .map((line): Case => JSON.parse(line));
+
+const childrenOf: Record<string, (object: Stored<KubeObject>) => KubeObject[]> = {
+  CoderControlPlane: controlPlaneChildren,
+  CoderProvisioner: provisionerChildren,
+  CoderWorkspaceProxy: workspaceProxyChildren,
+};
+
+test.each(cases)("$title keeps the pods that the previous version started", ({ object, deployment }) => {
+  const children = childrenOf[object.kind ?? ""]?.(stored(object)) ?? [];
+  const [now] = children.filter(({ kind }) => kind === "Deployment");
+  expect(now).toEqual(deployment);
+  // What was applied last is told by a hash of the text: with the same text not even a request is made.
+  expect(JSON.stringify(now)).toBe(JSON.stringify(deployment));
+});
