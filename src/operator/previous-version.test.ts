@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
+import type { KubeObject, Stored } from "kube-controller-runtime";
+import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import {
   controlPlaneChildren,
   provisionerChildren,
   workspaceProxyChildren,
 } from "../../test/support/children.ts";
-import { stored } from "../../test/support/stored.ts";
-import type { KubeObject, Stored } from "kube-controller-runtime";
 
 interface Case {
   readonly title: string;

@@ -4,6 +4,7 @@ import {
   Ingress,
   type Kind,
   type KubeObject,
+  PodDisruptionBudget,
   Role,
   RoleBinding,
   Service,
@@ -11,7 +12,15 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 
-export const childKinds: readonly Kind[] = [ServiceAccount, Role, RoleBinding, Deployment, Service, Ingress];
+export const childKinds: readonly Kind[] = [
+  ServiceAccount,
+  Role,
+  RoleBinding,
+  Deployment,
+  Service,
+  Ingress,
+  PodDisruptionBudget,
+];
 
 /** Differs from object to object though nothing is different: who it is, when it was made, where it was put. */
 const accidental: ReadonlySet<string> = new Set([

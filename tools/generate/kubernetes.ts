@@ -57,6 +57,12 @@ const conditionDemands: Readonly<Record<string, Schema>> = {
   },
 };
 
+/** What types demand or fill in by code that the OpenAPI does not carry: of a list's keys a CRD must know that. */
+const demands: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
+  [`${meta}.Condition`]: conditionDemands,
+  "io.k8s.api.core.v1.ContainerPort": { protocol: { default: "TCP" } },
+};
+
 /** The definitions of a snapshot, made fit for a CRD. */
 export function definitionsOf(snapshot: Snapshot): Definitions {
   return (reference) => {
@@ -68,7 +74,7 @@ export function definitionsOf(snapshot: Snapshot): Definitions {
     if (!definition) {
       throw new Error(`${name} is not in the snapshot: run node tools/generate/refresh-kubernetes.ts`);
     }
-    return briefly(name === `${meta}.Condition` ? withDemands(definition) : definition);
+    return briefly(withDemands(definition, demands[name] ?? {}));
   };
 }
 
@@ -77,10 +83,8 @@ export function localName(reference: string): string {
   return reference.slice(reference.lastIndexOf("/") + 1);
 }
 
-function withDemands(condition: Schema): Schema {
-  const properties = { ...condition.properties };
-  for (const [name, demands] of Object.entries(conditionDemands)) {
-    properties[name] = { ...properties[name], ...demands };
-  }
-  return { ...condition, properties };
+function withDemands(definition: Schema, demands: Readonly<Record<string, Schema>>): Schema {
+  const properties = { ...definition.properties };
+  for (const [name, demand] of Object.entries(demands)) properties[name] = { ...properties[name], ...demand };
+  return definition.properties ? { ...definition, properties } : definition;
 }

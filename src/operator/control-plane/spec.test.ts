@@ -43,6 +43,8 @@ const minimal = {
     type: "ClusterIP",
     port: 80,
     annotations: {},
+    nodePorts: {},
+    verbatim: {},
     tls: false,
     target: { name: "http", containerPort: 8080, protocol: "TCP" },
   },

@@ -92,3 +92,24 @@ test("a Service without annotations claims none", () => {
   expect(service(served()).metadata).not.toHaveProperty("annotations");
   expect(service(served()).spec?.type).toBe("ClusterIP");
 });
+
+test("what the spec says about the Service beyond type and port goes into it, and node ports to their ports", () => {
+  const spec = {
+    type: "LoadBalancer" as const,
+    externalTrafficPolicy: "Local" as const,
+    loadBalancerClass: "example.com/internal",
+    loadBalancerIP: "203.0.113.7",
+    loadBalancerSourceRanges: ["203.0.113.0/24"],
+    sessionAffinity: "ClientIP" as const,
+  };
+  const ports = { httpNodePort: 30080, httpsNodePort: 30443 };
+  const settings = serviceSettings({ ...spec, ...ports }, { tls: true, target });
+  expect(service({ ...served(), service: settings }).spec).toEqual({
+    ...spec,
+    selector: expect.anything(),
+    ports: [
+      { ...http(80), nodePort: 30080 },
+      { ...https, nodePort: 30443 },
+    ],
+  });
+});

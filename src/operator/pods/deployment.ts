@@ -1,4 +1,4 @@
-import type { V1Container, V1DeploymentStrategy, V1PodSpec } from "@kubernetes/client-node";
+import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { Deployment, Wire } from "kube-controller-runtime";
 import { childMetadata, commonLabels, type Labels, type Parent } from "../names.ts";
 import { defined, unlessEmpty } from "../normalise.ts";
@@ -51,7 +51,7 @@ export function deployment(workload: Workload): Deployment {
     metadata: childMetadata(parent, name, pod.annotations),
     spec: {
       replicas,
-      ...defined({ minReadySeconds: pod.minReadySeconds, strategy: pod.strategy && strategy(pod.strategy) }),
+      ...defined({ minReadySeconds: pod.minReadySeconds, strategy: pod.strategy }),
       selector: { matchLabels: labels },
       template: {
         metadata: defined({ labels: { ...pod.podLabels, ...labels }, annotations: podAnnotations(workload) }),
@@ -64,14 +64,6 @@ export function deployment(workload: Workload): Deployment {
 /** Ours win: by one of them the pods are replaced when their key or token changes. */
 function podAnnotations({ pod, podAnnotations: ours }: Workload): Record<string, string> | undefined {
   return ours || pod.podAnnotations ? { ...pod.podAnnotations, ...ours } : undefined;
-}
-
-type Strategy = Wire<V1DeploymentStrategy>;
-
-/** Kubernetes fills in numbers for a rolling update, which are nobody's to remove and invalid with another type. */
-function strategy({ type, rollingUpdate }: Strategy): Strategy {
-  if (type !== "Recreate") return defined({ type, rollingUpdate });
-  return { type, rollingUpdate: null } as unknown as Strategy;
 }
 
 function podSpec({ pod, program, serviceAccountName }: Workload, labels: Labels): Wire<V1PodSpec> {

@@ -45,6 +45,8 @@ const minimal = {
     type: "ClusterIP",
     port: 80,
     annotations: {},
+    nodePorts: {},
+    verbatim: {},
     tls: false,
     target: { name: "http", containerPort: 3001, protocol: "TCP" },
   },

@@ -70,6 +70,7 @@ describe(`${COUNT} control planes created at once`, () => {
       Deployment: COUNT,
       Service: COUNT,
       Ingress: 0,
+      PodDisruptionBudget: 0,
     });
   });
 

@@ -80,12 +80,26 @@ describe("what the spec says about pods reaches them", () => {
     ],
     ["serviceAccount", { serviceAccount: { name: "runner" } }, { serviceAccountName: "runner" }],
     ["volumes", { volumes: [cache] }, { volumes: [cache] }],
+    ["initContainers", { initContainers: [{ name: "wait" }] }, { initContainers: [{ name: "wait" }] }],
+    ["priorityClassName", { priorityClassName: "high" }, { priorityClassName: "high" }],
+    [
+      "terminationGracePeriodSeconds",
+      { terminationGracePeriodSeconds: 60 },
+      { terminationGracePeriodSeconds: 60 },
+    ],
   ])("%s", (_field, spec, expected) => {
     expect(podOf(spec)).toMatchObject(expected);
     expect(podOf({})).not.toMatchObject(expected);
   });
 
   test.each<[keyof ControlPlaneSpec, ControlPlaneSpec, object]>([
+    [
+      "command",
+      { command: ["/usr/bin/coder"] },
+      { command: ["/usr/bin/coder"], args: ["server", "--http-address=0.0.0.0:8080"] },
+    ],
+    ["imagePullPolicy", { imagePullPolicy: "Never" }, { imagePullPolicy: "Never" }],
+    ["lifecycle", { lifecycle: { preStop: { sleep: { seconds: 5 } } } }, { lifecycle: { preStop: {} } }],
     ["image", { image: "registry.example.com/coder:v2" }, { image: "registry.example.com/coder:v2" }],
     ["extraArgs", { extraArgs: ["--verbose"] }, { args: ["--http-address=0.0.0.0:8080", "--verbose"] }],
     [
@@ -117,6 +131,67 @@ describe("what the spec says about pods reaches them", () => {
     expect(build({ replicas: 0 }).spec?.replicas).toBe(0);
   });
 
+  test("annotations and labels of the Deployment and of its pods, which can't replace ours", () => {
+    const spec = {
+      annotations: { owner: "platform" },
+      labels: { team: "platform", "app.kubernetes.io/name": "mine" },
+      podAnnotations: { scrape: "true" },
+      podLabels: { tier: "web", "app.kubernetes.io/instance": "mine" },
+    };
+    const built = build(spec);
+    expect(built.metadata).toMatchObject({
+      annotations: { owner: "platform" },
+      labels: { team: "platform", ...labels },
+    });
+    expect(built.spec?.template.metadata).toEqual({
+      annotations: { scrape: "true" },
+      labels: { tier: "web", ...labels },
+    });
+    expect(built.spec?.selector).toEqual({ matchLabels: labels });
+  });
+
+  test("the strategy of a rollout, and for how long a pod must be ready", () => {
+    const rolling = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0 } };
+    expect(build({ strategy: rolling, minReadySeconds: 5 }).spec).toMatchObject({
+      strategy: rolling,
+      minReadySeconds: 5,
+    });
+  });
+
+  test("the security context of Coder's chart under the user's own fields", () => {
+    const presets = { securityContext: true };
+    expect(containerOf({ presets })?.securityContext).toEqual({
+      runAsNonRoot: true,
+      runAsUser: 1000,
+      runAsGroup: 1000,
+      seccompProfile: { type: "RuntimeDefault" },
+      allowPrivilegeEscalation: false,
+    });
+    const own = { runAsUser: 2000, readOnlyRootFilesystem: true };
+    expect(containerOf({ presets, securityContext: own })?.securityContext).toMatchObject({
+      ...own,
+      runAsNonRoot: true,
+    });
+    expect(containerOf({ presets: { securityContext: false } })).not.toHaveProperty("securityContext");
+  });
+
+  test("the anti-affinity of Coder's chart beside the user's affinity, and never instead of their own", () => {
+    const presets = { antiAffinity: true };
+    const nodeAffinity = {};
+    const apart = [
+      {
+        weight: 1,
+        podAffinityTerm: { labelSelector: { matchLabels: labels }, topologyKey: "kubernetes.io/hostname" },
+      },
+    ];
+    expect(podOf({ presets, affinity: { nodeAffinity } })?.affinity).toEqual({
+      nodeAffinity,
+      podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: apart },
+    });
+    const podAntiAffinity = { requiredDuringSchedulingIgnoredDuringExecution: [] };
+    expect(podOf({ presets, affinity: { podAntiAffinity } })?.affinity).toEqual({ podAntiAffinity });
+  });
+
   test("a readiness probe that is off leaves nothing behind", () => {
     expect(containerOf({ readinessProbe: { enabled: false } })).not.toHaveProperty("readinessProbe");
   });
@@ -124,7 +199,9 @@ describe("what the spec says about pods reaches them", () => {
   test("empty lists are not claimed", () => {
     const lists = {
       envFrom: [],
+      command: [],
       imagePullSecrets: [],
+      initContainers: [],
       tolerations: [],
       topologySpreadConstraints: [],
       volumeMounts: [],

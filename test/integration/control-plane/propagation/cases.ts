@@ -1,9 +1,10 @@
 import type { PropagationCase } from "./case.ts";
 import { accountCases, networkCases } from "./network-cases.ts";
-import { certificateCases, podCases } from "./pod-cases.ts";
+import { certificateCases, podCases, workloadCases } from "./pod-cases.ts";
 
 export const propagationCases: readonly PropagationCase[] = [
   ...podCases,
+  ...workloadCases,
   ...certificateCases,
   ...networkCases,
   ...accountCases,

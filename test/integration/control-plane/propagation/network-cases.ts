@@ -1,10 +1,16 @@
 import { Deployment, Ingress, Role, Service, ServiceAccount } from "kube-controller-runtime";
 import { expect } from "vitest";
+import type { ServiceSpec } from "../../../../src/api/v1alpha1/service.ts";
 import { type PropagationCase, podSpec } from "./case.ts";
 
 const host = "coder.example.com";
 const wildcardHost = "*.coder.example.com";
 const extraRule = { apiGroups: [""], resources: ["configmaps"], resourceNames: ["theme"], verbs: ["get"] };
+
+/** A field that goes into the Service as it is. */
+function ofService(field: string, service: ServiceSpec): PropagationCase {
+  return { field: `service.${field}`, spec: { service }, kind: Service, shows: { spec: service } };
+}
 
 export const networkCases: readonly PropagationCase[] = [
   {
@@ -24,6 +30,26 @@ export const networkCases: readonly PropagationCase[] = [
     spec: { service: { annotations: { "example.com/pool": "a" } } },
     kind: Service,
     shows: { metadata: { annotations: { "example.com/pool": "a" } } },
+  },
+  ofService("externalTrafficPolicy", { type: "LoadBalancer", externalTrafficPolicy: "Local" }),
+  ofService("loadBalancerClass", { type: "LoadBalancer", loadBalancerClass: "example.com/internal" }),
+  ofService("loadBalancerIP", { type: "LoadBalancer", loadBalancerIP: "203.0.113.7" }),
+  ofService("loadBalancerSourceRanges", {
+    type: "LoadBalancer",
+    loadBalancerSourceRanges: ["203.0.113.0/24"],
+  }),
+  ofService("sessionAffinity", { sessionAffinity: "ClientIP" }),
+  {
+    field: "service.httpNodePort",
+    spec: { service: { type: "NodePort", httpNodePort: 30_180 } },
+    kind: Service,
+    shows: { spec: { ports: [{ name: "http", nodePort: 30_180 }] } },
+  },
+  {
+    field: "service.httpsNodePort",
+    spec: { service: { type: "NodePort", httpsNodePort: 30_181 }, tls: { secretNames: ["web"] } },
+    kind: Service,
+    shows: { spec: { ports: [{ name: "http" }, { name: "https", nodePort: 30_181 }] } },
   },
   {
     field: "expose.ingress.host",

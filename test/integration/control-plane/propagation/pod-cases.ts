@@ -1,4 +1,4 @@
-import { Deployment, Service } from "kube-controller-runtime";
+import { Deployment, PodDisruptionBudget, Service } from "kube-controller-runtime";
 import { expect } from "vitest";
 import type { ControlPlaneSpec } from "../../../../src/api/v1alpha1/control-plane.ts";
 import { container, type PropagationCase, podSpec } from "./case.ts";
@@ -68,6 +68,25 @@ export const podCases: readonly PropagationCase[] = [
   verbatim("affinity", {
     nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: nodes } },
   }),
+  {
+    field: "command",
+    spec: { command: ["/usr/bin/coder"] },
+    kind: Deployment,
+    shows: container({ command: ["/usr/bin/coder"], args: ["server", "--http-address=0.0.0.0:8080"] }),
+  },
+  {
+    field: "imagePullPolicy",
+    spec: { imagePullPolicy: "Never" },
+    kind: Deployment,
+    shows: container({ imagePullPolicy: "Never" }),
+  },
+  verbatim("initContainers", [
+    { name: "wait", image: "busybox", command: ["true"], ports: [{ containerPort: 80 }] },
+  ]),
+  verbatimInContainer("lifecycle", {
+    preStop: { httpGet: { port: "http", path: "/healthz" } },
+    postStart: { exec: { command: ["true"] } },
+  }),
   verbatim("volumes", [{ name: "cache", emptyDir: { sizeLimit: "1Gi" } }]),
   {
     field: "volumeMounts",
@@ -107,6 +126,86 @@ export const podCases: readonly PropagationCase[] = [
   probe("livenessProbe", "successThreshold", 1),
   probe("livenessProbe", "timeoutSeconds", 4),
 ];
+
+/** Of the Deployment itself, and of what stands around it. */
+export const workloadCases: readonly PropagationCase[] = [
+  {
+    field: "annotations",
+    spec: { annotations: { "example.com/owner": "platform" } },
+    kind: Deployment,
+    shows: { metadata: { annotations: { "example.com/owner": "platform" } } },
+  },
+  {
+    field: "labels",
+    spec: { labels: { team: "platform" } },
+    kind: Service,
+    shows: { metadata: { labels: { team: "platform" } } },
+  },
+  {
+    field: "podAnnotations",
+    spec: { podAnnotations: { "example.com/scrape": "true" } },
+    kind: Deployment,
+    shows: { spec: { template: { metadata: { annotations: { "example.com/scrape": "true" } } } } },
+  },
+  {
+    field: "podLabels",
+    spec: { podLabels: { tier: "web" } },
+    kind: Deployment,
+    shows: { spec: { template: { metadata: { labels: { tier: "web" } } } } },
+  },
+  {
+    field: "priorityClassName",
+    spec: { priorityClassName: "system-cluster-critical" },
+    kind: Deployment,
+    shows: podSpec({ priorityClassName: "system-cluster-critical" }),
+  },
+  {
+    field: "terminationGracePeriodSeconds",
+    spec: { terminationGracePeriodSeconds: 60 },
+    kind: Deployment,
+    shows: podSpec({ terminationGracePeriodSeconds: 60 }),
+  },
+  {
+    field: "minReadySeconds",
+    spec: { minReadySeconds: 5 },
+    kind: Deployment,
+    shows: { spec: { minReadySeconds: 5 } },
+  },
+  {
+    field: "strategy",
+    spec: { strategy: { type: "Recreate" } },
+    kind: Deployment,
+    shows: { spec: { strategy: { type: "Recreate" } } },
+  },
+  {
+    field: "presets.antiAffinity",
+    spec: { presets: { antiAffinity: true } },
+    kind: Deployment,
+    shows: podSpec({
+      affinity: {
+        podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }] },
+      },
+    }),
+  },
+  {
+    field: "presets.securityContext",
+    spec: { presets: { securityContext: true } },
+    kind: Deployment,
+    shows: container({ securityContext: { runAsNonRoot: true, runAsUser: 1000 } }),
+  },
+  budget("maxUnavailable", { maxUnavailable: "25%" }),
+  budget("minAvailable", { minAvailable: 1 }),
+  budget("unhealthyPodEvictionPolicy", { minAvailable: 1, unhealthyPodEvictionPolicy: "AlwaysAllow" }),
+];
+
+function budget(
+  field: string,
+  podDisruptionBudget: NonNullable<ControlPlaneSpec["podDisruptionBudget"]>,
+): PropagationCase {
+  const spec = { podDisruptionBudget };
+  const shows = { spec: podDisruptionBudget };
+  return { field: `podDisruptionBudget.${field}`, spec, kind: PodDisruptionBudget, shows };
+}
 
 export const certificateCases: readonly PropagationCase[] = [
   {
