@@ -31,6 +31,7 @@ const words = new Set(
 const others = new Set([
   ..."True False Unknown Normal Warning Opaque Prefix PathPrefix ExternalName".split(" "),
   ..."Secret ConfigMap Service ServiceAccount Deployment Ingress Role RoleBinding HTTPRoute".split(" "),
+  ..."PodDisruptionBudget RollingUpdate RuntimeDefault".split(" "),
   ..."CoderControlPlane CoderProvisioner CoderWorkspaceProxy".split(" "),
   ..."SchemaOutdatedError KeyStoreError".split(" "),
 ]);

@@ -11,6 +11,13 @@ const typeMeta: Readonly<Record<string, Schema>> = {
   metadata: { type: "object", properties: { name: { type: "string" } } },
 };
 
+/** Where the API server finds what `kubectl scale` and autoscalers read and change. */
+const scale = {
+  labelSelectorPath: ".status.selector",
+  specReplicasPath: ".spec.replicas",
+  statusReplicasPath: ".status.replicas",
+};
+
 /** TypeBox keeps its own marks in hidden properties; JSON does not carry them. */
 export function plainSchema(schema: TSchema): Schema {
   return JSON.parse(JSON.stringify(schema));
@@ -42,7 +49,7 @@ export function customResourceDefinition(resource: ResourceDefinition, definitio
           schema: { openAPIV3Schema: objectSchema(resource, definitions) },
           served: true,
           storage: true,
-          subresources: { status: {} },
+          subresources: { status: {}, ...(resource.scalable && { scale }) },
         },
       ],
     },

@@ -91,6 +91,8 @@ export function clusterRole(permissions: readonly PolicyRule[]): object {
 
 const ourResources = ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"];
 
+const scales = ["coderprovisioners/scale", "coderworkspaceproxies/scale"];
+
 interface PeopleRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -102,9 +104,13 @@ interface PeopleRule {
  * the operator writes a status.
  */
 const peopleRules: Readonly<Record<string, readonly PeopleRule[]>> = {
-  view: [{ apiGroups: ["coder.com"], resources: ourResources, verbs: ["get", "list", "watch"] }],
+  view: [
+    { apiGroups: ["coder.com"], resources: ourResources, verbs: ["get", "list", "watch"] },
+    { apiGroups: ["coder.com"], resources: scales, verbs: ["get"] },
+  ],
   edit: [
     { apiGroups: ["coder.com"], resources: ourResources, verbs: ["create", "update", "patch", "delete"] },
+    { apiGroups: ["coder.com"], resources: scales, verbs: ["update", "patch"] },
   ],
   admin: [{ apiGroups: ["coder.com"], resources: ourResources, verbs: ["deletecollection"] }],
 };

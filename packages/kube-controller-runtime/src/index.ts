@@ -51,6 +51,7 @@ export type { PolicyRule, Verb } from "./rbac.ts";
 // The frame of a reconcile: first status, checkpoints, conflicts, the end of a run.
 export { type Environment, reconciler } from "./reconcile/reconciler.ts";
 export { accept, isNew } from "./reconcile/accept.ts";
+export { isPausedBy } from "./reconcile/pause.ts";
 export { checkpoint } from "./reconcile/checkpoint.ts";
 export { CONFLICT, type ConflictAdvice, reportConflicts } from "./reconcile/conflict.ts";
 export { explain } from "./reconcile/explain.ts";

@@ -8,6 +8,7 @@ import {
   list,
   object,
   optional,
+  type PrinterColumn,
   type Rule,
   rules,
   type Static,
@@ -118,8 +119,18 @@ export const statusFields = {
   ),
   observedGeneration: optional(int64("Generation of the spec that this status describes.")),
   readyReplicas: optional(int32("Pods that are ready.")),
+  replicas: optional(int32("Pods that there are, ready or not, old ones of a rollout among them.")),
+  selector: optional(text("Labels by which the pods are found, as kubectl's -l takes them.")),
 };
 export type Condition = Wire<V1Condition>;
+
+/** Empty for most objects, and the first thing to know about one that does not change. */
+export const pausedColumn: PrinterColumn = {
+  name: "Paused",
+  type: "string",
+  jsonPath: '.status.conditions[?(@.type=="Paused")].status',
+  description: "True while the annotation coder.com/paused keeps the operator from working for the object.",
+};
 
 /** `Ready` as soon as one pod is ready. */
 export type Phase = "Pending" | "Ready";

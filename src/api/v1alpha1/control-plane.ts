@@ -3,6 +3,7 @@ import {
   expose,
   nameWithoutDot,
   type Phase,
+  pausedColumn,
   recordedSecretRef,
   secretKeyRef,
   statusFields,
@@ -223,6 +224,7 @@ export const controlPlane: KindDescription = {
       jsonPath: ".status.version",
       description: "Version that coderd reports.",
     },
+    pausedColumn,
     {
       name: "Age",
       type: "date",

@@ -1,4 +1,11 @@
-import { type Phase, recordedSecretRef, secretKeyRef, specRequired, statusFields } from "./common.ts";
+import {
+  type Phase,
+  pausedColumn,
+  recordedSecretRef,
+  secretKeyRef,
+  specRequired,
+  statusFields,
+} from "./common.ts";
 import { provisionerDefaults, tokenSecretKey } from "./defaults.ts";
 import { maxKeyNameLength, reservedKeyNames } from "./limits.ts";
 import { objectName, secretDataKey } from "./names.ts";
@@ -79,7 +86,7 @@ const provisionerSpec = object("What the provisioner daemons should be.", {
     }),
   ),
   readinessProbe: optional(readinessProbe("Counts a daemon as ready only when it answers. Off by default.")),
-  replicas: optional(replicas(`Number of daemons; absent means ${provisionerDefaults.replicas}.`)),
+  replicas: optional(replicas("Number of daemons.", { default: provisionerDefaults.replicas })),
   tags: optional(
     stringMap(
       "Tags of the daemons: a job goes to a daemon that has all tags of the job.",
@@ -152,6 +159,7 @@ export const provisioner: KindDescription = {
   spec: provisionerSpec,
   status: provisionerStatus,
   rules: [specRequired("controlPlaneRef.name is required: name a CoderControlPlane of the same namespace")],
+  scalable: true,
   columns: [
     { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },
     {
@@ -180,6 +188,7 @@ export const provisioner: KindDescription = {
       description: "Name of the key in use.",
       priority: 1,
     },
+    pausedColumn,
     {
       name: "Age",
       type: "date",

@@ -19,7 +19,7 @@ export interface Rule {
   readonly optionalOldSelf?: true;
 }
 
-interface PrinterColumn {
+export interface PrinterColumn {
   readonly name: string;
   readonly type: "string" | "integer" | "boolean" | "date";
   readonly jsonPath: string;
@@ -37,6 +37,8 @@ export interface KindDescription {
   /** Rules over the whole object, `metadata.name` included. */
   readonly rules: readonly Rule[];
   readonly columns: readonly PrinterColumn[];
+  /** Has a scale subresource: `kubectl scale` and autoscalers change `spec.replicas`. */
+  readonly scalable?: true;
 }
 
 /** Everything the generator needs to know of one kind. */

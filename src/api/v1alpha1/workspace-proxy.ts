@@ -2,6 +2,7 @@ import {
   expose,
   nameWithoutDot,
   type Phase,
+  pausedColumn,
   recordedSecretRef,
   secretKeyRef,
   specRequired,
@@ -132,7 +133,7 @@ const workspaceProxySpec = object(
       }),
     ),
     registration: optional(registration),
-    replicas: optional(replicas(`Number of proxy pods; absent means ${workspaceProxyDefaults.replicas}.`)),
+    replicas: optional(replicas("Number of proxy pods.", { default: workspaceProxyDefaults.replicas })),
     service: optional(service),
     tls: optional(tls()),
   },
@@ -161,6 +162,7 @@ export const workspaceProxy: KindDescription = {
   spec: workspaceProxySpec,
   status: workspaceProxyStatus,
   rules: [specRequired(credentialsNeeded), nameWithoutDot],
+  scalable: true,
   columns: [
     { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },
     {
@@ -183,6 +185,7 @@ export const workspaceProxy: KindDescription = {
       description: "Name of the proxy at coderd.",
       priority: 1,
     },
+    pausedColumn,
     {
       name: "Age",
       type: "date",

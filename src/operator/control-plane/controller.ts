@@ -10,7 +10,6 @@ import {
   explain,
   finish,
   Ingress,
-  isNew,
   keyOfObject,
   type ObjectKey,
   PodDisruptionBudget,
@@ -32,6 +31,7 @@ import { ensureService } from "../exposure/ensure-service.ts";
 import { HTTPRoute } from "../exposure/gateway.ts";
 import { leadsToOurPods } from "../exposure/own-service.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
+import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { noPods } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
@@ -69,7 +69,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
     .watches(RoleBinding, grantedControlPlanes)
     .watches(CoderProvisioner, endingControlPlane, dependents)
     .watches(CoderWorkspaceProxy, endingControlPlane, dependents)
-    .accepts(isNew, accept(CoderControlPlane, noPods))
+    .accepts(awaitsAcceptance, accept(CoderControlPlane, noPods))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
     .reconcile(reconciler(reconciliation(tenancy), ports));
@@ -79,6 +79,7 @@ function reconciliation(tenancy: Tenancy) {
   return {
     kind: CoderControlPlane,
     finalizer: "coder.com/workspace-rbac-cleanup",
+    pausedBy: PAUSE_ANNOTATION,
     needsCleanup: (object: Stored<CoderControlPlane>) => grantsOutside(object) || mayHoldToken(object),
     observe,
     converge: (snapshot: Snapshot, environment: CoderdContext) => converge(snapshot, environment, tenancy),

@@ -6,11 +6,13 @@ import {
   workspaceProxyDefaults,
 } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import { isPaused } from "../pause.ts";
 
 /** What metrics show of an object: only what its manifest and its status say. */
 export interface Facts {
   readonly phase: string;
   readonly conditions: readonly Condition[];
+  readonly paused: boolean;
   readonly readyReplicas: number;
   readonly desiredReplicas: number;
   readonly licenseTier?: string | undefined;
@@ -45,8 +47,12 @@ export const measuredKinds: readonly MeasuredKind[] = [
   })),
 ];
 
-function measured<T extends KubeObject>(kind: Kind<T>, facts: (object: Stored<T>) => Facts): MeasuredKind {
-  return { kind, facts } as unknown as MeasuredKind;
+function measured<T extends KubeObject>(
+  kind: Kind<T>,
+  facts: (object: Stored<T>) => Omit<Facts, "paused">,
+): MeasuredKind {
+  const all = (object: Stored<T>): Facts => ({ ...facts(object), paused: isPaused(object) });
+  return { kind, facts: all } as unknown as MeasuredKind;
 }
 
 function keyOf(status: CoderProvisioner["status"]): Facts["key"] {
@@ -61,7 +67,7 @@ interface CommonStatus {
 }
 
 /** An object that no run has reached yet has no status: it is as pending as one whose pods are not ready. */
-function common(status: CommonStatus | undefined): Omit<Facts, "desiredReplicas"> {
+function common(status: CommonStatus | undefined): Omit<Facts, "desiredReplicas" | "paused"> {
   const { phase = "Pending", conditions = [], readyReplicas = 0 } = status ?? {};
   return { phase, conditions, readyReplicas };
 }

@@ -44,6 +44,11 @@ export const objectGauges: readonly ObjectGauge[] = [
       })),
   },
   {
+    name: "object_paused",
+    help: "1 while the object is paused by the annotation coder.com/paused.",
+    read: ({ facts: { paused } }) => (paused ? [{ value: 1 }] : []),
+  },
+  {
     name: "object_ready_replicas",
     help: "Pods of the object that are ready.",
     read: ({ facts }) => [{ value: facts.readyReplicas }],

@@ -4,13 +4,6 @@ import { childMetadata, commonLabels, type Labels, type Parent } from "../names.
 import { defined, unlessEmpty } from "../normalise.ts";
 import { type ContainerPort, type PodParts, servedTls, trustedAuthorities } from "./certificates.ts";
 import { type EnvVar, mergeEnv } from "./env.ts";
-<<<<<<< HEAD:src/operator/pods/deployment.ts
-=======
-import { childMetadata, commonLabels, type Labels, type Parent } from "./names.ts";
-import { defined, unlessEmpty } from "./normalise.ts";
-import type { PodSettings } from "./pod-settings.ts";
-import { affinityOf, securityContextOf } from "./presets.ts";
->>>>>>> d4f5825 (api: pod, Deployment and Service settings of Coder's charts):src/operator/shared/deployment.ts
 import { affinityOf, securityContextOf } from "./presets.ts";
 import { httpProbe, type ProbeTarget } from "./probes.ts";
 import type { PodSettings } from "./settings.ts";

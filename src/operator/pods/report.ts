@@ -1,7 +1,7 @@
 import type { Deployment, StepResult } from "kube-controller-runtime";
 import { CONFLICT } from "kube-controller-runtime";
 import type { Phase } from "../../api/v1alpha1/common.ts";
-import { labelValue, type Parent } from "../names.ts";
+import { commonLabels, labelValue, type Parent } from "../names.ts";
 
 /** An object of ours that runs pods by a Deployment. */
 export interface PodRunner extends Parent {
@@ -12,6 +12,8 @@ export interface PodRunner extends Parent {
 /** What the statuses of our kinds say about pods. */
 interface PodStatus {
   readyReplicas: number;
+  replicas?: number;
+  selector?: string;
   phase: Phase;
 }
 
@@ -37,10 +39,11 @@ export function leavePods(
 /** Reports how many pods of the Deployment are ready; the value is there as soon as one is. */
 export function reportPods(
   deployment: Deployment | undefined,
-  { childName, identity, replicas }: PodRunner,
+  runner: PodRunner,
 ): StepResult<PodStatus, true> {
-  const readyReplicas = deployment?.status?.readyReplicas ?? 0;
-  const status: PodStatus = { readyReplicas, phase: readyReplicas > 0 ? "Ready" : "Pending" };
+  const { childName, identity, replicas } = runner;
+  const status = podStatus(deployment, runner);
+  const { readyReplicas } = status;
   const count = `${readyReplicas} of ${replicas} pods of Deployment "${childName}" are ready`;
   if (readyReplicas > 0) {
     const reason = readyReplicas >= replicas ? "AllReplicasReady" : "SomeReplicasReady";
@@ -54,4 +57,12 @@ export function reportPods(
     status,
     condition: { status: "False", reason: "NoReplicaReady", message: `${count}; see: ${hint}` },
   };
+}
+
+/** With what the scale subresource shows to `kubectl scale` and to autoscalers. */
+function podStatus(deployment: Deployment | undefined, runner: PodRunner): PodStatus {
+  const { readyReplicas = 0, replicas = 0 } = deployment?.status ?? {};
+  const labels = Object.entries(commonLabels(runner)).map(([name, value]) => `${name}=${value}`);
+  const phase = readyReplicas > 0 ? "Ready" : "Pending";
+  return { readyReplicas, replicas, selector: labels.join(","), phase };
 }

@@ -7,7 +7,6 @@ import {
   Deployment,
   explain,
   finish,
-  isNew,
   PodDisruptionBudget,
   Role,
   RoleBinding,
@@ -28,6 +27,7 @@ import {
   thoseNaming,
 } from "../control-plane/session.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
+import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { noPods } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
@@ -56,7 +56,7 @@ export function provisionerController(ports: CoderPorts): Controller {
       // To see where tokens go; whoever has to wait for a Service looks again by himself.
       .watches(Service, () => [], managedByUs)
       .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })
-      .accepts(isNew, accept(CoderProvisioner, noPods))
+      .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
       .refersTo(Secret, referencedSecrets)
       .reconcile(reconciler(reconciliation, ports))
   );
@@ -65,6 +65,7 @@ export function provisionerController(ports: CoderPorts): Controller {
 const reconciliation = {
   kind: CoderProvisioner,
   finalizer: "coder.com/provisioner-key-cleanup",
+  pausedBy: PAUSE_ANNOTATION,
   needsCleanup: () => true,
   observe,
   converge,

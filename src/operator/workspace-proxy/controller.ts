@@ -9,7 +9,6 @@ import {
   explain,
   finish,
   Ingress,
-  isNew,
   PodDisruptionBudget,
   reconciler,
   reportConflicts,
@@ -30,6 +29,7 @@ import { ensureExposure } from "../exposure/ensure-exposure.ts";
 import { ensureService } from "../exposure/ensure-service.ts";
 import { HTTPRoute } from "../exposure/gateway.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
+import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { noPods } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
@@ -53,7 +53,7 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .owns([HTTPRoute], { ...managedByUs, when: contentChanged, optional: true })
     .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy), { when: controlPlaneReported })
-    .accepts(isNew, accept(CoderWorkspaceProxy, noPods))
+    .accepts(awaitsAcceptance, accept(CoderWorkspaceProxy, noPods))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
     .reconcile(reconciler(reconciliation, ports));
@@ -62,6 +62,7 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
 const reconciliation = {
   kind: CoderWorkspaceProxy,
   finalizer: "coder.com/workspace-proxy-cleanup",
+  pausedBy: PAUSE_ANNOTATION,
   needsCleanup: (object: Stored<CoderWorkspaceProxy>) => registrationOf(withDefaults(object)) !== undefined,
   observe,
   converge,

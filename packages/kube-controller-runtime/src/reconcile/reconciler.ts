@@ -4,6 +4,7 @@ import { finalizer } from "../controller/finalizer.ts";
 import type { Kind, KubeObject, Stored } from "../object.ts";
 import { reportFailedCleanup } from "./failed-cleanup.ts";
 import { Memories } from "./memories.ts";
+import { endPause, isPausedBy, reportPause } from "./pause.ts";
 
 /** What the steps of a run work with, beside the snapshot. */
 export interface Environment<M extends object, P> {
@@ -16,6 +17,8 @@ export interface Environment<M extends object, P> {
 export interface Reconciliation<T extends KubeObject, S, M extends object, P> {
   readonly kind: Kind<T>;
   readonly finalizer: string;
+  /** The annotation by which a person pauses an object: nothing is done for it until it is resumed or deleted. */
+  readonly pausedBy: string;
   /** Whether an object has anything outside of it that has to be cleaned up. */
   readonly needsCleanup: (object: Stored<T>) => boolean;
   readonly observe: (object: Stored<T>, context: RunContext) => S;
@@ -28,20 +31,24 @@ export interface Reconciliation<T extends KubeObject, S, M extends object, P> {
 }
 
 /**
- * The frame of every reconcile: finds the object, what is remembered of it, and whether it lives; observes it
- * and lets it converge, or cleans up after it.
+ * The frame of every reconcile: finds the object, what is remembered of it, whether it lives and whether it is
+ * paused; observes it and lets it converge, or cleans up after it.
  */
 export function reconciler<T extends KubeObject, S, M extends object, P>(
-  { kind, finalizer: name, needsCleanup, observe, converge, cleanup }: Reconciliation<T, S, M, P>,
+  reconciliation: Reconciliation<T, S, M, P>,
   ports: P,
 ): Reconcile {
+  const { kind, finalizer: name, pausedBy, needsCleanup, observe, converge, cleanup } = reconciliation;
   const memories = new Memories<M>();
   return async (key, context) => {
-    const object = context.caches.of(kind).get(key);
-    if (!object) {
+    const found = context.caches.of(kind).get(key);
+    if (!found) {
       memories.forget(key);
       return awaitChange;
     }
+    const isPaused = isPausedBy(pausedBy, found) && !found.metadata.deletionTimestamp;
+    if (isPaused) return reportPause(pausedBy, { kind, object: found }, context);
+    const object = await endPause({ kind, object: found }, context);
     const memory = memories.of(key, object.metadata.uid, context.clock.now());
     const environment = { context, ports, memory };
     return finalizer(context.client, name, {

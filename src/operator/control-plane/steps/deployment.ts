@@ -1,5 +1,6 @@
-import { Deployment, type RunContext } from "kube-controller-runtime";
+import type { RunContext } from "kube-controller-runtime";
 import { clusterURL } from "../../exposure/service.ts";
+import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { definedVariables } from "../../pods/env-sources.ts";
 import { leavePods, type PodChange, reportPods } from "../../pods/report.ts";
 import type { Snapshot } from "../observe.ts";
@@ -12,7 +13,7 @@ export async function ensureDeployment(
   context: RunContext,
   { mayChange }: PodChange,
 ): Promise<Result<true>> {
-  const { controlPlane, owner } = snapshot;
+  const { controlPlane } = snapshot;
   if (!mayChange) return leavePods(snapshot.deployment, controlPlane);
   const { namespace } = controlPlane.identity;
   const envFromNames = await definedVariables([accessURLVariable], controlPlane.pod, {
@@ -21,7 +22,7 @@ export async function ensureDeployment(
     deployment: snapshot.deployment,
   });
   const desired = controlPlaneDeployment(controlPlane, envFromNames);
-  const [deployment] = await context.children.converge(Deployment, [desired], owner);
+  const deployment = await convergeDeployment(desired, snapshot, context);
   const report = reportPods(deployment, controlPlane);
   return { ...report, status: { ...report.status, url: clusterURL(controlPlane) } };
 }

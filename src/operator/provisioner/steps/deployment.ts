@@ -1,5 +1,6 @@
-import { Deployment, type RunContext } from "kube-controller-runtime";
+import type { RunContext } from "kube-controller-runtime";
 import type { FoundControlPlane } from "../../control-plane/session.ts";
+import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { leavePods, type PodChange, reportPods } from "../../pods/report.ts";
 import type { Snapshot } from "../observe.ts";
 import { provisionerDeployment } from "../resources/deployment.ts";
@@ -19,18 +20,19 @@ interface DaemonInputs extends PodChange {
 export async function ensureDeployment(
   { key, controlPlane, mayChange }: DaemonInputs,
   snapshot: Snapshot,
-  { children }: RunContext,
+  context: RunContext,
 ): Promise<Result<true>> {
-  const { provisioner, owner, deployment } = snapshot;
+  const { provisioner, deployment } = snapshot;
   if (!mayChange) return leavePods(deployment, provisioner);
   const image = provisioner.image ?? controlPlane?.settings.image;
   const coderURL = key?.coderURL ?? controlPlane?.url;
   if (!key || !image || !coderURL) {
     if (deployment) return reportPods(deployment, provisioner);
-    const status = { readyReplicas: 0, phase: "Pending" as const };
+    const { status = {} } = reportPods(undefined, provisioner);
     return { ...waiting(conditionTypes.deployment, "waits for a provisioner key", snapshot), status };
   }
   const inputs = { image, coderURL, key: key.place, keyChecksum: key.checksum };
-  const [applied] = await children.converge(Deployment, [provisionerDeployment(provisioner, inputs)], owner);
+  const desired = provisionerDeployment(provisioner, inputs);
+  const applied = await convergeDeployment(desired, snapshot, context);
   return reportPods(applied, provisioner);
 }

@@ -1,4 +1,5 @@
-import { blocked, Deployment, type RunContext } from "kube-controller-runtime";
+import { blocked, type RunContext } from "kube-controller-runtime";
+import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { definedVariables } from "../../pods/env-sources.ts";
 import { leavePods, type PodChange, reportPods } from "../../pods/report.ts";
 import type { Snapshot } from "../observe.ts";
@@ -15,10 +16,11 @@ interface ProxyInputs extends PodChange {
 
 /** Keeps the proxy's Deployment and tells how many of its pods serve. What runs stays as it is while we wait. */
 export async function ensureDeployment(
-  { proxy, owner, deployment }: Snapshot,
+  snapshot: Snapshot,
   { coderd, token, mayChange }: ProxyInputs,
   context: RunContext,
 ): Promise<Result<true>> {
+  const { proxy, deployment } = snapshot;
   if (!mayChange) return leavePods(deployment, proxy);
   const secret = tokenKeyOf(proxy);
   if (!coderd || !token || !secret) {
@@ -36,6 +38,6 @@ export async function ensureDeployment(
     tokenChecksum: tokenChecksum(token),
     envFromNames: await definedVariables(ownURLVariables, proxy.pod, { namespace, context, deployment }),
   });
-  const [applied] = await context.children.converge(Deployment, [desired], owner);
+  const applied = await convergeDeployment(desired, snapshot, context);
   return reportPods(applied, proxy);
 }

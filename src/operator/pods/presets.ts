@@ -1,7 +1,7 @@
 import type { V1Affinity, V1SecurityContext } from "@kubernetes/client-node";
 import type { Wire } from "kube-controller-runtime";
-import type { Labels } from "./names.ts";
-import type { PodSettings } from "./pod-settings.ts";
+import type { Labels } from "../names.ts";
+import type { PodSettings } from "./settings.ts";
 
 /*
  * What Coder's own charts set unless told otherwise. Here it is opt-in: a default that came later would replace

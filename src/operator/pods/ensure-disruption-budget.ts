@@ -1,4 +1,5 @@
 import {
+  applied,
   type Condition,
   findCondition,
   type Owner,
@@ -7,8 +8,7 @@ import {
   type StepResult,
   type WithStatus,
 } from "kube-controller-runtime";
-import { type Disruptable, disruptionBudget } from "../disruption-budget.ts";
-import { applied } from "./result.ts";
+import { type Disruptable, disruptionBudget } from "./disruption-budget.ts";
 
 /** There only for an object that asks for a budget, or has one that can't be removed. */
 export const DISRUPTION_BUDGET = "DisruptionBudgetReady";

@@ -1,7 +1,7 @@
 import type { PodDisruptionBudget } from "kube-controller-runtime";
-import { childMetadata, commonLabels, type Parent } from "./names.ts";
-import { defined } from "./normalise.ts";
-import type { PodSettings } from "./pod-settings.ts";
+import { childMetadata, commonLabels, type Parent } from "../names.ts";
+import { defined } from "../normalise.ts";
+import type { PodSettings } from "./settings.ts";
 
 /** An object of ours whose pods may be protected from drains. */
 export interface Disruptable extends Parent {

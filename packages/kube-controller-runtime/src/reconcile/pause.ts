@@ -1,0 +1,64 @@
+import { type Condition, findCondition, setCondition } from "../conditions.ts";
+import { type Action, awaitChange } from "../controller/action.ts";
+import type { RunContext } from "../controller/controller.ts";
+import { type WithStatus, writeStatus } from "../controller/status.ts";
+import { type Kind, type KubeObject, resourceName, type Stored } from "../object.ts";
+
+/** True while an object is paused; otherwise there is no such condition. */
+export const PAUSED = "Paused";
+
+/** Any capitals and blanks count: whoever means to stop the operator must not fail by spelling. */
+export function isPausedBy(annotation: string, { metadata }: KubeObject): boolean {
+  return metadata?.annotations?.[annotation]?.trim().toLowerCase() === "true";
+}
+
+interface WithConditions {
+  conditions?: Condition[];
+}
+
+interface Subject<T extends KubeObject> {
+  readonly kind: Kind<T>;
+  readonly object: Stored<T>;
+}
+
+type Reporter = Pick<RunContext, "client" | "clock" | "events">;
+
+/** Says on a paused object that it is paused, and how to resume it: all that is written for it. */
+export async function reportPause<T extends WithStatus<WithConditions>>(
+  annotation: string,
+  { kind, object }: Subject<T>,
+  { client, clock, events }: Reporter,
+): Promise<Action> {
+  const { name, namespace, generation: observedGeneration } = object.metadata;
+  const message = `Nothing is done for this object until it is resumed or deleted; resume it: kubectl -n ${namespace} annotate ${resourceName(kind)} ${name} ${annotation}-`;
+  const paused = { status: "True", reason: "PausedByAnnotation", message } as const;
+  const next = { ...paused, observedGeneration, now: clock.now() };
+  const update = (status: WithConditions): WithConditions => ({
+    ...status,
+    conditions: [...setCondition(status.conditions ?? [], PAUSED, next)],
+  });
+  const written = await writeStatus<T, WithConditions>(client, { kind, object, update });
+  if (!pauseOf(object) && pauseOf(written))
+    events.event(object, { type: "Normal", reason: "Paused", message });
+  return awaitChange;
+}
+
+/** Takes the mark of an earlier pause off an object; resolves with the object as it is then. */
+export async function endPause<T extends WithStatus<WithConditions>>(
+  { kind, object }: Subject<T>,
+  { client, events }: Reporter,
+): Promise<Stored<T>> {
+  if (!pauseOf(object)) return object;
+  const update = ({ conditions = [], ...status }: WithConditions): WithConditions => ({
+    ...status,
+    conditions: conditions.filter(({ type }) => type !== PAUSED),
+  });
+  const resumed = await writeStatus<T, WithConditions>(client, { kind, object, update });
+  const message = "The operator works for this object again.";
+  if (!pauseOf(resumed)) events.event(object, { type: "Normal", reason: "Resumed", message });
+  return resumed;
+}
+
+function pauseOf({ status }: WithStatus<WithConditions>): Condition | undefined {
+  return findCondition(status?.conditions, PAUSED);
+}
