@@ -5,7 +5,7 @@ import { type WithStatus, writeStatus } from "../controller/status.ts";
 import { type Kind, type KubeObject, resourceName, type Stored } from "../object.ts";
 
 /** True while an object is paused; otherwise there is no such condition. */
-export const PAUSED = "Paused";
+const PAUSED = "Paused";
 
 /** Any capitals and blanks count: whoever means to stop the operator must not fail by spelling. */
 export function isPausedBy(annotation: string, { metadata }: KubeObject): boolean {
