@@ -126,6 +126,8 @@ describe.each(kinds)("a paused $kind.kind", ({ kind, spec, deployment }) => {
       await stage.delete(kind, object);
       await stage.untilGone(kind, object);
     }
+    const resumed = (await stage.events(name)).filter(({ reason }) => reason === "Resumed");
+    expect(resumed).toHaveLength(1);
     expect(coderd.deployment.proxies.map((proxy) => proxy.name)).not.toContain(name);
     const keys = coderd.deployment.keys.map((key) => key.name);
     expect(keys).not.toContain(name);

@@ -46,9 +46,9 @@ export function reconciler<T extends KubeObject, S, M extends object, P>(
       memories.forget(key);
       return awaitChange;
     }
-    const isPaused = isPausedBy(pausedBy, found) && !found.metadata.deletionTimestamp;
-    if (isPaused) return reportPause(pausedBy, { kind, object: found }, context);
-    const object = await endPause({ kind, object: found }, context);
+    const lives = found.metadata.deletionTimestamp === undefined;
+    if (lives && isPausedBy(pausedBy, found)) return reportPause(pausedBy, { kind, object: found }, context);
+    const object = lives ? await endPause({ kind, object: found }, context) : found;
     const memory = memories.of(key, object.metadata.uid, context.clock.now());
     const environment = { context, ports, memory };
     return finalizer(context.client, name, {
