@@ -30,10 +30,16 @@ const words = new Set(
 /** Words in quotes that are no reasons: of Kubernetes, and names of errors. */
 const others = new Set([
   ..."True False Unknown Normal Warning Opaque Prefix PathPrefix ExternalName".split(" "),
-  ..."Secret ConfigMap Service ServiceAccount Deployment Ingress Role RoleBinding HTTPRoute".split(" "),
   ..."PodDisruptionBudget RollingUpdate RuntimeDefault".split(" "),
+  ..."Pod Secret ConfigMap Service ServiceAccount Deployment Ingress Role RoleBinding HTTPRoute".split(" "),
   ..."CoderControlPlane CoderProvisioner CoderWorkspaceProxy".split(" "),
   ..."SchemaOutdatedError KeyStoreError".split(" "),
+  // What kubelets, the scheduler and the controller of Deployments say about pods.
+  ..."PodScheduled Unschedulable Succeeded Failed Progressing ReplicaFailure NewReplicaSetAvailable".split(
+    " ",
+  ),
+  ..."ErrImagePull ImagePullBackOff InvalidImageName ErrImageNeverPull RegistryUnavailable".split(" "),
+  ..."CreateContainerConfigError CreateContainerError RunContainerError".split(" "),
 ]);
 
 const types = [controlPlane, provisioner, workspaceProxy].map((names) => Object.values<string>(names));

@@ -56,7 +56,7 @@ export { checkpoint } from "./reconcile/checkpoint.ts";
 export { CONFLICT, type ConflictAdvice, reportConflicts } from "./reconcile/conflict.ts";
 export { explain } from "./reconcile/explain.ts";
 export { fingerprint } from "./reconcile/fingerprint.ts";
-export { finish, type StartMemory, UNREPORTED } from "./reconcile/finish.ts";
+export { AVAILABLE, finish, type StartMemory, UNREPORTED } from "./reconcile/finish.ts";
 export { applied, blocked } from "./reconcile/result.ts";
 export { summary } from "./reconcile/summary.ts";
 

@@ -12,6 +12,7 @@ import {
   Ingress,
   keyOfObject,
   type ObjectKey,
+  Pod,
   PodDisruptionBudget,
   Role,
   RoleBinding,
@@ -33,7 +34,8 @@ import { leadsToOurPods } from "../exposure/own-service.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
-import { noPods } from "../pods/report.ts";
+import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
+import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
@@ -60,7 +62,12 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
   const grants = { ...children, indexes: { [GRANT_INDEX]: grantOwnerOfLabels } };
   const dependents = { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } };
   return controller("control-plane")
-    .for(CoderControlPlane, { indexes: { [GRANT_INDEX]: grantOwnerOfControlPlane } })
+    .for(CoderControlPlane, {
+      indexes: {
+        [POD_OWNER_INDEX]: podOwnerOf("coder-control-plane"),
+        [GRANT_INDEX]: grantOwnerOfControlPlane,
+      },
+    })
     .owns([ServiceAccount, Service, Ingress, Secret, PodDisruptionBudget], children)
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .owns([Role, RoleBinding], grants)
@@ -69,6 +76,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
     .watches(RoleBinding, grantedControlPlanes)
     .watches(CoderProvisioner, endingControlPlane, dependents)
     .watches(CoderWorkspaceProxy, endingControlPlane, dependents)
+    .watches(Pod, podOwners(CoderControlPlane), podWatch)
     .accepts(awaitsAcceptance, accept(CoderControlPlane, noPods))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
@@ -99,10 +107,12 @@ async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy:
     steps.run(conditionTypes.exposure, () => ensureExposure(controlPlane, owner, context)),
     steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(controlPlane, snapshot, context)),
   ]);
-  const hasPods = await steps.run(conditionTypes.deployment, () =>
+  const pods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, context, { mayChange: steps.conflicts.length === 0 }),
   );
-  const serving = hasPods === true && leadsToOurPods(controlPlane, context.caches);
+  await steps.run(conditionTypes.available, async () => availability(pods, controlPlane, snapshot.object));
+  await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
+  const serving = pods !== undefined && pods.ready > 0 && leadsToOurPods(controlPlane, context.caches);
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   const access = isTokenOurs

@@ -2,6 +2,7 @@ import {
   Deployment,
   keyOf,
   type Owner,
+  type Pod,
   Role,
   RoleBinding,
   type RunContext,
@@ -9,6 +10,7 @@ import {
 } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { commonLabels } from "../names.ts";
+import { podsOf } from "../pods/our-pods.ts";
 import { GRANT_INDEX, grantOwner } from "./grants.ts";
 import { type ControlPlane, withDefaults } from "./spec.ts";
 
@@ -20,6 +22,7 @@ export interface Snapshot {
   readonly owner: Owner;
   /** That of this control plane, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
+  readonly pods: readonly Stored<Pod>[];
   /** The workspace permissions that exist in other namespaces, wanted or not. */
   readonly foreignGrants: {
     readonly roles: readonly Stored<Role>[];
@@ -43,6 +46,7 @@ export function observe(
     controlPlane,
     owner,
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
+    pods: podsOf(controlPlane, caches),
     foreignGrants: {
       roles: caches.of(Role).byIndex(GRANT_INDEX, grants).filter(isForeign),
       roleBindings: caches.of(RoleBinding).byIndex(GRANT_INDEX, grants).filter(isForeign),

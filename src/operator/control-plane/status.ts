@@ -1,6 +1,7 @@
 import type { ConditionState } from "kube-controller-runtime";
-import { CONFLICT, summary } from "kube-controller-runtime";
+import { AVAILABLE, CONFLICT, summary } from "kube-controller-runtime";
 import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
+import { STALLED } from "../pods/report.ts";
 
 /** The conditions of a control plane, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {
@@ -10,6 +11,8 @@ export const conditionTypes = {
   exposure: "ExposureReady",
   disruption: DISRUPTION_BUDGET,
   deployment: "DeploymentReady",
+  available: AVAILABLE,
+  stalled: STALLED,
   conflict: CONFLICT,
   ready: "Ready",
   access: "OperatorAccessReady",
@@ -31,9 +34,9 @@ const servingConditions: readonly string[] = [
 export const quietReasons: ReadonlySet<string> = new Set([
   "Disabled",
   "NamesTaken",
-  "NoReplicaReady",
+  "RollingOut",
+  "Starting",
   "ScaledToZero",
-  "DeploymentReady",
   "Pending",
 ]);
 

@@ -1,7 +1,15 @@
-import type { Deployment, StepResult } from "kube-controller-runtime";
-import { CONFLICT } from "kube-controller-runtime";
+import {
+  AVAILABLE,
+  CONFLICT,
+  type Condition,
+  type ConditionState,
+  type Deployment,
+  findCondition,
+  type StepResult,
+} from "kube-controller-runtime";
 import type { Phase } from "../../api/v1alpha1/common.ts";
-import { commonLabels, labelValue, type Parent } from "../names.ts";
+import { commonLabels, type Parent } from "../names.ts";
+import { type PodsSeen, type Rollout, rolloutOf } from "./rollout.ts";
 
 /** An object of ours that runs pods by a Deployment. */
 export interface PodRunner extends Parent {
@@ -17,6 +25,16 @@ interface PodStatus {
   phase: Phase;
 }
 
+/** What later steps need to know of pods. */
+export interface PodReport {
+  readonly ready: number;
+  readonly rollout: Rollout;
+}
+
+interface WithConditions {
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
 /** The pods of an object that was only seen so far. */
 export const noPods: PodStatus = { phase: "Pending", readyReplicas: 0 };
 
@@ -29,40 +47,93 @@ export interface PodChange {
 export function leavePods(
   deployment: Deployment | undefined,
   runner: PodRunner,
-): StepResult<PodStatus, true> {
-  const report = reportPods(deployment, runner);
-  if (deployment) return report;
+  seen: PodsSeen,
+): StepResult<PodStatus, PodReport> {
+  if (deployment) return reportPods(deployment, runner, seen);
   const message = `No pod is started while a name is taken; see condition ${CONFLICT}.`;
-  return { ...report, condition: { status: "False", reason: "NamesTaken", message } };
+  const status = podStatus(undefined, runner);
+  return { status, condition: { status: "False", reason: "NamesTaken", message } };
 }
 
-/** Reports how many pods of the Deployment are ready; the value is there as soon as one is. */
+/** Reports whether the pods are what the spec asks for, and if not, what keeps them from it. */
 export function reportPods(
   deployment: Deployment | undefined,
   runner: PodRunner,
-): StepResult<PodStatus, true> {
-  const { childName, identity, replicas } = runner;
+  seen: PodsSeen,
+): StepResult<PodStatus, PodReport> {
   const status = podStatus(deployment, runner);
-  const { readyReplicas } = status;
-  const count = `${readyReplicas} of ${replicas} pods of Deployment "${childName}" are ready`;
-  if (readyReplicas > 0) {
-    const reason = readyReplicas >= replicas ? "AllReplicasReady" : "SomeReplicasReady";
-    return { status, condition: { status: "True", reason, message: count }, value: true };
-  }
-  if (replicas === 0) {
-    return { status, condition: { status: "False", reason: "ScaledToZero", message: "spec.replicas is 0" } };
-  }
-  const hint = `kubectl -n ${identity.namespace} describe pods -l app.kubernetes.io/instance=${labelValue(identity.name)}`;
+  const rollout = rolloutOf(deployment ?? {}, seen);
+  const lookAgainMs = "lookAgainMs" in rollout ? rollout.lookAgainMs : undefined;
   return {
     status,
-    condition: { status: "False", reason: "NoReplicaReady", message: `${count}; see: ${hint}` },
+    condition: conditionOf(deployment?.status, runner, rollout),
+    value: { ready: status.readyReplicas, rollout },
+    ...(lookAgainMs === undefined ? {} : { requeueAfterMs: lookAgainMs }),
   };
 }
 
 /** With what the scale subresource shows to `kubectl scale` and to autoscalers. */
-function podStatus(deployment: Deployment | undefined, runner: PodRunner): PodStatus {
+export function podStatus(deployment: Deployment | undefined, runner: PodRunner): PodStatus {
   const { readyReplicas = 0, replicas = 0 } = deployment?.status ?? {};
   const labels = Object.entries(commonLabels(runner)).map(([name, value]) => `${name}=${value}`);
   const phase = readyReplicas > 0 ? "Ready" : "Pending";
   return { readyReplicas, replicas, selector: labels.join(","), phase };
+}
+
+function conditionOf(
+  counts: Deployment["status"],
+  { app, childName, replicas }: PodRunner,
+  rollout: Rollout,
+): ConditionState {
+  // An autoscaler may change the number at any time, so reaching it is no part of being ready.
+  const isScaledByOthers = app !== "coder-control-plane";
+  const { updatedReplicas = 0, availableReplicas = 0, replicas: present = 0 } = counts ?? {};
+  const status =
+    rollout.state === "complete" || (rollout.state === "scaling" && isScaledByOthers) ? "True" : "False";
+  if (rollout.state === "stalled") return { status, reason: "Stalled", message: rollout.cause };
+  if (replicas === 0 && present === 0) {
+    const message = `Deployment "${childName}" has no pods because spec.replicas is 0.`;
+    return { status: isScaledByOthers ? "True" : "False", reason: "ScaledToZero", message };
+  }
+  if (rollout.state === "complete") {
+    const message = `${replicas} of ${replicas} pods of Deployment "${childName}" run the newest spec and are available.`;
+    return { status, reason: "AllReplicasReady", message };
+  }
+  const old = present - updatedReplicas;
+  const numbers = `${updatedReplicas} of ${replicas} pods of Deployment "${childName}" run the newest spec, ${availableReplicas} are available`;
+  const left = old > 0 ? `, ${count(old)} of an older spec left` : "";
+  const cause = rollout.state === "scaling" && rollout.cause ? ` ${rollout.cause}` : "";
+  const reason = rollout.state === "scaling" && isScaledByOthers ? "Scaling" : "RollingOut";
+  return { status, reason, message: `${numbers}${left}.${cause}` };
+}
+
+/** That pods which served are gone is worth a warning; that there are none yet is not. */
+export function availability(
+  report: PodReport | undefined,
+  runner: PodRunner,
+  { status }: WithConditions,
+): StepResult<object> {
+  if (report && report.ready > 0) {
+    const message = `${count(report.ready)} of Deployment "${runner.childName}" can serve.`;
+    return { condition: { status: "True", reason: "PodsReady", message } };
+  }
+  const earlier = findCondition(status?.conditions, AVAILABLE);
+  const isLoss = earlier?.status === "True" || earlier?.reason === "NoPodReady";
+  const message = `No pod of Deployment "${runner.childName}" is ready; see condition DeploymentReady.`;
+  return { condition: { status: "False", reason: isLoss ? "NoPodReady" : "Starting", message } };
+}
+
+/** True while a rollout does not go on by itself; otherwise there is no such condition. */
+export const STALLED = "Stalled";
+
+/** What kstatus, and with it Flux and kubectl, take for a failure that waiting does not resolve. */
+export function stalling(report: PodReport | undefined, { status }: WithConditions): StepResult<object> {
+  if (report?.rollout.state === "stalled") {
+    return { condition: { status: "True", reason: "PodsNotReady", message: report.rollout.cause } };
+  }
+  return findCondition(status?.conditions, STALLED) ? { noCondition: true } : {};
+}
+
+function count(pods: number): string {
+  return pods === 1 ? "1 pod" : `${pods} pods`;
 }

@@ -7,6 +7,7 @@ import {
   Deployment,
   explain,
   finish,
+  Pod,
   PodDisruptionBudget,
   Role,
   RoleBinding,
@@ -29,7 +30,8 @@ import {
 import { conflictAdvice, managedByUs } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
-import { noPods } from "../pods/report.ts";
+import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
+import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
 import { releaseKeys } from "./cleanup.ts";
@@ -47,7 +49,12 @@ import { ensureWorkspaceRbac } from "./steps/workspace-rbac.ts";
 export function provisionerController(ports: CoderPorts): Controller {
   return (
     controller("provisioner")
-      .for(CoderProvisioner, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
+      .for(CoderProvisioner, {
+        indexes: {
+          [POD_OWNER_INDEX]: podOwnerOf("coder-provisioner"),
+          [CONTROL_PLANE_INDEX]: namedControlPlane,
+        },
+      })
       .owns([Secret, ServiceAccount, Role, RoleBinding, PodDisruptionBudget], {
         ...managedByUs,
         when: contentChanged,
@@ -56,6 +63,7 @@ export function provisionerController(ports: CoderPorts): Controller {
       // To see where tokens go; whoever has to wait for a Service looks again by himself.
       .watches(Service, () => [], managedByUs)
       .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })
+      .watches(Pod, podOwners(CoderProvisioner), podWatch)
       .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
       .refersTo(Secret, referencedSecrets)
       .reconcile(reconciler(reconciliation, ports))
@@ -96,9 +104,13 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
     ensureDisruptionBudget(snapshot.provisioner, snapshot, context),
   );
   const mayChange = steps.conflicts.length === 0;
-  await steps.run(conditionTypes.deployment, () =>
+  const pods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment({ key, controlPlane, mayChange }, snapshot, context),
   );
+  await steps.run(conditionTypes.available, async () =>
+    availability(pods, snapshot.provisioner, snapshot.object),
+  );
+  await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
   await steps.run(conditionTypes.conflict, async () =>
     reportConflicts(steps.conflicts, snapshot, conflictAdvice),
   );

@@ -4,12 +4,14 @@ import {
   Deployment,
   keyOf,
   type Owner,
+  type Pod,
   type RunContext,
   Secret,
   type Stored,
 } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { commonLabels } from "../names.ts";
+import { podsOf } from "../pods/our-pods.ts";
 import type { CoderPorts } from "../ports.ts";
 import type { Memory } from "./memory.ts";
 import { type Provisioner, withDefaults } from "./spec.ts";
@@ -24,6 +26,7 @@ export interface Snapshot {
   readonly secrets: readonly Stored<Secret>[];
   /** That of this provisioner, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
+  readonly pods: readonly Stored<Pod>[];
 }
 
 export type Environment = SharedEnvironment<Memory, CoderPorts>;
@@ -43,5 +46,6 @@ export function observe(object: Stored<CoderProvisioner>, { caches, children, cl
     owner,
     secrets: [...new Set([...(named && children.owns(named, owner) ? [named] : []), ...owned])],
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
+    pods: podsOf(provisioner, caches),
   };
 }

@@ -1,5 +1,6 @@
 import type { Deployment } from "kube-controller-runtime";
 import type { SecretKey } from "../normalise.ts";
+import { isComplete } from "../pods/rollout.ts";
 import { keyChecksumAnnotation, keyVariable } from "./resources/deployment.ts";
 
 /** The key that pods are to run with. */
@@ -23,21 +24,5 @@ export function isRolledOutWith(
     template?.metadata?.annotations?.[keyChecksumAnnotation] === checksum &&
     name === place.name &&
     key === place.key;
-  return isCurrent && isRolledOut(deployment);
-}
-
-function isRolledOut(deployment: Deployment | undefined): boolean {
-  const {
-    observedGeneration = 0,
-    replicas = 0,
-    updatedReplicas = 0,
-    availableReplicas = 0,
-  } = deployment?.status ?? {};
-  const wanted = deployment?.spec?.replicas ?? 1;
-  return (
-    observedGeneration >= (deployment?.metadata?.generation ?? 0) &&
-    updatedReplicas === wanted &&
-    replicas === wanted &&
-    availableReplicas === wanted
-  );
+  return isCurrent && isComplete(deployment);
 }

@@ -1,6 +1,7 @@
 import type { ConditionState } from "kube-controller-runtime";
-import { CONFLICT, summary, UNREPORTED } from "kube-controller-runtime";
+import { AVAILABLE, CONFLICT, summary, UNREPORTED } from "kube-controller-runtime";
 import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
+import { STALLED } from "../pods/report.ts";
 
 /** The conditions of a provisioner, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {
@@ -13,21 +14,23 @@ export const conditionTypes = {
   rbac: "WorkspaceRBACReady",
   disruption: DISRUPTION_BUDGET,
   deployment: "DeploymentReady",
+  available: AVAILABLE,
+  stalled: STALLED,
   conflict: CONFLICT,
   ready: "Ready",
 } as const;
 
 const parts: readonly string[] = Object.values(conditionTypes).filter(
-  (type) => type !== conditionTypes.ready,
+  (type) => type !== conditionTypes.ready && type !== conditionTypes.available,
 );
 
 /** Reasons that belong to a normal start and emit no event; the creation of the key emits one. */
 export const quietReasons: ReadonlySet<string> = new Set([
   "Applied",
   "NamesTaken",
-  "NoReplicaReady",
+  "RollingOut",
+  "Starting",
   "ScaledToZero",
-  "DeploymentReady",
   "Pending",
   "OperatorAccessNotReady",
   UNREPORTED,

@@ -9,6 +9,7 @@ import {
   explain,
   finish,
   Ingress,
+  Pod,
   PodDisruptionBudget,
   reconciler,
   reportConflicts,
@@ -31,7 +32,8 @@ import { HTTPRoute } from "../exposure/gateway.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
-import { noPods } from "../pods/report.ts";
+import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
+import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
@@ -48,11 +50,17 @@ import { ensureRegistration } from "./steps/registration.ts";
 /** Runs workspace proxies from CoderWorkspaceProxies, and registers those at coderd that bring no token. */
 export function workspaceProxyController(ports: CoderPorts): Controller {
   return controller("workspace-proxy")
-    .for(CoderWorkspaceProxy, { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } })
+    .for(CoderWorkspaceProxy, {
+      indexes: {
+        [POD_OWNER_INDEX]: podOwnerOf("coder-workspace-proxy"),
+        [CONTROL_PLANE_INDEX]: namedControlPlane,
+      },
+    })
     .owns([Service, Ingress, Secret, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .owns([HTTPRoute], { ...managedByUs, when: contentChanged, optional: true })
     .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy), { when: controlPlaneReported })
+    .watches(Pod, podOwners(CoderWorkspaceProxy), podWatch)
     .accepts(awaitsAcceptance, accept(CoderWorkspaceProxy, noPods))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
@@ -86,9 +94,11 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
     steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(proxy, snapshot, context)),
   ]);
   const mayChange = steps.conflicts.length === 0;
-  await steps.run(conditionTypes.deployment, () =>
+  const pods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, { coderd, token: standing?.token, mayChange }, context),
   );
+  await steps.run(conditionTypes.available, async () => availability(pods, proxy, object));
+  await steps.run(conditionTypes.stalled, async () => stalling(pods, object));
   await steps.run(conditionTypes.conflict, async () =>
     reportConflicts(steps.conflicts, snapshot, conflictAdvice),
   );

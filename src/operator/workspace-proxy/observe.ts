@@ -1,7 +1,15 @@
 import type { Environment as SharedEnvironment } from "kube-controller-runtime";
-import { Deployment, keyOf, type Owner, type RunContext, type Stored } from "kube-controller-runtime";
+import {
+  Deployment,
+  keyOf,
+  type Owner,
+  type Pod,
+  type RunContext,
+  type Stored,
+} from "kube-controller-runtime";
 import { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import { commonLabels } from "../names.ts";
+import { podsOf } from "../pods/our-pods.ts";
 import type { CoderPorts } from "../ports.ts";
 import { keptValue } from "./kept-secret.ts";
 import type { Memory } from "./memory.ts";
@@ -17,6 +25,7 @@ export interface Snapshot {
   readonly keptToken: string | undefined;
   /** That of this proxy, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
+  readonly pods: readonly Stored<Pod>[];
 }
 
 export type Environment = SharedEnvironment<Memory, CoderPorts>;
@@ -35,5 +44,6 @@ export function observe(object: Stored<CoderWorkspaceProxy>, context: RunContext
     owner,
     keptToken: registration && keptValue(registration.token, owner, context)?.value,
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
+    pods: podsOf(proxy, caches),
   };
 }

@@ -35,4 +35,5 @@ export const rules: readonly PolicyRule[] = [
     verbs: childVerbs,
     because: "limits how many pods a drain evicts at a time",
   },
+  { resources: ["pods"], verbs: readVerbs, because: "finds out why pods do not become ready" },
 ];

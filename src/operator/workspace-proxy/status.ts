@@ -1,6 +1,7 @@
 import type { ConditionState } from "kube-controller-runtime";
-import { CONFLICT, summary, UNREPORTED } from "kube-controller-runtime";
+import { AVAILABLE, CONFLICT, summary, UNREPORTED } from "kube-controller-runtime";
 import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
+import { STALLED } from "../pods/report.ts";
 
 /** The conditions of a workspace proxy, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {
@@ -11,6 +12,8 @@ export const conditionTypes = {
   exposure: "ExposureReady",
   disruption: DISRUPTION_BUDGET,
   deployment: "DeploymentReady",
+  available: AVAILABLE,
+  stalled: STALLED,
   conflict: CONFLICT,
   health: "Healthy",
   ready: "Ready",
@@ -31,7 +34,8 @@ const servingConditions: readonly string[] = [
 /** Reasons that belong to a normal start: no news for anybody. */
 export const quietReasons: ReadonlySet<string> = new Set([
   "NamesTaken",
-  "NoReplicaReady",
+  "RollingOut",
+  "Starting",
   "NotReported",
   "Pending",
   "ScaledToZero",

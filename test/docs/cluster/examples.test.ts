@@ -16,11 +16,12 @@ const watched = [CoderControlPlane, CoderProvisioner];
 /** What is missing where only this example was applied: Secrets, a license, pods, the Gateway API. */
 const expectable = [
   "GatewayAPIMissing",
-  "NoReplicaReady",
   "NotFound",
   "OperatorAccessNotReady",
   "Pending",
+  "RollingOut",
   "SecretMissing",
+  "Starting",
 ];
 
 describe.each(files)("%s", (file) => {

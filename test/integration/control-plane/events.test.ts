@@ -44,7 +44,8 @@ describe("kubectl describe", () => {
     await getPods("life");
     await untilTold("life", "Serving");
     await loseAllPods("life");
-    await untilTold("life", "NoReplicaReady");
+    await untilTold("life", "NoPodReady");
+    await untilTold("life", "RollingOut");
     const { stdout } = await stage.cluster.kubectl(["describe", "ccp", "life", "-n", stage.namespace]);
     const [, events = ""] = stdout.split("\nEvents:");
     const reported = events
@@ -55,8 +56,9 @@ describe("kubectl describe", () => {
       .map(([type, reason, , from]) => [type, reason, from]);
     expect(reported.toSorted()).toEqual([
       ["Normal", "Created", "coder-k8s"],
+      ["Normal", "RollingOut", "coder-k8s"],
       ["Normal", "Serving", "coder-k8s"],
-      ["Warning", "NoReplicaReady", "coder-k8s"],
+      ["Warning", "NoPodReady", "coder-k8s"],
     ]);
   });
 
@@ -87,7 +89,9 @@ test("a control plane that comes and goes has one event of a kind, with a count"
     const counts = (await eventsAbout("flapping")).map(({ reason, count }) => [reason, count]);
     expect(counts.toSorted()).toEqual([
       ["Created", 1],
-      ["NoReplicaReady", 5],
+      ["NoPodReady", 5],
+      ["PodsReady", 4],
+      ["RollingOut", 5],
       ["Serving", 5],
     ]);
   }, TIME_LIMIT);

@@ -82,7 +82,7 @@ describe.each([
 
     stage.operator.transport.fault = undefined;
     await stage.untilCondition(name, condition, {
-      reason: plural === "deployments" ? "NoReplicaReady" : "Applied",
+      reason: plural === "deployments" ? "RollingOut" : "Applied",
     });
   });
 });

@@ -25,7 +25,7 @@ describe("the phase", () => {
   test("goes from Pending to Ready and back as pods come and go", async () => {
     await stage.create("phases", { replicas: 2 });
     expect(await phaseOf("phases", "Pending")).toMatchObject({ readyReplicas: 0 });
-    await stage.untilCondition("phases", "Ready", { status: "False", reason: "DeploymentReady" });
+    await stage.untilCondition("phases", "Ready", { status: "False", reason: "RollingOut" });
 
     await stage.cluster.markDeploymentReady(stage.namespace, "phases");
     expect(await phaseOf("phases", "Ready")).toMatchObject({ readyReplicas: 2 });
@@ -34,19 +34,20 @@ describe("the phase", () => {
 
     await stage.person.patchStatus(Deployment, stage.ref("phases"), { status: unready });
     expect(await phaseOf("phases", "Pending")).toMatchObject({ readyReplicas: 0 });
-    await stage.untilCondition("phases", "DeploymentReady", { status: "False", reason: "NoReplicaReady" });
+    await stage.untilCondition("phases", "Available", { status: "False", reason: "NoPodReady" });
     await stage.untilCondition("phases", "Ready", { status: "False" });
   });
 
-  test("is Ready with one pod of several, and the condition says how many", async () => {
+  test("is Ready with one pod of several, while the condition Ready waits for all and says how many", async () => {
     await stage.create("some", { replicas: 2 });
     await stage.settled("some");
     await stage.person.patchStatus(Deployment, stage.ref("some"), {
       status: { ...unready, readyReplicas: 1, availableReplicas: 1, unavailableReplicas: 1 },
     });
     await phaseOf("some", "Ready");
-    const condition = await stage.untilCondition("some", "DeploymentReady", { reason: "SomeReplicasReady" });
-    expect(condition.message).toContain("1 of 2 pods");
+    await stage.untilCondition("some", "Available", { status: "True" });
+    const condition = await stage.untilCondition("some", "Ready", { status: "False", reason: "RollingOut" });
+    expect(condition.message).toContain("1 are available");
   });
 
   test("a transition time stays while the status of its condition does", async () => {

@@ -23,7 +23,8 @@ export const cases: readonly Case[] = [
   caseOf("controlPlane", {}, well),
   caseOf("controlPlane", { LicenseApplied: ["Unknown", "NotConfigured"] }, well),
   caseOf("controlPlane", { OperatorAccessReady: ["False", "Disabled"] }, well),
-  caseOf("controlPlane", { DeploymentReady: ["False", "NoReplicaReady"] }, waits("DeploymentReady")),
+  caseOf("controlPlane", { DeploymentReady: ["False", "RollingOut"] }, waits("DeploymentReady")),
+  caseOf("controlPlane", { DeploymentReady: ["False", "Stalled"] }, broken("DeploymentReady")),
   caseOf("controlPlane", { DeploymentReady: ["False", "ScaledToZero"] }, resting),
   caseOf("controlPlane", { DeploymentReady: ["False", "NamesTaken"] }, broken("DeploymentReady")),
   caseOf("controlPlane", { WorkspaceRBACReady: ["False", "GrantRefused"] }, broken("WorkspaceRBACReady")),
@@ -32,7 +33,7 @@ export const cases: readonly Case[] = [
   caseOf("controlPlane", { LicenseApplied: ["False", "Forbidden"] }, broken("LicenseApplied")),
   caseOf(
     "controlPlane",
-    { LicenseApplied: ["False", "Pending"], DeploymentReady: ["False", "NoReplicaReady"] },
+    { LicenseApplied: ["False", "Pending"], DeploymentReady: ["False", "RollingOut"] },
     waits("DeploymentReady"),
   ),
   caseOf("provisioner", { BootstrapSecretReady: ["Unknown", "NotUsed"] }, well),

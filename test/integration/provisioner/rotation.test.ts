@@ -1,3 +1,4 @@
+import { Service } from "kube-controller-runtime";
 import { type ClusterAccess, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CoderdDeployment, ProvisionerKey } from "../../../lab/coderd/deployment.ts";
@@ -100,9 +101,17 @@ describe("with real rollouts", () => {
     await doomed.create("pool", { terminationGracePeriodSeconds: 1 });
     await doomed.untilSettled("pool");
     expect(elsewhere.keys).toHaveLength(1);
+    // A namespace ends in no particular order, and without its Service nobody reaches coderd: the Service goes last.
+    const holdServices = async (finalizers: readonly string[]) => {
+      const { items } = await doomed.person.list(Service, { namespace: doomed.namespace });
+      for (const { metadata } of items)
+        await doomed.person.mergePatch(Service, metadata, { metadata: { finalizers } });
+    };
+    await holdServices(["example.com/last"]);
     await cluster.kubectl(["delete", "namespace", doomed.namespace, "--wait=false"]);
     await doomed.untilGone(CoderProvisioner, "pool");
     expect(elsewhere.keys).toEqual([]);
+    await holdServices([]);
     await eventually(async () => {
       const { stderr } = await cluster.kubectl(["get", "namespace", doomed.namespace]);
       expect(stderr).toContain("NotFound");

@@ -54,7 +54,7 @@ describe("while the control plane's answer is fresh", () => {
       reason: "NotEntitled",
     });
     expect(message).toContain(`CoderControlPlane "${name}"`);
-    await stage.untilCondition(name, "Ready", { status: "False", reason: ENTITLED });
+    await stage.untilCondition(name, "Ready", { status: "False", reason: "NotEntitled" });
     await stage.untilIdle();
     expect(coderd.calls).toEqual([]);
     expect(await stage.exists(Deployment, `provisioner-${name}`)).toBe(false);

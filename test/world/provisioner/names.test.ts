@@ -38,7 +38,7 @@ test.each([
 ])("a name of %s works from key to deletion", async (_, name) => {
   await stage.create(name);
   await stage.untilCondition(name, "ProvisionerKeyReady", { status: "True" });
-  await stage.untilCondition(name, "DeploymentReady", { reason: "NoReplicaReady" });
+  await stage.untilCondition(name, "DeploymentReady", { reason: "RollingOut" });
   const { status } = await stage.get(CoderProvisioner, name);
   const key = coderd.keys.find(({ id }) => id === status?.provisionerKeyID);
   expect(key?.name.length).toBeLessThanOrEqual(64);
@@ -54,7 +54,7 @@ test("two names that differ only past the cut share nothing", async () => {
   const names = [long(253, "x"), long(253, "y")] as const;
   for (const name of names) {
     await stage.create(name);
-    await stage.untilCondition(name, "DeploymentReady", { reason: "NoReplicaReady" });
+    await stage.untilCondition(name, "DeploymentReady", { reason: "RollingOut" });
   }
   const [left, right] = [await childrenOf(names[0]), await childrenOf(names[1])];
   for (const [kind, name] of left) expect(right.get(kind), kind).not.toBe(name);

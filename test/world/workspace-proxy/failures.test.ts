@@ -22,7 +22,7 @@ describe("credentials", () => {
       reason: "SecretMissing",
     });
     expect(message).toContain(`Secret "${coderd.credentials}"`);
-    await stage.untilCondition("late", "Ready", { status: "False", reason: "CredentialsReady" });
+    await stage.untilCondition("late", "Ready", { status: "False", reason: "SecretMissing" });
     expect(coderd.deployment.count()).toBe(0);
     await stage.putToken(coderd.credentials, coderd.owner);
     await stage.untilRegistered("late");

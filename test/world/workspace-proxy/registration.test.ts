@@ -169,7 +169,7 @@ describe("health", () => {
     await stage.create("health", bootstrap(coderd));
     await stage.untilRegistered("health");
     await stage.markReady("wsproxy-health");
-    await stage.untilCondition("health", "Ready", { status: "False", reason: "Healthy" });
+    await stage.untilCondition("health", "Ready", { status: "False", reason: "NotReported" });
     fares(coderd, "ok");
     await stage.timePasses(5_000);
     await stage.untilStatus("health", { health: "ok", phase: "Ready" });

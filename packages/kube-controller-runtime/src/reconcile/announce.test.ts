@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Condition } from "../index.ts";
 import { announceTransitions, type Transition } from "./announce.ts";
 
-const quiet = new Set(["NoReplicaReady", "DeploymentReady"]);
+const quiet = new Set(["RollingOut"]);
 
 function condition(type: string, status: string, reason: string): Condition {
   return {
@@ -26,11 +26,11 @@ function reported(before: Transition["before"], after: Transition["after"]): str
 }
 
 const made = condition("ServiceReady", "True", "Applied");
-const waiting = condition("DeploymentReady", "False", "NoReplicaReady");
+const waiting = condition("DeploymentReady", "False", "RollingOut");
 const running = condition("DeploymentReady", "True", "AllReplicasReady");
 const clash = condition("ServiceReady", "False", "Conflict");
-const notReady = condition("Ready", "False", "DeploymentReady");
-const notServed = condition("Ready", "False", "ServiceReady");
+const notReady = { ...waiting, type: "Ready" };
+const notServed = { ...clash, type: "Ready" };
 const serving = condition("Ready", "True", "Serving");
 const accepted = condition("Ready", "False", "Pending");
 
@@ -54,9 +54,9 @@ describe("events for transitions", () => {
     ]);
   });
 
-  test("the loss of all pods is emitted once, though waiting for them at the start is not", () => {
+  test("a rollout is announced once and is no warning, though the first one is no news", () => {
     expect(reported([running, made, serving], [waiting, made, notReady])).toEqual([
-      "Warning NoReplicaReady DeploymentReady is NoReplicaReady",
+      "Normal RollingOut DeploymentReady is RollingOut",
     ]);
   });
 
@@ -68,7 +68,7 @@ describe("events for transitions", () => {
 
   test("what breaks differently is emitted again", () => {
     const refused = condition("ServiceReady", "False", "Forbidden");
-    expect(reported([clash, notServed], [refused, notServed])).toEqual([
+    expect(reported([clash, notServed], [refused, { ...refused, type: "Ready" }])).toEqual([
       "Warning Forbidden ServiceReady is Forbidden",
     ]);
   });

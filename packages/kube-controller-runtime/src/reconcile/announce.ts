@@ -9,6 +9,8 @@ export interface Transition {
   readonly quiet: ReadonlySet<string>;
 }
 
+const READY = "Ready";
+
 type Happening = Parameters<EventRecorder["event"]>[1];
 
 /**
@@ -19,7 +21,7 @@ type Happening = Parameters<EventRecorder["event"]>[1];
 export function announceTransitions(events: EventRecorder, object: KubeObject, transition: Transition): void {
   const { before = [], after = [], quiet } = transition;
   // The first status of all says no more than that the object was seen.
-  if (before.every(({ type }) => type === "Ready"))
+  if (before.every(({ type }) => type === READY))
     for (const creation of created(after, quiet)) events.event(object, creation);
   for (const condition of after) {
     const earlier = before.find(({ type }) => type === condition.type);
@@ -43,10 +45,10 @@ function trouble(
   earlier: Condition | undefined,
   { after, quiet }: Transition,
 ): Happening | undefined {
-  const part = namedPart(condition, after);
+  const part = repeatedPart(condition, after);
   const isNews = part ? earlier?.status === "True" && quiet.has(part.reason) : !quiet.has(condition.reason);
   const { reason, message } = part ?? condition;
-  return isNews ? { type: "Warning", reason, message } : undefined;
+  return isNews ? { type: part ? "Normal" : "Warning", reason, message } : undefined;
 }
 
 function recovery(
@@ -55,11 +57,16 @@ function recovery(
   { before, quiet }: Transition,
 ): Happening | undefined {
   if (status !== "True" || earlier?.status !== "False") return undefined;
-  const isNews = namedPart(earlier, before) !== undefined || !quiet.has(earlier.reason);
+  const isNews = repeatedPart(earlier, before) !== undefined || !quiet.has(earlier.reason);
   return isNews ? { type: "Normal", reason, message } : undefined;
 }
 
-/** A summary that is False repeats another condition and names its type as the reason. */
-function namedPart({ reason }: Condition, all: readonly Condition[] | undefined): Condition | undefined {
-  return all?.find(({ type }) => type === reason);
+/** A summary that is False repeats another condition, which speaks for itself. */
+function repeatedPart(condition: Condition, all: readonly Condition[] | undefined): Condition | undefined {
+  if (condition.type !== READY) return undefined;
+  return all?.find(({ type, status, reason, message }) => {
+    const isSame =
+      status === condition.status && reason === condition.reason && message === condition.message;
+    return type !== READY && isSame;
+  });
 }

@@ -8,6 +8,9 @@ import { announceTransitions } from "./announce.ts";
 
 const READY = "Ready";
 
+/** True while people are served by an earlier spec: a change of the spec is no start. */
+export const AVAILABLE = "Available";
+
 /** What the statuses of our kinds have in common. */
 interface CommonStatus {
   conditions?: Condition[];
@@ -98,8 +101,10 @@ function isStarting<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
   { object, quiet }: FinishedRun<T, S>,
 ): boolean {
-  const wasReady = findCondition(object.status?.conditions, READY)?.status === "True";
-  if (steps.hasFailed || wasReady || steps.conditions.get(READY)?.status !== "False") return false;
+  const served = [READY, AVAILABLE].some(
+    (type) => findCondition(object.status?.conditions, type)?.status === "True",
+  );
+  if (steps.hasFailed || served || steps.conditions.get(READY)?.status !== "False") return false;
   const parts = [...steps.conditions].filter(([type, { status }]) => type !== READY && status === "False");
   return parts.every(([, { reason }]) => quiet.has(reason));
 }

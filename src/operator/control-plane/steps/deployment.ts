@@ -2,7 +2,7 @@ import type { RunContext } from "kube-controller-runtime";
 import { clusterURL } from "../../exposure/service.ts";
 import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { definedVariables } from "../../pods/env-sources.ts";
-import { leavePods, type PodChange, reportPods } from "../../pods/report.ts";
+import { leavePods, type PodChange, type PodReport, reportPods } from "../../pods/report.ts";
 import type { Snapshot } from "../observe.ts";
 import { accessURLVariable, controlPlaneDeployment } from "../resources/deployment.ts";
 import type { Result } from "./result.ts";
@@ -12,9 +12,9 @@ export async function ensureDeployment(
   snapshot: Snapshot,
   context: RunContext,
   { mayChange }: PodChange,
-): Promise<Result<true>> {
+): Promise<Result<PodReport>> {
   const { controlPlane } = snapshot;
-  if (!mayChange) return leavePods(snapshot.deployment, controlPlane);
+  if (!mayChange) return leavePods(snapshot.deployment, controlPlane, snapshot);
   const { namespace } = controlPlane.identity;
   const envFromNames = await definedVariables([accessURLVariable], controlPlane.pod, {
     namespace,
@@ -23,6 +23,6 @@ export async function ensureDeployment(
   });
   const desired = controlPlaneDeployment(controlPlane, envFromNames);
   const deployment = await convergeDeployment(desired, snapshot, context);
-  const report = reportPods(deployment, controlPlane);
+  const report = reportPods(deployment, controlPlane, snapshot);
   return { ...report, status: { ...report.status, url: clusterURL(controlPlane) } };
 }

@@ -11,7 +11,7 @@ const find = (spec: WorkspaceProxySpec) => {
   const object = stored<CoderWorkspaceProxy>({ spec });
   const owner = { kind: CoderWorkspaceProxy, object, labels: {} };
   const snapshot = { now: 0, object, owner, proxy: withDefaults(object), keptToken: undefined };
-  return findCoderd({ ...snapshot, deployment: undefined }, {} as RunContext);
+  return findCoderd({ ...snapshot, deployment: undefined, pods: [] }, {} as RunContext);
 };
 
 const url = "https://coder.example.com";

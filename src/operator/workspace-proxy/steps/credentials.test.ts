@@ -37,7 +37,7 @@ async function read(secrets: Record<string, Record<string, string>>) {
   };
   const coderd = { url, accessURL: url, image: "" };
   const result = await readCredentials(
-    { ...snapshot, keptToken: undefined, deployment: undefined },
+    { ...snapshot, keptToken: undefined, deployment: undefined, pods: [] },
     environment,
     coderd,
   );

@@ -1,7 +1,7 @@
 import { blocked, type RunContext } from "kube-controller-runtime";
 import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { definedVariables } from "../../pods/env-sources.ts";
-import { leavePods, type PodChange, reportPods } from "../../pods/report.ts";
+import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../../pods/report.ts";
 import type { Snapshot } from "../observe.ts";
 import { proxyDeployment, tokenChecksum } from "../resources/deployment.ts";
 import { ownURLVariables } from "../resources/own-url.ts";
@@ -19,15 +19,15 @@ export async function ensureDeployment(
   snapshot: Snapshot,
   { coderd, token, mayChange }: ProxyInputs,
   context: RunContext,
-): Promise<Result<true>> {
+): Promise<Result<PodReport>> {
   const { proxy, deployment } = snapshot;
-  if (!mayChange) return leavePods(deployment, proxy);
+  if (!mayChange) return leavePods(deployment, proxy, snapshot);
   const secret = tokenKeyOf(proxy);
   if (!coderd || !token || !secret) {
-    const { status } = reportPods(deployment, proxy);
+    if (deployment) return reportPods(deployment, proxy, snapshot);
     return {
-      ...blocked("Pending", "waits for coderd and for the proxy's token"),
-      ...(status ? { status } : {}),
+      ...blocked("Pending", "Waiting for coderd and for the proxy's token."),
+      status: podStatus(undefined, proxy),
     };
   }
   const { namespace } = proxy.identity;
@@ -39,5 +39,5 @@ export async function ensureDeployment(
     envFromNames: await definedVariables(ownURLVariables, proxy.pod, { namespace, context, deployment }),
   });
   const applied = await convergeDeployment(desired, snapshot, context);
-  return reportPods(applied, proxy);
+  return reportPods(applied, proxy, snapshot);
 }

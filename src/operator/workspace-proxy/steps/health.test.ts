@@ -10,7 +10,7 @@ function snapshotOf(spec: WorkspaceProxySpec): Snapshot {
   const object = stored<CoderWorkspaceProxy>({ spec });
   const owner = { kind: CoderWorkspaceProxy, object, labels: {} };
   const proxy = withDefaults(object);
-  return { now: 0, object, owner, proxy, keptToken: undefined, deployment: undefined };
+  return { now: 0, object, owner, proxy, keptToken: undefined, deployment: undefined, pods: [] };
 }
 
 const registered = snapshotOf({ controlPlaneRef: { name: "coder" } });

@@ -1,0 +1,94 @@
+import {
+  type Caches,
+  type Change,
+  controllerOf,
+  type Kind,
+  type KubeObject,
+  keyOfObject,
+  type ObjectKey,
+  Pod,
+  type Stored,
+} from "kube-controller-runtime";
+import { commonLabels, identityOf, managedByUs, type Parent } from "../names.ts";
+import { podTrouble } from "./pod-trouble.ts";
+
+/** The index of pods, and of the objects that run them, by the labels that tie the ones to the others. */
+export const POD_OWNER_INDEX = "podOwner";
+
+/** A long name is shortened in the label, so the tie is looked up and never read as a name. */
+function podOwner(parent: Parent): string {
+  return [parent.identity.namespace, ...Object.values(commonLabels(parent))].join("/");
+}
+
+function podOwnerOfLabels({ metadata }: Stored<Pod>): string[] {
+  const names = Object.keys(
+    commonLabels({ app: "coder-provisioner", identity: { name: "", namespace: "", uid: "" } }),
+  );
+  return [[metadata.namespace, ...names.map((name) => metadata.labels?.[name])].join("/")];
+}
+
+/** The tie under which an object's pods are found, for the index of its kind. */
+export function podOwnerOf(app: Parent["app"]): (object: Stored<KubeObject>) => string[] {
+  return (object) => [podOwner({ app, identity: identityOf(object) })];
+}
+
+/** How pods are watched: ours only, and of them only what says why one does not become ready. */
+export const podWatch = {
+  ...managedByUs,
+  indexes: { [POD_OWNER_INDEX]: podOwnerOfLabels },
+  transform: withoutWhatNobodyReads,
+  when: troubleChanged,
+};
+
+/** The objects of a kind to run when a pod of theirs changes. */
+export function podOwners(kind: Kind): (pod: Stored<Pod>, caches: Caches) => ObjectKey[] {
+  return (pod, caches) =>
+    podOwnerOfLabels(pod).flatMap((owner) =>
+      caches.of(kind).byIndex(POD_OWNER_INDEX, owner).map(keyOfObject),
+    );
+}
+
+/** The pods that the Deployment of an object has made. */
+export function podsOf(runner: Parent & { readonly childName: string }, caches: Caches): Stored<Pod>[] {
+  const isOfDeployment = (pod: Stored<Pod>) => controllerOf(pod)?.name.startsWith(`${runner.childName}-`);
+  return caches.of(Pod).byIndex(POD_OWNER_INDEX, podOwner(runner)).filter(isOfDeployment);
+}
+
+/** Ticks of a status that say nothing new cause no run; the counts come with the Deployment. */
+function troubleChanged({ type, object, previous }: Change<Pod>): boolean {
+  const before = previous && type !== "deleted" ? messageOf(previous) : undefined;
+  return before !== (type === "deleted" ? undefined : messageOf(object));
+}
+
+function messageOf(pod: Stored<Pod>): string | undefined {
+  const trouble = podTrouble(pod, Number.POSITIVE_INFINITY);
+  return trouble?.kind === "found" ? trouble.message : undefined;
+}
+
+type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
+
+function withoutWhatNobodyReads({ apiVersion, kind, metadata, status = {} }: Stored<Pod>): Stored<Pod> {
+  const { annotations: _, managedFields: __, ...kept } = metadata;
+  const { phase, conditions = [], initContainerStatuses = [], containerStatuses = [] } = status;
+  return {
+    ...(apiVersion ? { apiVersion } : {}),
+    ...(kind ? { kind } : {}),
+    metadata: kept,
+    status: {
+      ...(phase ? { phase } : {}),
+      conditions: conditions.filter(({ type }) => type === "PodScheduled"),
+      initContainerStatuses: initContainerStatuses.map(containerState),
+      containerStatuses: containerStatuses.map(containerState),
+    },
+  };
+}
+
+/** Without counts and times, which change while nothing else does. */
+function containerState(status: ContainerStatus): ContainerStatus {
+  const { name, image, imageID, ready, state, lastState } = status;
+  return {
+    ...{ name, image, imageID, ready, restartCount: 0 },
+    ...(state ? { state } : {}),
+    ...(lastState ? { lastState } : {}),
+  };
+}
