@@ -10,13 +10,27 @@ export function fakeBinary(name: string, kubernetes = "v1.36.3"): string {
   return `#!/bin/sh\n# ${name}\necho "${says}"\n`;
 }
 
-/** Stands in for `go build`: notes what it was asked to build, takes a moment, writes a fake binary. */
+/**
+ * Stands in for `go build` of one or several packages: notes what it was asked to build, takes a moment, writes fake
+ * binaries. `go list` says nothing.
+ */
 const FAKE_GO = (folder: string) => `#!/bin/sh
+[ "$1" = build ] || exit 0
 while [ "$1" != "-o" ]; do shift; done
-name=$(basename "$2")
-echo "$name" >> "${folder}/built"
-sleep 0.03
-cp "${folder}/templates/$name" "$2"
+output=$2
+shift 2
+for package; do
+  executable=$(basename "\${package%/v[0-9]*}")
+  case $package in
+    go.etcd.io/*) name=etcd ;;
+    ./licensed) name=coder ;;
+    */cmd/coder) name=coder-oss ;;
+    *) name=$executable ;;
+  esac
+  echo "$name" >> "${folder}/built"
+  sleep 0.03
+  cp "${folder}/templates/$name" "$output$executable"
+done
 `;
 
 /** A computer with its own cache folder, where Go is what the test says and the network answers `fetch`. */

@@ -1,11 +1,13 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdir, rename } from "node:fs/promises";
 import { setPriority } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import type { GoModule } from "./go-module.ts";
+import { GoProgress } from "./go-progress.ts";
 import { elapsed, type Log, withTicker } from "./progress.ts";
 
-const ERROR_LINES = 8;
 /** A build takes minutes and all cores; whoever works on the machine meanwhile comes first. */
 const LOW_PRIORITY = 10;
 
@@ -26,47 +28,87 @@ export interface GoBinary {
   readonly tag?: string;
 }
 
-/** Builds one binary and returns the finished file. */
-export async function buildBinary(
-  binary: GoBinary,
-  into: string,
-  { env, log }: { env: NodeJS.ProcessEnv; log: Log },
-): Promise<string> {
-  const { name, version } = binary;
-  const output = join(into, name);
-  const started = performance.now();
-  const progress = new GoProgress();
-  log(`building ${name} ${version} with Go (once; minutes on a slow machine)`);
-  const build = spawnGo(binary, output, env);
-  await withTicker(
-    log,
-    () => `building ${name}: ${progress.summary()}`,
-    () => finished(build, progress, name),
-  );
-  log(`built ${name} in ${elapsed(performance.now() - started)}`);
-  return output;
+/** What a build needs from the outside. */
+interface BuildContext {
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
 }
 
-function spawnGo(binary: GoBinary, output: string, env: NodeJS.ProcessEnv): ChildProcess {
-  const linkerFlags = `-s -w -X ${binary.stamp}`;
-  const args = [
-    "build",
-    "-v",
+/** Builds one binary and returns the finished file. */
+export async function buildBinary(binary: GoBinary, into: string, context: BuildContext): Promise<string> {
+  await buildBinaries([binary], into, context);
+  return join(into, binary.name);
+}
+
+/**
+ * Builds binaries of one module into a folder, under their names. One call of Go for all of them compiles what they
+ * share once, and links some while it still compiles others.
+ */
+export async function buildBinaries(
+  binaries: readonly GoBinary[],
+  into: string,
+  { env, log }: BuildContext,
+): Promise<void> {
+  const names = binaries.map(({ name }) => name).join(", ");
+  const started = performance.now();
+  for (const { name, version } of binaries)
+    log(`building ${name} ${version} with Go (once; minutes on a slow machine)`);
+  const output = join(into, "go");
+  const flags = flagsFor(binaries);
+  const options = spawnOptions(binaries, env);
+  const progress = new GoProgress(await packagesToCompile(binaries, flags, options));
+  await mkdir(output, { recursive: true });
+  const packages = binaries.map((binary) => binary.package);
+  const build = spawnGo(["build", "-v", ...flags, "-o", `${output}/`, ...packages], options);
+  await withTicker(
+    log,
+    () => `building ${names}: ${progress.summary(performance.now())}`,
+    () => finished(build, progress, names),
+  );
+  for (const { name, package: built } of binaries)
+    await rename(join(output, executableOf(built)), join(into, name));
+  log(`built ${names} in ${elapsed(performance.now() - started)}`);
+}
+
+/** Go names an executable after the last part of its package, or the one before when that is a version. */
+function executableOf(goPackage: string): string {
+  return basename(goPackage.replace(/\/v\d+$/, ""));
+}
+
+function flagsFor(binaries: readonly GoBinary[]): string[] {
+  const tag = binaries[0]?.tag;
+  return [
     "-trimpath",
     "-buildvcs=false",
-    ...(binary.tag ? ["-tags", binary.tag] : []),
-    "-ldflags",
-    linkerFlags,
-    "-o",
-    output,
-    binary.package,
+    ...(tag ? ["-tags", tag] : []),
+    ...binaries.flatMap(({ package: goPackage, stamp }) => ["-ldflags", `${goPackage}=-s -w -X ${stamp}`]),
   ];
-  const build = spawn("go", args, {
-    cwd: binary.module.dir,
+}
+
+function spawnOptions(binaries: readonly GoBinary[], env: NodeJS.ProcessEnv) {
+  return {
+    cwd: binaries[0]?.module.dir,
     // No C compiler needed, no workspace or vendoring of the machine's owner in the way.
     env: { ...env, CGO_ENABLED: "0", GOWORK: "off", GOFLAGS: "-mod=readonly" },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
+  };
+}
+
+/** How many packages Go has no results of yet; unknown when it does not say, and then the build itself says why. */
+async function packagesToCompile(
+  binaries: readonly GoBinary[],
+  flags: readonly string[],
+  options: ReturnType<typeof spawnOptions>,
+): Promise<number | undefined> {
+  const packages = binaries.map((binary) => binary.package);
+  const args = ["list", "-deps", ...flags, "-f", "{{if .Stale}}{{.ImportPath}}{{end}}", ...packages];
+  return promisify(execFile)("go", args, { ...options, maxBuffer: 1 << 24 }).then(
+    ({ stdout }) => stdout.split("\n").filter(Boolean).length,
+    () => undefined,
+  );
+}
+
+function spawnGo(args: readonly string[], options: ReturnType<typeof spawnOptions>): ChildProcess {
+  const build = spawn("go", args, { ...options, stdio: ["ignore", "ignore", "pipe"] });
   if (build.pid !== undefined) lowerPriority(build.pid);
   return build;
 }
@@ -89,27 +131,4 @@ async function finished(build: ChildProcess, progress: GoProgress, name: string)
     );
   });
   if (code !== 0) throw new Error(`go build of ${name} failed:\n${progress.lastLines()}`);
-}
-
-/** Reads `go build -v`: one line per module fetched, one per package compiled, the rest are errors. */
-class GoProgress {
-  #modules = 0;
-  #packages = 0;
-  readonly #recent: string[] = [];
-
-  add(line: string): void {
-    if (line.startsWith("go: downloading ")) this.#modules += 1;
-    else if (/^[\w./~-]+$/.test(line)) this.#packages += 1;
-    else this.#recent.push(line);
-  }
-
-  summary(): string {
-    return this.#packages === 0
-      ? `${this.#modules} modules downloaded`
-      : `${this.#packages} packages compiled`;
-  }
-
-  lastLines(): string {
-    return this.#recent.slice(-ERROR_LINES).join("\n");
-  }
 }

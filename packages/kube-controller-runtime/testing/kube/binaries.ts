@@ -1,6 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { buildBinary, GoMissingError } from "../binaries/go-build.ts";
+import { buildBinaries, GoMissingError } from "../binaries/go-build.ts";
 import { currentPlatform } from "../binaries/platform.ts";
 import { type Found as FoundOf, type Place, preparedBinaries } from "../binaries/prepared.ts";
 import type { Log } from "../binaries/progress.ts";
@@ -72,12 +72,13 @@ async function make(
     made[name] = await cache.store(name, file);
   };
   const offline = await download(missing, { scratch, keep, context });
-  for (const name of missing.filter((candidate) => made[candidate] === undefined)) {
-    const built = await buildBinary(goBinary(name, context.pins), scratch, context).catch((cause) => {
-      throw cause instanceof GoMissingError ? nothingWorks(missing, offline, cause) : cause;
-    });
-    await keep(name, built);
-  }
+  const rest = missing.filter((name) => made[name] === undefined);
+  if (rest.length === 0) return made;
+  const binaries = rest.map((name) => goBinary(name, context.pins));
+  await buildBinaries(binaries, scratch, context).catch((cause) => {
+    throw cause instanceof GoMissingError ? nothingWorks(missing, offline, cause) : cause;
+  });
+  for (const name of rest) await keep(name, join(scratch, name));
   return made;
 }
 
