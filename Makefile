@@ -90,6 +90,10 @@ docs: $(INSTALLED) ## build the site of the documentation (SERVE=1: show it, and
 demo: $(INSTALLED) kube $(if $(REAL),coder) ## run everything here to play with (ONCE=1: end when ready; REAL=1: the real Coder)
 	@$(BIN)/node demo/main.ts $(if $(ONCE),--once) $(if $(REAL),--real)
 
+.PHONY: film
+film: $(INSTALLED) kube ## run the demo and draw docs/images/demo.svg from it
+	@$(BIN)/node demo/film/main.ts
+
 .PHONY: chaos
 chaos: $(INSTALLED) kube ## break everything under a fleet and see whether it heals (SEED=n MINUTES=m OBJECTS=n)
 	@$(BIN)/node test/chaos/main.ts $(if $(SEED),--seed=$(SEED)) $(if $(MINUTES),--minutes=$(MINUTES)) \

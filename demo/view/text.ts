@@ -22,15 +22,20 @@ export function span(text: string, style?: Style): Span {
 
 /** A line as it is written, cut to the width: a longer one would break the count of lines on the screen. */
 export function render(line: Line, { width, colour }: Medium): string {
-  let left = width;
-  return line
-    .map(({ text, style }) => {
-      const shown =
-        text.length > left ? `${text.slice(0, Math.max(0, left - 1))}${left > 0 ? "…" : ""}` : text;
-      left -= shown.length;
-      return style && colour ? styleText(style, shown, { validateStream: false }) : shown;
-    })
+  return cut(line, width)
+    .map(({ text, style }) => (style && colour ? styleText(style, text, { validateStream: false }) : text))
     .join("");
+}
+
+/** The line without what is beyond the width. */
+export function cut(line: Line, width: number): Line {
+  let left = width;
+  return line.map((each) => {
+    const { text } = each;
+    const shown = text.length > left ? `${text.slice(0, Math.max(0, left - 1))}${left > 0 ? "…" : ""}` : text;
+    left -= shown.length;
+    return { ...each, text: shown };
+  });
 }
 
 /** Spans in as few lines as the width allows, each after an indent. */
