@@ -1,9 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onFreePort, Supervised, untilReady } from "kube-controller-runtime/testing";
 import { stringify } from "yaml";
 import { prometheusBinaries } from "../../tools/prometheus/binaries.ts";
+
+const TARGETS = "targets.json";
 
 /** A sample of an instant query. */
 export interface Sample {
@@ -28,6 +30,13 @@ export class Prometheus implements AsyncDisposable {
     this.#program = program;
     this.#url = url;
     this.#dir = dir;
+  }
+
+  /** Scrapes these operators, and no others, from now on. */
+  async scrape(targets: readonly string[]): Promise<void> {
+    const file = join(this.#dir, TARGETS);
+    await writeFile(`${file}.new`, JSON.stringify([{ targets, labels: { namespace: "coder-system" } }]));
+    await rename(`${file}.new`, file);
   }
 
   async isReady(): Promise<boolean> {
@@ -58,12 +67,12 @@ export class Prometheus implements AsyncDisposable {
   }
 }
 
-/** Starts Prometheus with rules, scraping operators as the chart's ServiceMonitor has it do. */
-export async function startPrometheus(targets: readonly string[], rules: string): Promise<Prometheus> {
+/** Starts Prometheus with rules. It scrapes as the chart's ServiceMonitor has it do. */
+export async function startPrometheus(rules: string): Promise<Prometheus> {
   const { prometheus: command } = await prometheusBinaries();
   const dir = await mkdtemp(join(tmpdir(), "coder-k8s-prometheus-"));
   const config = join(dir, "prometheus.yml");
-  await writeFile(config, stringify(configuration(targets, rules)));
+  await writeFile(config, stringify(configuration(rules)));
   return onFreePort(async (port) => {
     const address = `127.0.0.1:${port}`;
     const args = [
@@ -79,7 +88,7 @@ export async function startPrometheus(targets: readonly string[], rules: string)
   });
 }
 
-function configuration(targets: readonly string[], rules: string): object {
+function configuration(rules: string): object {
   return {
     global: { scrape_interval: "1s", evaluation_interval: "1s" },
     rule_files: [rules],
@@ -87,7 +96,7 @@ function configuration(targets: readonly string[], rules: string): object {
       {
         job_name: "coder-k8s-metrics",
         honor_labels: true,
-        static_configs: [{ targets: [...targets], labels: { namespace: "coder-system" } }],
+        file_sd_configs: [{ files: [TARGETS], refresh_interval: "1s" }],
       },
     ],
   };
