@@ -63,6 +63,10 @@ check-generated: $(INSTALLED) ## fail when a generated file is not what its sour
 build: $(INSTALLED) ## bundle the operator into dist/coder-k8s.mjs
 	@$(BIN)/node tools/build/main.ts
 
+.PHONY: package
+package: $(INSTALLED) ## pack the controller runtime as others install it into dist/kube-controller-runtime-<version>.tgz
+	@$(BIN)/node tools/package/main.ts
+
 .PHONY: image
 image: $(INSTALLED) ## build the image as an OCI layout, without Docker (PLATFORMS="amd64 arm64" OUT=dist/image BASE=dir SYSROOT=dir)
 	@$(BIN)/node tools/image/main.ts $(if $(PLATFORMS),--platforms="$(PLATFORMS)") $(if $(OUT),--out="$(OUT)") \

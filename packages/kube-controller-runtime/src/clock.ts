@@ -15,6 +15,7 @@ export interface Clock {
 /** A longer time makes timers of the platform fire at once: a wait for a month would be a hot loop. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** Real time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

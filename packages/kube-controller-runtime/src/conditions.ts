@@ -3,6 +3,7 @@ import { timestamp } from "./clock.ts";
 import type { Wire } from "./object.ts";
 import { redactText } from "./redact.ts";
 
+/** A condition as Kubernetes stores it. */
 export type Condition = Wire<V1Condition>;
 
 /** What a step says about its condition; times and generation are added when it is stored. */
@@ -38,6 +39,7 @@ export function setCondition(
   return conditions.map((candidate) => (candidate === present ? condition : candidate));
 }
 
+/** The condition of a type, if a status has it. */
 export function findCondition(
   conditions: readonly Condition[] | undefined,
   type: string,

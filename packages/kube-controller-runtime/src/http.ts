@@ -23,6 +23,7 @@ export interface MetricsOptions {
   readonly authorize?: Authorize;
 }
 
+/** A server that listens. */
 export interface HttpServer {
   readonly port: number;
   /** Stops at once: open connections are cut, because nobody needs the answer of a process that ends. */

@@ -35,6 +35,7 @@ export interface ManagerObserver {
   leading(isLeader: boolean): void;
 }
 
+/** What a manager works with. `runOperator` has defaults for most of it. */
 export interface ManagerOptions {
   readonly client: FenceableClient;
   /** The fence that all other ways out of the process pass too; one of its own when there are none. */

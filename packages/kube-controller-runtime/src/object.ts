@@ -12,6 +12,7 @@ export type Wire<T> = T extends Date
       ? { [Name in keyof T as Name extends `_${infer Real}` ? Real : Name]: Wire<T[Name]> }
       : T;
 
+/** `metadata` as it is on the wire. */
 export type ObjectMeta = Wire<V1ObjectMeta>;
 
 /** What every Kubernetes object has in common; all a cache or a queue needs to know of one. */
@@ -58,6 +59,7 @@ export interface ObjectRef {
 /** `namespace/name`, or only `name` for cluster-scoped objects: the identity used by caches and queues. */
 export type ObjectKey = string;
 
+/** The key of a reference. */
 export function keyOf(ref: ObjectRef): ObjectKey {
   return ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name;
 }
@@ -74,6 +76,7 @@ export function refOf(object: KubeObject): ObjectRef {
   return { namespace, name };
 }
 
+/** The key of an object; throws for one that was never named. */
 export function keyOfObject(object: KubeObject): ObjectKey {
   return keyOf(refOf(object));
 }

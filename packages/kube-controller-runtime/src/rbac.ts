@@ -1,3 +1,4 @@
+/** What a role can allow to do with a resource. */
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
 
 /**

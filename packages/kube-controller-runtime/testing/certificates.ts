@@ -7,6 +7,7 @@ export interface Certificate {
   readonly key: string;
 }
 
+/** Issues certificates that whoever trusts `cert` accepts. */
 export interface CertificateAuthority extends Certificate {
   /** Issues a server certificate for host names and IPv4 addresses. */
   issue(names: readonly string[], validity?: Validity): Certificate;

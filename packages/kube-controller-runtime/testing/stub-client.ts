@@ -38,6 +38,7 @@ export function apiError(reason: ApiErrorReason): ApiError {
   return new ApiError(`the server said ${reason}`, { reason, code: CODES[reason] ?? 0 });
 }
 
+/** A `Logger` that writes nothing. */
 export const silentLog = {
   debug: () => {},
   info: () => {},

@@ -17,6 +17,7 @@ import type { Sent } from "./own-write.ts";
 import { labelSelector } from "./selector.ts";
 import { type Change, Store, type StoreFault, type StoreReader } from "./store.ts";
 
+/** Which objects a cache holds, what of them, and by what they are found. */
 export interface CacheOptions<T extends KubeObject> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;

@@ -23,6 +23,7 @@ export interface Page<T extends KubeObject> {
   readonly continueToken: string | undefined;
 }
 
+/** Which objects to watch, from where on, and for how long. */
 export interface WatchOptions extends Selection {
   readonly resourceVersion?: string;
   /** Ask the server to send the present state first, closed by a bookmark with `initialEventsEnd`. */

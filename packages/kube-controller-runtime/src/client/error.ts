@@ -54,18 +54,22 @@ function hasReason(error: unknown, ...reasons: ApiErrorReason[]): boolean {
   return error instanceof ApiError && reasons.includes(error.reason);
 }
 
+/** There is no such object, or no such kind. */
 export function isNotFound(error: unknown): boolean {
   return hasReason(error, "NotFound");
 }
 
+/** The object is not as the request took it to be: read it again. */
 export function isConflict(error: unknown): boolean {
   return hasReason(error, "Conflict");
 }
 
+/** An object of that name exists. */
 export function isAlreadyExists(error: unknown): boolean {
   return hasReason(error, "AlreadyExists");
 }
 
+/** The role does not allow it, or an admission policy refused it. */
 export function isForbidden(error: unknown): boolean {
   return hasReason(error, "Forbidden");
 }

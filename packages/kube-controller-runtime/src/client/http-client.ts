@@ -30,6 +30,7 @@ import { Throttle, type Waiting } from "./throttle.ts";
 import type { Transport, TransportResponse } from "./transport.ts";
 import { failWhenSilent, watchEvents } from "./watch-stream.ts";
 
+/** What a client works with. */
 export interface HttpClientOptions {
   readonly transport: Transport;
   readonly clock: Clock;

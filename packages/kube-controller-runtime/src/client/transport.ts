@@ -6,6 +6,7 @@ import { connectorFor, type Way } from "./connect.ts";
 import type { Credentials } from "./credentials.ts";
 import type { RequestHeaders, TlsOptions } from "./identity.ts";
 
+/** One HTTP request to the API server. */
 export interface TransportRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Path and query, relative to the API server's address. */

@@ -6,8 +6,10 @@ export type Action =
   | { readonly kind: "awaitChange" }
   | { readonly kind: "requeue"; readonly afterMs: number };
 
+/** Run again when a watched object changes. */
 export const awaitChange: Action = { kind: "awaitChange" };
 
+/** Run again after this time, or earlier when a watched object changes. */
 export function requeue(afterMs: number): Action {
   return { kind: "requeue", afterMs };
 }

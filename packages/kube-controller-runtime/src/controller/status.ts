@@ -9,6 +9,7 @@ export interface WithStatus<S extends object> extends KubeObject {
   status?: S;
 }
 
+/** What to write into which status. */
 export interface StatusWrite<T extends WithStatus<S>, S extends object> {
   readonly kind: Kind<T>;
   readonly object: Stored<T>;

@@ -21,6 +21,7 @@ export interface StepResult<S extends object, V = undefined> {
   readonly value?: V;
 }
 
+/** What an error means: reason and message of a condition, and when to look again. */
 export interface Explanation extends Omit<ConditionState, "status"> {
   /** Only a person can resolve it: look again after this time, and do not count the run as failed. */
   readonly retryAfterMs?: number;

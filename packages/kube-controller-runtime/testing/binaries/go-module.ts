@@ -17,6 +17,7 @@ export interface GoModule {
   versionOf(module: string): string;
 }
 
+/** Reads the `go.mod` of a folder. */
 export function readGoModule(dir: string): GoModule {
   const file = relative(process.cwd(), join(dir, "go.mod"));
   const goMod = readFileSync(join(dir, "go.mod"), "utf8");

@@ -1,0 +1,5 @@
+/** Packs the runtime as others install it. */
+import { packRuntime } from "./package.ts";
+
+const { tarball } = await packRuntime(process.argv[2] ?? "dist");
+console.log(tarball);
