@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Stored } from "kube-controller-runtime";
+import type { Pod, Stored } from "kube-controller-runtime";
 import { stubClient } from "kube-controller-runtime/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { coderProcess } from "./coder-process.ts";
 import { planContainer, type RunningContainer } from "./launch.ts";
 import { LocalServices } from "./local-services.ts";
-import type { Container, Pod } from "./pod.ts";
+import type { Container } from "./pod.ts";
 
 // stands for `coder`: writes down how it was started, then serves its health until it is asked to end
 const PROGRAM = `#!${process.execPath}

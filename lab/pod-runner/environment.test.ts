@@ -1,8 +1,8 @@
-import type { Stored } from "kube-controller-runtime";
+import type { Pod, Stored } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
 import { expand, MissingSourceError, resolveEnvironment, type Sources } from "./environment.ts";
 import { planContainer } from "./launch.ts";
-import type { Container, Pod } from "./pod.ts";
+import type { Container } from "./pod.ts";
 
 const podIP = "127.9.0.1";
 const contents: Record<string, Record<string, string>> = {

@@ -1,6 +1,6 @@
 import type { V1EnvFromSource, V1EnvVarSource } from "@kubernetes/client-node";
-import type { Stored, Wire } from "kube-controller-runtime";
-import type { Container, Pod } from "./pod.ts";
+import type { Pod, Stored, Wire } from "kube-controller-runtime";
+import type { Container } from "./pod.ts";
 
 export type Environment = Readonly<Record<string, string>>;
 

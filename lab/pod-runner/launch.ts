@@ -1,6 +1,6 @@
-import type { Stored } from "kube-controller-runtime";
+import type { Pod, Stored } from "kube-controller-runtime";
 import { type Environment, expand, resolveEnvironment, type Sources } from "./environment.ts";
-import { type Container, containerOf, type Pod } from "./pod.ts";
+import { type Container, containerOf } from "./pod.ts";
 
 /** A container with all that a kubelet fills in before it runs one. */
 export interface ContainerPlan {

@@ -1,10 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Kind, ObjectRef, Service } from "kube-controller-runtime";
+import type { Kind, ObjectRef, Pod, Service } from "kube-controller-runtime";
 import { stubClient } from "kube-controller-runtime/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LocalServices } from "./local-services.ts";
-import type { Pod } from "./pod.ts";
 
 let backend: Server;
 let services: LocalServices;

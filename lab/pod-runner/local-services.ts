@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { type Client, Service, type Stored } from "kube-controller-runtime";
-import { containerOf, Pod } from "./pod.ts";
+import { type Client, Pod, Service, type Stored } from "kube-controller-runtime";
+import { containerOf } from "./pod.ts";
 import { portNumber } from "./probe.ts";
 
 interface Endpoint {

@@ -6,12 +6,12 @@ import {
   kind,
   messageOf,
   type ObjectRef,
+  Pod,
   refOf,
   type Stored,
 } from "kube-controller-runtime";
 import type { Sources } from "./environment.ts";
 import { type Launch, planContainer, type RunningContainer } from "./launch.ts";
-import { Pod } from "./pod.ts";
 import { type ContainerState, isReady, podStatus } from "./status.ts";
 
 /** What the pods of one runner share. */

@@ -5,13 +5,13 @@ import {
   ConfigMap,
   createLogger,
   isNotFound,
+  Pod,
   Secret,
   type Stored,
   systemClock,
 } from "kube-controller-runtime";
 import type { Sources } from "./environment.ts";
 import type { Launch } from "./launch.ts";
-import { Pod } from "./pod.ts";
 import { PodLife, type PodNode } from "./pod-life.ts";
 
 export interface PodRunnerOptions {

@@ -1,5 +1,5 @@
-import { type Stored, timestamp } from "kube-controller-runtime";
-import { containerOf, type Pod } from "./pod.ts";
+import { type Pod, type Stored, timestamp } from "kube-controller-runtime";
+import { containerOf } from "./pod.ts";
 
 /** How a container does, in the words of a pod's status. */
 export type ContainerState =

@@ -1,11 +1,10 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Secret, systemClock } from "kube-controller-runtime";
+import { Pod, Secret, systemClock } from "kube-controller-runtime";
 import { eventually, unfenced } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { mint } from "../../lab/mint.ts";
-import { Pod } from "../../lab/pod-runner/pod.ts";
 import { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import { CoderClients } from "../../src/coder/clients.ts";
 import type { CoderdAdmin } from "./support/coderd-admin.ts";

@@ -1,9 +1,9 @@
-import { type Client, Secret, type Stored } from "kube-controller-runtime";
+import { type Client, Pod, Secret, type Stored } from "kube-controller-runtime";
 import { adminClient, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Environment } from "../../lab/pod-runner/environment.ts";
 import type { Launch } from "../../lab/pod-runner/launch.ts";
-import { type Container, Pod } from "../../lab/pod-runner/pod.ts";
+import type { Container } from "../../lab/pod-runner/pod.ts";
 import { PodRunner } from "../../lab/pod-runner/pod-runner.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 

@@ -1,7 +1,6 @@
-import { findCondition, type Kind, type KubeObject, Secret, type Stored } from "kube-controller-runtime";
+import { findCondition, type Kind, type KubeObject, Pod, Secret, type Stored } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
 import { expect } from "vitest";
-import { Pod } from "../../../lab/pod-runner/pod.ts";
 import type { Condition } from "../../../src/api/v1alpha1/common.ts";
 import type { ControlPlaneSpec, ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";

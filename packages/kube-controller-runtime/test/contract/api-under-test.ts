@@ -28,7 +28,7 @@ export interface ApiUnderTest {
   /** Counts and spoils the requests of `client`. */
   readonly transport: FaultyTransport;
   /** A client that writes as somebody else and meets no faults. */
-  readonly other: Client;
+  readonly other: HttpClient;
   /** A namespace that nobody else uses. */
   newNamespace(): Promise<string>;
   /** Starts to serve a custom kind, with any fields unless a schema is given. */
@@ -154,7 +154,7 @@ function clientsOver(server: Transport): Pick<ApiUnderTest, "client" | "transpor
   };
 }
 
-function newClient(transport: Transport, fieldManager: string): Client {
+function newClient(transport: Transport, fieldManager: string): HttpClient {
   return new HttpClient({ transport, clock: systemClock, fieldManager, userAgent: "contract-tests" });
 }
 
