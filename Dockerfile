@@ -8,9 +8,11 @@ ARG BASE_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
 FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
+COPY packages/kube-controller-runtime/package.json packages/kube-controller-runtime/
 # The bundler needs no install scripts; those there are fetch what only tests use.
 RUN npm ci --ignore-scripts
 COPY tools/build tools/build
+COPY packages/kube-controller-runtime/src packages/kube-controller-runtime/src
 COPY src src
 RUN node tools/build/main.ts
 

@@ -1,8 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { releaseFile } from "./bundle.ts";
+import { bundle, releaseFile } from "./bundle.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string) => readFileSync(`${repository}${path}`, "utf8");
@@ -31,6 +34,23 @@ describe("the Dockerfile", () => {
   it.each(fromContext)("copies %s, which exists and is not kept from the build", (path) => {
     expect(existsSync(`${repository}${path}`)).toBe(true);
     expect(read(".dockerignore").split("\n")).toContain(`!${path}`);
+  });
+
+  it("copies every source of the bundle", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "coder-k8s-image-test-"));
+    const { inputs } = await bundle(join(dir, "coder-k8s.mjs"));
+    await rm(dir, { recursive: true });
+    const sources = inputs.filter((path) => !/^(node_modules\/|slim:)/.test(path));
+    const missing = sources.filter((path) => !fromContext.some((copied) => path.startsWith(copied)));
+    expect(missing).toEqual([]);
+  });
+
+  it("copies the manifest of every workspace before it installs", () => {
+    const installs = instructions.findIndex(({ words }) => words.join(" ").startsWith("npm ci"));
+    const before = instructions.slice(0, installs).flatMap(({ words }) => words);
+    const workspaces = JSON.parse(read("package.json")).workspaces as string[];
+    const manifests = workspaces.flatMap((glob) => globSync(`${glob}/package.json`, { cwd: repository }));
+    expect(before).toEqual(expect.arrayContaining(manifests));
   });
 
   it("takes what `make build` makes and runs it", () => {
