@@ -1,13 +1,17 @@
 import { defineConfig } from "vitest/config";
 
+/** One more than the processors that CI has: at any time a test waits for a server, a lease or a namespace. */
+const WORKERS = 3;
+
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           name: "unit",
-          testTimeout: 20_000,
-          maxWorkers: 2,
+          // Nothing waits in real time here, so whatever takes so long hangs.
+          testTimeout: 60_000,
+          maxWorkers: WORKERS,
           // These share nothing but modules, which take longer to load than to test.
           isolate: false,
           include: [
@@ -23,7 +27,7 @@ export default defineConfig({
           include: ["test/{contract,docs/cluster,integration}/**/*.test.ts", "packages/*/test/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
-          maxWorkers: 2,
+          maxWorkers: WORKERS,
           // Of tests that mostly wait.
           maxConcurrency: 8,
         },

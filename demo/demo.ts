@@ -9,6 +9,7 @@ import { Show, seconds } from "./show.ts";
 import { Signposts } from "./signposts.ts";
 import type { Screen } from "./view/screen.ts";
 import { type Line, span } from "./view/text.ts";
+import { watch } from "./watch.ts";
 import { startWorld, type World, type WorldOptions } from "./world.ts";
 
 export interface DemoOptions extends WorldOptions {
@@ -62,30 +63,21 @@ interface Stage {
 }
 
 /** Shows what happens until `enough` of what is not ready yet, until the time is over, or until asked to end. */
-async function follow(
+function follow(
   { world, board, show, signposts, signal }: Stage,
   enough: (late: readonly string[]) => boolean,
   withinMs: number,
 ): Promise<void> {
-  const deadline = systemClock.monotonic() + withinMs;
-  while (!signal.aborted) {
+  const look = async () => {
     const rows = board.rows();
     show.rows(rows);
     const { replicas } = world.operators;
     show.running("operator", describeReplicas(replicas));
     await signposts.point(replicas);
     if (world.simulator) show.running("coderd", describeCoderd(world.simulator));
-    const late = rows.flatMap(({ title, blocked }) =>
-      blocked === undefined ? [] : [`${title}: ${blocked}`],
-    );
-    if (enough(late)) return;
-    if (systemClock.monotonic() >= deadline) throw notReady(late, withinMs);
-    await systemClock.sleep(TICK_MS, signal).catch(() => undefined);
-  }
-}
-
-function notReady(late: readonly string[], withinMs: number): Error {
-  return new Error(`not ready within ${seconds(withinMs)}:\n${late.map((line) => `  ${line}`).join("\n")}`);
+    return rows;
+  };
+  return watch(look, { enough, withinMs, tickMs: TICK_MS, clock: systemClock, signal });
 }
 
 function describeReplicas(replicas: readonly Replica[]): string {

@@ -21,7 +21,7 @@ export interface CampaignOptions extends ScheduleOptions {
   readonly healWithinMs: number;
   /** How long it must then stay well: what hung when the faults ended fails later. */
   readonly steadyMs: number;
-  /** How long nothing may be written after that. */
+  /** How long nothing may be written after that; with 0 nobody looks. */
   readonly quietMs: number;
   /** Where what the operators wrote is put when an invariant does not hold. */
   readonly logDir: string;
@@ -119,6 +119,7 @@ async function untilWell(fleet: Fleet, world: World, { options, report }: Run): 
 
 /** A while in which nothing happens: nothing is written, and all is as well after it as before. */
 async function quiet(fleet: Fleet, world: World, { quietMs }: CampaignOptions): Promise<string[]> {
+  if (quietMs === 0) return [];
   await sleep(SETTLE_MS);
   const { requests } = world.network;
   const before = requests.length;

@@ -22,20 +22,32 @@ const part: Part = values.part;
 const runs = Number(values.runs);
 const dir = fileURLToPath(new URL("../../.cache/flaky", import.meta.url));
 
-let red = 0;
-for (let run = 1; run <= runs; run++) {
+/** How the run can be repeated. */
+function again(seed: number): string {
+  const filters = positionals.length > 0 ? ` VITEST_FLAGS="${positionals.join(" ")}"` : "";
+  return `make flaky RUNS=1 PART=${part} SEED=${seed}${filters}`;
+}
+
+/** Runs once, prints how it went, and returns whether all is well. */
+async function runOnce(run: number): Promise<boolean> {
   const conditions = conditionsOf(Number(values.seed) + run - 1);
   const { seed, hogs, apiDelayMs } = conditions;
+  console.log(
+    `run ${run} of ${runs}, seed ${seed}: ${hogs} busy processors, API server ${apiDelayMs} ms late`,
+  );
   const startedAt = performance.now();
   const { passed, failures, logFile } = await runSuite({ part, conditions, filters: positionals, dir });
   const took = `${((performance.now() - startedAt) / 1_000).toFixed(0)} s`;
-  const under = `seed ${seed}: ${hogs} busy processors, API server ${apiDelayMs} ms late`;
-  console.log(`run ${run} of ${runs}, ${under}: ${passed} passed, ${failures.length} failed in ${took}`);
-  if (failures.length === 0) continue;
-  red++;
+  console.log(`  ${passed} passed, ${failures.length} failed in ${took}`);
   for (const failure of failures) console.log(`  FAILED ${failure}`);
-  const filters = positionals.length > 0 ? ` VITEST_FLAGS="${positionals.join(" ")}"` : "";
-  console.log(`  log: ${logFile}\n  again: make flaky RUNS=1 PART=${part} SEED=${seed}${filters}`);
+  if (failures.length > 0) console.log(`  log: ${logFile}\n  again: ${again(seed)}`);
+  return failures.length === 0;
 }
-console.log(`${runs - red} of ${runs} runs green`);
-if (red > 0) process.exitCode = 1;
+
+// So that what a run has started ends too.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
+let green = 0;
+for (let run = 1; run <= runs; run++) if (await runOnce(run)) green++;
+console.log(`${green} of ${runs} runs green`);
+if (green < runs) process.exitCode = 1;

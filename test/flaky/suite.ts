@@ -7,6 +7,9 @@ import type { Conditions } from "./conditions.ts";
 
 export type Part = "unit" | "all";
 
+/** Long after the end of a run under the heaviest load: what is not over by then hangs. */
+const DEADLINE_MS: Readonly<Record<Part, number>> = { unit: 10 * 60_000, all: 45 * 60_000 };
+
 export interface SuiteRun {
   readonly part: Part;
   readonly conditions: Conditions;
@@ -40,7 +43,7 @@ export async function runSuite({ part, conditions, filters, dir }: SuiteRun): Pr
   const [logFile, reportFile] = [join(dir, `${conditions.seed}.log`), join(dir, `${conditions.seed}.json`)];
   await rm(reportFile, { force: true });
   await using _hogs = occupy(conditions.hogs);
-  const code = await vitest(
+  const ended = await vitest(
     [
       ...["--project", "unit", ...(part === "all" ? ["--project", "integration"] : [])],
       // Files alone: the tests of some depend on their order.
@@ -48,14 +51,16 @@ export async function runSuite({ part, conditions, filters, dir }: SuiteRun): Pr
       ...["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`],
       ...filters,
     ],
-    { API_DELAY_MS: String(conditions.apiDelayMs), logFile },
+    { env: { API_DELAY_MS: String(conditions.apiDelayMs) }, logFile, deadlineMs: DEADLINE_MS[part] },
   );
   const report = await readFile(reportFile, "utf8").then(
     (text) => JSON.parse(text) as Report,
     () => ({ numPassedTests: 0, testResults: [] }),
   );
   const failures = report.testResults.flatMap(failuresIn);
-  if (code !== 0 && failures.length === 0) failures.push(`the run itself: vitest ended with ${code}`);
+  if (ended === "late") failures.push(`the run itself: not over after ${DEADLINE_MS[part] / 60_000} minutes`);
+  else if (ended !== 0 && failures.length === 0) failures.push(`the run itself: vitest ended with ${ended}`);
+  else if (ended === 0 && report.numPassedTests === 0) failures.push("the run itself: no test was run");
   return { passed: report.numPassedTests, failures, logFile };
 }
 
@@ -73,18 +78,38 @@ function occupy(count: number): AsyncDisposable {
   };
 }
 
-function vitest(
-  args: readonly string[],
-  { logFile, ...env }: { API_DELAY_MS: string; logFile: string },
-): Promise<number> {
+interface VitestRun {
+  readonly env: NodeJS.ProcessEnv;
+  readonly logFile: string;
+  readonly deadlineMs: number;
+}
+
+/** Runs vitest to its end, or to that of its time; its servers end with it. */
+function vitest(args: readonly string[], { env, logFile, deadlineMs }: VitestRun): Promise<number | "late"> {
   const child = spawn("vitest", ["run", ...args], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
+    // A group of its own, so that its workers can be ended with it.
+    detached: true,
   });
+  const end = () => {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  };
+  let late = false;
+  const deadline = setTimeout(() => {
+    late = true;
+    end();
+  }, deadlineMs);
+  // Nobody else ends it when somebody ends us.
+  process.once("exit", end);
   const log = createWriteStream(logFile);
   for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
   return new Promise((resolve, reject) => {
     child.once("error", reject);
-    child.once("close", (code) => log.end(() => resolve(code ?? -1)));
+    child.once("close", (code) => {
+      clearTimeout(deadline);
+      process.off("exit", end);
+      log.end(() => resolve(late ? "late" : (code ?? -1)));
+    });
   });
 }

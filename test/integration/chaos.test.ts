@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { runCampaign } from "../chaos/campaign.ts";
 
 /**
- * A bit of everything in so short a time, see `make chaos` for the rest: but no deletion of a control plane with its
- * dependents in place, whose token lives on for a minute.
+ * A bit of everything that heals without waiting for a lease or a back-off; see `make chaos` for the rest, and for the
+ * quiet after it.
  */
-const SEED = 51;
+const SEED = 50_357;
 
 test("a short storm over a small fleet leaves everything as it should be, and nothing behind", {
   timeout: 240_000,
@@ -16,12 +16,12 @@ test("a short storm over a small fleet leaves everything as it should be, and no
   const violations = await runCampaign(
     {
       seed: SEED,
-      durationMs: 12_000,
+      durationMs: 8_000,
       objects: 2,
       quickToHeal: true,
       healWithinMs: 120_000,
-      steadyMs: 3_000,
-      quietMs: 5_000,
+      steadyMs: 1_000,
+      quietMs: 0,
       logDir: join(tmpdir(), "coder-k8s-chaos-logs"),
     },
     (line) => lines.push(line),

@@ -8,32 +8,57 @@ import { fileURLToPath } from "node:url";
 import { ScratchCopy } from "./copy.ts";
 import { mutants } from "./mutants.ts";
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of
+const ANSI = /\u001b\[[0-9;]*m/g;
 const words = process.argv.slice(2);
 const chosen = mutants.filter(
   ({ guard }) => words.length === 0 || words.some((word) => guard.includes(word)),
 );
 
-async function testsPass(
+/** Some broken guards let a test run for ever: that is noticed too. */
+const DEADLINE_MS = 3 * 60_000;
+
+type Outcome = "passed" | "failed" | "hung";
+
+async function runTests(
   dir: string,
   tests: readonly string[],
-): Promise<{ passed: boolean; output: string }> {
+): Promise<{ outcome: Outcome; output: string }> {
   const args = ["run", "--project", "unit", "--bail=1", ...tests];
-  const child = spawn("vitest", args, { cwd: dir, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn("vitest", args, { cwd: dir, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  let hung = false;
+  const deadline = setTimeout(() => {
+    hung = true;
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  }, DEADLINE_MS);
   const code = new Promise<number | null>((resolve) => child.once("close", resolve));
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  return { passed: (await code) === 0, output: output + errors };
+  const passed = (await code) === 0;
+  clearTimeout(deadline);
+  return { outcome: hung ? "hung" : passed ? "passed" : "failed", output: output + errors };
+}
+
+/** A file that does not load, or that is not there, fails as well; but then nobody has tried the guard. */
+function hasTried(output: string): boolean {
+  return /Tests .*\d+ failed/.test(output.replaceAll(ANSI, ""));
 }
 
 async function survivors(): Promise<string[]> {
   await using copy = await ScratchCopy.of(fileURLToPath(new URL("../..", import.meta.url)));
   const all = [...new Set(chosen.flatMap(({ tests }) => tests))];
-  const sound = await testsPass(copy.dir, all);
-  if (!sound.passed) throw new Error(`tests fail before anything is broken:\n${sound.output}`);
+  const sound = await runTests(copy.dir, all);
+  if (sound.outcome !== "passed") throw new Error(`tests fail before anything is broken:\n${sound.output}`);
   const alive: string[] = [];
   for (const mutant of chosen) {
-    const { passed } = await copy.broken(mutant, () => testsPass(copy.dir, mutant.tests));
-    console.log(`${passed ? "SURVIVED" : "caught  "}  ${mutant.guard}`);
-    if (passed) alive.push(mutant.guard);
+    const startedAt = performance.now();
+    const { outcome, output } = await copy.broken(mutant, () => runTests(copy.dir, mutant.tests));
+    if (outcome === "failed" && !hasTried(output))
+      throw new Error(`${mutant.guard}: no test ran:\n${output}`);
+    const took = `${((performance.now() - startedAt) / 1_000).toFixed(0)} s`;
+    console.log(
+      `${{ passed: "SURVIVED", failed: "caught  ", hung: "hung    " }[outcome]}  ${mutant.guard} (${took})`,
+    );
+    if (outcome === "passed") alive.push(mutant.guard);
   }
   return alive;
 }

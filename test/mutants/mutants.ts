@@ -75,9 +75,16 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guard: "ownership: a child that another controller owns is not touched",
+    file: "packages/kube-controller-runtime/src/controller/ownership.ts",
+    from: 'if (standing.is === "foreign") throw new NotOursError([{ kind, ref, holder: standing.holder }]);',
+    to: 'if (standing.is === "foreign") return "ours";',
+    tests: ["packages/kube-controller-runtime/src/controller"],
+  },
+  {
+    guard: "ownership: a run that lags behind takes nothing from a later object of the same name",
     file: "packages/kube-controller-runtime/src/controller/children.ts",
-    from: "if (!controller || controller.uid === owner.object.metadata.uid) return;",
-    to: "if (!controller || controller.uid !== owner.object.metadata.uid) return;",
+    from: "if (current?.metadata.uid === owner.object.metadata.uid) return;",
+    to: "if (current) return;",
     tests: ["packages/kube-controller-runtime/src/controller"],
   },
   {

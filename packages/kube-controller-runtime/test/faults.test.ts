@@ -158,7 +158,8 @@ describe("when the API server", () => {
     await direct.delete(ConfigMap, { namespace, name: "a" });
     await direct.mergePatch(ConfigMap, { namespace, name: "b" }, { data: { missed: "yes" } });
     await cluster.compactHistory();
-    await cluster.restartApiServer();
+    await cluster.stopApiServer("SIGKILL");
+    await cluster.startApiServer();
     proxy.fault = undefined;
     await scene.expectTruth(observed);
     expect(observed.heard.slice(known)).toEqual(["a deleted", expect.stringMatching(/^b@/)]);

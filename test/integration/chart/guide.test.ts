@@ -79,17 +79,17 @@ describe("the guide's command for finalizers of an operator that is gone", { tim
     expect(command.match(/coder\.com\/[\w-]+-cleanup/g)?.toSorted()).toEqual(set.toSorted());
   });
 
-  test("lets a namespace go that was waiting for them, and leaves finalizers of others", async () => {
+  test("lets objects go that were waiting for them, and leaves finalizers of others", async () => {
     // The last command of the guide has installed the CRDs.
     const namespace = await cluster.createNamespace("left-behind");
-    for (const { kind, finalizers } of guarded)
-      await cluster.apply({
-        apiVersion: "coder.com/v1alpha1",
-        kind,
-        metadata: { name: "left", namespace, finalizers },
-        spec: kind === "CoderControlPlane" ? {} : { controlPlaneRef: { name: "left" } },
-      });
-    await cluster.kubectl(["delete", "namespace", namespace, "--wait=false"]);
+    const items = guarded.map(({ kind, finalizers }) => ({
+      apiVersion: "coder.com/v1alpha1",
+      kind,
+      metadata: { name: "left", namespace, finalizers },
+      spec: kind === "CoderControlPlane" ? {} : { controlPlaneRef: { name: "left" } },
+    }));
+    await cluster.apply({ apiVersion: "v1", kind: "List", items });
+    await cluster.kubectl(["delete", "coder", "--all", "-n", namespace, "--wait=false"]);
     const left = async () => {
       const { stdout } = await cluster.kubectl(["get", "coder", "-n", namespace, "-o", "json"]);
       const { items }: { items: Left[] } = JSON.parse(stdout);
@@ -99,22 +99,11 @@ describe("the guide's command for finalizers of an operator that is gone", { tim
         metadata.deletionTimestamp !== undefined,
       ]);
     };
-    await eventually(
-      async () =>
-        expect(await left()).toEqual(guarded.map(({ kind, finalizers }) => [kind, finalizers, true])),
-      { withinMs: 60_000 },
-    );
+    expect(await left()).toEqual(guarded.map(({ kind, finalizers }) => [kind, finalizers, true]));
 
     const { output, code } = await run(command);
     expect(code, output).toBe(0);
     expect(await left()).toEqual([["CoderWorkspaceProxy", [foreign], true]]);
-
-    const release = ["patch", "coderworkspaceproxy", "left", "-n", namespace, "--type=merge"];
-    await cluster.kubectl([...release, "-p", '{"metadata":{"finalizers":null}}']);
-    await eventually(
-      async () => expect((await cluster.kubectl(["get", "namespace", namespace])).code).not.toBe(0),
-      { withinMs: 60_000 },
-    );
   });
 });
 

@@ -1,9 +1,7 @@
 import { readFileSync } from "node:fs";
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { apiObject } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parse, parseAllDocuments, stringify } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import manifest from "../../../package.json" with { type: "json" };
 import { type ControllerOptions, commandLine } from "../../../src/cli/options.ts";
 import { differences, presentFiles } from "../../../tools/generate/compare.ts";
@@ -13,6 +11,7 @@ import { releaseNames, withReleaseNames } from "../../../tools/generate/release-
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { chartDir, type Helm, helmFor, type Manifest, only, succeeded } from "../../support/helm.ts";
 import { combinations } from "./combinations.ts";
+import { renderAll } from "./parent-chart.ts";
 import { prometheusOperatorCrds } from "./prometheus-operator.ts";
 
 const cluster = sharedCluster();
@@ -221,34 +220,42 @@ describe("namespaces to watch", () => {
 });
 
 describe("the API server accepts", () => {
-  const accepts = async (values: object) => {
-    const manifests = await helm.manifests({ name: "any", namespace: "default", values });
-    const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests });
-    const dryRun = ["apply", "--server-side", "--dry-run=server", "--force-conflicts", "--validate=strict"];
-    succeeded(await cluster.kubectl([...dryRun, "--field-manager=chart", "-f", "-"], list));
-    return manifests;
-  };
+  const cases = [
+    { name: "CRDs that outlive the release", values: { crds: { keep: true } } },
+    {
+      name: "CRDs that do not, with a label",
+      values: { crds: { keep: false }, commonLabels: { team: "platform" } },
+    },
+    ...combinations().map(({ name, values }) => ({ name, values: { ...values, crds: { enabled: false } } })),
+  ].map((one, index) => ({ ...one, part: `part-${index}` }));
+  let rendered: Awaited<ReturnType<typeof renderAll>>;
+  beforeAll(async () => {
+    rendered = await renderAll(helm, Object.fromEntries(cases.map(({ part, values }) => [part, values])));
+  });
 
-  test.for([{ crds: { keep: true } }, { crds: { keep: false }, commonLabels: { team: "platform" } }])(
-    "the CRDs with %j",
-    async (values) => void (await accepts(values)),
-  );
-
-  test.for(combinations())("$name", async ({ values }) => {
-    const manifests = await accepts({ ...values, crds: { enabled: false } });
+  test.for(cases)("$name", async ({ part }) => {
+    const manifests = rendered.of(part);
+    await Promise.all(manifests.map((manifest) => dryRun(manifest)));
     await parsed(podOf(manifests).container.args);
   });
 });
 
-/** A chart that has ours as a part of it. */
-async function parentChart(): Promise<{ path: string } & AsyncDisposable> {
-  const path = await mkdtemp(join(tmpdir(), "coder-k8s-parent-"));
-  await cp(chartDir, join(path, "charts/coder-k8s"), { recursive: true });
-  await writeFile(
-    join(path, "Chart.yaml"),
-    stringify({ apiVersion: "v2", name: "parent", version: "1.0.0" }),
-  );
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+/** Applies an object without effect, and strictly: an unknown field is an error. */
+async function dryRun(manifest: Manifest): Promise<void> {
+  const { apiVersion, kind, metadata } = manifest;
+  const plural = `${kind.toLowerCase().replace(/y$/, "ie")}s`;
+  const within = metadata.namespace ? `/namespaces/${metadata.namespace}` : "";
+  const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const how = "dryRun=All&force=true&fieldManager=chart&fieldValidation=Strict";
+  const path = `${group}${within}/${plural}/${metadata.name}?${how}`;
+  const { server, caFile, admin } = cluster;
+  const apply = {
+    method: "PATCH",
+    path,
+    body: manifest,
+    contentType: "application/apply-patch+yaml",
+  } as const;
+  await apiObject({ server, caFile, token: admin.token }, apply);
 }
 
 describe("an object", () => {
@@ -286,8 +293,8 @@ describe("an object", () => {
   });
 });
 
-describe("refuses by name", () => {
-  test.for<[object, string]>([
+describe("refuses by name what its schema does not allow", () => {
+  const refused: [object, string][] = [
     [{ replica: 3 }, "additional properties 'replica' not allowed"],
     [{ crds: { enabeld: true } }, "at '/crds': additional properties 'enabeld' not allowed"],
     [{ resources: { limitz: { cpu: 1 } } }, "at '/resources': additional properties 'limitz' not allowed"],
@@ -310,11 +317,6 @@ describe("refuses by name", () => {
       "at '/networkPolicy/egress/0': additional properties 'port'",
     ],
     [{ networkPolicy: { metricsFrom: [{ namespaces: [] }] } }, "at '/networkPolicy/metricsFrom/0'"],
-    [
-      { global: { imageRegistry: "registry.internal" } },
-      "global.imageRegistry: this chart has no such value",
-    ],
-    [{ enabled: false }, "enabled: this chart has no such value"],
     [{ logFormat: "logfmt" }, "at '/logFormat': value must be one of 'json', 'text'"],
     [
       { alerts: { rules: { CoderDown: { enabled: false } } } },
@@ -341,6 +343,29 @@ describe("refuses by name", () => {
     [{ metrics: { serviceMonitor: { interval: "often" } } }, "at '/metrics/serviceMonitor/interval'"],
     [{ extraArgs: ["debug"] }, "at '/extraArgs/0'"],
     [{ podLabels: { tier: 1 } }, "at '/podLabels/tier': got number, want string"],
+    [{ alerts: { runbookURL: "docs/runbooks.md" } }, "at '/alerts/runbookURL'"],
+    [{ alerts: { severity: "page" } }, "at '/alerts': additional properties 'severity' not allowed"],
+    [{ dashboard: { labels: { grafana_dashboard: 1 } } }, "at '/dashboard/labels/grafana_dashboard'"],
+  ];
+  const part = (values: object) => `part-${refused.findIndex(([wrong]) => wrong === values)}`;
+  let rendered: Awaited<ReturnType<typeof renderAll>>;
+  beforeAll(async () => {
+    rendered = await renderAll(helm, Object.fromEntries(refused.map(([values]) => [part(values), values])));
+  });
+
+  test.for(refused)("%j", ([values, message]) => {
+    expect(rendered.result.code).not.toBe(0);
+    expect(rendered.refusals(part(values)).join("\n")).toContain(message);
+  });
+});
+
+describe("refuses by name what does not go together", () => {
+  test.for<[object, string]>([
+    [
+      { global: { imageRegistry: "registry.internal" } },
+      "global.imageRegistry: this chart has no such value",
+    ],
+    [{ enabled: false }, "enabled: this chart has no such value"],
     [{ extraArgs: ["--no-leader-elect"] }, "replicas: with --no-leader-elect in extraArgs"],
     [{ serviceAccount: { create: false } }, "serviceAccount.name: say which account"],
     [
@@ -348,9 +373,6 @@ describe("refuses by name", () => {
       "metrics.serviceMonitor.enabled: there is nothing to scrape",
     ],
     [{ alerts: { enabled: true } }, "alerts.enabled: the rules look at what the ServiceMonitor collects"],
-    [{ alerts: { runbookURL: "docs/runbooks.md" } }, "at '/alerts/runbookURL'"],
-    [{ alerts: { severity: "page" } }, "at '/alerts': additional properties 'severity' not allowed"],
-    [{ dashboard: { labels: { grafana_dashboard: 1 } } }, "at '/dashboard/labels/grafana_dashboard'"],
   ])("%j", async ([values, message]) => {
     const { code, stderr } = await helm.release("template", { ...release, values });
     expect(code).not.toBe(0);
@@ -358,8 +380,8 @@ describe("refuses by name", () => {
   });
 
   test("no value that a parent chart hands down", async () => {
-    await using parent = await parentChart();
     const values = { global: { storageClass: "fast" }, "coder-k8s": { enabled: true } };
-    succeeded(await helm.release("template", { ...release, chart: parent.path, values }));
+    const { of } = await renderAll(helm, values);
+    expect(of("coder-k8s")).not.toEqual([]);
   });
 });

@@ -1,11 +1,9 @@
 import { ConfigMap, Deployment, Secret } from "kube-controller-runtime";
-import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { openStage, type Stage } from "./stage.ts";
 
-const TIME_LIMIT = { withinMs: 10_000 };
 const theirs = "https://coder.example.com";
 
 let stage: Stage;
@@ -24,7 +22,7 @@ async function accessURLs(name: string): Promise<(string | undefined)[]> {
 }
 
 function untilAccessURLs(name: string, expected: string[]): Promise<void> {
-  return eventually(async () => expect(await accessURLs(name)).toEqual(expected), TIME_LIMIT);
+  return stage.eventually(async () => expect(await accessURLs(name)).toEqual(expected));
 }
 
 async function settledWith(name: string, spec: ControlPlaneSpec): Promise<void> {

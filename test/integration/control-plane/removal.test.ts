@@ -1,12 +1,10 @@
 import { Deployment, Ingress, Role, RoleBinding, ServiceAccount } from "kube-controller-runtime";
-import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { essenceOfChildren } from "../../support/dump.ts";
 import { openStage, type Stage } from "./stage.ts";
 
-const TIME_LIMIT = { withinMs: 20_000 };
 const host = "coder.example.com";
 
 /** All that a spec may say beyond its defaults and that ends up in a child which is there anyway. */
@@ -112,7 +110,7 @@ test("Role and RoleBinding go when workspacePerms is turned off, and come back",
   await stage.untilGone(Role, role.metadata.name);
   await stage.untilGone(RoleBinding, binding.metadata.name);
   await stage.change("perms", { rbac: { workspacePerms: true } });
-  await eventually(() => stage.child(RoleBinding, "perms"), TIME_LIMIT);
+  await stage.eventually(() => stage.child(RoleBinding, "perms"));
 });
 
 test("a renamed ServiceAccount takes its Role, RoleBinding and pods along and leaves nothing behind", async () => {
@@ -133,19 +131,15 @@ test("with disableCreate our ServiceAccount becomes the user's: it stays and nob
   await stage.create("released");
   await stage.settled("released");
   await stage.change("released", { serviceAccount: { disableCreate: true } });
-  await eventually(
-    async () =>
-      expect((await stage.get(ServiceAccount, "released")).metadata.ownerReferences ?? []).toEqual([]),
-    TIME_LIMIT,
+  await stage.eventually(async () =>
+    expect((await stage.get(ServiceAccount, "released")).metadata.ownerReferences ?? []).toEqual([]),
   );
   await stage.untilCondition("released", "ServiceAccountReady", { status: "True", observedGeneration: 2 });
   expect((await stage.get(Deployment, "released")).spec?.template.spec?.serviceAccountName).toBe("released");
 
   await stage.change("released", { serviceAccount: { disableCreate: false } });
-  await eventually(
-    async () =>
-      expect((await stage.get(ServiceAccount, "released")).metadata.ownerReferences).toHaveLength(1),
-    TIME_LIMIT,
+  await stage.eventually(async () =>
+    expect((await stage.get(ServiceAccount, "released")).metadata.ownerReferences).toHaveLength(1),
   );
 });
 

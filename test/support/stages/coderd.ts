@@ -1,15 +1,13 @@
 import type { KubeObject, Stored } from "kube-controller-runtime";
 import { parseAddress } from "kube-controller-runtime/testing";
-import { expect } from "vitest";
-import { aControlPlane } from "../../../lab/builders.ts";
 import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
 import type { CoderdDatabase, CoderdDatabases } from "../../../lab/coderd-database/database.ts";
 import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
-import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import type { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { OperatorAccess } from "../../../src/coder/operator-access/access.ts";
 import type { World } from "../world/world.ts";
-import { Stage } from "./stage.ts";
+import { ChildrenStage } from "./children.ts";
 
 /** A coderd without pods: what answers at its Service's name, and the database behind it. */
 export interface Coderd<D extends CoderdDatabase = CoderdDatabase> {
@@ -32,12 +30,12 @@ interface AnsweredWrite {
 }
 
 /** A stage of control planes with coderds to speak to, each with its database. */
-export class CoderdStage<D extends CoderdDatabase = CoderdDatabase> extends Stage<CoderControlPlane> {
+export class CoderdStage<D extends CoderdDatabase = CoderdDatabase> extends ChildrenStage {
   readonly databases: CoderdDatabases<D>;
 
   /** Use `openCoderdStage`. */
   constructor(world: World, namespace: string, databases: CoderdDatabases<D>) {
-    super({ world, namespace, kind: CoderControlPlane });
+    super(world, namespace);
     this.databases = databases;
   }
 
@@ -59,26 +57,12 @@ export class CoderdStage<D extends CoderdDatabase = CoderdDatabase> extends Stag
 
   override create(name: string, spec: ControlPlaneSpec = {}): Promise<Stored<CoderControlPlane>> {
     this.#noteSecrets(spec);
-    const complete = aControlPlane({ namespace: this.namespace, name, spec });
-    return super.create(name, complete.spec ?? {});
+    return super.create(name, spec);
   }
 
   override change(name: string, spec: object): Promise<Stored<CoderControlPlane>> {
     this.#noteSecrets(spec);
     return super.change(name, spec);
-  }
-
-  controlPlane(name: string): Promise<Stored<CoderControlPlane>> {
-    return this.get(CoderControlPlane, name);
-  }
-
-  /** The control plane once the operator has reported on its present spec, whatever it reports. */
-  settled(name: string): Promise<Stored<CoderControlPlane>> {
-    return this.eventually(async () => {
-      const controlPlane = await this.controlPlane(name);
-      expect(controlPlane.status?.observedGeneration).toBe(controlPlane.metadata.generation);
-      return controlPlane;
-    });
   }
 
   /** Puts a coderd behind the Service that the control plane of this name has or will have. */

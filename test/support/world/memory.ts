@@ -15,6 +15,7 @@ const ENDLESS_MS = 10 * 60_000;
  * somebody waits, from one thing that is due to the next. Two runs of a test see the same, in the same order.
  */
 export class MemoryWorld implements World {
+  readonly timeIsReal = false;
   readonly clock = new VirtualClock();
   readonly api = new FakeApi(this.clock);
   readonly person: Client = this.api.client("a-person");

@@ -8,6 +8,7 @@ import type { World, WorldCoderds } from "./world.ts";
 
 /** A world of real parts: somebody's cluster, and coderds behind a socket of its own. */
 export class RealWorld implements World {
+  readonly timeIsReal = true;
   readonly clock = new SkewedClock();
   readonly cluster: ClusterAccess;
   readonly person: Client;

@@ -10,6 +10,8 @@ import type { Route } from "../../../src/coder/http/route.ts";
  * made to jump, and one in memory, where time passes only while somebody waits.
  */
 export interface World extends AsyncDisposable {
+  /** Whether time passes by itself, also while nobody waits. */
+  readonly timeIsReal: boolean;
   /** The time by which operators wait and judge. */
   readonly clock: JumpingClock;
   /** A person who may do everything. */

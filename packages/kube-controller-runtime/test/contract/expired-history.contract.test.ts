@@ -1,6 +1,6 @@
 import { ConfigMap, isExpired } from "kube-controller-runtime";
 import { offline, refusesStreamingLists } from "kube-controller-runtime/testing";
-import { expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { destructiveContract } from "./api-under-test.ts";
 import { followed } from "./follower.ts";
 import { collect, failure, namespaceOfThree } from "./support.ts";
@@ -8,26 +8,30 @@ import { collect, failure, namespaceOfThree } from "./support.ts";
 destructiveContract("a client whose history is gone", (api) => {
   const { write, remove, follow } = followed(api);
 
-  test("gets Expired for a watch from an earlier version", async () => {
-    const namespace = await namespaceOfThree(api());
-    const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
-    await api().other.create(ConfigMap, { metadata: { namespace, name: "later" } });
-    await api().expireHistory();
-    const options = { namespace, resourceVersion, timeoutSeconds: 30, idleTimeoutMs: 30_000 };
-    const error = await failure(collect(api().client.watch(ConfigMap, options)));
-    expect(isExpired(error)).toBe(true);
-    expect(error).toMatchObject({ reason: "Expired", code: 410 });
-  });
+  describe("without a watcher", () => {
+    let namespace: string;
+    let before: { resourceVersion: string; continueToken?: string | undefined };
+    beforeAll(async () => {
+      namespace = await namespaceOfThree(api());
+      before = await api().client.list(ConfigMap, { namespace, limit: 1 });
+      await api().other.create(ConfigMap, { metadata: { namespace, name: "later" } });
+      await api().expireHistory();
+    });
 
-  test("gets Expired for the next page of an earlier list", async () => {
-    const namespace = await namespaceOfThree(api());
-    const { continueToken } = await api().client.list(ConfigMap, { namespace, limit: 1 });
-    expect(continueToken).toBeDefined();
-    await api().other.create(ConfigMap, { metadata: { namespace, name: "later" } });
-    await api().expireHistory();
-    const error = await failure(api().client.list(ConfigMap, { namespace, limit: 1, continueToken }));
-    expect(isExpired(error)).toBe(true);
-    expect(error).toMatchObject({ reason: "Expired", code: 410 });
+    test("gets Expired for a watch from an earlier version", async () => {
+      const { resourceVersion } = before;
+      const options = { namespace, resourceVersion, timeoutSeconds: 30, idleTimeoutMs: 30_000 };
+      const error = await failure(collect(api().client.watch(ConfigMap, options)));
+      expect(isExpired(error)).toBe(true);
+      expect(error).toMatchObject({ reason: "Expired", code: 410 });
+    });
+
+    test("gets Expired for the next page of an earlier list", async () => {
+      const { continueToken = expect.fail("the list had one page") } = before;
+      const error = await failure(api().client.list(ConfigMap, { namespace, limit: 1, continueToken }));
+      expect(isExpired(error)).toBe(true);
+      expect(error).toMatchObject({ reason: "Expired", code: 410 });
+    });
   });
 
   test.each([

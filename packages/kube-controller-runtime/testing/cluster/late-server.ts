@@ -10,8 +10,8 @@ export interface LateServer extends AsyncDisposable {
 export async function startLateServer(url: string, delayMs: number): Promise<LateServer> {
   const port = Number(new URL(url).port);
   const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = connect(port, "127.0.0.1");
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const upstream = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -39,5 +39,6 @@ function passLate(from: Socket, to: Socket, delayMs: number): void {
   from.setNoDelay(true);
   from.on("data", (chunk) => later(() => to.writable && to.write(chunk)));
   from.on("end", () => later(() => to.end()));
-  from.on("close", () => later(() => to.destroy()));
+  // After an orderly end the last bytes may still be on their way.
+  from.on("close", (broke) => broke && later(() => to.resetAndDestroy()));
 }

@@ -1,0 +1,33 @@
+import type { Clock } from "kube-controller-runtime";
+import type { Row } from "./rows.ts";
+import { seconds } from "./show.ts";
+
+export interface WatchOptions {
+  /** Whether this is all that may still be late. */
+  readonly enough: (late: readonly string[]) => boolean;
+  readonly withinMs: number;
+  readonly tickMs: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Looks at the objects again and again, until what is not ready yet is little enough or the signal is aborted. Rejects
+ * with what is late, and why, when that takes longer than `withinMs`.
+ */
+export async function watch(look: () => Promise<readonly Row[]>, options: WatchOptions): Promise<void> {
+  const { enough, withinMs, tickMs, clock, signal } = options;
+  const deadline = clock.monotonic() + withinMs;
+  while (!signal.aborted) {
+    const late = (await look()).flatMap(({ title, blocked }) =>
+      blocked === undefined ? [] : [`${title}: ${blocked}`],
+    );
+    if (enough(late)) return;
+    if (clock.monotonic() >= deadline) throw notReady(late, withinMs);
+    await clock.sleep(tickMs, signal).catch(() => undefined);
+  }
+}
+
+function notReady(late: readonly string[], withinMs: number): Error {
+  return new Error(`not ready within ${seconds(withinMs)}:\n${late.map((line) => `  ${line}`).join("\n")}`);
+}
