@@ -3,6 +3,7 @@ import { controlPlaneController } from "./control-plane/controller.ts";
 import { openTenancy, type Tenancy } from "./control-plane/tenancy.ts";
 import type { CoderPorts } from "./ports.ts";
 import { provisionerController } from "./provisioner/controller.ts";
+import { queueController } from "./queue/controller.ts";
 import { workspaceProxyController } from "./workspace-proxy/controller.ts";
 
 /** All that the operator does, within what `tenancy` allows. */
@@ -11,5 +12,6 @@ export function controllers(ports: CoderPorts, tenancy: Tenancy = openTenancy): 
     controlPlaneController(ports, tenancy),
     provisionerController(ports),
     workspaceProxyController(ports),
+    queueController(ports),
   ];
 }

@@ -18,6 +18,7 @@ export const conditionTypes = {
   access: "OperatorAccessReady",
   license: "LicenseApplied",
   entitlements: "EntitlementsKnown",
+  builds: "BuildsServed",
 } as const;
 
 /** What the summary depends on: whether coderd serves, and is reachable as the spec says. */

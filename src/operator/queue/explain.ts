@@ -1,3 +1,4 @@
+import { timestamp } from "kube-controller-runtime";
 import type { Tags } from "../../coder/provisioning.ts";
 import type { Decision } from "./decide.ts";
 import { highestOf } from "./history.ts";
@@ -37,10 +38,10 @@ function limits({ demand = 0, replicas, pool }: Decision): string {
   return pool.min > demand ? `, raised to the minimum of ${pool.min}` : ", one kept for what is due soon";
 }
 
-/** What waits since when, why, and what to do about it. */
-export function explainWaiting({ tags, count, since, cause }: WaitingJobs, now: number): string {
-  const wait = `${counted(count, "build")} ${count === 1 ? "waits" : "wait"} for up to ${duration(now - since)}`;
-  return `${wait} for daemons with the tags ${tagList(tags)}: ${explainCause(cause)}.`;
+/** What waits since when, why, and what to do about it. Equal while nothing changes, however much time passes. */
+export function explainWaiting({ tags, count, since, cause }: WaitingJobs): string {
+  const wait = count === 1 ? "1 build waits" : `${count} builds wait, the first`;
+  return `${wait} since ${timestamp(since)} for a daemon with the tags ${tagList(tags)}: ${explainCause(cause)}.`;
 }
 
 function explainCause(cause: WaitCause): string {
@@ -59,7 +60,7 @@ function explainCause(cause: WaitCause): string {
     case "starting":
       return `daemons of provisioner "${cause.pool}" are starting`;
     case "due":
-      return "a daemon is free and should take it now";
+      return "a daemon is free, but does not take it; look at its log";
   }
 }
 
@@ -76,11 +77,6 @@ function tagList(tags: Tags): string {
 function cut(text: string): string {
   const plain = text.slice(0, LONGEST_TAG + 1).replace(/[^\x20-\x7e]/g, "?");
   return plain.length > LONGEST_TAG ? `${plain.slice(0, LONGEST_TAG)}…` : plain;
-}
-
-function duration(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000));
-  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }
 
 function counted(count: number, noun: string): string {

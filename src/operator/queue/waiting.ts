@@ -17,7 +17,7 @@ export type WaitCause =
   | { readonly kind: "offline"; readonly pool: string }
   /** More daemons are on their way. */
   | { readonly kind: "starting"; readonly pool: string }
-  /** A daemon is free: coderd hands the job out at any moment. */
+  /** A daemon is free: coderd hands the job out at any moment, unless something keeps the daemon from it. */
   | { readonly kind: "due" };
 
 /** Jobs that wait for the same tags and for the same reason. */

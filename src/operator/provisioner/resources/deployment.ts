@@ -58,9 +58,13 @@ function daemonEnv(provisioner: Provisioner, { coderURL, key }: DeploymentInputs
   ];
 }
 
+function daemonNameField(provisioner: Provisioner): string {
+  return daemonIsNamedByUid(provisioner) ? "metadata.uid" : "metadata.name";
+}
+
 /** A daemon is named after its pod. The name may have no dot, which a pod's can; its UID never has one. */
-function daemonNameField({ childName }: Provisioner): string {
-  return childName.includes(".") ? "metadata.uid" : "metadata.name";
+export function daemonIsNamedByUid({ childName }: Provisioner): boolean {
+  return childName.includes(".");
 }
 
 /** A daemon answers nobody but a scraper, so that is how probes find out whether it lives. */

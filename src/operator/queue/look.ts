@@ -1,0 +1,51 @@
+import type { CoderClient } from "../../coder/client.ts";
+import type { CoderFailure } from "../../coder/failure.ts";
+import { pauseAfterFailure } from "./pace.ts";
+import type { Queue, QueueSight } from "./pool.ts";
+
+/** What is known of the queue of one organization, and when to look again. */
+export interface Looks {
+  /** The last that coderd said, while it answers. */
+  readonly queue: Queue | undefined;
+  /** Since when it is known, or since when coderd is asked in vain. */
+  readonly since: number;
+  readonly nextAt: number;
+  /** How long coderd took to answer. */
+  readonly tookMs: number;
+  /** Looks in vain in a row, and the last reason. */
+  readonly failures: number;
+  readonly failure: CoderFailure | undefined;
+}
+
+export interface Look {
+  readonly organizationId: string;
+  readonly pollMs: number;
+  readonly now: () => number;
+}
+
+/** Asks coderd for the whole queue of one organization: two requests, whatever the number of pools. */
+export async function look(client: CoderClient, before: Looks | undefined, at: Look): Promise<Looks> {
+  const began = at.now();
+  const [jobs, daemons] = await Promise.all([
+    client.unfinishedJobs(at.organizationId),
+    client.provisionerDaemons(at.organizationId),
+  ]);
+  const tookMs = at.now() - began;
+  if (jobs.ok && daemons.ok) {
+    const queue = { jobs: jobs.value, daemons: daemons.value };
+    return { queue, since: began, nextAt: began, tookMs, failures: 0, failure: undefined };
+  }
+  const failure = jobs.ok ? (daemons.ok ? undefined : daemons.failure) : jobs.failure;
+  const failures = (before?.failures ?? 0) + 1;
+  const retryAfterMs = failure?.kind === "rateLimited" ? failure.retryAfterMs : undefined;
+  const pauseMs = pauseAfterFailure({ pollMs: at.pollMs, failures, retryAfterMs });
+  return {
+    ...{ queue: undefined, tookMs, failures, failure },
+    since: before?.since ?? began,
+    nextAt: began + tookMs + pauseMs,
+  };
+}
+
+export function sightOf({ queue, since }: Looks): QueueSight {
+  return queue ? { seen: true, queue } : { seen: false, since };
+}

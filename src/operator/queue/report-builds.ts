@@ -1,0 +1,44 @@
+import {
+  type ConditionState,
+  findCondition,
+  type RunContext,
+  type Stored,
+  setCondition,
+  writeStatus,
+} from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { conditionTypes } from "../control-plane/status.ts";
+
+const BUILDS_SERVED = conditionTypes.builds;
+
+/**
+ * Puts the condition into the control plane's status, or takes it out, and emits an event when builds begin to wait and
+ * when they no longer do. No request while nothing changes.
+ */
+export async function reportBuilds(
+  object: Stored<CoderControlPlane>,
+  condition: ConditionState | "nothing",
+  { client, clock, events }: RunContext,
+): Promise<void> {
+  const at = { observedGeneration: object.metadata.generation, now: clock.now() };
+  const update = (status: Partial<ControlPlaneStatus>): Partial<ControlPlaneStatus> => {
+    const conditions = status.conditions ?? [];
+    if (condition !== "nothing")
+      return { ...status, conditions: [...setCondition(conditions, BUILDS_SERVED, { ...condition, ...at })] };
+    const others = conditions.filter(({ type }) => type !== BUILDS_SERVED);
+    return others.length === conditions.length ? status : { ...status, conditions: others };
+  };
+  const before = findCondition(object.status?.conditions, BUILDS_SERVED);
+  await writeStatus<CoderControlPlane, ControlPlaneStatus>(client, {
+    kind: CoderControlPlane,
+    object,
+    update,
+  });
+  if (condition === "nothing") return;
+  const { status, reason, message } = condition;
+  if (status === "False" && before?.reason !== reason)
+    events.event(object, { type: "Warning", reason, message });
+  if (status === "True" && before?.status === "False")
+    events.event(object, { type: "Normal", reason, message });
+}

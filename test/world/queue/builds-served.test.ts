@@ -1,0 +1,140 @@
+import { findCondition } from "kube-controller-runtime";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
+import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import { openQueueStage, type QueueStage } from "./stage.ts";
+
+const MINUTE = 60_000;
+const LOOKS = /provisioner(jobs|daemons)$/;
+
+let stage: QueueStage;
+let coderd: CoderdDeployment;
+let organization: string;
+
+beforeEach(async () => {
+  stage = await openQueueStage("queue");
+  coderd = await stage.controlPlane();
+  organization = coderd.organizations[0]?.id ?? "";
+});
+afterEach(() => stage[Symbol.asyncDispose]());
+
+const condition = async () =>
+  findCondition((await stage.get(CoderControlPlane, "coder")).status?.conditions, "BuildsServed");
+
+function untilServed(expected: object) {
+  return stage.eventually(
+    async () => {
+      const present = await condition();
+      expect(present).toMatchObject(expected);
+      return present;
+    },
+    { withinMs: 10 * MINUTE },
+  );
+}
+
+/** Lets time pass, and everything that is due in it happen. */
+async function pass(ms: number): Promise<void> {
+  const until = stage.clock.now() + ms;
+  await stage.eventually(() => expect(stage.clock.now()).toBeGreaterThanOrEqual(until), { withinMs: ms });
+}
+
+describe("the cost of looking", () => {
+  test("100 pools of one organization cost two requests a minute, and no write while nothing changes", async () => {
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        stage.create(`pool-${index}`, { tags: { pool: `${index}` } }),
+      ),
+    );
+    await untilServed({ status: "True", reason: "Served" });
+    await stage.eventually(
+      async () => {
+        const { items } = await stage.person.list(CoderProvisioner, { namespace: stage.namespace });
+        expect(items.filter(({ status }) => status?.organizationID === organization)).toHaveLength(100);
+      },
+      { withinMs: 5 * MINUTE },
+    );
+    await pass(2 * MINUTE);
+    const [looks, requests] = [coderd.count(LOOKS), stage.operator.transport.requests.length];
+    await pass(10 * MINUTE);
+    expect(coderd.count(LOOKS) - looks).toBe(20);
+    const written = stage.operator.transport.requests
+      .slice(requests)
+      .filter(({ method, path }) => method !== "GET" && path.includes("codercontrolplanes"));
+    expect(written).toEqual([]);
+  });
+
+  test("a control plane without provisioners is not asked at all", async () => {
+    await pass(5 * MINUTE);
+    expect(coderd.count(LOOKS)).toBe(0);
+    expect(await condition()).toBeUndefined();
+  });
+
+  test("a coderd that limits requests is left alone for as long as it asks", async () => {
+    await stage.serve("pool");
+    await untilServed({ status: "True" });
+    const end = coderd.faults.inject({ on: LOOKS, fault: { kind: "rateLimited", retryAfter: "600" } });
+    await pass(MINUTE);
+    const looks = coderd.count(LOOKS);
+    await pass(9 * MINUTE);
+    expect(coderd.count(LOOKS)).toBe(looks);
+    end();
+    await pass(2 * MINUTE);
+    expect(coderd.count(LOOKS)).toBeGreaterThan(looks);
+  });
+
+  test("a slow coderd is asked less often", async () => {
+    await stage.serve("pool");
+    await untilServed({ status: "True" });
+    coderd.faults.inject({ on: LOOKS, fault: { kind: "latency", ms: 6_000 } });
+    await pass(2 * MINUTE);
+    const looks = coderd.count(LOOKS);
+    await pass(10 * MINUTE);
+    expect(coderd.count(LOOKS) - looks).toBeLessThanOrEqual(10);
+  });
+});
+
+describe("the control plane says why builds wait", () => {
+  test("for tags that no provisioner has, at the next look, with an event", async () => {
+    await stage.serve("pool", { tags: { env: "test" } });
+    await untilServed({ status: "True" });
+    coderd.jobs.submit({ organization, tags: { env: "prod" } });
+    const { message } = (await untilServed({ status: "False", reason: "NoMatchingProvisioner" })) ?? {};
+    expect(message).toMatch(
+      /^1 build waits since .* for a daemon with the tags env=prod: no provisioner offers them; the nearest, "pool", lacks env=prod\.$/,
+    );
+    expect((await stage.events("coder")).map(({ reason, type }) => [reason, type])).toContainEqual([
+      "NoMatchingProvisioner",
+      "Warning",
+    ]);
+  });
+
+  test("for a pool whose daemons are all busy, until one is free", async () => {
+    await stage.serve("pool");
+    const daemon = await stage.startPod("pod-1", "pool", coderd);
+    const first = coderd.jobs.submit({ organization });
+    coderd.jobs.acquire(daemon);
+    coderd.jobs.submit({ organization });
+    const { message } = (await untilServed({ status: "False", reason: "AtMaximum" })) ?? {};
+    expect(message).toContain('provisioner "pool" is at its maximum of 1');
+    coderd.jobs.finish(first);
+    coderd.jobs.acquire(daemon);
+    await untilServed({ status: "True", reason: "Served" });
+  });
+
+  test("with nothing but the truth when coderd does not answer", async () => {
+    await stage.serve("pool");
+    await untilServed({ status: "True" });
+    const end = coderd.faults.inject({ on: LOOKS, fault: { kind: "cut" } });
+    const { message } = (await untilServed({ status: "Unknown", reason: "QueueUnknown" })) ?? {};
+    expect(message).toContain("the connection was cut");
+    end();
+    await untilServed({ status: "True" });
+  });
+
+  test("until the last provisioner is gone", async () => {
+    await stage.serve("pool");
+    await untilServed({ status: "True" });
+    await stage.delete(CoderProvisioner, "pool");
+    await stage.eventually(async () => expect(await condition()).toBeUndefined(), { withinMs: 5 * MINUTE });
+  });
+});

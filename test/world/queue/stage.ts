@@ -1,0 +1,41 @@
+import { timestamp } from "kube-controller-runtime";
+import type { CoderdDeployment, Daemon } from "../../../lab/coderd/deployment.ts";
+import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
+import { commonLabels } from "../../../src/operator/names.ts";
+import { provisionerController } from "../../../src/operator/provisioner/controller.ts";
+import { queueController } from "../../../src/operator/queue/controller.ts";
+import { Pod } from "../../../src/operator/queue/pod.ts";
+import { ProvisionerStage } from "../../support/stages/provisioner.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
+
+/** A stage on which the queue is looked at, beside the controller of provisioners. The tests play the pods. */
+export class QueueStage extends ProvisionerStage {
+  override startOperator(options: OperatorOptions = {}): Promise<RunningOperator> {
+    return super.startOperator({
+      controllers: (ports) => [provisionerController(ports), queueController(ports)],
+      ...options,
+    });
+  }
+
+  /** A pod of a provisioner whose daemon runs and has joined coderd. */
+  async startPod(name: string, provisioner: string, coderd: CoderdDeployment): Promise<Daemon> {
+    const identity = { name: provisioner, namespace: this.namespace, uid: "" };
+    const labels = commonLabels({ app: "coder-provisioner", identity });
+    await this.person.create(Pod, { ...Pod, metadata: { ...this.ref(name), labels } } as Pod);
+    const startedAt = timestamp(this.clock.now());
+    const status = { containerStatuses: [{ state: { running: { startedAt } } }] };
+    await this.person.patchStatus(Pod, this.ref(name), { status });
+    const keyName = (await this.status(provisioner)).provisionerKeyName;
+    const key = coderd.keys.find((candidate) => candidate.name === keyName);
+    const daemon = key && coderd.connectDaemon(name, key.plaintext);
+    if (!daemon) throw new Error(`no key lets ${name} in`);
+    return daemon;
+  }
+}
+
+export async function openQueueStage(prefix: string): Promise<QueueStage> {
+  const world = new MemoryWorld();
+  const stage = new QueueStage(world, await world.createNamespace(prefix));
+  await stage.startOperator();
+  return stage;
+}
