@@ -18,6 +18,14 @@ export const provisionerDefaults = {
   terminationGracePeriodSeconds: 600,
 } as const;
 
+export const autoscalingDefaults = {
+  minReplicas: 1,
+  minIdle: 0,
+  scaleDownDelaySeconds: 300,
+  pollSeconds: 15,
+  priority: 0,
+} as const;
+
 export const workspaceProxyDefaults = {
   image: controlPlaneDefaults.image,
   replicas: 1,

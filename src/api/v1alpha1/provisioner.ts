@@ -6,11 +6,12 @@ import {
   specRequired,
   statusFields,
 } from "./common.ts";
-import { provisionerDefaults, tokenSecretKey } from "./defaults.ts";
+import { autoscalingDefaults, provisionerDefaults, tokenSecretKey } from "./defaults.ts";
 import { maxKeyNameLength, reservedKeyNames } from "./limits.ts";
 import { objectName, secretDataKey } from "./names.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
+  int32,
   int64,
   type KindDescription,
   list,
@@ -72,8 +73,76 @@ const bootstrap = object("Credentials to use instead of the control plane's oper
   ),
 });
 
+const mostReplicas = 1_000;
+const { minReplicas, minIdle, scaleDownDelaySeconds, pollSeconds, priority } = autoscalingDefaults;
+const number = { minimum: 0, maximum: mostReplicas };
+
+const autoscaling = object(
+  "Lets the number of daemons follow coderd's queue. `replicas` is then only the number to begin with.",
+  {
+    fallbackReplicas: optional(
+      int32("The least number after coderd could not be asked for ten minutes; absent: no change.", number),
+    ),
+    maxReplicas: int32("The most daemons.", { minimum: 1, maximum: mostReplicas }),
+    minIdle: optional(
+      int32("Daemons to keep free for the next build, on top of those that are busy.", {
+        ...number,
+        default: minIdle,
+      }),
+    ),
+    minReplicas: optional(
+      int32("The least daemons. With 0 the first build waits until a daemon has started.", {
+        ...number,
+        default: minReplicas,
+      }),
+    ),
+    pollSeconds: optional(
+      int32("Seconds between two looks at the queue. It is looked at more often while daemons start.", {
+        default: pollSeconds,
+        minimum: 5,
+        maximum: 3_600,
+      }),
+    ),
+    priority: optional(
+      int32("A build that several pools could serve starts a daemon of the pool with the highest priority.", {
+        default: priority,
+      }),
+    ),
+    scaleDownDelaySeconds: optional(
+      int32("Seconds for which daemons are kept after they were last wanted.", {
+        default: scaleDownDelaySeconds,
+        minimum: 0,
+        maximum: 86_400,
+      }),
+    ),
+  },
+  rules(
+    {
+      rule: "!has(self.minReplicas) || self.minReplicas <= self.maxReplicas",
+      message: "minReplicas must not be higher than maxReplicas",
+    },
+    {
+      rule: "!has(self.fallbackReplicas) || self.fallbackReplicas <= self.maxReplicas",
+      message: "fallbackReplicas must not be higher than maxReplicas",
+    },
+  ),
+);
+
+/** An object that was stored before the default existed has no number: the default counts. */
+const numberOf = (object: string) =>
+  `(has(${object}.spec.replicas) ? ${object}.spec.replicas : ${provisionerDefaults.replicas})`;
+
+const follows = (object: string) => `has(${object}.spec) && has(${object}.spec.autoscaling)`;
+
+const numberFollowsQueue = {
+  rule: `!(${follows("self")} && ${follows("oldSelf")}) || ${numberOf("self")} == ${numberOf("oldSelf")}`,
+  message: "follows the queue while autoscaling is set: change autoscaling.minReplicas or maxReplicas",
+  fieldPath: ".spec.replicas",
+};
+
 const provisionerSpec = object("What the provisioner daemons should be.", {
   ...podFields,
+  autoscaling: optional(autoscaling),
   bootstrap: optional(bootstrap),
   certs: optional(certs()),
   controlPlaneRef,
@@ -129,6 +198,9 @@ const provisionerStatus = object("What the provisioner is, as the operator last 
   credentialsSecretRef: optional(
     recordedSecretRef("Where the token is with which the operator manages the key."),
   ),
+  desiredReplicas: optional(
+    int32("Number of daemons that the queue asked for last; absent without `spec.autoscaling`."),
+  ),
   organizationID: optional(text("Identifier of the organization of the key.")),
   organizationName: optional(text("Organization of the key.")),
   pendingKey: optional(
@@ -158,7 +230,10 @@ export const provisioner: KindDescription = {
   description: "External provisioner daemons of a control plane, with their key, permissions and Deployment.",
   spec: provisionerSpec,
   status: provisionerStatus,
-  rules: [specRequired("controlPlaneRef.name is required: name a CoderControlPlane of the same namespace")],
+  rules: [
+    specRequired("controlPlaneRef.name is required: name a CoderControlPlane of the same namespace"),
+    numberFollowsQueue,
+  ],
   scalable: true,
   columns: [
     { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },

@@ -32,7 +32,14 @@ export function podOwnerOf(app: Parent["app"]): (object: Stored<KubeObject>) => 
   return (object) => [podOwner({ app, identity: identityOf(object) })];
 }
 
-/** How pods are watched: ours only, and of them only what says why one does not become ready. */
+/** What the pod of a busy daemon is marked with: the last to be removed, and none for a node autoscaler to take. */
+export const BUSY_MARKS: Readonly<Record<string, string>> = {
+  "controller.kubernetes.io/pod-deletion-cost": "1000",
+  "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+  "karpenter.sh/do-not-disrupt": "true",
+};
+
+/** How pods are watched: ours only, and of them only what says why one does not become ready, and our marks. */
 export const podWatch = {
   ...managedByUs,
   indexes: { [POD_OWNER_INDEX]: podOwnerOfLabels },
@@ -68,12 +75,13 @@ function messageOf(pod: Stored<Pod>): string | undefined {
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 
 function withoutWhatNobodyReads({ apiVersion, kind, metadata, status = {} }: Stored<Pod>): Stored<Pod> {
-  const { annotations: _, managedFields: __, ...kept } = metadata;
+  const { annotations = {}, managedFields: _, ...kept } = metadata;
+  const marks = Object.entries(annotations).filter(([name]) => name in BUSY_MARKS);
   const { phase, conditions = [], initContainerStatuses = [], containerStatuses = [] } = status;
   return {
     ...(apiVersion ? { apiVersion } : {}),
     ...(kind ? { kind } : {}),
-    metadata: kept,
+    metadata: marks.length > 0 ? { ...kept, annotations: Object.fromEntries(marks) } : kept,
     status: {
       ...(phase ? { phase } : {}),
       conditions: conditions.filter(({ type }) => type === "PodScheduled"),

@@ -1,12 +1,14 @@
 import {
   type Action,
   accept,
+  type Change,
   type Controller,
   contentChanged,
   controller,
   Deployment,
   explain,
   finish,
+  keyOfObject,
   Pod,
   PodDisruptionBudget,
   Role,
@@ -55,6 +57,7 @@ export function provisionerController(ports: CoderPorts): Controller {
           [CONTROL_PLANE_INDEX]: namedControlPlane,
         },
       })
+      .watches(CoderProvisioner, (object) => [keyOfObject(object)], { when: numberMoved })
       .owns([Secret, ServiceAccount, Role, RoleBinding, PodDisruptionBudget], {
         ...managedByUs,
         when: contentChanged,
@@ -68,6 +71,11 @@ export function provisionerController(ports: CoderPorts): Controller {
       .refersTo(Secret, referencedSecrets)
       .reconcile(reconciler(reconciliation, ports))
   );
+}
+
+/** The queue asks for another number of daemons. */
+function numberMoved({ object, previous }: Change<CoderProvisioner>): boolean {
+  return object.status?.desiredReplicas !== previous?.status?.desiredReplicas;
 }
 
 const reconciliation = {

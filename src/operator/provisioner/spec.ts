@@ -1,8 +1,13 @@
 import type { Stored } from "kube-controller-runtime";
-import { livenessProbeDefault, provisionerDefaults, tokenSecretKey } from "../../api/v1alpha1/defaults.ts";
+import {
+  autoscalingDefaults,
+  livenessProbeDefault,
+  provisionerDefaults,
+  tokenSecretKey,
+} from "../../api/v1alpha1/defaults.ts";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { maxKeyNameLength, reservedKeyNames } from "../../api/v1alpha1/limits.ts";
-import type { ProvisionerSpec } from "../../api/v1alpha1/provisioner.ts";
+import type { ProvisionerSpec, ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import {
   avoidReserved,
   type Identity,
@@ -23,6 +28,12 @@ interface KeySettings {
   readonly secret: SecretKey;
 }
 
+/** By what rules the number of daemons follows coderd's queue. */
+type Autoscaling = Required<Omit<AutoscalingSpec, "fallbackReplicas">> &
+  Pick<AutoscalingSpec, "fallbackReplicas">;
+
+type AutoscalingSpec = NonNullable<ProvisionerSpec["autoscaling"]>;
+
 /** A pool of provisioner daemons with every default filled in and every name trimmed. */
 export interface Provisioner extends Parent {
   readonly app: "coder-provisioner";
@@ -38,7 +49,9 @@ export interface Provisioner extends Parent {
   readonly tags: Readonly<Record<string, string>>;
   /** Absent means the image of the control plane. */
   readonly image: string | undefined;
+  /** How many daemons there should be: what the queue asked for last, where the number follows it. */
   readonly replicas: number;
+  readonly autoscaling: Autoscaling | undefined;
   readonly pod: PodSettings;
 }
 
@@ -61,12 +74,22 @@ export function withDefaults(stored: Stored<CoderProvisioner>): Provisioner {
     key: keySettings(spec.key, identity),
     tags: spec.tags ?? {},
     image: trimmed(spec.image),
-    replicas: spec.replicas ?? provisionerDefaults.replicas,
+    replicas: wantedReplicas(spec, stored.status),
+    autoscaling: spec.autoscaling && { ...autoscalingDefaults, ...spec.autoscaling },
     pod: {
       terminationGracePeriodSeconds: provisionerDefaults.terminationGracePeriodSeconds,
       ...podSettings(spec, probeDefaults),
     },
   };
+}
+
+function wantedReplicas(
+  { autoscaling, replicas = provisionerDefaults.replicas }: Partial<ProvisionerSpec>,
+  status: ProvisionerStatus = {},
+): number {
+  if (!autoscaling) return replicas;
+  const { minReplicas = autoscalingDefaults.minReplicas, maxReplicas } = autoscaling;
+  return status.desiredReplicas ?? Math.min(Math.max(replicas, minReplicas), maxReplicas);
 }
 
 function keySettings(spec: ProvisionerSpec["key"], { name }: Identity): KeySettings {

@@ -18,11 +18,18 @@ export const conditionTypes = {
   stalled: STALLED,
   conflict: CONFLICT,
   ready: "Ready",
+  scalingActive: "ScalingActive",
+  scalingLimited: "ScalingLimited",
 } as const;
 
-const parts: readonly string[] = Object.values(conditionTypes).filter(
-  (type) => type !== conditionTypes.ready && type !== conditionTypes.available,
-);
+/** How many daemons there are says nothing about whether they serve. */
+const others: readonly string[] = [
+  conditionTypes.ready,
+  conditionTypes.available,
+  conditionTypes.scalingActive,
+  conditionTypes.scalingLimited,
+];
+const parts: readonly string[] = Object.values(conditionTypes).filter((type) => !others.includes(type));
 
 /** Reasons that belong to a normal start and emit no event; the creation of the key emits one. */
 export const quietReasons: ReadonlySet<string> = new Set([

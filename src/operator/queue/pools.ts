@@ -1,40 +1,85 @@
-import { Deployment, keyOf, type ObjectKey, type RunContext, type Stored } from "kube-controller-runtime";
+import {
+  Deployment,
+  findCondition,
+  keyOf,
+  type ObjectKey,
+  type Pod,
+  type RunContext,
+  type Stored,
+} from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { daemonTags } from "../../coder/tags.ts";
 import { CONTROL_PLANE_INDEX } from "../control-plane/session.ts";
-import { commonLabels } from "../names.ts";
+import { isPaused } from "../pause.ts";
+import { podsOf } from "../pods/our-pods.ts";
 import { daemonIsNamedByUid } from "../provisioner/resources/deployment.ts";
 import { type Provisioner, withDefaults } from "../provisioner/spec.ts";
-import { APP_INDEX, appKey, Pod, poolPod } from "./pod.ts";
+import { conditionTypes } from "../provisioner/status.ts";
+import { poolPod } from "./pod.ts";
 import type { Pool } from "./pool.ts";
 
+/** A pool, and the objects that it is made of. */
+export interface PoolSource {
+  readonly object: Stored<CoderProvisioner>;
+  readonly provisioner: Provisioner;
+  /** Its pods, by the names of their daemons. */
+  readonly pods: ReadonlyMap<string, Stored<Pod>>;
+  readonly pool: Omit<Pool, "history">;
+}
+
 /** The pools of a control plane by the id of their organization. One without a key belongs to none yet. */
-export function observePools(controlPlane: ObjectKey, { caches }: RunContext): Map<string, Pool[]> {
-  const byOrganization = new Map<string, Pool[]>();
+export function observePools(controlPlane: ObjectKey, { caches }: RunContext): Map<string, PoolSource[]> {
+  const byOrganization = new Map<string, PoolSource[]>();
   for (const object of caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, controlPlane)) {
     const { organizationID } = object.status ?? {};
     if (!organizationID || object.metadata.deletionTimestamp !== undefined) continue;
-    const pools = byOrganization.get(organizationID) ?? [];
-    byOrganization.set(organizationID, [...pools, poolOf(object, caches)]);
+    const sources = byOrganization.get(organizationID) ?? [];
+    sources.push(sourceOf(object, caches));
+    byOrganization.set(organizationID, sources);
   }
   return byOrganization;
 }
 
-function poolOf(object: Stored<CoderProvisioner>, caches: RunContext["caches"]): Pool {
+function sourceOf(object: Stored<CoderProvisioner>, caches: RunContext["caches"]): PoolSource {
   const provisioner = withDefaults(object);
   const { name, namespace } = provisioner.identity;
   const deployment = caches.of(Deployment).get(keyOf({ namespace, name: provisioner.childName }));
-  const { replicas } = provisioner;
-  return {
+  const pods = podsByDaemon(provisioner, caches);
+  const pool = {
     name,
     tags: daemonTags(provisioner.tags),
     keyIds: keysOf(object),
-    replicas: deployment?.spec?.replicas ?? 0,
-    pods: podsOf(provisioner, caches),
+    // Without a Deployment, what was asked for is on its way as far as anybody can tell.
+    replicas: deployment?.spec?.replicas ?? object.status?.desiredReplicas ?? 0,
+    pods: [...pods].map(([daemonName, pod]) => poolPod(pod, daemonName)),
     isRollingOut: isRollingOut(deployment),
-    ...{ min: replicas, max: replicas, minIdle: 0, scaleDownDelayMs: 0, priority: 0 },
-    ...{ fallback: undefined, isKeptWarm: false, history: [] },
+    isKeptWarm: false,
+    ...limitsOf(provisioner),
+    ...heldBy(object),
   };
+  return { object, provisioner, pods, pool };
+}
+
+/** A fixed number is a minimum that is the maximum too. */
+function limitsOf({ autoscaling, replicas }: Provisioner) {
+  if (!autoscaling) {
+    const limits = { min: replicas, max: replicas, minIdle: 0, scaleDownDelayMs: 0, priority: 0 };
+    return { ...limits, fallback: undefined };
+  }
+  const { minReplicas, maxReplicas, minIdle, scaleDownDelaySeconds, priority, fallbackReplicas } =
+    autoscaling;
+  return {
+    ...{ min: minReplicas, max: maxReplicas, minIdle, priority, fallback: fallbackReplicas },
+    scaleDownDelayMs: scaleDownDelaySeconds * 1_000,
+  };
+}
+
+/** Daemons that are given up can't come back without a license. */
+function heldBy(object: Stored<CoderProvisioner>): Pick<Pool, "held"> {
+  if (isPaused(object)) return { held: "it is paused" };
+  const entitled = findCondition(object.status?.conditions, conditionTypes.entitled);
+  const isLapsed = entitled?.status === "False" && entitled.reason === "NotEntitled";
+  return isLapsed ? { held: "the license does not include external provisioners" } : {};
 }
 
 function keysOf({ status }: Stored<CoderProvisioner>): string[] {
@@ -42,13 +87,10 @@ function keysOf({ status }: Stored<CoderProvisioner>): string[] {
   return [status?.provisionerKeyID, ...retired].filter((id) => id !== undefined);
 }
 
-function podsOf(provisioner: Provisioner, caches: RunContext["caches"]): Pool["pods"] {
-  const key = appKey(provisioner.identity.namespace, commonLabels(provisioner));
+function podsByDaemon(provisioner: Provisioner, caches: RunContext["caches"]): Map<string, Stored<Pod>> {
   const byUid = daemonIsNamedByUid(provisioner);
-  return caches
-    .of(Pod)
-    .byIndex(APP_INDEX, key)
-    .map((pod) => poolPod(pod, byUid ? pod.metadata.uid : pod.metadata.name));
+  const pods = podsOf(provisioner, caches);
+  return new Map(pods.map((pod) => [byUid ? pod.metadata.uid : pod.metadata.name, pod]));
 }
 
 /** Whether pods of an earlier template are still there. */

@@ -2,7 +2,16 @@ import type { PolicyRule } from "kube-controller-runtime";
 import { readVerbs } from "../permissions/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
-  { resources: ["pods"], verbs: readVerbs, because: "sees which daemons of a pool run" },
+  {
+    resources: ["pods"],
+    verbs: [...readVerbs, "patch"],
+    because: "sees which daemons of a pool run, and marks those that are busy",
+  },
+  {
+    resources: ["coderprovisioners.coder.com/status"],
+    verbs: ["patch"],
+    because: "asks a provisioner for as many daemons as the queue needs",
+  },
   {
     resources: ["codercontrolplanes.coder.com/status"],
     verbs: ["patch"],

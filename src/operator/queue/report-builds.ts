@@ -9,6 +9,7 @@ import {
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { conditionTypes } from "../control-plane/status.ts";
+import { isPaused } from "../pause.ts";
 
 const BUILDS_SERVED = conditionTypes.builds;
 
@@ -21,6 +22,7 @@ export async function reportBuilds(
   condition: ConditionState | "nothing",
   { client, clock, events }: RunContext,
 ): Promise<void> {
+  if (isPaused(object)) return;
   const at = { observedGeneration: object.metadata.generation, now: clock.now() };
   const update = (status: Partial<ControlPlaneStatus>): Partial<ControlPlaneStatus> => {
     const conditions = status.conditions ?? [];

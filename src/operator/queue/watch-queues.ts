@@ -10,13 +10,16 @@ import {
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { CoderClient } from "../../coder/client.ts";
 import { findControlPlane, openSession, operatorToken } from "../control-plane/session.ts";
+import { isPaused } from "../pause.ts";
 import type { CoderPorts } from "../ports.ts";
-import { decide } from "./decide.ts";
+import { type Decision, decide } from "./decide.ts";
 import { type Looks, look, sightOf } from "./look.ts";
+import { markPods } from "./mark.ts";
 import { isMoving, pauseAfterLook } from "./pace.ts";
-import type { Pool } from "./pool.ts";
-import { observePools } from "./pools.ts";
+import type { History } from "./pool.ts";
+import { observePools, type PoolSource } from "./pools.ts";
 import { reportBuilds } from "./report-builds.ts";
+import { forgetScaling, scalePool } from "./scale.ts";
 import { buildsServed, queueUnknown } from "./served.ts";
 import { type WaitingJobs, whyJobsWait } from "./waiting.ts";
 
@@ -26,11 +29,18 @@ const POLL_MS = 60_000;
 /** A single look in vain is nothing to talk about. */
 const VAIN_LOOKS = 2;
 
+/** What is remembered of the queue of an organization. */
+export interface QueueMemory {
+  readonly looks: Looks;
+  /** What was wanted of each pool, by its name. */
+  readonly histories: ReadonlyMap<string, History>;
+}
+
 /** A control plane, and what is remembered of the queue of each of its organizations. */
 interface Watched {
   readonly key: ObjectKey;
   readonly object: Stored<CoderControlPlane>;
-  readonly memory: Map<string, Looks>;
+  readonly memory: Map<string, QueueMemory>;
 }
 
 interface Environment {
@@ -51,11 +61,12 @@ export async function watchQueues(watched: Watched, environment: Environment): P
   const client = await connect(object, environment);
   if (!client) return awaitChange;
   const waiting = await Promise.all(
-    [...organizations].map(([id, pools]) => watchQueue({ client, memory, id, pools }, context)),
+    [...organizations].map(([id, sources]) => watchQueue({ client, memory, id, sources }, context)),
   );
-  const condition = conditionOf(waiting.flat(), [...memory.values()], context.clock.now());
+  const looks = [...memory.values()].map((each) => each.looks);
+  const condition = conditionOf(waiting.flat(), looks, context.clock.now());
   if (condition) await reportBuilds(object, condition, context);
-  const nextAt = Math.min(...[...memory.values()].map((looks) => looks.nextAt));
+  const nextAt = Math.min(...looks.map((each) => each.nextAt));
   return requeue(Math.max(nextAt - context.clock.now(), 0));
 }
 
@@ -72,37 +83,74 @@ async function connect(
 
 interface Organization {
   readonly client: CoderClient;
-  readonly memory: Map<string, Looks>;
+  readonly memory: Map<string, QueueMemory>;
   readonly id: string;
-  readonly pools: readonly Pool[];
+  readonly sources: readonly PoolSource[];
 }
 
-/** The jobs of one organization that wait, as far as is known. */
-async function watchQueue(
-  { client, memory, id, pools }: Organization,
-  { clock }: RunContext,
-): Promise<WaitingJobs[]> {
-  const known = memory.get(id) ?? neverLooked(clock.now());
+/** Looks, decides and scales when it is time to. Returns the jobs of the organization that wait, as far as is known. */
+async function watchQueue(organization: Organization, context: RunContext): Promise<WaitingJobs[]> {
+  const { client, memory, id, sources } = organization;
+  const { clock } = context;
+  const pollMs = pollOf(sources);
+  const known = memory.get(id) ?? neverLooked(clock.now(), pollMs);
   memory.set(id, known);
   // A clock that was set back would make the next look wait for as long.
-  const isDue = clock.now() >= known.nextAt || clock.now() < known.since;
+  const isDue = clock.now() >= known.looks.nextAt || clock.now() < known.looks.since;
   const looks = isDue
-    ? await look(client, known, { organizationId: id, pollMs: POLL_MS, now: () => clock.now() })
-    : known;
+    ? await look(client, known.looks, { organizationId: id, pollMs, now: () => clock.now() })
+    : known.looks;
   const now = clock.now();
+  const pools = sources.map(({ pool }) => ({ ...pool, history: known.histories.get(pool.name) ?? [] }));
   const plan = decide(pools, sightOf(looks), now);
-  memory.set(id, isDue ? scheduled(looks, isMoving(plan.decisions, now)) : looks);
+  if (isDue) {
+    const histories = new Map(plan.decisions.map(({ pool, history }) => [pool.name, history]));
+    const following = plan.decisions.filter((_, index) => sources[index]?.provisioner.autoscaling);
+    memory.set(id, { looks: scheduled(looks, { pollMs, moving: isMoving(following, now) }), histories });
+    await scalePools(plan.decisions, { sources, looks }, context);
+  }
   return whyJobsWait(plan, now);
 }
 
-/** What has just begun has nothing to wait for; the first look can wait as well. */
-function neverLooked(now: number): Looks {
-  return { queue: undefined, since: now, nextAt: now + POLL_MS, tookMs: 0, failures: 0, failure: undefined };
+/** Marks come first: they decide which pods a smaller number takes away. */
+async function scalePools(
+  decisions: readonly Decision[],
+  { sources, looks: { queue } }: { readonly sources: readonly PoolSource[]; readonly looks: Looks },
+  context: RunContext,
+): Promise<void> {
+  const decided = new Map(decisions.map((decision) => [decision.pool.name, decision]));
+  const scaling = sources.map(async (source) => {
+    const decision = decided.get(source.pool.name);
+    if (isPaused(source.object)) return;
+    if (!source.provisioner.autoscaling || !decision) return forgetScaling(source, context);
+    if (queue) await markPods(source, queue, context);
+    await scalePool(source, decision, context);
+  });
+  await Promise.all(scaling);
 }
 
-function scheduled(looks: Looks, moving: boolean): Looks {
+/** As often as the most impatient pool that follows the queue wants it. */
+function pollOf(sources: readonly PoolSource[]): number {
+  const wished = sources.flatMap(({ provisioner }) => provisioner.autoscaling?.pollSeconds ?? []);
+  return Math.min(POLL_MS, ...wished.map((seconds) => seconds * 1_000));
+}
+
+/** What has just begun has nothing to wait for; the first look can wait as well. */
+function neverLooked(now: number, pollMs: number): QueueMemory {
+  const looks = {
+    queue: undefined,
+    since: now,
+    nextAt: now + pollMs,
+    tookMs: 0,
+    failures: 0,
+    failure: undefined,
+  };
+  return { looks, histories: new Map() };
+}
+
+function scheduled(looks: Looks, { pollMs, moving }: { pollMs: number; moving: boolean }): Looks {
   if (!looks.queue) return looks;
-  const pauseMs = pauseAfterLook({ pollMs: POLL_MS, isMoving: moving, tookMs: looks.tookMs });
+  const pauseMs = pauseAfterLook({ pollMs, isMoving: moving, tookMs: looks.tookMs });
   return { ...looks, nextAt: looks.since + looks.tookMs + pauseMs };
 }
 

@@ -3,7 +3,6 @@ import { type Deadline, Dice, FakeApi, rolledOutStatus, VirtualClock } from "kub
 import { InProcessCoderds } from "../../../lab/coderd/in-process.ts";
 import type { Surroundings } from "../../../lab/operator.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import { Pod } from "../../../src/operator/queue/pod.ts";
 import { crdSchemas } from "./schemas.ts";
 import type { World } from "./world.ts";
 
@@ -27,7 +26,6 @@ export class MemoryWorld implements World {
   constructor() {
     for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy])
       this.api.install(kind, crdSchemas()[kind.kind]);
-    this.api.install(Pod);
   }
 
   async createNamespace(prefix: string): Promise<string> {

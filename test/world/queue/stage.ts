@@ -1,10 +1,9 @@
-import { timestamp } from "kube-controller-runtime";
+import { Pod, timestamp } from "kube-controller-runtime";
 import type { CoderdDeployment, Daemon } from "../../../lab/coderd/deployment.ts";
 import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
 import { commonLabels } from "../../../src/operator/names.ts";
 import { provisionerController } from "../../../src/operator/provisioner/controller.ts";
 import { queueController } from "../../../src/operator/queue/controller.ts";
-import { Pod } from "../../../src/operator/queue/pod.ts";
 import { ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
@@ -19,9 +18,24 @@ export class QueueStage extends ProvisionerStage {
 
   /** A pod of a provisioner whose daemon runs and has joined coderd. */
   async startPod(name: string, provisioner: string, coderd: CoderdDeployment): Promise<Daemon> {
+    await this.createPod(name, provisioner);
+    return this.joinPod(name, provisioner, coderd);
+  }
+
+  /** A pod that waits for its container. */
+  async createPod(name: string, provisioner: string): Promise<void> {
     const identity = { name: provisioner, namespace: this.namespace, uid: "" };
     const labels = commonLabels({ app: "coder-provisioner", identity });
-    await this.person.create(Pod, { ...Pod, metadata: { ...this.ref(name), labels } } as Pod);
+    const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet", name: `provisioner-${provisioner}-1` };
+    const ownerReferences = [{ ...replicaSet, uid: "replica-set", controller: true }];
+    await this.person.create(Pod, {
+      ...Pod,
+      metadata: { ...this.ref(name), labels, ownerReferences },
+    } as Pod);
+  }
+
+  /** The container of a pod runs, and its daemon joins coderd. */
+  async joinPod(name: string, provisioner: string, coderd: CoderdDeployment): Promise<Daemon> {
     const startedAt = timestamp(this.clock.now());
     const status = { containerStatuses: [{ state: { running: { startedAt } } }] };
     await this.person.patchStatus(Pod, this.ref(name), { status });

@@ -1,0 +1,87 @@
+import {
+  type Condition,
+  type ConditionState,
+  type RunContext,
+  type Stored,
+  setCondition,
+  writeStatus,
+} from "kube-controller-runtime";
+import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
+import { conditionTypes } from "../provisioner/status.ts";
+import type { Decision } from "./decide.ts";
+import { explainDecision } from "./explain.ts";
+import type { PoolSource } from "./pools.ts";
+
+/** Asks the pool for the number that was decided, and reports whether it follows the queue. No request while nothing changes. */
+export async function scalePool(
+  { object }: PoolSource,
+  decision: Decision,
+  context: RunContext,
+): Promise<void> {
+  const { replicas, pool } = decision;
+  const states = {
+    [conditionTypes.scalingActive]: activity(decision),
+    [conditionTypes.scalingLimited]: limit(decision),
+  };
+  await writeScaling(object, { desiredReplicas: replicas, states }, context);
+  if (replicas === pool.replicas || replicas === object.status?.desiredReplicas) return;
+  const message = `From ${pool.replicas} to ${replicas}. ${explainDecision(decision)}`;
+  context.events.event(object, { type: "Normal", reason: "Scaled", message });
+}
+
+/** Takes out of the status what a pool with a fixed number does not have. */
+export async function forgetScaling({ object }: PoolSource, context: RunContext): Promise<void> {
+  await writeScaling(object, { desiredReplicas: undefined, states: {} }, context);
+}
+
+interface Scaling {
+  readonly desiredReplicas: number | undefined;
+  readonly states: Readonly<Record<string, ConditionState>>;
+}
+
+async function writeScaling(
+  object: Stored<CoderProvisioner>,
+  { desiredReplicas, states }: Scaling,
+  { client, clock }: RunContext,
+): Promise<void> {
+  const at = { observedGeneration: object.metadata.generation, now: clock.now() };
+  const types: readonly string[] = [conditionTypes.scalingActive, conditionTypes.scalingLimited];
+  const update = ({
+    desiredReplicas: _,
+    ...status
+  }: Partial<ProvisionerStatus>): Partial<ProvisionerStatus> => {
+    let conditions: readonly Condition[] = status.conditions ?? [];
+    for (const type of types) {
+      const state = states[type];
+      conditions = state
+        ? setCondition(conditions, type, { ...state, ...at })
+        : conditions.filter((condition) => condition.type !== type);
+    }
+    const number = desiredReplicas === undefined ? {} : { desiredReplicas };
+    return { ...status, ...number, conditions: [...conditions] };
+  };
+  await writeStatus<CoderProvisioner, ProvisionerStatus>(client, { kind: CoderProvisioner, object, update });
+}
+
+function activity(decision: Decision): ConditionState {
+  const { cause } = decision;
+  if (cause === "blind" || cause === "fallback")
+    return { status: "False", reason: "QueueUnknown", message: explainDecision(decision) };
+  if (cause === "held") return { status: "False", reason: "ScalingHeld", message: explainDecision(decision) };
+  const message = "The number of daemons follows coderd's queue.";
+  return { status: "True", reason: "FollowingQueue", message };
+}
+
+function limit({ demand = 0, cause, pool }: Decision): ConditionState {
+  if (cause === "unschedulable") {
+    const message =
+      "No node has room for pods that are there already; add nodes or lower the resource requests.";
+    return { status: "True", reason: "Unschedulable", message };
+  }
+  if (demand > pool.max) {
+    const message = `More than ${pool.max} daemons are wanted; raise spec.autoscaling.maxReplicas, or let builds wait.`;
+    return { status: "True", reason: "AtMaximum", message };
+  }
+  return { status: "False", reason: "WithinLimits", message: "The maximum is not reached." };
+}

@@ -1,0 +1,156 @@
+import { Deployment, findCondition, Pod } from "kube-controller-runtime";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
+import type { SimulatedJob } from "../../../lab/coderd/jobs.ts";
+import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
+import { BUSY_MARKS } from "../../../src/operator/pods/our-pods.ts";
+import { ReplicaSets } from "./replica-sets.ts";
+import { openQueueStage, type QueueStage } from "./stage.ts";
+
+const MINUTE = 60_000;
+const LOOKS = /provisioner(jobs|daemons)$/;
+
+let stage: QueueStage;
+let coderd: CoderdDeployment;
+let organization: string;
+let pods: ReplicaSets;
+
+beforeEach(async () => {
+  stage = await openQueueStage("scaling");
+  coderd = await stage.controlPlane();
+  organization = coderd.organizations[0]?.id ?? "";
+  pods = new ReplicaSets(stage, coderd);
+});
+afterEach(async () => {
+  await pods[Symbol.asyncDispose]();
+  await stage[Symbol.asyncDispose]();
+});
+
+const LIMITS = { minReplicas: 0, maxReplicas: 5 };
+
+async function pool(
+  name: string,
+  autoscaling: ProvisionerSpec["autoscaling"] = LIMITS,
+  spec = {},
+): Promise<void> {
+  await stage.create(name, { replicas: 0, autoscaling, ...spec });
+  await stage.untilCondition(name, "ScalingActive", { status: "True", reason: "FollowingQueue" });
+}
+
+const replicas = async (name: string) => (await stage.get(Deployment, `provisioner-${name}`)).spec?.replicas;
+const within = <T>(ms: number, assertion: () => Promise<T>) => stage.eventually(assertion, { withinMs: ms });
+const submit = (count: number, tags = {}) =>
+  Array.from({ length: count }, () => coderd.jobs.submit({ organization, tags }));
+const isOver = ({ status }: SimulatedJob) => status === "succeeded";
+
+describe("a pool that follows the queue", () => {
+  test("starts from zero within seconds, builds all at its maximum, and returns to zero", async () => {
+    await pool("pool");
+    const began = stage.clock.now();
+    const builds = submit(10);
+    await within(MINUTE, async () => expect(builds.some(({ startedAt }) => startedAt)).toBe(true));
+    expect(stage.clock.now() - began).toBeLessThanOrEqual(30_000);
+    await within(10 * MINUTE, async () => expect(builds.every(isOver)).toBe(true));
+    expect(pods.most).toBe(5);
+    await within(10 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
+    expect(pods.disturbed).toEqual([]);
+    expect(await stage.status("pool")).toMatchObject({ desiredReplicas: 0 });
+  });
+
+  test("is ready all the time once it was, also while it rests", async () => {
+    await pool("pool");
+    await within(MINUTE, async () =>
+      expect(findCondition((await stage.status("pool")).conditions, "Ready")?.status).toBe("True"),
+    );
+    const ready = stage.untilCondition("pool", "Ready", { status: "False" }).then(
+      () => "was not ready",
+      () => "was ready",
+    );
+    submit(1);
+    await within(5 * MINUTE, async () => expect(coderd.jobs.of(organization).every(isOver)).toBe(true));
+    expect(await ready).toBe("was ready");
+  });
+
+  test("takes no busy daemon away, and marks those that are busy", async () => {
+    await pool("pool", { ...LIMITS, scaleDownDelaySeconds: 30 });
+    pods.buildMs = 30 * MINUTE;
+    const long = submit(2);
+    await within(5 * MINUTE, async () => expect(long.every(({ startedAt }) => startedAt)).toBe(true));
+    pods.buildMs = MINUTE;
+    const short = submit(3);
+    await within(10 * MINUTE, async () => expect(short.every(isOver)).toBe(true));
+    await within(10 * MINUTE, async () => expect(await replicas("pool")).toBe(2));
+    const builders = long.map(({ worker }) => worker?.name);
+    await within(MINUTE, async () => {
+      const { items } = await stage.person.list(Pod, { namespace: stage.namespace });
+      expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(builders.sort());
+      for (const { metadata } of items) expect(metadata.annotations).toMatchObject(BUSY_MARKS);
+    });
+    expect(pods.disturbed).toEqual([]);
+    await within(60 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
+  });
+
+  test("says when its maximum holds it back, and when no longer", async () => {
+    await pool("pool", { ...LIMITS, maxReplicas: 1 });
+    submit(3);
+    await stage.untilCondition("pool", "ScalingLimited", { status: "True", reason: "AtMaximum" });
+    await within(10 * MINUTE, async () => {
+      const limited = findCondition((await stage.status("pool")).conditions, "ScalingLimited");
+      expect(limited).toMatchObject({ status: "False", reason: "WithinLimits" });
+    });
+  });
+
+  test("does not move while coderd does not answer, and has the fallback after ten minutes", async () => {
+    await pool("pool", { ...LIMITS, fallbackReplicas: 3 });
+    const end = coderd.faults.inject({ on: LOOKS, fault: { kind: "cut" } });
+    await within(5 * MINUTE, async () =>
+      expect(findCondition((await stage.status("pool")).conditions, "ScalingActive")).toMatchObject({
+        status: "False",
+        reason: "QueueUnknown",
+      }),
+    );
+    expect(await replicas("pool")).toBe(0);
+    await within(20 * MINUTE, async () => expect(await replicas("pool")).toBe(3));
+    end();
+    await within(30 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
+  });
+
+  test("gets its fixed number back when the rule is taken away", async () => {
+    await pool("pool");
+    await stage.change("pool", { autoscaling: null, replicas: 2 });
+    await within(3 * MINUTE, async () => expect(await replicas("pool")).toBe(2));
+    await within(3 * MINUTE, async () => {
+      const status = await stage.status("pool");
+      expect(status.desiredReplicas).toBeUndefined();
+      expect(findCondition(status.conditions, "ScalingActive")).toBeUndefined();
+    });
+  });
+
+  test("writes nothing while its numbers stand still, and survives a restart of the operator", async () => {
+    await pool("pool", { minReplicas: 2, maxReplicas: 5 });
+    await within(5 * MINUTE, async () => expect(coderd.daemons).toHaveLength(2));
+    await within(2 * MINUTE, () => stage.untilCondition("pool", "Ready", { status: "True" }));
+    await stage.restart();
+    await stage.untilIdle();
+    const before = stage.operator.transport.requests.length;
+    const looks = coderd.count(LOOKS);
+    const until = stage.clock.now() + 5 * MINUTE;
+    await within(6 * MINUTE, async () => expect(stage.clock.now()).toBeGreaterThan(until));
+    expect(coderd.count(LOOKS) - looks).toBeGreaterThanOrEqual(38);
+    expect(coderd.count(LOOKS) - looks).toBeLessThanOrEqual(42);
+    const writes = stage.operator.transport.requests.slice(before).filter(({ method }) => method !== "GET");
+    expect(writes.filter(({ path }) => /coderprov|pods|deployments/.test(path))).toEqual([]);
+    expect(await replicas("pool")).toBe(2);
+  });
+});
+
+test("of two pools that overlap, the one with the higher priority grows", async () => {
+  const tags = { env: "prod" };
+  await pool("a", { ...LIMITS }, { tags });
+  await pool("b", { ...LIMITS, maxReplicas: 2, priority: 10 }, { tags });
+  const builds = submit(3, tags);
+  await within(2 * MINUTE, async () => {
+    expect([await replicas("a"), await replicas("b")]).toEqual([1, 2]);
+  });
+  await within(10 * MINUTE, async () => expect(builds.every(isOver)).toBe(true));
+});
