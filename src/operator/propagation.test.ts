@@ -87,6 +87,7 @@ const kinds = [
     base: {},
     examples: {
       ...podExamples,
+      autoscaling: { minReplicas: 3, maxReplicas: 5 },
       key: { secretName: "mine" },
     },
     withoutChild: ["bootstrap", "controlPlaneRef", "organizationName", "tags"],

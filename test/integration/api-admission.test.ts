@@ -89,6 +89,32 @@ describe("every sample", () => {
   });
 });
 
+describe("while the number of a provisioner follows the queue", () => {
+  const follows = { controlPlaneRef: { name: "coder" }, replicas: 2, autoscaling: { maxReplicas: 5 } };
+  const refusal = "follows the queue while autoscaling is set";
+
+  async function change(name: string, spec: object): Promise<string> {
+    const patch = JSON.stringify({ spec });
+    const args = ["patch", "coderprovisioner", name, "-n", namespace, "--type=merge", "-p", patch];
+    return (await cluster.kubectl(args)).stderr;
+  }
+
+  it("nobody can set it, neither in the spec nor by the scale subresource", async () => {
+    const { name } = await create({ kind: "CoderProvisioner", spec: follows });
+    expect(await change(name, { replicas: 3 })).toContain(refusal);
+    const scale = ["scale", "coderprovisioner", name, "-n", namespace, "--replicas=3"];
+    expect((await cluster.kubectl(scale)).stderr).toContain(refusal);
+  });
+
+  it("everything else can change, and the number with the rule itself", async () => {
+    const { name } = await create({ kind: "CoderProvisioner", spec: follows });
+    expect(await change(name, { autoscaling: { maxReplicas: 7 } })).toBe("");
+    expect(await change(name, { autoscaling: null, replicas: 3 })).toBe("");
+    expect(await change(name, { replicas: 4 })).toBe("");
+    expect(await change(name, { replicas: 1, autoscaling: { maxReplicas: 2 } })).toBe("");
+  });
+});
+
 it("says where a misspelled field is, even deep in a Kubernetes type", async () => {
   const manifest = JSON.stringify({
     apiVersion: "coder.com/v1alpha1",

@@ -25,6 +25,7 @@ test("a provisioner that names only its control plane", () => {
     tags: {},
     image: undefined,
     replicas: 1,
+    autoscaling: undefined,
     pod: {
       terminationGracePeriodSeconds: 600,
       command: [],
@@ -127,5 +128,26 @@ describe("names", () => {
   test("of a key that coderd keeps for itself are avoided, unless the user insists", () => {
     expect(fromSpec({}, "psk").key.name).toBe("psk-7478bb6d");
     expect(fromSpec({ key: { name: "psk" } }).key.name).toBe("psk");
+  });
+});
+
+describe("where the number follows the queue, there are", () => {
+  const autoscaling = { minReplicas: 2, maxReplicas: 5 };
+  const withStatus = (spec: Partial<ProvisionerSpec>, desiredReplicas?: number) =>
+    withDefaults(
+      stored<CoderProvisioner>({
+        spec: { controlPlaneRef: { name: "coder" }, ...spec },
+        ...(desiredReplicas === undefined ? {} : { status: { desiredReplicas } }),
+      }),
+    ).replicas;
+
+  test.each<[string, Partial<ProvisionerSpec>, number | undefined, number]>([
+    ["as many daemons as were asked for last", { autoscaling }, 4, 4],
+    ["none when none were asked for", { autoscaling }, 0, 0],
+    ["at least the minimum to begin with", { autoscaling }, undefined, 2],
+    ["at most the maximum to begin with", { autoscaling, replicas: 9 }, undefined, 5],
+    ["as many as the spec says once it no longer does", { replicas: 3 }, 4, 3],
+  ])("%s", (_, spec, desired, expected) => {
+    expect(withStatus(spec, desired)).toBe(expected);
   });
 });

@@ -204,6 +204,22 @@ const proxies: readonly Refused[] = [
   { ...proxy("metadata.name", { controlPlaneRef }, "cannot contain a dot"), name: "sydney.example" },
 ];
 
+const queues: readonly Refused[] = [
+  provisioner("spec.autoscaling.maxReplicas", { autoscaling: {} }),
+  provisioner("spec.autoscaling.maxReplicas", { autoscaling: { maxReplicas: 0 } }),
+  provisioner(
+    "spec.autoscaling",
+    { autoscaling: { minReplicas: 3, maxReplicas: 2 } },
+    "minReplicas must not",
+  ),
+  provisioner(
+    "spec.autoscaling",
+    { autoscaling: { maxReplicas: 2, fallbackReplicas: 3 } },
+    "fallbackReplicas must not",
+  ),
+  provisioner("spec.autoscaling.pollSeconds", { autoscaling: { maxReplicas: 2, pollSeconds: 1 } }),
+];
+
 export const refused: readonly Refused[] = [
   ...exposures,
   ...secrets,
@@ -211,5 +227,6 @@ export const refused: readonly Refused[] = [
   ...numbersAndTypes,
   ...unknownFields,
   ...provisioners,
+  ...queues,
   ...proxies,
 ];
