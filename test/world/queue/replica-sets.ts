@@ -122,6 +122,7 @@ export class ReplicaSets implements AsyncDisposable {
       updatedReplicas: present.length,
       readyReplicas: ready,
       availableReplicas: ready,
+      conditions: [{ type: "Progressing", status: "True", reason: "NewReplicaSetAvailable" }],
     };
     const said = JSON.stringify(status);
     if (!spec || this.#reports.get(metadata.name) === said) return;

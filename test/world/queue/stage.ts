@@ -38,7 +38,7 @@ export class QueueStage extends ProvisionerStage {
   async joinPod(name: string, provisioner: string, coderd: CoderdDeployment): Promise<Daemon> {
     const startedAt = timestamp(this.clock.now());
     const status = { containerStatuses: [{ state: { running: { startedAt } } }] };
-    await this.person.patchStatus(Pod, this.ref(name), { status });
+    await this.person.mergePatch(Pod, this.ref(name), { status });
     const keyName = (await this.status(provisioner)).provisionerKeyName;
     const key = coderd.keys.find((candidate) => candidate.name === keyName);
     const daemon = key && coderd.connectDaemon(name, key.plaintext);
