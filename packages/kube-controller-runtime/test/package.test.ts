@@ -83,10 +83,9 @@ describe("the packed runtime", () => {
   });
 
   test("has types that a strict project accepts", async () => {
-    expect(await thirdParty.compile()).toEqual([]);
-    // Of declarations, only our own are ours to judge.
-    const all = await thirdParty.compile("--skipLibCheck", "false");
-    expect(all.filter((error) => error.includes("kube-controller-runtime/"))).toEqual([]);
+    const errors = await thirdParty.compile("--skipLibCheck", "false");
+    // The declarations of other packages are not ours to judge.
+    expect(errors.filter((error) => /^(src|node_modules\/kube-controller-runtime)\//.test(error))).toEqual([]);
   });
 });
 
