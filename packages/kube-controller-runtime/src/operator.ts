@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { type Authorize, reviewAccess } from "./access-review.ts";
 import { type Credentials, loadCredentials } from "./client/credentials.ts";
 import { type FinishedRequest, HttpClient, type HttpClientOptions } from "./client/http-client.ts";
-import { httpTransport } from "./client/transport.ts";
+import { httpTransport, type Transport } from "./client/transport.ts";
 import { systemClock } from "./clock.ts";
 import type { Controller } from "./controller/controller.ts";
 import type { OwnershipMarks } from "./controller/ownership.ts";
@@ -78,23 +78,16 @@ const URGENT_LIMITS = { timeoutMs: 5_000, longestPauseMs: 2_000 };
  * missing, and goes down last. Rejects when leadership is lost or the process can't start: end the process then.
  */
 export async function runOperator(options: OperatorOptions): Promise<void> {
-  const { name, version = "0", metrics, log = createLogger({ level: "info" }) } = options;
+  const { name, version = "0", metrics, controllers } = options;
+  const { log = createLogger({ level: "info" }) } = options;
   const credentials = await loadCredentials({ kubeconfig: options.kubeconfig });
-  // With connections of its own a renewal never waits behind work.
   await using resources = new AsyncDisposableStack();
   const open = () => resources.adopt(httpTransport(credentials), (transport) => transport.close());
   const [work, urgent] = [open(), open()];
   const fence = new LeaderFence();
   fence.signal.addEventListener("abort", () => void work.close(), { once: true });
-  const common: Omit<HttpClientOptions, "transport"> = {
-    clock: systemClock,
-    fieldManager: name,
-    userAgent: `${name}/${version}`,
-    onRequest: (request) => metrics?.requested(request),
-  };
-  const client = new HttpClient({ ...common, transport: work });
-  const urgentClient = () => new HttpClient({ ...common, ...URGENT_LIMITS, transport: urgent });
-  const { controllers } = options;
+  const { client, urgentClient } = clientsOf(options, { work, urgent });
+  const environment = { fence, credentials, log };
   const manager = new Manager({
     ...(await leadership(options, urgentClient())),
     client,
@@ -104,8 +97,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     log,
     fieldManager: name,
     marks: marksOf(options.marks),
-    controllers:
-      typeof controllers === "function" ? await controllers({ fence, credentials, log }) : controllers,
+    controllers: typeof controllers === "function" ? await controllers(environment) : controllers,
     namespaces: options.namespaces ?? [],
     concurrency: options.concurrency ?? 10,
     shutdownGraceMs: options.shutdownGraceMs ?? 20_000,
@@ -118,6 +110,23 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   log.info("operator starts", { version });
   await manager.run(stop);
   log.info("operator stopped");
+}
+
+/** The client of the work, and clients for what must not wait behind it, with connections and pauses of their own. */
+function clientsOf(
+  { name, version = "0", metrics }: OperatorOptions,
+  { work, urgent }: { readonly work: Transport; readonly urgent: Transport },
+) {
+  const common: Omit<HttpClientOptions, "transport"> = {
+    clock: systemClock,
+    fieldManager: name,
+    userAgent: `${name}/${version}`,
+    onRequest: (request) => metrics?.requested(request),
+  };
+  return {
+    client: new HttpClient({ ...common, transport: work }),
+    urgentClient: () => new HttpClient({ ...common, ...URGENT_LIMITS, transport: urgent }),
+  };
 }
 
 function marksOf(marks: OwnershipMarks | string): OwnershipMarks {

@@ -85,7 +85,9 @@ describe("the packed runtime", () => {
   test("has types that a strict project accepts", async () => {
     const errors = await thirdParty.compile("--skipLibCheck", "false");
     // The declarations of other packages are not ours to judge.
-    expect(errors.filter((error) => /^(src|node_modules\/kube-controller-runtime)\//.test(error))).toEqual([]);
+    expect(errors.filter((error) => /^(src|node_modules\/kube-controller-runtime)\//.test(error))).toEqual(
+      [],
+    );
   });
 });
 
