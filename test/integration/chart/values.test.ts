@@ -219,6 +219,30 @@ describe("namespaces to watch", () => {
   });
 });
 
+test("metrics with authentication need a token, the right to have it reviewed, and a role for who scrapes", async () => {
+  const values = { metrics: { auth: true, serviceMonitor: { enabled: true } }, watchNamespaces: ["team"] };
+  const manifests = await helm.manifests({ ...release, values });
+  expect(await parsed(podOf(manifests).container.args)).toMatchObject({ metricsAuth: true });
+  const reviews = (group: string, resource: string) => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs: ["create"],
+  });
+  expect(only(manifests, "ClusterRole", "coder-k8s-metrics-auth").rules).toEqual([
+    reviews("authentication.k8s.io", "tokenreviews"),
+    reviews("authorization.k8s.io", "subjectaccessreviews"),
+  ]);
+  expect(only(manifests, "ClusterRoleBinding", "coder-k8s-metrics-auth")).toMatchObject({
+    roleRef: { name: "coder-k8s-metrics-auth" },
+    subjects: [{ name: "coder-k8s", namespace: "coder-system" }],
+  });
+  expect(only(manifests, "ClusterRole", "coder-k8s-metrics-reader").rules).toEqual([
+    { nonResourceURLs: ["/metrics"], verbs: ["get"] },
+  ]);
+  const { endpoints } = only(manifests, "ServiceMonitor").spec as { endpoints: object[] };
+  expect(endpoints).toMatchObject([{ bearerTokenFile: expect.stringContaining("serviceaccount/token") }]);
+});
+
 describe("the API server accepts", () => {
   const cases = [
     { name: "CRDs that outlive the release", values: { crds: { keep: true } } },
