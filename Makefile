@@ -55,6 +55,15 @@ types: $(INSTALLED) ## check types
 generate: $(INSTALLED) ## write CRDs, RBAC and reference pages from their sources
 	@$(BIN)/node tools/generate/main.ts
 
+# The tests that make the operator report everything that it can.
+MESSAGE_TESTS := test/world test/integration/control-plane test/integration/tenancy test/integration/coderd
+
+.PHONY: messages
+messages: setup ## run the operator through its tests and write every message for users to docs/reference/messages.md
+	@mkdir -p .cache && rm -f .cache/messages.jsonl
+	@COLLECT_MESSAGES=$(CURDIR)/.cache/messages.jsonl $(VITEST) --project unit --project integration $(MESSAGE_TESTS)
+	@$(BIN)/node tools/messages/main.ts .cache/messages.jsonl
+
 .PHONY: check-generated
 check-generated: $(INSTALLED) ## fail when a generated file is not what its source says
 	@$(BIN)/node tools/generate/main.ts --check

@@ -6,7 +6,7 @@
 import { parseArgs } from "node:util";
 import { thisMachine } from "./machine.ts";
 import { publish } from "./publish.ts";
-import { type Result, table } from "./report.ts";
+import { table, type WorkloadResult } from "./report.ts";
 import { attempted, type Report, type Scale, type Workload } from "./workload.ts";
 import { manyObjects } from "./workloads/cache.ts";
 import { failover } from "./workloads/failover.ts";
@@ -54,7 +54,7 @@ if (unknown) {
   process.exit(1);
 }
 
-const results: Result[] = [];
+const results: WorkloadResult[] = [];
 for (const workload of WORKLOADS) {
   const { name, title } = workload;
   if (positionals.length > 0 && !positionals.includes(name)) continue;

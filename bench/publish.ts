@@ -2,12 +2,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import type { Machine } from "./machine.ts";
-import { markdown, type Result } from "./report.ts";
+import { markdown, type WorkloadResult } from "./report.ts";
 
 /** What was measured, and where. */
 export interface Measurement {
   readonly machine: Machine;
-  readonly results: readonly Result[];
+  readonly results: readonly WorkloadResult[];
 }
 
 const JSON_FILE = fileURLToPath(new URL("results.json", import.meta.url));
@@ -28,7 +28,10 @@ export async function publish({ machine, results }: Measurement, order: readonly
 }
 
 /** Workloads that were measured alone leave the figures of the others, unless those are of another machine. */
-function keptOf(earlier: Measurement | undefined, { machine, results }: Measurement): readonly Result[] {
+function keptOf(
+  earlier: Measurement | undefined,
+  { machine, results }: Measurement,
+): readonly WorkloadResult[] {
   if (!earlier || !isDeepStrictEqual(earlier.machine, machine)) return [];
   return earlier.results.filter(({ workload }) => results.every((result) => result.workload !== workload));
 }

@@ -1,7 +1,7 @@
 import type { Machine } from "./machine.ts";
 import type { Figure } from "./workload.ts";
 
-export interface Result {
+export interface WorkloadResult {
   readonly workload: string;
   readonly title: string;
   /** When its last figure was taken, in RFC 3339. */
@@ -12,7 +12,7 @@ export interface Result {
 const DIGITS: Readonly<Record<string, number>> = { s: 2, ms: 1, MB: 1, "×": 2, cores: 2 };
 
 /** One result for the terminal. */
-export function table({ title, figures }: Result): string {
+export function table({ title, figures }: WorkloadResult): string {
   const rows = figures.map((figure) => [figure.what, amount(figure), `${verdict(figure)} ${bound(figure)}`]);
   const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const lines = rows.map(([what = "", value = "", judgement = ""]) =>
@@ -22,13 +22,13 @@ export function table({ title, figures }: Result): string {
 }
 
 /** All results as a part of a page. */
-export function markdown(machine: Machine, results: readonly Result[]): string {
+export function markdown(machine: Machine, results: readonly WorkloadResult[]): string {
   const { processor, cores, memoryGB, system, node, kubernetes } = machine;
   const where = `${cores} × ${processor}, ${memoryGB} GB, ${system}, Node ${node}, Kubernetes ${kubernetes}`;
   return [`Measured on ${where}.`, "", ...results.flatMap(section)].join("\n");
 }
 
-function section({ workload, title, measuredAt, figures }: Result): string[] {
+function section({ workload, title, measuredAt, figures }: WorkloadResult): string[] {
   const rows = figures.map(
     (figure) => `| ${figure.what} | ${amount(figure)} | ${bound(figure)} | ${verdict(figure)} |`,
   );

@@ -20,3 +20,27 @@ export function aControlPlane({
     spec: { operatorAccess: { disabled: true }, ...spec },
   };
 }
+
+/** What a spec that says nothing about its pods asks for. */
+export const podOfEmptySpec = {
+  command: [],
+  envFrom: [],
+  extraArgs: [],
+  extraEnv: [],
+  imagePullSecrets: [],
+  initContainers: [],
+  tolerations: [],
+  topologySpreadConstraints: [],
+  volumeMounts: [],
+  volumes: [],
+  readinessProbe: {
+    initialDelaySeconds: 0,
+    periodSeconds: 10,
+    timeoutSeconds: 1,
+    successThreshold: 1,
+    failureThreshold: 3,
+  },
+  livenessProbe: undefined,
+  tlsSecretNames: [],
+  authorities: [],
+};

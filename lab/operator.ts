@@ -23,6 +23,7 @@ import { type OperatorAccess, operatorAccess } from "../src/coder/operator-acces
 import type { Tenancy } from "../src/operator/control-plane/tenancy.ts";
 import { controllers } from "../src/operator/controllers.ts";
 import { ownershipMarks } from "../src/operator/names.ts";
+import { collectMessages } from "./messages.ts";
 
 const FIELD_MANAGER = "coder-k8s";
 const SYNC_MS = 30_000;
@@ -170,6 +171,7 @@ export class RunningOperator implements AsyncDisposable {
     this.#stop.abort();
     await this.#parts.finish(this.#run);
     await Promise.all([this.#parts.coderd.close(), this.transport.close()]);
+    collectMessages(this.transport.requests);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

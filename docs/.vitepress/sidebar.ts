@@ -61,6 +61,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
     text: "Reference",
     items: [
       { text: "Conditions and reasons", link: "/reference/conditions" },
+      { text: "Messages", link: "/reference/messages" },
       { text: "CoderControlPlane", link: "/reference/codercontrolplane" },
       { text: "CoderProvisioner", link: "/reference/coderprovisioner" },
       { text: "CoderWorkspaceProxy", link: "/reference/coderworkspaceproxy" },

@@ -133,6 +133,6 @@ function renamed(tables: Tables, id: string, name: string): Tables {
 }
 
 function accountTaken(): DatabaseProblem {
-  const message = `a user of coderd who is not the operator has the name ${USERNAME}; rename that user`;
+  const message = `A user of coderd who is not the operator has the name ${USERNAME}; rename that user.`;
   return new DatabaseProblem({ kind: "accountTaken", message });
 }

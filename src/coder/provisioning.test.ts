@@ -155,7 +155,7 @@ describe("the daemons of an organization", () => {
     expect(await look()).toEqual([["pod-1", "busy", taken.id]]);
   });
 
-  it("have the key, the version and the tags by which they are told apart", async () => {
+  it("have the key, the version and the tags by which they are distinguished", async () => {
     const daemon = join("pod-1", { env: "prod" });
     expect(success(await coder.provisionerDaemons(organization))).toEqual([
       {

@@ -70,7 +70,7 @@ describe("a database that can't be used", () => {
     await new Promise((resolve) => closed.close(resolve));
     expect(await failureAt(withParts(database, { host: `127.0.0.1:${port}` }))).toEqual({
       kind: "unreachable",
-      message: "the database host refuses the connection",
+      message: "The database host refuses the connection; check host and port of the connection URL.",
     });
     expect((await failureAt(withParts(database, { host: "marked.invalid" }))).kind).toBe("unreachable");
   });
@@ -81,7 +81,7 @@ describe("a database that can't be used", () => {
     const url = `postgres://u:marked@127.0.0.1:${port}/d?connect_timeout=1&sslmode=disable`;
     expect(await failureAt(targetOf({ url }))).toEqual({
       kind: "unreachable",
-      message: "the database host does not answer in time",
+      message: "The database host does not answer in time; check network policies and the port.",
     });
     silent.close();
   });
@@ -99,7 +99,7 @@ describe("a database that can't be used", () => {
     const empty = targetOf(await postgres.createDatabase("empty"));
     expect(await failureAt(empty)).toEqual({
       kind: "schemaMissing",
-      message: "table users is missing: coderd has not migrated the database yet",
+      message: "Table users is missing: coderd has not migrated the database yet.",
     });
     expect(await access.revokeToken(empty)).toEqual({ ok: true, value: 0 });
   });
@@ -268,7 +268,7 @@ describe("TLS", () => {
     await expect.poll(() => encrypted("sslmode=allow")).toBe(true);
     expect(await failureAt(target("sslmode=disable"))).toEqual({
       kind: "authenticationFailed",
-      message: "the database refuses this user without encryption; set sslmode=require or stricter",
+      message: "The database refuses this user without encryption; set sslmode=require or stricter.",
     });
   });
 

@@ -15,7 +15,7 @@ export interface MortalOptions {
 const EFFECTS = /^(create|delete|add|regenerate)/;
 
 /** What a client says of an answer that never came. */
-const noAnswer = failed({ kind: "transient", message: "the connection was cut" });
+const noAnswer = failed({ kind: "transient", message: "The connection was cut." });
 
 /**
  * Stands between an operator and all that it changes, in the cluster and at coderd, and counts the changes.

@@ -36,14 +36,20 @@ import { addedAnnotations, addedLabels, workloadFields } from "./workload.ts";
 
 const core = (name: string) => `io.k8s.api.core.v1.${name}`;
 
+function one<T>(description: string, type: string) {
+  return optional(kube<Wire<T>>(description, core(type)));
+}
+
+function several<T>(description: string, type: string) {
+  return optional(kubeList<Wire<T>>(description, core(type)));
+}
+
 /** What may be said about the pods of every kind, and about what keeps them. */
 export const podFields = {
   ...workloadFields,
-  affinity: optional(
-    kube<Wire<V1Affinity>>(
-      "Which nodes the pods prefer or avoid, and which pods they keep company with.",
-      core("Affinity"),
-    ),
+  affinity: one<V1Affinity>(
+    "Which nodes the pods prefer or avoid, and which pods they keep company with.",
+    "Affinity",
   ),
   command: optional(
     list(
@@ -51,18 +57,14 @@ export const podFields = {
       Type.String(),
     ),
   ),
-  envFrom: optional(
-    kubeList<Wire<V1EnvFromSource>>(
-      "Secrets and ConfigMaps whose keys become environment variables of the container.",
-      core("EnvFromSource"),
-    ),
+  envFrom: several<V1EnvFromSource>(
+    "Secrets and ConfigMaps whose keys become environment variables of the container.",
+    "EnvFromSource",
   ),
   extraArgs: optional(list("Arguments added after the operator's own.", Type.String())),
-  extraEnv: optional(
-    kubeList<Wire<V1EnvVar>>(
-      "Environment variables added after the operator's own; a variable given here wins.",
-      core("EnvVar"),
-    ),
+  extraEnv: several<V1EnvVar>(
+    "Environment variables added after the operator's own; a variable given here wins.",
+    "EnvVar",
   ),
   imagePullPolicy: optional(
     choice("When the image is pulled; absent means Always for the tag `latest`, else IfNotPresent.", [
@@ -71,67 +73,44 @@ export const podFields = {
       "Never",
     ]),
   ),
-  imagePullSecrets: optional(
-    kubeList<Wire<V1LocalObjectReference>>(
-      "Secrets, in the object's namespace, with credentials for the image's registry.",
-      core("LocalObjectReference"),
-    ),
+  imagePullSecrets: several<V1LocalObjectReference>(
+    "Secrets, in the object's namespace, with credentials for the image's registry.",
+    "LocalObjectReference",
   ),
-  initContainers: optional(
-    kubeList<Wire<V1Container>>(
-      "Containers that run before the operator's own, one after the other; with restartPolicy Always, beside it.",
-      core("Container"),
-    ),
+  initContainers: several<V1Container>(
+    "Containers that run before the operator's own, one after the other; with restartPolicy Always, beside it.",
+    "Container",
   ),
-  lifecycle: optional(
-    kube<Wire<V1Lifecycle>>(
-      "What runs right after the container starts and before it ends.",
-      core("Lifecycle"),
-    ),
-  ),
+  lifecycle: one<V1Lifecycle>("What runs right after the container starts and before it ends.", "Lifecycle"),
   nodeSelector: optional(stringMap("Labels that a node must have to run the pods.")),
   podAnnotations: optional(addedAnnotations("Annotations of the pods.")),
   podLabels: optional(addedLabels("Labels of the pods, beside those of the operator.")),
-  podSecurityContext: optional(
-    kube<Wire<V1PodSecurityContext>>(
-      "Security settings of the pods as a whole, such as fsGroup and runAsNonRoot.",
-      core("PodSecurityContext"),
-    ),
+  podSecurityContext: one<V1PodSecurityContext>(
+    "Security settings of the pods as a whole, such as fsGroup and runAsNonRoot.",
+    "PodSecurityContext",
   ),
   priorityClassName: optional(text("PriorityClass of the pods; absent means the cluster's default.")),
-  resources: optional(
-    kube<Wire<V1ResourceRequirements>>(
-      "CPU, memory and other resources that the container requests and is limited to.",
-      core("ResourceRequirements"),
-    ),
+  resources: one<V1ResourceRequirements>(
+    "CPU, memory and other resources that the container requests and is limited to.",
+    "ResourceRequirements",
   ),
-  securityContext: optional(
-    kube<Wire<V1SecurityContext>>(
-      "Security settings of the container, such as capabilities and a read-only root filesystem.",
-      core("SecurityContext"),
-    ),
+  securityContext: one<V1SecurityContext>(
+    "Security settings of the container, such as capabilities and a read-only root filesystem.",
+    "SecurityContext",
   ),
   terminationGracePeriodSeconds: optional(
     int64("Seconds that a pod may take to end; absent means Kubernetes' default, 30.", { minimum: 0 }),
   ),
-  tolerations: optional(
-    kubeList<Wire<V1Toleration>>("Node taints that the pods put up with.", core("Toleration")),
+  tolerations: several<V1Toleration>("Node taints that the pods put up with.", "Toleration"),
+  topologySpreadConstraints: several<V1TopologySpreadConstraint>(
+    "How the pods are spread over zones, nodes or other domains.",
+    "TopologySpreadConstraint",
   ),
-  topologySpreadConstraints: optional(
-    kubeList<Wire<V1TopologySpreadConstraint>>(
-      "How the pods are spread over zones, nodes or other domains.",
-      core("TopologySpreadConstraint"),
-    ),
+  volumeMounts: several<V1VolumeMount>(
+    "Where the volumes appear in the container, in addition to the operator's own mounts.",
+    "VolumeMount",
   ),
-  volumeMounts: optional(
-    kubeList<Wire<V1VolumeMount>>(
-      "Where the volumes appear in the container, in addition to the operator's own mounts.",
-      core("VolumeMount"),
-    ),
-  ),
-  volumes: optional(
-    kubeList<Wire<V1Volume>>("Volumes of the pods, in addition to the operator's own.", core("Volume")),
-  ),
+  volumes: several<V1Volume>("Volumes of the pods, in addition to the operator's own.", "Volume"),
 };
 const podFieldsSchema = Type.Object(podFields);
 /** The fields that all three kinds share; shared builders take any spec that has them. */

@@ -27,7 +27,7 @@ export class EmptiedLists {
     return kept;
   }
 
-  /** The index after the opening of a list, or the end of the chunk; `#matched` tells which. */
+  /** The index after the opening of a list, or the end of the chunk; `#matched` says which. */
   #untilOpened(chunk: Uint8Array, start: number): number {
     for (let index = start; index < chunk.length; index++) {
       const byte = chunk[index];

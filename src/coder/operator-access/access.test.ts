@@ -52,6 +52,6 @@ test.each([
   await clock.advance(1);
   expect(await revoking).toEqual({
     ok: false,
-    failure: { kind: "timeout", message: "the database did not finish within 30 s" },
+    failure: { kind: "timeout", message: "The database did not finish within 30 s; check its load." },
   });
 });

@@ -124,7 +124,7 @@ function fenceUntil(deadline: AbortSignal, fence: Fence): Fence {
 }
 
 function tookTooLong(): DatabaseProblem {
-  const message = `the database did not finish within ${LONGEST_SESSION_MS / 1_000} s`;
+  const message = `The database did not finish within ${LONGEST_SESSION_MS / 1_000} s; check its load.`;
   return new DatabaseProblem({ kind: "timeout", message });
 }
 

@@ -148,7 +148,7 @@ async function repairAccount({ session, tables, now }: AccountContext, row: Row)
 function accountTaken(): DatabaseProblem {
   return new DatabaseProblem({
     kind: "accountTaken",
-    message: `a user of coderd who is not the operator has the name ${USERNAME} or the address ${EMAIL}; rename that user`,
+    message: `A user of coderd who is not the operator has the name ${USERNAME} or the address ${EMAIL}; rename that user.`,
   });
 }
 

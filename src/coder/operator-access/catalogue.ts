@@ -85,7 +85,7 @@ export class Table {
     return new DatabaseProblem({
       kind: "schemaUnsupported",
       column: `${this.name}.${column}`,
-      message: `column ${this.name}.${column} ${what}: this operator does not support this version of coderd`,
+      message: `Column ${this.name}.${column} ${what}: this operator does not support this version of coderd. Upgrade the operator, or give a token with spec.operatorAccess.tokenSecretRef.`,
     });
   }
 }
@@ -115,6 +115,6 @@ function readColumn(row: Row): [string, Column] {
 function schemaMissing(table: string): DatabaseProblem {
   return new DatabaseProblem({
     kind: "schemaMissing",
-    message: `table ${table} is missing: coderd has not migrated the database yet`,
+    message: `Table ${table} is missing: coderd has not migrated the database yet.`,
   });
 }

@@ -88,10 +88,13 @@ describe("a connection URL", () => {
     ["postgres://u:s3cret@/d?host=h1,h2", /several hosts/],
     ["postgres://u:s3cret@h:port/d", /malformed/],
     ["postgres://u:s3cret@h:99999/d", /malformed/],
-    ["postgres://u:s3cret@h/d?port=0", /no port/],
+    ["postgres://u:s3cret@h/d?port=0", /not a port/],
     ["postgres://u:s3cret%@h/d", /percent-encoding/],
     ["postgres://h/s3cret", /names no user/],
-    ["postgres://u:s3cret@h/d?sslmode=maybe-s3cret", /sslmode is none of disable, allow/],
+    [
+      "postgres://u:s3cret@h/d?sslmode=maybe-s3cret",
+      /sslmode in the connection URL is not one of disable, allow/,
+    ],
   ])("is refused with a reason that quotes nothing: %s", (url, reason) => {
     expect(problem(url)).toMatch(reason);
     expect(problem(url)).not.toContain("s3cret");

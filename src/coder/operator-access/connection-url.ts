@@ -34,15 +34,14 @@ const USER_WITHOUT_HOST = /^([^/]*\/\/[^/?]*@)(?=[:/?]|$)/;
 export function parseConnectionUrl(text: string): Result<ConnectionSettings, string> {
   const address = text.trim();
   if (!/^postgres(ql)?:\/\//i.test(address))
-    return failed("the connection URL must start with postgres:// or postgresql://");
-  if (hostsOf(address).includes(",")) return failed("the connection URL names several hosts; give it one");
+    return failed("The connection URL must start with postgres:// or postgresql://.");
+  if (hostsOf(address).includes(",")) return failed("The connection URL names several hosts; give it one.");
   const url = URL.parse(address.replace(USER_WITHOUT_HOST, "$1localhost"));
-  if (!url)
-    return failed("the connection URL is malformed; special characters in it must be percent-encoded");
+  if (!url) return failed("The connection URL is malformed; percent-encode special characters in it.");
   try {
     return settingsOf(url);
   } catch {
-    return failed("the connection URL has a malformed percent-encoding");
+    return failed("The connection URL has a malformed percent-encoding; correct it.");
   }
 }
 
@@ -58,11 +57,12 @@ function settingsOf(url: URL): Result<ConnectionSettings, string> {
   const host = given("host") ?? decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "");
   const port = Number(given("port") ?? (url.port || DEFAULT_PORT));
   const sslMode = given("sslmode") ?? "prefer";
-  if (user === "") return failed("the connection URL names no user");
-  if (host.includes(",")) return failed("the connection URL names several hosts; give it one");
+  if (user === "") return failed("The connection URL names no user; add one.");
+  if (host.includes(",")) return failed("The connection URL names several hosts; give it one.");
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    return failed("the connection URL's port is no port");
-  if (!isSslMode(sslMode)) return failed(`the connection URL's sslmode is none of ${SSL_MODES.join(", ")}`);
+    return failed("The port in the connection URL is not a port; correct it.");
+  if (!isSslMode(sslMode))
+    return failed(`The sslmode in the connection URL is not one of ${SSL_MODES.join(", ")}.`);
   return succeeded({
     host: host || "localhost",
     port,

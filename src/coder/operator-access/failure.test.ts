@@ -6,7 +6,7 @@ const withCode = (code: string) => Object.assign(new Error("from a server"), { c
 test.for(["constructor", "__proto__", "toString", "hasOwnProperty"])(
   "the SQLSTATE %s, which no database has, is a failure like any unknown one",
   (code) => {
-    const message = `the database reports an error (${code})`;
+    const message = `The database reports an error (${code}); check its log.`;
     expect(describeDatabaseError(withCode(code))).toEqual({ kind: "transient", message });
   },
 );

@@ -43,26 +43,44 @@ export class DatabaseProblem extends Error {
 type Kind = Exclude<DatabaseFailure["kind"], "schemaUnsupported">;
 
 const BY_SQLSTATE: ReadonlyMap<string, readonly [Kind, string]> = new Map<string, readonly [Kind, string]>([
-  ["28P01", ["authenticationFailed", "the database refuses the user or the password of the connection URL"]],
-  ["3D000", ["databaseMissing", "the database named in the connection URL does not exist"]],
-  ["42P01", ["schemaMissing", "a table of coderd is missing: coderd has not migrated the database yet"]],
-  ["57014", ["timeout", "the database took too long over a statement and was interrupted"]],
-  ["55P03", ["timeout", "the database did not give a lock in time"]],
-  ["25P03", ["timeout", "the database ended a transaction that was idle for too long"]],
-  ["25006", ["transient", "the database is read-only: it may be a standby"]],
-  ["53300", ["transient", "the database has no connection to spare"]],
-  ["57P01", ["transient", "the database is shutting down"]],
-  ["57P03", ["transient", "the database is starting up"]],
+  [
+    "28P01",
+    [
+      "authenticationFailed",
+      "The database refuses the user or the password of the connection URL; correct them.",
+    ],
+  ],
+  [
+    "3D000",
+    [
+      "databaseMissing",
+      "The database named in the connection URL does not exist; create it or correct the URL.",
+    ],
+  ],
+  ["42P01", ["schemaMissing", "A table of coderd is missing: coderd has not migrated the database yet."]],
+  [
+    "57014",
+    ["timeout", "The database took too long for a statement, which was interrupted; check its load."],
+  ],
+  ["55P03", ["timeout", "The database did not grant a lock in time; check its load."]],
+  ["25P03", ["timeout", "The database ended a transaction that was idle for too long."]],
+  ["25006", ["transient", "The database is read-only; point the connection URL at the primary."]],
+  ["53300", ["transient", "The database has no connection left; raise max_connections or close some."]],
+  ["57P01", ["transient", "The database is shutting down."]],
+  ["57P03", ["transient", "The database is starting up."]],
 ]);
 
 const BY_SYSTEM_CODE: ReadonlyMap<string, string> = new Map([
-  ["ECONNREFUSED", "the database host refuses the connection"],
-  ["ENOTFOUND", "the database host's name does not resolve"],
-  ["EAI_AGAIN", "the database host's name could not be looked up"],
-  ["EHOSTUNREACH", "there is no route to the database host"],
-  ["ENETUNREACH", "there is no route to the database host"],
-  ["ETIMEDOUT", "the database host does not answer"],
-  ["ENOENT", "the database socket named in the connection URL is not on this machine"],
+  ["ECONNREFUSED", "The database host refuses the connection; check host and port of the connection URL."],
+  ["ENOTFOUND", "The name of the database host does not resolve; check the connection URL."],
+  ["EAI_AGAIN", "The name of the database host could not be looked up; check DNS."],
+  ["EHOSTUNREACH", "There is no route to the database host; check network policies."],
+  ["ENETUNREACH", "There is no route to the database host; check network policies."],
+  ["ETIMEDOUT", "The database host does not answer; check network policies and the port."],
+  [
+    "ENOENT",
+    "The database socket named in the connection URL is not in the operator's pod; use a host name.",
+  ],
 ]);
 
 const TLS_CODE = /^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_|ERR_TLS|ERR_SSL|ERR_OSSL|EPROTO)/;
@@ -76,7 +94,10 @@ export function describeDatabaseError(error: unknown): DatabaseFailure {
   if (known) return { kind: known[0], message: known[1] };
   if (code === "28000") return { kind: "authenticationFailed", message: loginRefused(text) };
   if (code === "42501")
-    return { kind: "permissionDenied", message: `the database user lacks a right: ${redact(text)}` };
+    return {
+      kind: "permissionDenied",
+      message: `The database user lacks a right: ${redact(text)}. Use the user that coderd uses.`,
+    };
   const unreachable = BY_SYSTEM_CODE.get(code);
   if (unreachable) return { kind: "unreachable", message: unreachable };
   if (isTlsProblem(error)) return { kind: "tlsFailed", message: tlsFailed(code) };
@@ -100,29 +121,33 @@ function isTlsProblem(error: unknown): boolean {
 }
 
 function tlsFailed(code: string): string {
-  if (code === "Error") return "the database does not offer TLS, which the connection URL's sslmode asks for";
-  return `TLS with the database failed (${code}); check sslmode, sslrootcert and the CA certificates`;
+  if (code === "Error")
+    return "The database does not offer TLS, which sslmode in the connection URL asks for.";
+  return `TLS with the database failed (${code}); check sslmode, sslrootcert and the CA certificates.`;
 }
 
 function loginRefused(text: string): string {
-  if (!text.includes("pg_hba")) return "the database refuses the login";
+  if (!text.includes("pg_hba")) return "The database refuses the login.";
   return text.includes("no encryption")
-    ? "the database refuses this user without encryption; set sslmode=require or stricter"
-    : "the database has no rule that lets this user in from here (pg_hba.conf)";
+    ? "The database refuses this user without encryption; set sslmode=require or stricter."
+    : "The database has no rule in pg_hba.conf that admits this user from the operator's address.";
 }
 
 /** The driver's own errors carry no code. Their text is matched, never shown. */
 function describeByText(text: string, code: string): DatabaseFailure {
   if (/timeout expired|connection timeout/i.test(text))
-    return { kind: "unreachable", message: "the database host does not answer in time" };
+    return {
+      kind: "unreachable",
+      message: "The database host does not answer in time; check network policies and the port.",
+    };
   if (/query read timeout/i.test(text))
-    return { kind: "timeout", message: "the database did not answer a statement in time" };
+    return { kind: "timeout", message: "The database did not answer a statement in time; check its load." };
   if (/SASL|SCRAM|password/i.test(text))
     return {
       kind: "authenticationFailed",
-      message: "the database asks for another way to log in or for a password",
+      message: "The database asks for a password or another way to log in; correct the connection URL.",
     };
   if (/connection terminated|ECONNRESET|EPIPE/i.test(`${text} ${code}`))
-    return { kind: "transient", message: "the connection to the database was cut" };
-  return { kind: "transient", message: `the database reports an error (${code})` };
+    return { kind: "transient", message: "The connection to the database was cut." };
+  return { kind: "transient", message: `The database reports an error (${code}); check its log.` };
 }

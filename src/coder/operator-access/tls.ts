@@ -62,9 +62,11 @@ async function verified(
 ): Promise<EncryptionAttempts> {
   const bySystem: Encryption = { rejectUnauthorized: true, ...options };
   if (sslRootCert && !(await isSystem(sslRootCert, files)))
-    return [{ ...bySystem, ca: pem(await read("sslrootcert", sslRootCert, files), "sslrootcert") }];
+    return [
+      { ...bySystem, ca: pem(await read("sslrootcert", sslRootCert, files), "The file of sslrootcert") },
+    ];
   const ca = sslRootCert ? undefined : await files.ca?.();
-  return ca ? [{ ...bySystem, ca: pem(ca, "the list of CA certificates") }, bySystem] : [bySystem];
+  return ca ? [{ ...bySystem, ca: pem(ca, "The list of CA certificates") }, bySystem] : [bySystem];
 }
 
 /** Whether the system's own authorities are meant: by libpq's word for them, or by a file that is the image's own. */
@@ -85,14 +87,14 @@ async function read(parameter: string, path: string, files: TlsFiles): Promise<s
   const content = await files.readFile(path);
   if (content !== undefined) return content;
   throw tlsProblem(
-    `the file that the connection URL's ${parameter} names is not among coderd's certificates`,
+    `The file that ${parameter} in the connection URL names is not mounted in coderd's pods; mount it with spec.certs or spec.volumes.`,
   );
 }
 
 function pem(text: string, where: string): string[] {
   const certificates = readableCertificates(text);
   if (certificates) return certificates;
-  throw tlsProblem(`${where} holds no readable PEM certificate`);
+  throw tlsProblem(`${where} holds no readable PEM certificate.`);
 }
 
 function tlsProblem(message: string): DatabaseProblem {

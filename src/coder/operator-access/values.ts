@@ -30,6 +30,6 @@ function parsed(value: Value): unknown {
 }
 
 function unexpected(what: string): DatabaseProblem {
-  const message = `the database sent something else where ${what} was expected`;
+  const message = `The database sent something else where ${what} was expected.`;
   return new DatabaseProblem({ kind: "transient", message });
 }

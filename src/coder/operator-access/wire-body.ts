@@ -62,6 +62,6 @@ export function malformed(): DatabaseProblem {
   return new DatabaseProblem({
     kind: "transient",
     message:
-      "what answers at the database's address does not follow Postgres's protocol; is it the database?",
+      "What answers at the database's address does not follow Postgres's protocol; check the connection URL.",
   });
 }

@@ -43,7 +43,7 @@ async function problemOf(failing: Promise<unknown>): Promise<string> {
   return (error as DatabaseProblem).message;
 }
 
-const expected = (name: string) => (name === "an unknown way to log in" ? "not supported" : PROTOCOL);
+const expected = (name: string) => (name === "an unknown way to log in" ? "does not support" : PROTOCOL);
 
 test.for(Object.entries(MALFORMED))(
   "a server that greets with %s is cut off and harms nobody else",

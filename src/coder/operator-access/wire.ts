@@ -143,12 +143,12 @@ class MessageReader {
 function unknownLogin(): DatabaseProblem {
   return new DatabaseProblem({
     kind: "authenticationFailed",
-    message: "the database asks for a way to log in that is not supported",
+    message: "The database asks for a way to log in that the operator does not support; use a password.",
   });
 }
 
 /** For a message, or a connection, that brings more than `mostBytes`. */
 export function tooLong(mostBytes: number): DatabaseProblem {
-  const message = `what answers at the database's address sent more than ${mostBytes / 1024 / 1024} MiB; is it the database?`;
+  const message = `What answers at the database's address sent more than ${mostBytes / 1024 / 1024} MiB; check the connection URL.`;
   return new DatabaseProblem({ kind: "transient", message });
 }

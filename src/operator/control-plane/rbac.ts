@@ -1,22 +1,8 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { childVerbs, ownVerbs, readVerbs, workspaceResources, workspaceVerbs } from "../permissions/rbac.ts";
+import { childVerbs, readVerbs, rulesOfKind, workspaceRules } from "../permissions/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
-  {
-    resources: ["codercontrolplanes.coder.com"],
-    verbs: ownVerbs,
-    because: "reads control planes and keeps their finalizer",
-  },
-  {
-    resources: ["codercontrolplanes.coder.com/status"],
-    verbs: ["patch"],
-    because: "reports the state of control planes",
-  },
-  {
-    resources: ["codercontrolplanes.coder.com/finalizers"],
-    verbs: ["update"],
-    because: "owns children where the cluster checks who may block a deletion",
-  },
+  ...rulesOfKind("codercontrolplanes", "control planes"),
   {
     resources: ["deployments.apps", "services", "serviceaccounts"],
     verbs: childVerbs,
@@ -27,16 +13,7 @@ export const rules: readonly PolicyRule[] = [
     verbs: childVerbs,
     because: "exposes coderd outside the cluster",
   },
-  {
-    resources: ["roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io"],
-    verbs: childVerbs,
-    because: "lets coderd run workspaces",
-  },
-  {
-    resources: workspaceResources,
-    verbs: workspaceVerbs,
-    because: "grants coderd these verbs for workspaces",
-  },
+  ...workspaceRules({ lets: "lets coderd run workspaces", whom: "coderd" }),
   {
     resources: ["secrets"],
     verbs: childVerbs,

@@ -6,7 +6,7 @@ export const readVerbs: readonly Verb[] = ["get", "list", "watch"];
 export const childVerbs: readonly Verb[] = [...readVerbs, "create", "patch", "delete"];
 
 /** For an object of ours: its finalizer is set by a patch. */
-export const ownVerbs: readonly Verb[] = [...readVerbs, "patch"];
+const ownVerbs: readonly Verb[] = [...readVerbs, "patch"];
 
 /**
  * What the Roles that we make allow on pods, volume claims and deployments. Kubernetes lets nobody grant what
@@ -21,7 +21,40 @@ export const workspaceVerbs: readonly Verb[] = [
   "deletecollection",
 ];
 
-export const workspaceResources = ["pods", "persistentvolumeclaims", "deployments.apps"] as const;
+const workspaceResources = ["pods", "persistentvolumeclaims", "deployments.apps"] as const;
+
+/** What the controller of one of our kinds needs for its objects, which people call `noun`. */
+export function rulesOfKind(plural: string, noun: string): PolicyRule[] {
+  const resource = `${plural}.coder.com`;
+  return [
+    { resources: [resource], verbs: ownVerbs, because: `reads ${noun} and keeps their finalizer` },
+    { resources: [`${resource}/status`], verbs: ["patch"], because: `reports the state of ${noun}` },
+    {
+      resources: [`${resource}/finalizers`],
+      verbs: ["update"],
+      because: "owns children where the cluster checks who may block a deletion",
+    },
+  ];
+}
+
+/** What it takes to make Roles for workspaces. */
+export function workspaceRules({
+  lets,
+  whom,
+}: {
+  readonly lets: string;
+  readonly whom: string;
+}): PolicyRule[] {
+  const rbac = "rbac.authorization.k8s.io";
+  return [
+    { resources: [`roles.${rbac}`, `rolebindings.${rbac}`], verbs: childVerbs, because: lets },
+    {
+      resources: workspaceResources,
+      verbs: workspaceVerbs,
+      because: `grants ${whom} these verbs for workspaces`,
+    },
+  ];
+}
 
 /** What the process needs whichever controllers run in it. */
 export const rules: readonly PolicyRule[] = [

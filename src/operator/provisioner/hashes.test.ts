@@ -9,7 +9,7 @@ test.each([
   expect(tagsHash(tags)).toBe(expected);
 });
 
-test("tags are told apart where only the border between name and value differs", () => {
+test("tags are distinguished where only the border between name and value differs", () => {
   expect(tagsHash({ ab: "c" })).not.toBe(tagsHash({ a: "bc" }));
   expect(tagsHash({ a: "", b: "" })).not.toBe(tagsHash({ a: "b" }));
 });

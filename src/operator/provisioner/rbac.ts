@@ -1,22 +1,8 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { childVerbs, ownVerbs, readVerbs, workspaceResources, workspaceVerbs } from "../permissions/rbac.ts";
+import { childVerbs, readVerbs, rulesOfKind, workspaceRules } from "../permissions/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
-  {
-    resources: ["coderprovisioners.coder.com"],
-    verbs: ownVerbs,
-    because: "reads provisioners and keeps their finalizer",
-  },
-  {
-    resources: ["coderprovisioners.coder.com/status"],
-    verbs: ["patch"],
-    because: "reports the state of provisioners and of their keys",
-  },
-  {
-    resources: ["coderprovisioners.coder.com/finalizers"],
-    verbs: ["update"],
-    because: "owns children where the cluster checks who may block a deletion",
-  },
+  ...rulesOfKind("coderprovisioners", "provisioners"),
   {
     resources: ["codercontrolplanes.coder.com"],
     verbs: readVerbs,
@@ -32,16 +18,7 @@ export const rules: readonly PolicyRule[] = [
     verbs: childVerbs,
     because: "runs provisioner daemons",
   },
-  {
-    resources: ["roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io"],
-    verbs: childVerbs,
-    because: "lets daemons build workspaces",
-  },
-  {
-    resources: workspaceResources,
-    verbs: workspaceVerbs,
-    because: "grants daemons these verbs for workspaces",
-  },
+  ...workspaceRules({ lets: "lets daemons build workspaces", whom: "daemons" }),
   { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; keeps provisioner keys" },
   {
     resources: ["poddisruptionbudgets.policy"],

@@ -1,22 +1,8 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { childVerbs, ownVerbs, readVerbs } from "../permissions/rbac.ts";
+import { childVerbs, readVerbs, rulesOfKind } from "../permissions/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
-  {
-    resources: ["coderworkspaceproxies.coder.com"],
-    verbs: ownVerbs,
-    because: "reads workspace proxies and keeps their finalizer",
-  },
-  {
-    resources: ["coderworkspaceproxies.coder.com/status"],
-    verbs: ["patch"],
-    because: "reports the state of workspace proxies",
-  },
-  {
-    resources: ["coderworkspaceproxies.coder.com/finalizers"],
-    verbs: ["update"],
-    because: "owns children where the cluster checks who may block a deletion",
-  },
+  ...rulesOfKind("coderworkspaceproxies", "workspace proxies"),
   {
     resources: ["codercontrolplanes.coder.com"],
     verbs: readVerbs,

@@ -1,5 +1,6 @@
 import { stored } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
+import { podOfEmptySpec } from "../../../lab/builders.ts";
 import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxySpec } from "../../api/v1alpha1/workspace-proxy.ts";
 import { withDefaults } from "./spec.ts";
@@ -16,28 +17,7 @@ const minimal = {
   childName: "wsproxy-sydney",
   image: undefined,
   replicas: 1,
-  pod: {
-    command: [],
-    envFrom: [],
-    extraArgs: [],
-    extraEnv: [],
-    imagePullSecrets: [],
-    initContainers: [],
-    tolerations: [],
-    topologySpreadConstraints: [],
-    volumeMounts: [],
-    volumes: [],
-    readinessProbe: {
-      initialDelaySeconds: 0,
-      periodSeconds: 10,
-      timeoutSeconds: 1,
-      successThreshold: 1,
-      failureThreshold: 3,
-    },
-    livenessProbe: undefined,
-    tlsSecretNames: [],
-    authorities: [],
-  },
+  pod: podOfEmptySpec,
   derpOnly: false,
   primaryAccessURL: undefined,
   credentials: { kind: "none" },

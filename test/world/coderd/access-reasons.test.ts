@@ -75,12 +75,13 @@ describe("a database that is no good has its own reason, and is tried again ever
     database.trouble = error;
   };
   const failure = (problem: DatabaseProblem["failure"]) => trouble(new DatabaseProblem(problem));
-  const unsupported = "column api_keys.tenant must be filled in, and this operator does not know it";
-  const missing = "table api_keys is missing: coderd has not migrated the database yet";
+  const unsupported =
+    "Column api_keys.tenant must be filled in and is not known: this operator does not support this version of coderd.";
+  const missing = "Table api_keys is missing: coderd has not migrated the database yet.";
   const broken: { reason: string; says: string; break: (database: MemoryDatabase) => Promise<void> }[] = [
     {
       reason: "SchemaUnsupported",
-      says: "column api_keys.tenant must be filled in",
+      says: "Column api_keys.tenant must be filled in",
       break: failure({ kind: "schemaUnsupported", column: "api_keys.tenant", message: unsupported }),
     },
     {

@@ -28,7 +28,11 @@ class Tokens implements OperatorAccess {
 
   ensureToken: OperatorAccess["ensureToken"] = async (_target, held) => {
     this.asked++;
-    if (this.isDown) return failed({ kind: "unreachable", message: "nobody answers" });
+    if (this.isDown)
+      return failed({
+        kind: "unreachable",
+        message: "The database host does not answer; check network policies and the port.",
+      });
     const expiresAt = this.#now() + YEAR_MS;
     if (held !== undefined && held === this.current) return succeeded({ token: held, expiresAt });
     if (this.current) this.accounts.remove(this.current);

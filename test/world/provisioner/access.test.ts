@@ -63,7 +63,7 @@ describe("credentials", () => {
       type: "OperatorAccessReady",
       status: "False",
       reason: "NotMigrated",
-      message: "no tables yet",
+      message: "Table users is missing: coderd has not migrated the database yet.",
     };
     await stage.controlPlane("closed", {
       status: {
@@ -73,7 +73,7 @@ describe("credentials", () => {
     });
     await stage.create("locked-out", { controlPlaneRef: { name: "closed" } });
     const { message } = await stage.untilCondition("locked-out", "OperatorAccessReady", { status: "False" });
-    expect(message).toContain("no tables yet");
+    expect(message).toContain("Table users is missing: coderd has not migrated the database yet.");
     await stage.publish("closed", { operatorAccessReady: true });
     await stage.untilCondition("locked-out", "ProvisionerKeyReady", { status: "True" });
   });

@@ -23,8 +23,9 @@ describe("what an error means for the reader of a condition", () => {
     ["Forbidden", 403, "Forbidden"],
     ["no word at all", 418, "ApiServerError"],
   ])("%s (%i) of the API server is %s, in its words", (reason, code, expected) => {
-    const error = apiError(reason, code);
-    expect(explain(error)).toEqual({ reason: expected, message: error.message });
+    const explained = explain(apiError(reason, code));
+    expect(explained.reason).toBe(expected);
+    expect(explained.message).toContain('Could not apply Secret "dev/token": the server\'s words.');
   });
 
   test("a refused grant names the rules that the operator lacks", () => {

@@ -1,4 +1,4 @@
-import { ApiError, isForbidden } from "../client/error.ts";
+import { ApiError, isForbidden, isTransient } from "../client/error.ts";
 import { NotOursError } from "../controller/ownership.ts";
 import type { Explain } from "../controller/steps.ts";
 import { NotLeaderError } from "../errors.ts";
@@ -19,7 +19,8 @@ export const explain: Explain = (error) => {
     };
   }
   if (isForbidden(error)) return forbidden(error as ApiError);
-  if (error instanceof ApiError) return { reason: apiReason(error), message: error.message };
+  if (error instanceof ApiError) return { reason: apiReason(error), message: refused(error) };
+  if (error instanceof Error && error.cause instanceof ApiError) return explain(error.cause);
   return {
     reason: "InternalError",
     message: "The operator failed unexpectedly; its log has the error. Please report it.",
@@ -29,11 +30,17 @@ export const explain: Explain = (error) => {
 /** The API server names what is missing; a grant it refuses needs the same verbs on the operator's own role. */
 function forbidden(error: ApiError) {
   const missing = /not currently held:\s*(\{.*\})/s.exec(error.message)?.[1];
-  if (!missing) return { reason: "Forbidden", message: error.message };
+  if (!missing) return { reason: "Forbidden", message: refused(error) };
   return {
     reason: "GrantRefused",
     message: `The operator may only grant what it holds itself; add ${missing} to its ClusterRole or remove it from the spec.`,
   };
+}
+
+/** The client's message begins with the verb and ends with the server's words. */
+function refused(error: ApiError): string {
+  const message = `Could not ${error.message.replace(/\.$/, "")}.`;
+  return isTransient(error) ? `${message} The operator retries.` : message;
 }
 
 function apiReason(error: ApiError): string {

@@ -22,7 +22,7 @@ export async function reportFailedCleanup<T extends WithStatus<StatusWithConditi
   const state = {
     status: "False",
     reason: "CleanupFailed",
-    message: `Deletion waits until what was made outside the object is removed: ${explain(error).message}`,
+    message: `The object is deleted once everything that the operator made elsewhere for it is removed. ${explain(error).message}`,
     observedGeneration: object.metadata.generation,
     now: clock.now(),
   } as const;
