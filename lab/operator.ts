@@ -20,9 +20,9 @@ import {
 import { CoderClients } from "../src/coder/clients.ts";
 import type { Route } from "../src/coder/http/route.ts";
 import { type OperatorAccess, operatorAccess } from "../src/coder/operator-access/access.ts";
-import type { Tenancy } from "../src/operator/control-plane/tenancy.ts";
 import { controllers } from "../src/operator/controllers.ts";
 import { ownershipMarks } from "../src/operator/names.ts";
+import type { Tenancy } from "../src/operator/permissions/tenancy.ts";
 import { collectMessages } from "./messages.ts";
 
 const FIELD_MANAGER = "coder-k8s";

@@ -65,6 +65,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "CoderControlPlane", link: "/reference/codercontrolplane" },
       { text: "CoderProvisioner", link: "/reference/coderprovisioner" },
       { text: "CoderWorkspaceProxy", link: "/reference/coderworkspaceproxy" },
+      { text: "Values of Coder's charts", link: "/reference/chart-values" },
       { text: "Command line", link: "/reference/flags" },
       { text: "Kubeconfig and proxies", link: "/reference/kubeconfig" },
       { text: "Metrics", link: "/reference/metrics" },

@@ -1,6 +1,6 @@
 import type { Controller } from "kube-controller-runtime";
 import { controlPlaneController } from "./control-plane/controller.ts";
-import { openTenancy, type Tenancy } from "./control-plane/tenancy.ts";
+import { openTenancy, type Tenancy } from "./permissions/tenancy.ts";
 import type { CoderPorts } from "./ports.ts";
 import { provisionerController } from "./provisioner/controller.ts";
 import { queueController } from "./queue/controller.ts";
@@ -10,7 +10,7 @@ import { workspaceProxyController } from "./workspace-proxy/controller.ts";
 export function controllers(ports: CoderPorts, tenancy: Tenancy = openTenancy): Controller[] {
   return [
     controlPlaneController(ports, tenancy),
-    provisionerController(ports),
+    provisionerController(ports, tenancy),
     workspaceProxyController(ports),
     queueController(ports),
   ];

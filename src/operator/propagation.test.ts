@@ -89,6 +89,8 @@ const kinds = [
       ...podExamples,
       autoscaling: { minReplicas: 3, maxReplicas: 5 },
       key: { secretName: "mine" },
+      rbac: { workspacePerms: false },
+      serviceAccount: { name: "runner" },
     },
     withoutChild: ["bootstrap", "controlPlaneRef", "organizationName", "tags"],
   },

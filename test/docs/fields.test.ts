@@ -25,20 +25,9 @@ test.each(pages)("$path names fields that exist", (each) => {
   expect(named.filter((path) => !fields.has(path))).toEqual([]);
 });
 
-test("the map from the Helm charts leads to fields that exist", () => {
-  const rows = [
-    ...page("docs/tutorials/from-the-helm-charts.md").text.matchAll(/^\| `[^|]*\| (`[^|]*)\|$/gm),
-  ];
-  const targets = rows.flatMap(([, cell = ""]) => {
-    // What follows a semicolon or "without" is about the field.
-    const [first = "", ...others] = codesIn(cell.split(/;|, without/)[0] ?? "");
-    return [first, ...others.map((code) => sibling(code, first))];
-  });
-  expect(targets.length).toBeGreaterThan(30);
+test("the table of the charts' values leads to fields that exist", () => {
+  const rows = [...page("docs/reference/chart-values.md").text.matchAll(/^\| `[^`]+` \| `([^`]+)` \|/gm)];
+  const targets = rows.map(([, path = ""]) => path);
+  expect(targets.length).toBeGreaterThan(60);
   expect(targets.filter((path) => !fields.has(`spec.${path}`))).toEqual([]);
 });
-
-/** `.annotations` after `service.type` is `service.annotations`. */
-function sibling(code: string, first: string): string {
-  return code.startsWith(".") ? first.replace(/\.?\w+$/, code) : code;
-}

@@ -12,7 +12,7 @@ import { type RunningOperator, startOperator } from "../../lab/operator.ts";
 import { CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
 import { sharedClusterWithControllers } from "../support/cluster/shared.ts";
 
-const PATIENCE = { withinMs: 60_000 };
+const PATIENCE = { withinMs: 50_000 };
 const HorizontalPodAutoscaler = kind<KubeObject & { spec: object; status?: object }>("autoscaling/v2", {
   kind: "HorizontalPodAutoscaler",
   plural: "horizontalpodautoscalers",
@@ -87,7 +87,11 @@ describe("the scale subresource of a workspace proxy", () => {
       },
     });
     await untilPods(4);
-    await person.mergePatch(CoderWorkspaceProxy, { namespace, name: "sydney" }, { spec: { derpOnly: true } });
+    await person.mergePatch(
+      CoderWorkspaceProxy,
+      { namespace, name: "sydney" },
+      { spec: { labels: { team: "platform" } } },
+    );
     await eventually(async () => {
       const { metadata, status } = await proxy();
       expect(status?.observedGeneration).toBe(metadata.generation);

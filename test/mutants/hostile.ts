@@ -4,14 +4,14 @@ import type { Mutant } from "./mutant.ts";
 export const hostileMutants: readonly Mutant[] = [
   {
     guard: "tenancy: nothing is granted in the namespaces of Kubernetes",
-    file: "src/operator/control-plane/tenancy.ts",
+    file: "src/operator/permissions/tenancy.ts",
     from: 'if (KUBERNETES_OWN.includes(namespace)) return "it belongs to Kubernetes";',
     to: "",
     tests: ["src/operator/control-plane"],
   },
   {
     guard: "tenancy: nothing is granted in the operator's namespace",
-    file: "src/operator/control-plane/tenancy.ts",
+    file: "src/operator/permissions/tenancy.ts",
     from: "if (namespace === operatorNamespace)",
     to: "if (namespace === undefined)",
     tests: ["src/operator/control-plane"],

@@ -5,17 +5,16 @@ import type {
   CoderWorkspaceProxy,
 } from "../../src/api/v1alpha1/kinds.ts";
 import { controlPlaneDeployment } from "../../src/operator/control-plane/resources/deployment.ts";
-import { serviceAccountPlan } from "../../src/operator/control-plane/resources/service-account.ts";
-import { workspaceGrants } from "../../src/operator/control-plane/resources/workspace-rbac.ts";
+import { controlPlaneGrants } from "../../src/operator/control-plane/resources/workspace-rbac.ts";
 import { withDefaults as controlPlaneOf } from "../../src/operator/control-plane/spec.ts";
 import { httpRoute, ingress } from "../../src/operator/exposure/expose.ts";
 import { service } from "../../src/operator/exposure/service.ts";
+import { serviceAccountPlan } from "../../src/operator/permissions/service-account.ts";
 import { disruptionBudget } from "../../src/operator/pods/disruption-budget.ts";
 import { keyChecksum } from "../../src/operator/provisioner/hashes.ts";
 import { provisionerDeployment } from "../../src/operator/provisioner/resources/deployment.ts";
 import { keySecret } from "../../src/operator/provisioner/resources/key-secret.ts";
-import { provisionerRole, provisionerRoleBinding } from "../../src/operator/provisioner/resources/rbac.ts";
-import { provisionerServiceAccount } from "../../src/operator/provisioner/resources/service-account.ts";
+import { provisionerGrants } from "../../src/operator/provisioner/resources/rbac.ts";
 import { withDefaults as provisionerOf } from "../../src/operator/provisioner/spec.ts";
 import { proxyDeployment, tokenChecksum } from "../../src/operator/workspace-proxy/resources/deployment.ts";
 import { tokenSecret } from "../../src/operator/workspace-proxy/resources/token-secret.ts";
@@ -37,7 +36,7 @@ export function controlPlaneChildren(stored: Stored<CoderControlPlane>): KubeObj
   const account = serviceAccountPlan(controlPlane);
   return present<KubeObject>([
     account.do === "apply" ? account.serviceAccount : undefined,
-    ...workspaceGrants(controlPlane).flatMap(({ role, roleBinding }) => [role, roleBinding]),
+    ...controlPlaneGrants(controlPlane).flatMap(({ role, roleBinding }) => [role, roleBinding]),
     controlPlaneDeployment(controlPlane, new Set()),
     disruptionBudget(controlPlane),
     service(controlPlane),
@@ -48,11 +47,11 @@ export function controlPlaneChildren(stored: Stored<CoderControlPlane>): KubeObj
 
 export function provisionerChildren(stored: Stored<CoderProvisioner>): KubeObject[] {
   const provisioner = provisionerOf(stored);
+  const account = serviceAccountPlan(provisioner);
   return present<KubeObject>([
     keySecret(provisioner, notASecret),
-    provisionerServiceAccount(provisioner),
-    provisionerRole(provisioner),
-    provisionerRoleBinding(provisioner),
+    account.do === "apply" ? account.serviceAccount : undefined,
+    ...provisionerGrants(provisioner).flatMap(({ role, roleBinding }) => [role, roleBinding]),
     provisionerDeployment(provisioner, {
       image: provisioner.image ?? image,
       coderURL,

@@ -59,17 +59,44 @@ const exposure: Policy = {
   suffix: "exposure",
   resources: ["codercontrolplanes", "coderworkspaceproxies"],
   validations: [
-    exposedBy("ingress", "networking.k8s.io", "ingresses"),
-    exposedBy("gateway", "gateway.networking.k8s.io", "httproutes"),
+    needsRight("expose.?ingress", "networking.k8s.io", "ingresses"),
+    needsRight("expose.?gateway", "gateway.networking.k8s.io", "httproutes"),
   ],
 };
 
-function exposedBy(field: string, group: string, resource: string): Validation {
-  const has = (object: string) => `${object}.?spec.?expose.?${field}.hasValue()`;
-  const isSame = `oldObject != null && ${has("oldObject")} && object.spec.expose.${field} == oldObject.spec.expose.${field}`;
+/** A field of the spec, its parts joined by `.?`, that makes or shapes an object of another kind. */
+function needsRight(field: string, group: string, resource: string): Validation {
+  const value = (object: string) => `${object}.?spec.?${field}`;
+  const isSame = `oldObject != null && ${value("oldObject")} == ${value("object")}`;
   return {
-    expression: `!${has("object")} || (${isSame}) || ${checks(group, resource, "create", "request.namespace")}`,
-    messageExpression: `'spec.expose.${field} needs the right to create ${resource} in namespace "' + request.namespace + '", which ' + request.userInfo.username + ' lacks'`,
+    expression: `!${value("object")}.hasValue() || (${isSame}) || ${checks(group, resource, "create", "request.namespace")}`,
+    messageExpression: `'spec.${field.replaceAll("?", "")} needs the right to create ${resource} in namespace "' + request.namespace + '", which ' + request.userInfo.username + ' lacks'`,
+    reason: "Forbidden",
+  };
+}
+
+/** Objects that the operator makes as the spec says, of kinds that not everybody with Deployments may make. */
+const children: Policy = {
+  suffix: "children",
+  resources: ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"],
+  validations: [
+    needsRight("podDisruptionBudget", "policy", "poddisruptionbudgets"),
+    // By annotations clouds and vaults give a ServiceAccount an identity.
+    needsRight("serviceAccount.?annotations", "", "serviceaccounts"),
+    needsRight("serviceAccount.?labels", "", "serviceaccounts"),
+    needsRight("service.?annotations", "", "services"),
+    reachableFromOutside(),
+  ],
+};
+
+/** A Service that is more than a name inside the cluster. */
+function reachableFromOutside(): Validation {
+  const type = (object: string) => `${object}.?spec.?service.?type.orValue('ClusterIP')`;
+  const service = (object: string) => `${object}.?spec.?service.orValue({})`;
+  const isSame = `oldObject != null && ${service("object")} == ${service("oldObject")}`;
+  return {
+    expression: `${type("object")} == 'ClusterIP' || (${isSame}) || ${checks("", "services", "create", "request.namespace")}`,
+    messageExpression: `'spec.service.type needs the right to create services in namespace "' + request.namespace + '", which ' + request.userInfo.username + ' lacks'`,
     reason: "Forbidden",
   };
 }
@@ -96,7 +123,7 @@ const grantVariables = [
 
 const workspaceNamespaces: Policy = {
   suffix: "workspace-namespaces",
-  resources: ["codercontrolplanes"],
+  resources: ["codercontrolplanes", "coderprovisioners"],
   variables: grantVariables,
   validations: [
     {
@@ -116,7 +143,7 @@ const workspaceNamespaces: Policy = {
 
 const extraRules: Policy = {
   suffix: "extra-rules",
-  resources: ["codercontrolplanes"],
+  resources: ["codercontrolplanes", "coderprovisioners"],
   variables: [
     ...grantVariables,
     {
@@ -180,7 +207,7 @@ function objectsOf({ suffix, resources, variables, validations }: Policy, prefix
   return [policy, binding];
 }
 
-const policies = [pods, exposure, workspaceNamespaces, extraRules];
+const policies = [pods, exposure, children, workspaceNamespaces, extraRules];
 
 /** The policies and their bindings as plain manifests. */
 export function admissionPolicies(): object[] {

@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import {
   expose,
   nameWithoutDot,
@@ -12,99 +11,24 @@ import {
 import {
   controlPlaneDefaults,
   livenessProbeDefault,
-  rbacDefaults,
   readinessProbeDefault,
   tokenSecretKey,
 } from "./defaults.ts";
-import { childName, listedNamespace, objectName } from "./names.ts";
+import { objectName } from "./names.ts";
+import { rbac, serviceAccount, workspaceNamespaces } from "./permissions.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
   flag,
   type KindDescription,
-  list,
   object,
   optional,
   rules,
   type Static,
-  stringMap,
   text,
   time,
   word,
 } from "./schema.ts";
 import { service } from "./service.ts";
-
-const atomic = { "x-kubernetes-list-type": "atomic" };
-
-const extraRule = object(
-  "One more permission, as in a Role.",
-  {
-    apiGroups: optional(
-      list("API groups of the resources; the empty string is the core group.", Type.String(), atomic),
-    ),
-    nonResourceURLs: optional(
-      list("Not possible in a Role; kept so that the field is refused by name.", Type.String(), atomic),
-    ),
-    resourceNames: optional(list("Only objects of these names; absent means all.", Type.String(), atomic)),
-    resources: optional(list("Resources that the verbs apply to, such as pods/exec.", Type.String())),
-    verbs: list("What may be done, such as get, list and watch.", Type.String(), { ...atomic, minItems: 1 }),
-  },
-  rules(
-    {
-      rule: "!has(self.nonResourceURLs) || size(self.nonResourceURLs) == 0",
-      message: "a Role in a namespace cannot grant nonResourceURLs: leave them out",
-      fieldPath: ".nonResourceURLs",
-    },
-    {
-      rule: "has(self.apiGroups) && size(self.apiGroups) > 0",
-      message: 'name at least one API group; write [""] for the core group',
-      fieldPath: ".apiGroups",
-    },
-    {
-      rule: "has(self.resources) && size(self.resources) > 0",
-      message: "name at least one resource",
-      fieldPath: ".resources",
-    },
-  ),
-);
-
-const rbac = object(
-  "Permissions of the control plane to run workspaces.",
-  {
-    enableDeployments: optional(
-      flag("Whether workspaces may be Deployments, not only pods.", {
-        default: rbacDefaults.enableDeployments,
-      }),
-    ),
-    extraRules: optional(
-      list(
-        "Permissions added to the Role. The operator must hold them itself to be allowed to grant them.",
-        extraRule,
-      ),
-    ),
-    workspaceNamespaces: optional(
-      list("Further namespaces in which workspaces run.", listedNamespace("Name of a namespace.")),
-    ),
-    workspacePerms: optional(
-      flag("Whether the operator makes a Role and a RoleBinding for workspaces at all.", {
-        default: rbacDefaults.workspacePerms,
-      }),
-    ),
-  },
-  { default: {} },
-);
-
-const serviceAccount = object(
-  "The ServiceAccount of the pods.",
-  {
-    annotations: optional(stringMap("Annotations of the ServiceAccount, for example for a cloud identity.")),
-    disableCreate: optional(
-      flag("Use a ServiceAccount that exists already and leave it as it is.", { default: false }),
-    ),
-    labels: optional(stringMap("Labels of the ServiceAccount.")),
-    name: optional(childName("Name of the ServiceAccount; absent means the name of the control plane.")),
-  },
-  { default: {} },
-);
 
 const operatorAccess = object(
   "How the operator gets an API token of this deployment, which licenses and provisioners need.",
@@ -152,7 +76,7 @@ const controlPlaneSpec = object("What the control plane should be.", {
     }),
   ),
   operatorAccess: optional(operatorAccess),
-  rbac: optional(rbac),
+  rbac: optional(rbac({ default: {} })),
   readinessProbe: optional(
     readinessProbe("Sends traffic only to pods whose /healthz answers. On by default.", {
       default: readinessProbeDefault,
@@ -164,7 +88,7 @@ const controlPlaneSpec = object("What the control plane should be.", {
     }),
   ),
   service: optional(service),
-  serviceAccount: optional(serviceAccount),
+  serviceAccount: optional(serviceAccount({ default: {} })),
   tls: optional(tls({ default: {} })),
 });
 
@@ -186,19 +110,11 @@ const controlPlaneStatus = object("What the control plane is, as the operator la
   phase: optional(word<Phase>("Pending until one pod is ready, then Ready.")),
   url: optional(text("URL of the deployment inside the cluster.")),
   version: optional(text("Version that coderd reports.")),
-  workspaceNamespaces: optional(
-    list(
-      "Other namespaces in which workspaces may run by permissions of the operator.",
-      Type.String(),
-      atomic,
-    ),
-  ),
+  workspaceNamespaces: optional(workspaceNamespaces),
 });
 
 export type ControlPlaneSpec = Static<typeof controlPlaneSpec>;
 export type ControlPlaneStatus = Static<typeof controlPlaneStatus>;
-export type RbacSpec = Static<typeof rbac>;
-export type ServiceAccountSpec = Static<typeof serviceAccount>;
 export type OperatorAccessSpec = Static<typeof operatorAccess>;
 
 export const controlPlane: KindDescription = {

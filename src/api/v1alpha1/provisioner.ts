@@ -9,6 +9,7 @@ import {
 import { autoscalingDefaults, provisionerDefaults, tokenSecretKey } from "./defaults.ts";
 import { maxKeyNameLength, reservedKeyNames } from "./limits.ts";
 import { objectName, secretDataKey } from "./names.ts";
+import { rbac, serviceAccount, workspaceNamespaces } from "./permissions.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
   int32,
@@ -149,6 +150,8 @@ const provisionerSpec = object("What the provisioner daemons should be.", {
   image: optional(text("Container image of the daemons; absent means the image of the control plane.")),
   key: optional(key),
   livenessProbe: optional(livenessProbe("Restarts a daemon that stops answering. Off by default.")),
+  rbac: optional(rbac()),
+  serviceAccount: optional(serviceAccount()),
   organizationName: optional(
     text(`Organization that the daemons serve; absent means \`${provisionerDefaults.organizationName}\`.`, {
       maxLength: 128,
@@ -219,6 +222,7 @@ const provisionerStatus = object("What the provisioner is, as the operator last 
   ),
   secretRef: optional(recordedSecretRef("Where the key is.")),
   tagsHash: optional(text("Hash of the tags of the key.")),
+  workspaceNamespaces: optional(workspaceNamespaces),
 });
 
 export type ProvisionerSpec = Static<typeof provisionerSpec>;

@@ -12,11 +12,11 @@ import {
 } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import { failed, type Result as Outcome } from "../../coder/result.ts";
+import { releaseGrants } from "../permissions/ensure-workspace-rbac.ts";
 import type { CoderdContext } from "./coderd.ts";
 import type { Snapshot } from "./observe.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "./session.ts";
 import { mayHoldToken, revokeToken } from "./steps/revocation.ts";
-import { releaseGrants } from "./steps/workspace-rbac.ts";
 
 /** So long provisioners and proxies may use the operator's token to clean up behind themselves. */
 const MOST_WAIT_MS = 60_000;
@@ -29,7 +29,7 @@ type Caches = RunContext["caches"];
  * up.
  */
 export async function cleanUp(snapshot: Snapshot, environment: CoderdContext): Promise<Action | undefined> {
-  await releaseGrants(snapshot, environment.context);
+  await releaseGrants(snapshot.grants, environment.context);
   const { deletionTimestamp } = snapshot.object.metadata;
   if (!deletionTimestamp || !mayHoldToken(snapshot.object)) return undefined;
   const waitMs = Date.parse(`${deletionTimestamp}`) + MOST_WAIT_MS - snapshot.now;

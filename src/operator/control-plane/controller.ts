@@ -10,13 +10,10 @@ import {
   explain,
   finish,
   Ingress,
-  keyOfObject,
-  type ObjectKey,
   Pod,
   PodDisruptionBudget,
   Role,
   RoleBinding,
-  type RunContext,
   reconciler,
   reportConflicts,
   Secret,
@@ -33,6 +30,10 @@ import { HTTPRoute } from "../exposure/gateway.ts";
 import { leadsToOurPods } from "../exposure/own-service.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
+import { ensureServiceAccount } from "../permissions/ensure-service-account.ts";
+import { ensureWorkspaceRbac, recordedNamespaces } from "../permissions/ensure-workspace-rbac.ts";
+import { behindGrant } from "../permissions/grant-tie.ts";
+import type { Tenancy } from "../permissions/tenancy.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
 import { availability, noPods, stalling } from "../pods/report.ts";
@@ -40,10 +41,9 @@ import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
 import type { CoderdContext } from "./coderd.ts";
-import { GRANT_INDEX, grantOwnerOfControlPlane, grantOwnerOfLabels } from "./grants.ts";
 import { observe, type Snapshot } from "./observe.ts";
 import { referencedConfigMaps, referencedSecrets } from "./references.ts";
-import { workspaceGrants } from "./resources/workspace-rbac.ts";
+import { controlPlaneGrants, controlPlaneTie } from "./resources/workspace-rbac.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "./session.ts";
 import { withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
@@ -52,28 +52,25 @@ import { publishEntitlements } from "./steps/entitlements.ts";
 import { ensureLicense } from "./steps/license.ts";
 import { checkTokenSecret, ensureOperatorAccess } from "./steps/operator-access.ts";
 import { mayHoldToken } from "./steps/revocation.ts";
-import { ensureServiceAccount } from "./steps/service-account.ts";
-import { ensureWorkspaceRbac, recordedNamespaces } from "./steps/workspace-rbac.ts";
-import type { Tenancy } from "./tenancy.ts";
 
 /** Runs coderd from a CoderControlPlane, and manages its license through a token of its own. */
 export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Controller {
   const children = { ...managedByUs, when: contentChanged };
-  const grants = { ...children, indexes: { [GRANT_INDEX]: grantOwnerOfLabels } };
+  const grants = { ...children, indexes: { [controlPlaneTie.index]: controlPlaneTie.ofGrant } };
   const dependents = { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } };
   return controller("control-plane")
     .for(CoderControlPlane, {
       indexes: {
         [POD_OWNER_INDEX]: podOwnerOf("coder-control-plane"),
-        [GRANT_INDEX]: grantOwnerOfControlPlane,
+        [controlPlaneTie.index]: controlPlaneTie.ofOwner,
       },
     })
     .owns([ServiceAccount, Service, Ingress, Secret, PodDisruptionBudget], children)
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .owns([Role, RoleBinding], grants)
     .owns([HTTPRoute], { ...children, optional: true })
-    .watches(Role, grantedControlPlanes)
-    .watches(RoleBinding, grantedControlPlanes)
+    .watches(Role, behindGrant(CoderControlPlane, controlPlaneTie))
+    .watches(RoleBinding, behindGrant(CoderControlPlane, controlPlaneTie))
     .watches(CoderProvisioner, endingControlPlane, dependents)
     .watches(CoderWorkspaceProxy, endingControlPlane, dependents)
     .watches(Pod, podOwners(CoderControlPlane), podWatch)
@@ -101,8 +98,8 @@ async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy:
   const steps = new Steps<ControlPlaneStatus>(explain);
   const [isTokenOurs] = await Promise.all([
     steps.run(conditionTypes.access, () => checkTokenSecret(snapshot, environment)),
-    steps.run(conditionTypes.serviceAccount, () => ensureServiceAccount(snapshot, context)),
-    steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot, context, tenancy)),
+    steps.run(conditionTypes.serviceAccount, () => ensureServiceAccount(controlPlane, owner, context)),
+    steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot.grants, context, tenancy)),
     steps.run(conditionTypes.service, () => ensureService(controlPlane, snapshot, context)),
     steps.run(conditionTypes.exposure, () => ensureExposure(controlPlane, owner, context)),
     steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(controlPlane, snapshot, context)),
@@ -141,13 +138,5 @@ const advice: ConflictAdvice = {
 /** Garbage collection ends at the namespace: grants in others are ours to remove. */
 function grantsOutside(object: Stored<CoderControlPlane>): boolean {
   if (recordedNamespaces({ object }).length > 0) return true;
-  return workspaceGrants(withDefaults(object)).some(({ foreign }) => foreign);
-}
-
-/** The control planes behind a Role or RoleBinding of another namespace. */
-function grantedControlPlanes(grant: Stored<Role>, caches: RunContext["caches"]): ObjectKey[] {
-  const controlPlanes = caches.of(CoderControlPlane);
-  return grantOwnerOfLabels(grant).flatMap((owner) =>
-    controlPlanes.byIndex(GRANT_INDEX, owner).map(keyOfObject),
-  );
+  return controlPlaneGrants(withDefaults(object)).some(({ foreign }) => foreign);
 }

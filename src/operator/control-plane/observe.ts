@@ -3,15 +3,15 @@ import {
   keyOf,
   type Owner,
   type Pod,
-  Role,
-  RoleBinding,
   type RunContext,
   type Stored,
 } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { commonLabels } from "../names.ts";
+import type { Grants } from "../permissions/ensure-workspace-rbac.ts";
+import { foreignGrants } from "../permissions/grant-tie.ts";
 import { podsOf } from "../pods/our-pods.ts";
-import { GRANT_INDEX, grantOwner } from "./grants.ts";
+import { controlPlaneGrants, controlPlaneTie } from "./resources/workspace-rbac.ts";
 import { type ControlPlane, withDefaults } from "./spec.ts";
 
 /** A control plane as one run sees it: read once from the caches, the time included. */
@@ -23,11 +23,7 @@ export interface Snapshot {
   /** That of this control plane, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
   readonly pods: readonly Stored<Pod>[];
-  /** The workspace permissions that exist in other namespaces, wanted or not. */
-  readonly foreignGrants: {
-    readonly roles: readonly Stored<Role>[];
-    readonly roleBindings: readonly Stored<RoleBinding>[];
-  };
+  readonly grants: Grants;
 }
 
 export function observe(
@@ -38,8 +34,6 @@ export function observe(
   const { childName, identity } = controlPlane;
   const owner = { kind: CoderControlPlane, object, labels: commonLabels(controlPlane) };
   const deployment = caches.of(Deployment).get(keyOf({ namespace: identity.namespace, name: childName }));
-  const grants = grantOwner(identity);
-  const isForeign = ({ metadata }: Stored<Role>) => metadata.namespace !== identity.namespace;
   return {
     now: clock.now(),
     object,
@@ -47,9 +41,11 @@ export function observe(
     owner,
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
     pods: podsOf(controlPlane, caches),
-    foreignGrants: {
-      roles: caches.of(Role).byIndex(GRANT_INDEX, grants).filter(isForeign),
-      roleBindings: caches.of(RoleBinding).byIndex(GRANT_INDEX, grants).filter(isForeign),
+    grants: {
+      ...{ object, owner, identity },
+      tie: controlPlaneTie,
+      wanted: controlPlaneGrants(controlPlane),
+      foreign: foreignGrants(controlPlaneTie, object, caches),
     },
   };
 }

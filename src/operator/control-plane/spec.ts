@@ -1,41 +1,19 @@
 import type { Stored } from "kube-controller-runtime";
-import type {
-  ControlPlaneSpec,
-  OperatorAccessSpec,
-  RbacSpec,
-  ServiceAccountSpec,
-} from "../../api/v1alpha1/control-plane.ts";
+import type { ControlPlaneSpec, OperatorAccessSpec } from "../../api/v1alpha1/control-plane.ts";
 import {
   controlPlaneDefaults,
   livenessProbeDefault,
-  rbacDefaults,
   readinessProbeDefault,
   tokenSecretKey,
 } from "../../api/v1alpha1/defaults.ts";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { type Exposed, exposureOf } from "../exposure/expose.ts";
 import { serviceSettings } from "../exposure/service.ts";
-import { type Identity, identityOf, type Labels, labelLength, shortName } from "../names.ts";
-import { distinctNames, type SecretKey, secretKey, trimmed } from "../normalise.ts";
-import type { RoleRule } from "../permissions/workspace-role.ts";
+import { type Identity, identityOf, labelLength, shortName } from "../names.ts";
+import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
+import { type Builder, serviceAccountSettings, workspaceAccess } from "../permissions/settings.ts";
 import type { ContainerPort } from "../pods/certificates.ts";
 import { type PodSettings, podSettings } from "../pods/settings.ts";
-
-interface ServiceAccountSettings {
-  readonly name: string;
-  /** False: it is the user's, and we neither make nor keep it. */
-  readonly managed: boolean;
-  readonly labels: Labels;
-  readonly annotations: Labels;
-}
-
-/** Where workspaces run and what coderd may do there. */
-export interface WorkspaceAccess {
-  /** The own namespace first, each once. */
-  readonly namespaces: readonly string[];
-  readonly deployments: boolean;
-  readonly extraRules: readonly RoleRule[];
-}
 
 /** How the operator comes by an API token: it has none, is given one, or makes one and keeps it in a Secret. */
 type OperatorAccess =
@@ -47,15 +25,12 @@ type OperatorAccess =
  * A control plane with every default filled in and every name trimmed: what all that follows works from.
  * `childName` is that of the Deployment, the Service and the exposure.
  */
-export interface ControlPlane extends Exposed {
+export interface ControlPlane extends Exposed, Builder {
   readonly app: "coder-control-plane";
   readonly image: string;
   readonly replicas: number;
   readonly pod: PodSettings;
   readonly useClusterAccessURL: boolean;
-  readonly serviceAccount: ServiceAccountSettings;
-  /** Absent: coderd gets no permissions from us. */
-  readonly workspaceAccess: WorkspaceAccess | undefined;
   readonly license: SecretKey | undefined;
   readonly operatorAccess: OperatorAccess;
 }
@@ -86,27 +61,6 @@ export function withDefaults(stored: Stored<CoderControlPlane>): ControlPlane {
     workspaceAccess: workspaceAccess(spec.rbac, identity),
     license: secretKey(spec.licenseSecretRef, controlPlaneDefaults.licenseSecretKey),
     operatorAccess: operatorAccess(spec.operatorAccess, identity),
-  };
-}
-
-function serviceAccountSettings(
-  spec: ServiceAccountSpec | undefined,
-  defaultName: string,
-): ServiceAccountSettings {
-  return {
-    name: trimmed(spec?.name) ?? defaultName,
-    managed: !(spec?.disableCreate ?? false),
-    labels: spec?.labels ?? {},
-    annotations: spec?.annotations ?? {},
-  };
-}
-
-function workspaceAccess(spec: RbacSpec | undefined, { namespace }: Identity): WorkspaceAccess | undefined {
-  if (!(spec?.workspacePerms ?? rbacDefaults.workspacePerms)) return undefined;
-  return {
-    namespaces: distinctNames([namespace, ...(spec?.workspaceNamespaces ?? [])]),
-    deployments: spec?.enableDeployments ?? rbacDefaults.enableDeployments,
-    extraRules: spec?.extraRules ?? [],
   };
 }
 

@@ -2,16 +2,23 @@ import { find, messageOf, refOf, type Stored } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { patiently } from "../coderd/patiently.ts";
+import { releaseGrants } from "../permissions/ensure-workspace-rbac.ts";
 import { RemovalBudget } from "./key/budget.ts";
 import { appliedKey, type KeyRecord, recordOf, withRecord } from "./key/record.ts";
 import { type Removal, type RemovalRun, removeKey } from "./key/remove.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 
+/** Removes what the daemons have in other namespaces, and their keys at coderd. */
+export async function cleanUp(snapshot: Snapshot, environment: Environment): Promise<void> {
+  await releaseGrants(snapshot.grants, environment.context);
+  await releaseKeys(snapshot, environment);
+}
+
 /**
  * Deletes at coderd every key that status says was made for this provisioner. Best effort: what fails is
  * reported and left behind, because nothing may keep a provisioner from being deleted, or for long.
  */
-export async function releaseKeys(snapshot: Snapshot, environment: Environment): Promise<void> {
+async function releaseKeys(snapshot: Snapshot, environment: Environment): Promise<void> {
   const budget = new RemovalBudget(environment.context.clock);
   for (const record of recordedKeys(await latest(snapshot, environment))) {
     const problem = await release(record, { snapshot, environment, keepID: undefined, budget });

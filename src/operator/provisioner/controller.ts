@@ -31,37 +31,45 @@ import {
 } from "../control-plane/session.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
+import { behindGrant } from "../permissions/grant-tie.ts";
+import type { Tenancy } from "../permissions/tenancy.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
 import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
-import { releaseKeys } from "./cleanup.ts";
+import { cleanUp } from "./cleanup.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { referencedSecrets } from "./references.ts";
+import { provisionerTie } from "./resources/rbac.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
 import { accessConditions, forgetUnused, openAccess } from "./steps/access.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
 import { checkEntitlement } from "./steps/entitlement.ts";
 import { ensureKey } from "./steps/key.ts";
 import { ensureKeySecret } from "./steps/key-secret.ts";
-import { ensureWorkspaceRbac } from "./steps/workspace-rbac.ts";
+import { ensurePermissions } from "./steps/workspace-rbac.ts";
 
 /** Runs provisioner daemons from a CoderProvisioner, with a key that it makes and replaces by itself. */
-export function provisionerController(ports: CoderPorts): Controller {
+export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Controller {
+  const grants = {
+    ...managedByUs,
+    when: contentChanged,
+    indexes: { [provisionerTie.index]: provisionerTie.ofGrant },
+  };
+  const indexes = {
+    [POD_OWNER_INDEX]: podOwnerOf("coder-provisioner"),
+    [CONTROL_PLANE_INDEX]: namedControlPlane,
+    [provisionerTie.index]: provisionerTie.ofOwner,
+  };
   return (
     controller("provisioner")
-      .for(CoderProvisioner, {
-        indexes: {
-          [POD_OWNER_INDEX]: podOwnerOf("coder-provisioner"),
-          [CONTROL_PLANE_INDEX]: namedControlPlane,
-        },
-      })
+      .for(CoderProvisioner, { indexes })
       .watches(CoderProvisioner, (object) => [keyOfObject(object)], { when: numberMoved })
-      .owns([Secret, ServiceAccount, Role, RoleBinding, PodDisruptionBudget], {
-        ...managedByUs,
-        when: contentChanged,
-      })
+      .owns([Secret, ServiceAccount, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
+      .owns([Role, RoleBinding], grants)
+      .watches(Role, behindGrant(CoderProvisioner, provisionerTie))
+      .watches(RoleBinding, behindGrant(CoderProvisioner, provisionerTie))
       .owns([Deployment], { ...managedByUs, when: rolloutMoved })
       // To see where tokens go; whoever has to wait for a Service looks again by himself.
       .watches(Service, () => [], managedByUs)
@@ -69,7 +77,7 @@ export function provisionerController(ports: CoderPorts): Controller {
       .watches(Pod, podOwners(CoderProvisioner), podWatch)
       .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
       .refersTo(Secret, referencedSecrets)
-      .reconcile(reconciler(reconciliation, ports))
+      .reconcile(reconciler(reconciliation(tenancy), ports))
   );
 }
 
@@ -78,17 +86,19 @@ function numberMoved({ object, previous }: Change<CoderProvisioner>): boolean {
   return object.status?.desiredReplicas !== previous?.status?.desiredReplicas;
 }
 
-const reconciliation = {
-  kind: CoderProvisioner,
-  finalizer: "coder.com/provisioner-key-cleanup",
-  pausedBy: PAUSE_ANNOTATION,
-  needsCleanup: () => true,
-  observe,
-  converge,
-  cleanup: releaseKeys,
-};
+function reconciliation(tenancy: Tenancy) {
+  return {
+    kind: CoderProvisioner,
+    finalizer: "coder.com/provisioner-key-cleanup",
+    pausedBy: PAUSE_ANNOTATION,
+    needsCleanup: () => true,
+    observe,
+    converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),
+    cleanup: cleanUp,
+  };
+}
 
-async function converge(snapshot: Snapshot, environment: Environment): Promise<Action> {
+async function converge(snapshot: Snapshot, environment: Environment, tenancy: Tenancy): Promise<Action> {
   const { context } = environment;
   const { identity, controlPlaneName: name } = snapshot.provisioner;
   const access = accessConditions(snapshot);
@@ -107,7 +117,7 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
   const key = await steps.run(conditionTypes.keySecret, () =>
     ensureKeySecret(outcome, snapshot, environment),
   );
-  if (key) await steps.run(conditionTypes.rbac, () => ensureWorkspaceRbac(snapshot, context));
+  if (key) await steps.run(conditionTypes.rbac, () => ensurePermissions(snapshot, context, tenancy));
   await steps.run(conditionTypes.disruption, () =>
     ensureDisruptionBudget(snapshot.provisioner, snapshot, context),
   );

@@ -11,9 +11,12 @@ import {
 } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { commonLabels } from "../names.ts";
+import type { Grants } from "../permissions/ensure-workspace-rbac.ts";
+import { foreignGrants } from "../permissions/grant-tie.ts";
 import { podsOf } from "../pods/our-pods.ts";
 import type { CoderPorts } from "../ports.ts";
 import type { Memory } from "./memory.ts";
+import { provisionerGrants, provisionerTie } from "./resources/rbac.ts";
 import { type Provisioner, withDefaults } from "./spec.ts";
 
 /** A provisioner as one run sees it: read once from the caches, the time included. */
@@ -27,6 +30,7 @@ export interface Snapshot {
   /** That of this provisioner, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
   readonly pods: readonly Stored<Pod>[];
+  readonly grants: Grants;
 }
 
 export type Environment = SharedEnvironment<Memory, CoderPorts>;
@@ -47,5 +51,11 @@ export function observe(object: Stored<CoderProvisioner>, { caches, children, cl
     secrets: [...new Set([...(named && children.owns(named, owner) ? [named] : []), ...owned])],
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
     pods: podsOf(provisioner, caches),
+    grants: {
+      ...{ object, owner, identity: provisioner.identity },
+      tie: provisionerTie,
+      wanted: provisionerGrants(provisioner),
+      foreign: foreignGrants(provisionerTie, object, caches),
+    },
   };
 }

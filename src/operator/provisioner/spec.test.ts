@@ -17,7 +17,8 @@ test("a provisioner that names only its control plane", () => {
     identity: { name: "pool", namespace: "dev", uid: "5f8e" },
     labels: {},
     childName: "provisioner-pool",
-    serviceAccountName: "pool-provisioner",
+    serviceAccount: { name: "pool-provisioner", managed: true, labels: {}, annotations: {} },
+    workspaceAccess: { namespaces: ["dev"], deployments: true, extraRules: [] },
     controlPlaneName: "coder",
     session: undefined,
     organizationName: "default",
@@ -97,8 +98,8 @@ describe("names", () => {
     [63, `provisioner-${a(42)}-2469b9e6`, `${a(42)}-2469b9e6-provisioner`],
     [128, `provisioner-${a(42)}-93ca4045`, `${a(42)}-93ca4045-provisioner`],
     [253, `provisioner-${a(42)}-df1f7590`, `${a(42)}-df1f7590-provisioner`],
-  ])("of the children of a provisioner with %i characters", (length, childName, serviceAccountName) => {
-    expect(fromSpec({}, a(length))).toMatchObject({ childName, serviceAccountName });
+  ])("of the children of a provisioner with %i characters", (length, childName, account) => {
+    expect(fromSpec({}, a(length))).toMatchObject({ childName, serviceAccount: { name: account } });
   });
 
   test.each([
@@ -121,7 +122,7 @@ describe("names", () => {
   test("of provisioners that differ only past the cut stay apart", () => {
     const [one, other] = [fromSpec({}, `${a(100)}1`), fromSpec({}, `${a(100)}2`)];
     expect(one.childName).not.toBe(other.childName);
-    expect(one.serviceAccountName).not.toBe(other.serviceAccountName);
+    expect(one.serviceAccount.name).not.toBe(other.serviceAccount.name);
     expect(one.key.name).not.toBe(other.key.name);
   });
 

@@ -8,16 +8,9 @@ import {
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { maxKeyNameLength, reservedKeyNames } from "../../api/v1alpha1/limits.ts";
 import type { ProvisionerSpec, ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
-import {
-  avoidReserved,
-  type Identity,
-  identityOf,
-  labelLength,
-  nameLength,
-  type Parent,
-  shortName,
-} from "../names.ts";
+import { avoidReserved, type Identity, identityOf, labelLength, nameLength, shortName } from "../names.ts";
 import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
+import { type Builder, serviceAccountSettings, workspaceAccess } from "../permissions/settings.ts";
 import { type PodSettings, podSettings } from "../pods/settings.ts";
 
 interface KeySettings {
@@ -35,11 +28,10 @@ type Autoscaling = Required<Omit<AutoscalingSpec, "fallbackReplicas">> &
 type AutoscalingSpec = NonNullable<ProvisionerSpec["autoscaling"]>;
 
 /** A pool of provisioner daemons with every default filled in and every name trimmed. */
-export interface Provisioner extends Parent {
+export interface Provisioner extends Builder {
   readonly app: "coder-provisioner";
   /** Name of the Deployment, the Role and the RoleBinding. */
   readonly childName: string;
-  readonly serviceAccountName: string;
   /** Absent: an object from before admission asked for one. */
   readonly controlPlaneName: string | undefined;
   /** A session token of the user's own; absent means the control plane's operator token. */
@@ -67,7 +59,11 @@ export function withDefaults(stored: Stored<CoderProvisioner>): Provisioner {
     identity,
     labels: spec.labels ?? {},
     childName: shortName(identity.name, { prefix: "provisioner-", max: labelLength }),
-    serviceAccountName: shortName(identity.name, { suffix: "-provisioner", max: labelLength }),
+    serviceAccount: serviceAccountSettings(
+      spec.serviceAccount,
+      shortName(identity.name, { suffix: "-provisioner", max: labelLength }),
+    ),
+    workspaceAccess: workspaceAccess(spec.rbac, identity),
     controlPlaneName: trimmed(spec.controlPlaneRef?.name),
     session: secretKey(spec.bootstrap?.credentialsSecretRef, tokenSecretKey),
     organizationName: trimmed(spec.organizationName) ?? provisionerDefaults.organizationName,

@@ -57,6 +57,23 @@ const controlPlanes: readonly Accepted[] = [
     { rbac: { ...defaults.rbac, workspaceNamespaces: ["team-a", ""] } },
   ),
   controlPlane("an exposure that exposes nothing", { expose: {} }),
+  controlPlane("a sidecar with a port whose protocol is left to the default", {
+    initContainers: [
+      { name: "tunnel", restartPolicy: "Always", ports: [{ containerPort: 9000, protocol: "TCP" }] },
+    ],
+  }),
+  controlPlane("a budget in percent", { podDisruptionBudget: { maxUnavailable: "25%" } }),
+  controlPlane(
+    "settings of a load balancer",
+    { service: { type: "LoadBalancer", loadBalancerSourceRanges: ["203.0.113.0/24", "2001:db8::/32"] } },
+    {
+      service: {
+        type: "LoadBalancer",
+        port: 80,
+        loadBalancerSourceRanges: ["203.0.113.0/24", "2001:db8::/32"],
+      },
+    },
+  ),
   controlPlane("a Gateway", {
     expose: { gateway: { host: "a.example.com", parentRefs: [{ name: "public" }] } },
   }),
@@ -94,10 +111,11 @@ const controlPlanes: readonly Accepted[] = [
   }),
 ];
 
-/** Nothing is added to these: their defaults depend on other objects. */
+/** Only the number of replicas is added to these: their other defaults depend on other objects. */
 function provisioner(title: string, spec: object, name?: string): Accepted {
   const whole = { controlPlaneRef: { name: "coder" }, ...spec };
-  return { kind: "CoderProvisioner", title, spec: whole, stored: whole, ...(name && { name }) };
+  const stored = { replicas: 1, ...whole };
+  return { kind: "CoderProvisioner", title, spec: whole, stored, ...(name && { name }) };
 }
 
 const provisioners: readonly Accepted[] = [
@@ -115,6 +133,7 @@ const provisioners: readonly Accepted[] = [
     stored: {
       controlPlaneRef: { name: "coder" },
       bootstrap: { credentialsSecretRef: { name: "token", key: "token" } },
+      replicas: 1,
     },
   },
 ];
@@ -122,6 +141,7 @@ const provisioners: readonly Accepted[] = [
 const proxyDefaults = {
   livenessProbe: defaults.livenessProbe,
   readinessProbe: defaults.readinessProbe,
+  replicas: 1,
   service: defaults.service,
 };
 

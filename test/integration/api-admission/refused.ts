@@ -48,6 +48,38 @@ const exposures: readonly Refused[] = [
   }),
 ];
 
+const workloads: readonly Refused[] = [
+  controlPlane("spec.labels", { labels: { "app.kubernetes.io/name": "mine" } }, "leave them out"),
+  controlPlane("spec.labels", { labels: { "coder.com/control-plane": "other" } }, "belongs to the operator"),
+  controlPlane("spec.podLabels", { podLabels: { "app.kubernetes.io/instance": "mine" } }, "leave them out"),
+  provisioner("spec.annotations", { annotations: { "coder.com/adopt-by": "x" } }, "belongs to the operator"),
+  provisioner("spec.podAnnotations", { podAnnotations: { "coder.com/x": "y" } }, "belongs to the operator"),
+  controlPlane("spec.podDisruptionBudget", { podDisruptionBudget: {} }, "either minAvailable"),
+  controlPlane(
+    "spec.podDisruptionBudget",
+    { podDisruptionBudget: { minAvailable: 1, maxUnavailable: 1 } },
+    "either minAvailable",
+  ),
+  controlPlane("spec.podDisruptionBudget.minAvailable", { podDisruptionBudget: { minAvailable: "half" } }),
+  controlPlane(
+    "spec.strategy.rollingUpdate",
+    { strategy: { type: "Recreate", rollingUpdate: { maxSurge: 1 } } },
+    "leave it out",
+  ),
+  controlPlane("spec.minReadySeconds", { minReadySeconds: -1 }),
+  controlPlane("spec.imagePullPolicy", { imagePullPolicy: "Sometimes" }),
+  controlPlane("spec.initContainers", { initContainers: Array(17).fill({ name: "x" }) }),
+  controlPlane(
+    "spec.service.loadBalancerClass",
+    { service: { loadBalancerClass: "example.com/x" } },
+    "goes with type LoadBalancer",
+  ),
+  controlPlane("spec.service.httpNodePort", { service: { httpNodePort: 30000 } }, "goes with type NodePort"),
+  controlPlane("spec.service.loadBalancerSourceRanges[0]", {
+    service: { type: "LoadBalancer", loadBalancerSourceRanges: ["everybody"] },
+  }),
+];
+
 const secrets: readonly Refused[] = [
   controlPlane("spec.tls.secretNames[0]", { tls: { secretNames: [""] } }),
   controlPlane("spec.tls.secretNames[1]", { tls: { secretNames: ["fine", "Not_Fine"] } }),
@@ -221,6 +253,7 @@ const queues: readonly Refused[] = [
 ];
 
 export const refused: readonly Refused[] = [
+  ...workloads,
   ...exposures,
   ...secrets,
   ...permissions,

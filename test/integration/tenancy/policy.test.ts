@@ -97,6 +97,45 @@ describe("somebody who may edit one namespace", () => {
     await expectAccepted(exposed({ gateway: other }));
   });
 
+  test.for([
+    ["CoderControlPlane", {}],
+    ["CoderProvisioner", { controlPlaneRef: { name: "coder" } }],
+  ] as const)(
+    "gives the pods of a %s no namespace and no rule that they may not give",
+    async ([kind, spec]) => {
+      const of = (rbac: object) => ({ ...controlPlane(own, "pool", { ...spec, rbac }), kind });
+      await expectAccepted(of({ enableDeployments: false }));
+      await expectDenied(of({ workspaceNamespaces: [foreign] }), `namespace "${foreign}" needs the right`);
+      await expectDenied(of({ extraRules: [secretRule] }), "needs the right to escalate");
+      await expectDenied(
+        of({ workspaceNamespaces: ["kube-system"] }),
+        /namespaces of Kubernetes|needs the right/,
+      );
+    },
+  );
+
+  test("has PodDisruptionBudgets, identities and load balancers only with the right to make them", async () => {
+    const namespace = await cluster.createNamespace("no-children");
+    const writer = new Tenant(cluster, "childless");
+    for (const verb of ["create", "patch", "get"])
+      await writer.allow(namespace, verb, "codercontrolplanes.coder.com");
+    await writer.allow(namespace, "create", "deployments.apps");
+    const cases = [
+      ["poddisruptionbudgets.policy", { podDisruptionBudget: { minAvailable: 1 } }],
+      ["serviceaccounts", { serviceAccount: { annotations: { "iam.example.com/role": "admin" } } }],
+      ["services", { service: { type: "LoadBalancer" } }],
+    ] as const;
+    for (const [resource, spec] of cases) {
+      const [plural = ""] = resource.split(".");
+      const object = controlPlane(namespace, plural, spec);
+      await expectDenied(object, `right to create ${plural} in namespace "${namespace}"`, writer);
+      await expectAccepted(object, admin);
+      await expectAccepted(controlPlane(namespace, plural, { ...spec, image: "coder:next" }), writer);
+      await writer.allow(namespace, "create", resource);
+      await expectAccepted(controlPlane(namespace, `${plural}-2`, spec), writer);
+    }
+  });
+
   test("exposes pods by an Ingress only with the right to create ingresses", async () => {
     const namespace = await cluster.createNamespace("no-ingress");
     const writer = new Tenant(cluster, "unexposed");

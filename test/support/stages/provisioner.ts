@@ -16,6 +16,7 @@ import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/k
 import type { ProvisionerSpec, ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";
 import { withDefaults } from "../../../src/operator/control-plane/spec.ts";
 import { service } from "../../../src/operator/exposure/service.ts";
+import { openTenancy } from "../../../src/operator/permissions/tenancy.ts";
 import { provisionerController } from "../../../src/operator/provisioner/controller.ts";
 import { keyChecksum } from "../../../src/operator/provisioner/hashes.ts";
 import type { World } from "../world/world.ts";
@@ -43,7 +44,10 @@ export class ProvisionerStage extends Stage<CoderProvisioner> {
   }
 
   override startOperator(options: OperatorOptions = {}): Promise<RunningOperator> {
-    return super.startOperator({ controllers: (ports) => [provisionerController(ports)], ...options });
+    return super.startOperator({
+      controllers: (ports) => [provisionerController(ports, openTenancy)],
+      ...options,
+    });
   }
 
   /** A control plane that serves, has a license and gives the operator access, unless the options say otherwise. */

@@ -2,6 +2,7 @@ import { Pod, timestamp } from "kube-controller-runtime";
 import type { CoderdDeployment, Daemon } from "../../../lab/coderd/deployment.ts";
 import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
 import { commonLabels } from "../../../src/operator/names.ts";
+import { openTenancy } from "../../../src/operator/permissions/tenancy.ts";
 import { provisionerController } from "../../../src/operator/provisioner/controller.ts";
 import { queueController } from "../../../src/operator/queue/controller.ts";
 import { ProvisionerStage } from "../../support/stages/provisioner.ts";
@@ -11,7 +12,7 @@ import { MemoryWorld } from "../../support/world/memory.ts";
 export class QueueStage extends ProvisionerStage {
   override startOperator(options: OperatorOptions = {}): Promise<RunningOperator> {
     return super.startOperator({
-      controllers: (ports) => [provisionerController(ports), queueController(ports)],
+      controllers: (ports) => [provisionerController(ports, openTenancy), queueController(ports)],
       ...options,
     });
   }

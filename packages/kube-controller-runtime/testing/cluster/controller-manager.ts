@@ -3,7 +3,7 @@ import { apiServerFiles } from "./api-server.ts";
 import { untilReady } from "./start.ts";
 import { Supervised } from "./supervised.ts";
 
-/** What tests rely on: owner references, rollouts, namespace deletion, default service accounts, endpoints. */
+/** What tests rely on: owner references, rollouts, namespaces, service accounts, endpoints, autoscalers. */
 const CONTROLLERS = [
   "garbage-collector-controller",
   "deployment-controller",
@@ -11,6 +11,7 @@ const CONTROLLERS = [
   "namespace-controller",
   "serviceaccount-controller",
   "endpointslice-controller",
+  "horizontal-pod-autoscaler-controller",
 ];
 
 /**
@@ -33,6 +34,7 @@ export async function startControllerManager(
       `--service-account-private-key-file=${files.serviceAccountKey}`,
       `--root-ca-file=${files.ca}`,
       "--leader-elect=false",
+      "--horizontal-pod-autoscaler-sync-period=1s",
       "--secure-port=0",
     ],
     logFile: join(dir, "kube-controller-manager.log"),

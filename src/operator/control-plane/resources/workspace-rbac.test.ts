@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../api/v1alpha1/control-plane.ts";
 import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { withDefaults } from "../spec.ts";
-import { workspaceGrantLabels, workspaceGrants } from "./workspace-rbac.ts";
+import { controlPlaneGrants, controlPlaneTie } from "./workspace-rbac.ts";
 
 const grants = (spec: ControlPlaneSpec, metadata: { name?: string; namespace?: string } = {}) =>
-  workspaceGrants(withDefaults(stored<CoderControlPlane>({ spec }, metadata)));
+  controlPlaneGrants(withDefaults(stored<CoderControlPlane>({ spec }, metadata)));
 
 const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 const pods = { apiGroups: [""], resources: ["pods"], verbs };
@@ -93,7 +93,7 @@ test("a ServiceAccount's name of any length makes a valid name", () => {
 
 test("grants are found by labels that fit, however long the name", () => {
   const identity = { name: "a".repeat(64), namespace: "dev", uid: "1" };
-  expect(workspaceGrantLabels(identity)).toEqual({
+  expect(controlPlaneTie.labelsOf(identity)).toEqual({
     "coder.com/control-plane": `${"a".repeat(54)}-d96f0f85`,
     "coder.com/control-plane-namespace": "dev",
   });

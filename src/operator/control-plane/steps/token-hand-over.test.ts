@@ -6,9 +6,9 @@ import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../
 import type { CoderClients } from "../../../coder/clients.ts";
 import type { OperatorAccess } from "../../../coder/operator-access/access.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
+import { openTenancy } from "../../permissions/tenancy.ts";
 import type { CoderPorts } from "../../ports.ts";
 import { controlPlaneController } from "../controller.ts";
-import { openTenancy } from "../tenancy.ts";
 
 const unreachable = async () => failed({ kind: "transient", message: "nobody answers" });
 const coderd = { client: () => ({ currentUser: unreachable }) } as unknown as CoderClients;

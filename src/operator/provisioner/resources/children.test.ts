@@ -1,14 +1,18 @@
 import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
+import type { ProvisionerSpec } from "../../../api/v1alpha1/provisioner.ts";
+import { serviceAccountPlan } from "../../permissions/service-account.ts";
 import { withDefaults } from "../spec.ts";
 import { keySecret } from "./key-secret.ts";
-import { provisionerRole, provisionerRoleBinding } from "./rbac.ts";
-import { provisionerServiceAccount } from "./service-account.ts";
+import { provisionerGrants } from "./rbac.ts";
 
-const provisioner = withDefaults(
-  stored<CoderProvisioner>({ spec: { controlPlaneRef: { name: "coder" } } }, { name: "pool" }),
-);
+const provisionerWith = (spec: Partial<ProvisionerSpec>) =>
+  withDefaults(
+    stored<CoderProvisioner>({ spec: { controlPlaneRef: { name: "coder" }, ...spec } }, { name: "pool" }),
+  );
+const provisioner = provisionerWith({});
+const [own] = provisionerGrants(provisioner);
 const labels = {
   "app.kubernetes.io/name": "coder-provisioner",
   "app.kubernetes.io/instance": "pool",
@@ -17,7 +21,7 @@ const labels = {
 const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 
 test("daemons may build workspaces of pods, volume claims and Deployments", () => {
-  expect(provisionerRole(provisioner)).toEqual({
+  expect(own?.role).toEqual({
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "Role",
     metadata: { name: "provisioner-pool", namespace: "dev", labels },
@@ -30,18 +34,53 @@ test("daemons may build workspaces of pods, volume claims and Deployments", () =
 });
 
 test("the Role is bound to the ServiceAccount of the daemons", () => {
-  expect(provisionerRoleBinding(provisioner)).toEqual({
+  expect(own?.roleBinding).toEqual({
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "RoleBinding",
     metadata: { name: "provisioner-pool", namespace: "dev", labels },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "provisioner-pool" },
     subjects: [{ kind: "ServiceAccount", name: "pool-provisioner", namespace: "dev" }],
   });
-  expect(provisionerServiceAccount(provisioner)).toEqual({
+  const serviceAccount = {
     apiVersion: "v1",
     kind: "ServiceAccount",
     metadata: { name: "pool-provisioner", namespace: "dev", labels },
+  };
+  expect(serviceAccountPlan(provisioner)).toEqual({ do: "apply", serviceAccount });
+});
+
+test("a ServiceAccount has the annotations and labels of the spec, or is the user's own", () => {
+  const annotations = { "eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/pool" };
+  const given = { name: "robot", annotations, labels: { team: "platform" } };
+  expect(serviceAccountPlan(provisionerWith({ serviceAccount: given }))).toMatchObject({
+    serviceAccount: { metadata: { name: "robot", annotations, labels: { team: "platform", ...labels } } },
   });
+  const theirs = provisionerWith({ serviceAccount: { name: "robot", disableCreate: true } });
+  expect(serviceAccountPlan(theirs)).toEqual({ do: "release", name: "robot" });
+  expect(provisionerGrants(theirs)[0]?.roleBinding.subjects).toMatchObject([{ name: "robot" }]);
+});
+
+test("in another namespace the grant carries its owner in name, labels and annotation, and no other's", () => {
+  const rule = { apiGroups: [""], resources: ["services"], verbs: ["get"] };
+  const rbac = { workspaceNamespaces: ["team-a"], enableDeployments: false, extraRules: [rule] };
+  const grants = provisionerGrants(provisionerWith({ rbac }));
+  expect(grants.map(({ namespace, foreign }) => [namespace, foreign])).toEqual([
+    ["dev", false],
+    ["team-a", true],
+  ]);
+  expect(grants[1]?.role).toMatchObject({
+    metadata: {
+      name: expect.stringMatching(/^provisioner-pool-[0-9a-f]{8}$/),
+      namespace: "team-a",
+      labels: { ...labels, "coder.com/provisioner": "pool", "coder.com/provisioner-namespace": "dev" },
+      annotations: { "coder.com/workspace-rbac-owner-uid": "5f8e" },
+    },
+    rules: [{ resources: ["pods"] }, { resources: ["persistentvolumeclaims"] }, rule],
+  });
+  expect(grants[1]?.roleBinding.subjects).toEqual([
+    { kind: "ServiceAccount", name: "pool-provisioner", namespace: "dev" },
+  ]);
+  expect(provisionerGrants(provisionerWith({ rbac: { workspacePerms: false } }))).toEqual([]);
 });
 
 test("the key is kept in a Secret, under the key that the spec names", () => {

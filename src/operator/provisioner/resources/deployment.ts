@@ -21,14 +21,14 @@ export const keyVariable = "CODER_PROVISIONER_DAEMON_KEY";
 const metricsPort: ContainerPort = { name: "metrics", containerPort: 2112, protocol: "TCP" };
 
 export function provisionerDeployment(provisioner: Provisioner, inputs: DeploymentInputs): Deployment {
-  const { childName, pod, replicas, serviceAccountName } = provisioner;
+  const { childName, pod, replicas, serviceAccount } = provisioner;
   const probed = pod.readinessProbe !== undefined || pod.livenessProbe !== undefined;
   return deployment({
     parent: provisioner,
     name: childName,
     replicas,
     podAnnotations: { [keyChecksumAnnotation]: inputs.keyChecksum },
-    serviceAccountName,
+    serviceAccountName: serviceAccount.name,
     program: {
       name: "provisioner",
       image: inputs.image,

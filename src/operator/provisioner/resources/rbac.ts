@@ -1,16 +1,27 @@
-import type { Role, RoleBinding } from "kube-controller-runtime";
 import { childMetadata } from "../../names.ts";
-import { role, roleBinding, workspaceRules } from "../../permissions/workspace-role.ts";
+import { grantTie } from "../../permissions/grant-tie.ts";
+import {
+  grantName,
+  tiedMetadata,
+  type WorkspaceGrant,
+  workspaceGrants,
+} from "../../permissions/workspace-grants.ts";
 import type { Provisioner } from "../spec.ts";
 
-/** Lets the daemons build workspaces in their own namespace. */
-export function provisionerRole(provisioner: Provisioner): Role {
-  const metadata = childMetadata(provisioner, provisioner.childName);
-  return role(metadata, workspaceRules({ deployments: true }));
+/** Ties grants in other namespaces to a provisioner. */
+export const provisionerTie = grantTie("provisioner");
+
+/** What the daemons get in each namespace in which they build workspaces. */
+export function provisionerGrants(provisioner: Provisioner): WorkspaceGrant[] {
+  return workspaceGrants(provisioner, metadataIn);
 }
 
-export function provisionerRoleBinding(provisioner: Provisioner): RoleBinding {
-  const { childName, identity, serviceAccountName } = provisioner;
-  const account = { name: serviceAccountName, namespace: identity.namespace };
-  return roleBinding(childMetadata(provisioner, childName), childName, account);
+function metadataIn(provisioner: Provisioner, namespace: string) {
+  const { childName, identity } = provisioner;
+  const name = grantName(identity.name, identity, { prefix: "provisioner-" });
+  const metadata =
+    namespace === identity.namespace
+      ? childMetadata(provisioner, childName)
+      : tiedMetadata(provisioner, provisionerTie, { namespace, name });
+  return { role: metadata, roleBinding: metadata };
 }

@@ -1,20 +1,18 @@
-import { allOf, applied, Role, RoleBinding, type RunContext, ServiceAccount } from "kube-controller-runtime";
+import { allOf, type RunContext } from "kube-controller-runtime";
+import { ensureServiceAccount } from "../../permissions/ensure-service-account.ts";
+import { ensureWorkspaceRbac } from "../../permissions/ensure-workspace-rbac.ts";
+import type { Tenancy } from "../../permissions/tenancy.ts";
 import type { Snapshot } from "../observe.ts";
-import { provisionerRole, provisionerRoleBinding } from "../resources/rbac.ts";
-import { provisionerServiceAccount } from "../resources/service-account.ts";
 import type { Result } from "./result.ts";
 
-/** Keeps the ServiceAccount of the daemons and lets it build workspaces. */
-export async function ensureWorkspaceRbac(
-  { provisioner, owner }: Snapshot,
-  { children }: RunContext,
+/** Keeps the ServiceAccount of the daemons and lets it build workspaces where the spec and `tenancy` say. */
+export async function ensurePermissions(
+  { provisioner, owner, grants }: Snapshot,
+  context: RunContext,
+  tenancy: Tenancy,
 ): Promise<Result> {
-  const permissions = async () => {
-    // Kubernetes refuses a binding to a Role that it does not know.
-    await children.converge(Role, [provisionerRole(provisioner)], owner);
-    await children.converge(RoleBinding, [provisionerRoleBinding(provisioner)], owner);
-  };
-  const account = children.converge(ServiceAccount, [provisionerServiceAccount(provisioner)], owner);
-  await allOf<unknown>([account, permissions()]);
-  return applied(`ServiceAccount "${provisioner.serviceAccountName}" may build workspaces in its namespace`);
+  const account = ensureServiceAccount(provisioner, owner, context);
+  const permissions = ensureWorkspaceRbac(grants, context, tenancy);
+  await allOf<unknown>([account, permissions]);
+  return permissions;
 }

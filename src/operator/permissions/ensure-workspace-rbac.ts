@@ -9,58 +9,75 @@ import {
   Role,
   RoleBinding,
   type RunContext,
+  type StepResult,
+  type Stored,
+  type WithStatus,
 } from "kube-controller-runtime";
-import type { Snapshot } from "../observe.ts";
-import { type WorkspaceGrant, workspaceGrantLabels, workspaceGrants } from "../resources/workspace-rbac.ts";
-import { refusal, type Tenancy } from "../tenancy.ts";
-import type { Result } from "./result.ts";
+import type { Identity } from "../names.ts";
+import type { ForeignGrants, GrantTie } from "./grant-tie.ts";
+import { refusal, type Tenancy } from "./tenancy.ts";
+import type { WorkspaceGrant } from "./workspace-grants.ts";
+
+interface GrantStatus {
+  workspaceNamespaces?: string[];
+}
+type Result = StepResult<GrantStatus>;
+
+/** The permissions of one object: those that it should have, and those that there are. */
+export interface Grants {
+  readonly object: Stored<WithStatus<GrantStatus>>;
+  readonly owner: Owner;
+  readonly identity: Identity;
+  readonly tie: GrantTie;
+  readonly wanted: readonly WorkspaceGrant[];
+  readonly foreign: ForeignGrants;
+}
 
 /** A namespace that is not there (yet, or any more) is looked for this often. */
 const NAMESPACE_RETRY_MS = 30_000;
 
 /**
- * Lets coderd run workspaces in its own namespace and in the others that the spec names and `tenancy` allows, and
+ * Lets the pods of an object run workspaces in its own namespace and in the others that the spec names and `tenancy` allows, and
  * nowhere else.
  */
 export async function ensureWorkspaceRbac(
-  snapshot: Snapshot,
+  grants: Grants,
   context: RunContext,
   tenancy: Tenancy,
 ): Promise<Result> {
-  const grants = workspaceGrants(snapshot.controlPlane);
-  const own = grants.filter(({ foreign }) => !foreign);
+  const own = grants.wanted.filter(({ foreign }) => !foreign);
   await context.children.converge(
     Role,
     own.map(({ role }) => role),
-    snapshot.owner,
+    grants.owner,
   );
   await context.children.converge(
     RoleBinding,
     own.map(({ roleBinding }) => roleBinding),
-    snapshot.owner,
+    grants.owner,
   );
-  const asked = grants.filter((grant) => grant.foreign);
+  const asked = grants.wanted.filter((grant) => grant.foreign);
   const foreign = asked.filter(({ namespace }) => refusal(namespace, tenancy) === undefined);
-  await removeForeignGrants(snapshot, context, foreign);
+  await removeForeignGrants(grants, context, foreign);
   const roles = context.caches.of(Role);
   const missing = await applyForeign(
     foreign.filter(({ namespace }) => roles.covers(namespace)),
-    snapshot,
+    grants,
     context,
   );
   const wanted = foreign.map(({ namespace }) => namespace);
   const outside = wanted.filter((namespace) => !roles.covers(namespace));
-  reportLeftGrants(snapshot, context, wanted);
-  const recorded = recordedNamespaces(snapshot).filter((namespace) => outside.includes(namespace));
+  reportLeftGrants(grants, context, wanted);
+  const recorded = recordedNamespaces(grants).filter((namespace) => outside.includes(namespace));
   const present = wanted.filter((namespace) => !outside.includes(namespace) && !missing.includes(namespace));
   const status = { workspaceNamespaces: unlessNone([...present, ...recorded]) };
   if (foreign.length < asked.length) return { ...refused(asked, tenancy), status };
   if (outside.length > 0) return { ...outOfScope(outside), status };
-  return { ...(missing.length > 0 ? namespaceMissing(missing) : applied(describe(grants))), status };
+  return { ...(missing.length > 0 ? namespaceMissing(missing) : applied(describe(grants.wanted))), status };
 }
 
-/** The other namespaces in which the control plane is known to have permissions. */
-export function recordedNamespaces({ object }: Pick<Snapshot, "object">): readonly string[] {
+/** The other namespaces in which the object is known to have permissions. */
+export function recordedNamespaces({ object }: Pick<Grants, "object">): readonly string[] {
   return object.status?.workspaceNamespaces ?? [];
 }
 
@@ -68,39 +85,38 @@ function unlessNone(namespaces: readonly string[]): string[] | undefined {
   return namespaces.length > 0 ? [...new Set(namespaces)].sort() : undefined;
 }
 
-/** Removes what a control plane that is deleted has in other namespaces, and reports what the operator can't reach. */
-export async function releaseGrants(snapshot: Snapshot, context: RunContext): Promise<void> {
-  await removeForeignGrants(snapshot, context);
-  reportLeftGrants(snapshot, context, []);
+/** Removes what an object that is deleted has in other namespaces, and reports what the operator can't reach. */
+export async function releaseGrants(grants: Grants, context: RunContext): Promise<void> {
+  await removeForeignGrants(grants, context);
+  reportLeftGrants(grants, context, []);
 }
 
 /** A person must remove what was granted in a namespace that `--namespaces` covered before and no longer covers. */
-function reportLeftGrants(snapshot: Snapshot, context: RunContext, wanted: readonly string[]): void {
+function reportLeftGrants(grants: Grants, context: RunContext, wanted: readonly string[]): void {
   const roles = context.caches.of(Role);
   const isLeft = (namespace: string) => !roles.covers(namespace) && !wanted.includes(namespace);
-  const labels = Object.entries(workspaceGrantLabels(snapshot.controlPlane.identity));
+  const labels = Object.entries(grants.tie.labelsOf(grants.identity));
   const selector = labels.map(([name, value]) => `${name}=${value}`).join(",");
-  for (const namespace of recordedNamespaces(snapshot).filter(isLeft)) {
+  for (const namespace of recordedNamespaces(grants).filter(isLeft)) {
     const message = `Permissions in namespace "${namespace}" stay, because it is not among the operator's --namespaces any more; remove them: kubectl -n ${namespace} delete roles,rolebindings -l ${selector}`;
     context.log.warn("workspace permissions were left behind", { namespace });
-    context.events.event(snapshot.object, { type: "Warning", reason: "GrantsLeftBehind", message });
+    context.events.event(grants.object, { type: "Warning", reason: "GrantsLeftBehind", message });
   }
 }
 
 /** Removes grants from other namespaces, except those that `keep` still wants there. */
 async function removeForeignGrants(
-  snapshot: Pick<Snapshot, "controlPlane" | "foreignGrants" | "owner">,
+  grants: Grants,
   { children }: RunContext,
   keep: readonly WorkspaceGrant[] = [],
 ): Promise<void> {
   const roles = new Set(keep.map(({ role }) => keyOfObject(role)));
   const roleBindings = new Set(keep.map(({ roleBinding }) => keyOfObject(roleBinding)));
-  const { foreignGrants } = snapshot;
-  const owner = abroad(snapshot);
-  for (const binding of foreignGrants.roleBindings) {
+  const owner = abroad(grants);
+  for (const binding of grants.foreign.roleBindings) {
     if (!roleBindings.has(keyOfObject(binding))) await children.remove(RoleBinding, binding, owner);
   }
-  for (const role of foreignGrants.roles) {
+  for (const role of grants.foreign.roles) {
     if (!roles.has(keyOfObject(role))) await children.remove(Role, role, owner);
   }
 }
@@ -110,12 +126,12 @@ async function removeForeignGrants(
  * namespace that fails takes nothing from the others: its error is thrown after all have had their turn.
  */
 async function applyForeign(
-  grants: readonly WorkspaceGrant[],
-  snapshot: Snapshot,
+  wanted: readonly WorkspaceGrant[],
+  grants: Grants,
   { children }: RunContext,
 ): Promise<string[]> {
-  const owner = abroad(snapshot);
-  const missing = grants.map(async ({ namespace, role, roleBinding }) => {
+  const owner = abroad(grants);
+  const missing = wanted.map(async ({ namespace, role, roleBinding }) => {
     try {
       // Kubernetes refuses a binding to a Role that it does not know.
       await children.apply(Role, role, owner);
@@ -129,9 +145,9 @@ async function applyForeign(
   return (await allOf(missing)).flat();
 }
 
-/** The control plane as the owner of objects in other namespaces, whose labels say more. */
-function abroad({ owner, controlPlane: { identity } }: Pick<Snapshot, "controlPlane" | "owner">): Owner {
-  return { ...owner, labels: { ...owner.labels, ...workspaceGrantLabels(identity) } };
+/** The owner of objects in other namespaces, whose labels say more. */
+function abroad({ owner, identity, tie }: Grants): Owner {
+  return { ...owner, labels: { ...owner.labels, ...tie.labelsOf(identity) } };
 }
 
 function isNamespaceGone(error: unknown): boolean {

@@ -1,8 +1,8 @@
 import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import type { ServiceAccountSpec } from "../../../api/v1alpha1/control-plane.ts";
-import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
-import { withDefaults } from "../spec.ts";
+import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import type { ServiceAccountSpec } from "../../api/v1alpha1/permissions.ts";
+import { withDefaults } from "../control-plane/spec.ts";
 import { serviceAccountPlan } from "./service-account.ts";
 
 const plan = (serviceAccount: ServiceAccountSpec = {}) =>

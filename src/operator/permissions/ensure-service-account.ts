@@ -1,0 +1,38 @@
+import {
+  applied,
+  controllerOf,
+  keyOf,
+  type Owner,
+  type RunContext,
+  refOf,
+  ServiceAccount,
+  type StepResult,
+} from "kube-controller-runtime";
+import { serviceAccountPlan } from "./service-account.ts";
+import type { Builder } from "./settings.ts";
+
+/** Keeps the ServiceAccount of the pods, or lets go of one that is the user's. */
+export async function ensureServiceAccount(
+  builder: Builder,
+  owner: Owner,
+  context: RunContext,
+): Promise<StepResult<object>> {
+  const plan = serviceAccountPlan(builder);
+  if (plan.do === "release") {
+    await release(plan.name, owner, context);
+    await context.children.converge(ServiceAccount, [], owner);
+    return applied(`ServiceAccount "${plan.name}" is yours and left as it is`);
+  }
+  await context.children.converge(ServiceAccount, [plan.serviceAccount], owner);
+  return applied(`ServiceAccount "${refOf(plan.serviceAccount).name}" is in place`);
+}
+
+/** Drops our owner reference, so that the account outlives the object. */
+async function release(name: string, { object }: Owner, { caches, client }: RunContext): Promise<void> {
+  const ref = { namespace: object.metadata.namespace, name };
+  const account = caches.of(ServiceAccount).get(keyOf(ref));
+  if (!account || controllerOf(account)?.uid !== object.metadata.uid) return;
+  const { ownerReferences = [], resourceVersion } = account.metadata;
+  const others = ownerReferences.filter(({ uid }) => uid !== object.metadata.uid);
+  await client.mergePatch(ServiceAccount, ref, { metadata: { resourceVersion, ownerReferences: others } });
+}

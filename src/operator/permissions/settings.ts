@@ -1,0 +1,52 @@
+import { rbacDefaults } from "../../api/v1alpha1/defaults.ts";
+import type { RbacSpec, ServiceAccountSpec } from "../../api/v1alpha1/permissions.ts";
+import type { Identity, Labels, Parent } from "../names.ts";
+import { distinctNames, trimmed } from "../normalise.ts";
+import type { RoleRule } from "./workspace-role.ts";
+
+export interface ServiceAccountSettings {
+  readonly name: string;
+  /** False: it is the user's, and we neither make nor keep it. */
+  readonly managed: boolean;
+  readonly labels: Labels;
+  readonly annotations: Labels;
+}
+
+/** Where workspaces run and what may be done there. */
+export interface WorkspaceAccess {
+  /** The own namespace first, each once. */
+  readonly namespaces: readonly string[];
+  readonly deployments: boolean;
+  readonly extraRules: readonly RoleRule[];
+}
+
+/** An object of ours whose pods build workspaces. */
+export interface Builder extends Parent {
+  readonly serviceAccount: ServiceAccountSettings;
+  /** Absent: the pods get no permissions from us. */
+  readonly workspaceAccess: WorkspaceAccess | undefined;
+}
+
+export function serviceAccountSettings(
+  spec: ServiceAccountSpec | undefined,
+  defaultName: string,
+): ServiceAccountSettings {
+  return {
+    name: trimmed(spec?.name) ?? defaultName,
+    managed: !(spec?.disableCreate ?? false),
+    labels: spec?.labels ?? {},
+    annotations: spec?.annotations ?? {},
+  };
+}
+
+export function workspaceAccess(
+  spec: RbacSpec | undefined,
+  { namespace }: Identity,
+): WorkspaceAccess | undefined {
+  if (!(spec?.workspacePerms ?? rbacDefaults.workspacePerms)) return undefined;
+  return {
+    namespaces: distinctNames([namespace, ...(spec?.workspaceNamespaces ?? [])]),
+    deployments: spec?.enableDeployments ?? rbacDefaults.enableDeployments,
+    extraRules: spec?.extraRules ?? [],
+  };
+}

@@ -1,0 +1,62 @@
+import { fnv1a32, type ObjectMeta, type Role, type RoleBinding } from "kube-controller-runtime";
+import { commonLabels, type Identity, nameLength, ownershipMarks, shortName } from "../names.ts";
+import type { GrantTie } from "./grant-tie.ts";
+import type { Builder } from "./settings.ts";
+import { role, roleBinding, workspaceRules } from "./workspace-role.ts";
+
+/** What pods get in one namespace. Only objects of their own namespace can carry an owner reference. */
+export interface WorkspaceGrant {
+  readonly namespace: string;
+  readonly foreign: boolean;
+  readonly role: Role;
+  readonly roleBinding: RoleBinding;
+}
+
+interface GrantMetadata {
+  readonly role: ObjectMeta;
+  readonly roleBinding: ObjectMeta;
+}
+
+/** One grant for each namespace in which workspaces run; `metadataIn` names its objects. */
+export function workspaceGrants<B extends Builder>(
+  builder: B,
+  metadataIn: (builder: B, namespace: string) => GrantMetadata,
+): WorkspaceGrant[] {
+  const { identity, serviceAccount, workspaceAccess } = builder;
+  if (!workspaceAccess) return [];
+  const rules = [...workspaceRules(workspaceAccess), ...workspaceAccess.extraRules];
+  const account = { name: serviceAccount.name, namespace: identity.namespace };
+  return workspaceAccess.namespaces.map((namespace) => {
+    const metadata = metadataIn(builder, namespace);
+    return {
+      namespace,
+      foreign: namespace !== identity.namespace,
+      role: role(metadata.role, rules),
+      roleBinding: roleBinding(metadata.roleBinding, metadata.role.name ?? "", account),
+    };
+  });
+}
+
+/** A name that says whose grant it is: objects of several namespaces may share a workspace namespace. */
+export function grantName(
+  base: string,
+  { namespace, name }: Identity,
+  { prefix = "", suffix = "" } = {},
+): string {
+  const owner = `-${fnv1a32(`${namespace}\0${name}`)}`;
+  return shortName(base, { prefix, suffix: `${owner}${suffix}`, max: nameLength });
+}
+
+/** Metadata by which a grant is found in whatever namespace it is. */
+export function tiedMetadata(
+  builder: Builder,
+  tie: GrantTie,
+  ref: { namespace: string; name: string },
+): ObjectMeta {
+  const { identity } = builder;
+  return {
+    ...{ name: ref.name, namespace: ref.namespace },
+    labels: { ...builder.labels, ...commonLabels(builder), ...tie.labelsOf(identity) },
+    annotations: { [ownershipMarks.ownerUid]: identity.uid },
+  };
+}

@@ -1,0 +1,170 @@
+import { accountRows, podRows, templatesRow } from "./pod-rows.ts";
+import { inContainer, inPod, type Row, variable } from "./row.ts";
+
+const container = "Deployment spec.template.spec.containers.0";
+const host = "coder.example.com";
+const extraRule = { apiGroups: [""], resources: ["services"], verbs: ["get"] };
+const balanced = { type: "LoadBalancer" as const };
+
+function ofService(name: string, example: unknown, place = `Service spec.${name}`): Row {
+  const service = { ...balanced, [name]: example };
+  return {
+    value: `coder.service.${name}`,
+    field: `service.${name}`,
+    chart: { service },
+    ours: { service },
+    shows: [place],
+  };
+}
+
+function ofIngress(name: string, example: object, place: string): Row {
+  return {
+    value: `coder.ingress.${name}`,
+    field: `expose.ingress.${name}`,
+    chart: { ingress: { enable: true, host, ...example } },
+    ours: { expose: { ingress: { host, ...example } } },
+    shows: [place],
+  };
+}
+
+function probe(name: "readinessProbe" | "livenessProbe", note?: string): Row {
+  return {
+    value: `coder.${name}.initialDelaySeconds`,
+    field: `${name}.initialDelaySeconds`,
+    chart: { [name]: { initialDelaySeconds: 7 } },
+    ours: { [name]: { enabled: true, initialDelaySeconds: 7 } },
+    shows: [`${container}.${name}.httpGet`, `${container}.${name}.initialDelaySeconds`],
+    ...(note ? { note } : {}),
+  };
+}
+
+const serviceRows: readonly Row[] = [
+  {
+    value: "coder.service.enable",
+    because:
+      "The operator reaches coderd through the Service itself, so there always is one; `type: ClusterIP` exposes nothing.",
+  },
+  ofService("type", "LoadBalancer"),
+  ofService("sessionAffinity", "ClientIP"),
+  ofService("externalTrafficPolicy", "Local"),
+  ofService("loadBalancerIP", "203.0.113.7"),
+  ofService("loadBalancerClass", "example.com/internal"),
+  ofService("annotations", { "example.com/pool": "a" }, "Service metadata.annotations"),
+  ofService("httpNodePort", 30080, "Service spec.ports[http].nodePort"),
+  {
+    value: "coder.service.httpsNodePort",
+    field: "service.httpsNodePort",
+    chart: { service: { ...balanced, httpsNodePort: 30443 }, tls: { secretNames: ["web"] } },
+    ours: { service: { ...balanced, httpsNodePort: 30443 }, tls: { secretNames: ["web"] } },
+    shows: ["Service spec.ports[https].nodePort"],
+  },
+];
+
+const tls = { secretName: "web" };
+const ingressRows: readonly Row[] = [
+  { ...ofIngress("enable", {}, "Ingress"), field: "expose.ingress" },
+  ofIngress("className", { className: "nginx" }, "Ingress spec.ingressClassName"),
+  ofIngress("host", {}, "Ingress spec.rules.0.host"),
+  {
+    ...ofIngress("wildcardHost", { wildcardHost: `*.${host}` }, "Ingress spec.rules.1.host"),
+    note: "Of a suffix as in `*-apps.example.com` write `*.example.com`, which is what the chart makes of it.",
+  },
+  ofIngress("annotations", { annotations: { "example.com/timeout": "60" } }, "Ingress metadata.annotations"),
+  {
+    value: "coder.ingress.tls",
+    field: "expose.ingress.tls",
+    chart: {
+      ingress: {
+        ...{ enable: true, host, wildcardHost: `*.${host}` },
+        tls: { enable: true, ...tls, wildcardSecretName: "wild" },
+      },
+    },
+    ours: {
+      expose: { ingress: { host, wildcardHost: `*.${host}`, tls: { ...tls, wildcardSecretName: "wild" } } },
+    },
+    shows: ["Ingress spec.tls"],
+    note: "Naming a Secret turns it on.",
+  },
+];
+
+/** Every value of the chart `coder`. */
+export const serverRows: readonly Row[] = [
+  ...podRows,
+  inContainer("envFrom", [{ secretRef: { name: "settings" } }]),
+  {
+    value: "coder.envUseClusterAccessURL",
+    field: "envUseClusterAccessURL",
+    chart: { envUseClusterAccessURL: false },
+    ours: { envUseClusterAccessURL: false },
+    shows: [variable("CODER_ACCESS_URL")],
+    note: "No need to turn it off when `envFrom` sets the URL.",
+  },
+  ...accountRows,
+  {
+    value: "coder.serviceAccount.extraRules",
+    field: "rbac.extraRules",
+    chart: { serviceAccount: { extraRules: [extraRule] } },
+    ours: { rbac: { extraRules: [extraRule] } },
+    shows: ["Role rules[services]"],
+    note: "The operator must hold them to be allowed to grant them, and the writer needs the right to escalate.",
+  },
+  inPod("podSecurityContext", { fsGroup: 1000 }, "securityContext"),
+  {
+    value: "coder.tls.secretNames",
+    field: "tls.secretNames",
+    chart: { tls: { secretNames: ["web"] } },
+    ours: { tls: { secretNames: ["web"] } },
+    shows: [variable("CODER_TLS_CERT_FILE"), `${container}.volumeMounts`, "Service spec.ports[https].port"],
+  },
+  {
+    value: "coder.workspaceProxy",
+    because:
+      "A proxy is an object of its own, a [CoderWorkspaceProxy](coderworkspaceproxy.md): it is registered at coderd, gets its token and has its health reported.",
+  },
+  probe("readinessProbe"),
+  probe(
+    "livenessProbe",
+    "Off unless `livenessProbe.enabled`: while coderd migrates its database it does not answer, and a probe would kill it.",
+  ),
+  {
+    value: "coder.affinity",
+    field: "presets.antiAffinity",
+    chart: {},
+    ours: { presets: { antiAffinity: true } },
+    shows: ["weight", "podAffinityTerm.topologyKey"].map(
+      (field) =>
+        `Deployment spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution.0.${field}`,
+    ),
+    note: "It selects pods by the operator's labels. Another affinity goes into `affinity`.",
+  },
+  inPod("topologySpreadConstraints", [
+    { maxSkew: 1, topologyKey: "zone", whenUnsatisfiable: "ScheduleAnyway" },
+  ]),
+  ...serviceRows,
+  ...ingressRows,
+  inContainer("command", ["/usr/bin/coder"]),
+  {
+    value: "coder.commandArgs",
+    field: "extraArgs",
+    chart: { commandArgs: ["server", "--verbose"] },
+    ours: { extraArgs: ["--verbose"] },
+    shows: [`${container}.args.-1`],
+    note: "Without the leading `server`; the operator's own arguments stay.",
+  },
+  {
+    value: "provisionerDaemon.pskSecretName",
+    field: "extraEnv",
+    chart: { provisionerDaemon: { pskSecretName: "psk" } },
+    ours: {
+      extraEnv: [
+        {
+          name: "CODER_PROVISIONER_DAEMON_PSK",
+          valueFrom: { secretKeyRef: { name: "psk", key: "psk" } },
+        },
+      ],
+    },
+    shows: [variable("CODER_PROVISIONER_DAEMON_PSK")],
+    note: "Not needed for a CoderProvisioner, which has a key.",
+  },
+  templatesRow,
+];
