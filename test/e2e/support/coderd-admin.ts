@@ -76,6 +76,10 @@ export class CoderdAdmin implements AsyncDisposable {
     return this.#send("GET", path) as Promise<T>;
   }
 
+  async post(path: string, body: object): Promise<void> {
+    await this.#send("POST", path, body);
+  }
+
   async delete(path: string): Promise<void> {
     await this.#send("DELETE", path);
   }
