@@ -66,13 +66,11 @@ describe("the packed runtime", () => {
 
   test("needs none of its optional peers and no test framework to run", async () => {
     await using lean = await ThirdParty.install(packed.tarball, required);
-    for (const [entry, name] of [
-      ["kube-controller-runtime", "runOperator"],
-      ["kube-controller-runtime/pino", "pinoLogger"],
-      ["kube-controller-runtime/testing", "FakeApi"],
-      ["kube-controller-runtime/testing/binaries", "preparedBinaries"],
-    ] as const)
-      expect(await lean.exportsOf(entry)).toContain(name);
+    const entries = ["", "/pino", "/testing", "/testing/binaries"];
+    const names = await lean.exportsOf(...entries.map((entry) => `kube-controller-runtime${entry}`));
+    expect(names).toEqual(
+      expect.arrayContaining(["runOperator", "pinoLogger", "FakeApi", "preparedBinaries"]),
+    );
     await expect(lean.exportsOf("kube-controller-runtime/prometheus")).rejects.toThrow("prom-client");
   });
 

@@ -48,9 +48,11 @@ export class ThirdParty implements AsyncDisposable {
     return output.split("\n").filter((line) => line.includes("error TS"));
   }
 
-  /** The names that an entry of the package exports at run time. */
-  async exportsOf(entry: string): Promise<string[]> {
-    const script = `console.log(JSON.stringify(Object.keys(await import(${JSON.stringify(entry)}))))`;
+  /** The names that the entries of the package export at run time. */
+  async exportsOf(...entries: readonly string[]): Promise<string[]> {
+    const script = `
+      const modules = await Promise.all(${JSON.stringify(entries)}.map((entry) => import(entry)));
+      console.log(JSON.stringify(modules.flatMap((module) => Object.keys(module))));`;
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], {
       cwd: this.folder,
     });
