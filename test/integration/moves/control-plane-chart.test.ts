@@ -106,8 +106,9 @@ describe("moving a control plane from Coder's chart", () => {
   }
 
   async function followEndpoints(): Promise<void> {
-    const known = new Map<string, Stored<EndpointSlice>>();
-    const options = { namespace, sendInitialEvents: true, timeoutSeconds: 300, idleTimeoutMs: 300_000 };
+    const { items, resourceVersion } = await person.list(EndpointSlice, { namespace });
+    const known = new Map(items.map((slice) => [keyOfObject(slice), slice]));
+    const options = { namespace, resourceVersion, timeoutSeconds: 300, idleTimeoutMs: 300_000 };
     for await (const { type, object } of person.watch(EndpointSlice, { ...options, signal: stop.signal })) {
       if (type === "BOOKMARK") continue;
       if (type === "DELETED") known.delete(keyOfObject(object));

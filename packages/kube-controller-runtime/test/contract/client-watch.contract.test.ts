@@ -50,18 +50,22 @@ contract("a watch", (api) => {
     expect(watch.events[1]?.object.metadata.resourceVersion).toBe(left.metadata.resourceVersion);
   });
 
-  test("can stream the present state first, and says where it ends", async () => {
-    const streamed = await namespaceOfThree(api());
-    const options = { namespace: streamed, labelSelector: "!system,team", sendInitialEvents: true };
-    await using watch = observe(api(), ConfigMap, options);
-    await vi.waitFor(() => expect(watch.events).toHaveLength(3));
-    expect(watch.seen.slice(0, 2).sort()).toEqual(["ADDED one", "ADDED two"]);
-    const end = watch.events[2];
-    expect(end?.type).toBe("BOOKMARK");
-    expect(end?.object.metadata.annotations).toEqual({ "k8s.io/initial-events-end": "true" });
-    await api().other.mergePatch(ConfigMap, { namespace: streamed, name: "one" }, { data: { a: "1" } });
-    await vi.waitFor(() => expect(watch.seen.at(-1)).toBe("MODIFIED one"));
-  });
+  // Kubernetes 1.30 has no streams of lists yet; there, all other tests show that watches go on without.
+  test.skipIf(process.env.KUBE_VERSION?.startsWith("1.30."))(
+    "can stream the present state first, and says where it ends",
+    async () => {
+      const streamed = await namespaceOfThree(api());
+      const options = { namespace: streamed, labelSelector: "!system,team", sendInitialEvents: true };
+      await using watch = observe(api(), ConfigMap, options);
+      await vi.waitFor(() => expect(watch.events).toHaveLength(3));
+      expect(watch.seen.slice(0, 2).sort()).toEqual(["ADDED one", "ADDED two"]);
+      const end = watch.events[2];
+      expect(end?.type).toBe("BOOKMARK");
+      expect(end?.object.metadata.annotations).toEqual({ "k8s.io/initial-events-end": "true" });
+      await api().other.mergePatch(ConfigMap, { namespace: streamed, name: "one" }, { data: { a: "1" } });
+      await vi.waitFor(() => expect(watch.seen.at(-1)).toBe("MODIFIED one"));
+    },
+  );
 
   test("of metadata alone carries no content", async () => {
     const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
