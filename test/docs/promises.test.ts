@@ -66,6 +66,10 @@ describe("the page of versions", () => {
 
   test.for([
     ["Kubernetes", pinned("packages/kube-controller-runtime/testing/kube/go.mod", "k8s.io/kubernetes")],
+    [
+      "Kubernetes, the oldest",
+      pinned("packages/kube-controller-runtime/testing/kube/1.30/go.mod", "k8s.io/kubernetes"),
+    ],
     ["Helm", pinned("tools/helm/go.mod", "helm.sh/helm/v4")],
     ["Prometheus", releaseOf(`v${pinned("tools/prometheus/go.mod", "github.com/prometheus/prometheus")}`)],
     ["Coder", coderPins(currentPlatform()).binaries.coder.version.replace(/^v/, "")],
