@@ -117,6 +117,11 @@ export const statusFields = {
       { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] },
     ),
   ),
+  images: optional(
+    list("Images that the pods run, with the digests that were pulled.", text("Image with its digest."), {
+      "x-kubernetes-list-type": "atomic",
+    }),
+  ),
   observedGeneration: optional(int64("Generation of the spec that this status describes.")),
   readyReplicas: optional(int32("Pods that are ready.")),
   replicas: optional(int32("Pods that there are, ready or not, old ones of a rollout among them.")),

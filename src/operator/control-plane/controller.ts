@@ -35,6 +35,7 @@ import { ensureWorkspaceRbac, recordedNamespaces } from "../permissions/ensure-w
 import { behindGrant } from "../permissions/grant-tie.ts";
 import type { Tenancy } from "../permissions/tenancy.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
+import { reportImage } from "../pods/image.ts";
 import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
 import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
@@ -109,6 +110,7 @@ async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy:
   );
   await steps.run(conditionTypes.available, async () => availability(pods, controlPlane, snapshot.object));
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
+  await steps.run(conditionTypes.image, async () => reportImage(controlPlane.image, snapshot.object));
   const serving = pods !== undefined && pods.ready > 0 && leadsToOurPods(controlPlane, context.caches);
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));

@@ -63,8 +63,17 @@ export function podsOf(runner: Parent & { readonly childName: string }, caches: 
 
 /** Ticks of a status that say nothing new cause no run; the counts come with the Deployment. */
 function troubleChanged({ type, object, previous }: Change<Pod>): boolean {
+  if (type !== "deleted" && imagesOf(previous) !== imagesOf(object)) return true;
   const before = previous && type !== "deleted" ? messageOf(previous) : undefined;
   return before !== (type === "deleted" ? undefined : messageOf(object));
+}
+
+/** What the nodes pulled, which status shows. */
+function imagesOf(pod: Stored<Pod> | undefined): string {
+  return (pod?.status?.containerStatuses ?? [])
+    .map(({ imageID }) => imageID ?? "")
+    .join(" ")
+    .trim();
 }
 
 function messageOf(pod: Stored<Pod>): string | undefined {

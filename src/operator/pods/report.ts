@@ -9,6 +9,7 @@ import {
 } from "kube-controller-runtime";
 import type { Phase } from "../../api/v1alpha1/common.ts";
 import { commonLabels, type Parent } from "../names.ts";
+import { runningImages } from "./image.ts";
 import { type PodsSeen, type Rollout, rolloutOf } from "./rollout.ts";
 
 /** An object of ours that runs pods by a Deployment. */
@@ -19,6 +20,7 @@ export interface PodRunner extends Parent {
 
 /** What the statuses of our kinds say about pods. */
 interface PodStatus {
+  images?: string[];
   readyReplicas: number;
   replicas?: number;
   selector?: string;
@@ -61,7 +63,9 @@ export function reportPods(
   runner: PodRunner,
   seen: PodsSeen,
 ): StepResult<PodStatus, PodReport> {
-  const status = podStatus(deployment, runner);
+  const [container] = deployment?.spec?.template.spec?.containers ?? [];
+  const images = runningImages(seen.pods, container?.name ?? "");
+  const status = { ...podStatus(deployment, runner), images };
   const rollout = rolloutOf(deployment ?? {}, seen);
   const lookAgainMs = "lookAgainMs" in rollout ? rollout.lookAgainMs : undefined;
   return {

@@ -34,6 +34,7 @@ import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { behindGrant } from "../permissions/grant-tie.ts";
 import type { Tenancy } from "../permissions/tenancy.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
+import { reportImage } from "../pods/image.ts";
 import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
 import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
@@ -129,6 +130,7 @@ async function converge(snapshot: Snapshot, environment: Environment, tenancy: T
     availability(pods, snapshot.provisioner, snapshot.object),
   );
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
+  await steps.run(conditionTypes.image, async () => reportImage(snapshot.provisioner.image, snapshot.object));
   await steps.run(conditionTypes.conflict, async () =>
     reportConflicts(steps.conflicts, snapshot, conflictAdvice),
   );

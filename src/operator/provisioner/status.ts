@@ -1,6 +1,7 @@
 import type { ConditionState } from "kube-controller-runtime";
 import { AVAILABLE, CONFLICT, summary, UNREPORTED } from "kube-controller-runtime";
 import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
+import { IMAGE_PINNED, UNPINNED } from "../pods/image.ts";
 import { STALLED } from "../pods/report.ts";
 
 /** The conditions of a provisioner, in the order in which its steps run. Each belongs to one step. */
@@ -16,6 +17,7 @@ export const conditionTypes = {
   deployment: "DeploymentReady",
   available: AVAILABLE,
   stalled: STALLED,
+  image: IMAGE_PINNED,
   conflict: CONFLICT,
   ready: "Ready",
   scalingActive: "ScalingActive",
@@ -26,6 +28,7 @@ export const conditionTypes = {
 const others: readonly string[] = [
   conditionTypes.ready,
   conditionTypes.available,
+  conditionTypes.image,
   conditionTypes.scalingActive,
   conditionTypes.scalingLimited,
 ];
@@ -33,6 +36,7 @@ const parts: readonly string[] = Object.values(conditionTypes).filter((type) => 
 
 /** Reasons that belong to a normal start and emit no event; the creation of the key emits one. */
 export const quietReasons: ReadonlySet<string> = new Set([
+  UNPINNED,
   "Applied",
   "NamesTaken",
   "RollingOut",

@@ -32,6 +32,7 @@ import { HTTPRoute } from "../exposure/gateway.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
+import { reportImage } from "../pods/image.ts";
 import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
 import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
@@ -99,6 +100,7 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<A
   );
   await steps.run(conditionTypes.available, async () => availability(pods, proxy, object));
   await steps.run(conditionTypes.stalled, async () => stalling(pods, object));
+  await steps.run(conditionTypes.image, async () => reportImage(proxy.image, object));
   await steps.run(conditionTypes.conflict, async () =>
     reportConflicts(steps.conflicts, snapshot, conflictAdvice),
   );

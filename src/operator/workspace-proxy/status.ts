@@ -1,6 +1,7 @@
 import type { ConditionState } from "kube-controller-runtime";
 import { AVAILABLE, CONFLICT, summary, UNREPORTED } from "kube-controller-runtime";
 import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
+import { IMAGE_PINNED, UNPINNED } from "../pods/image.ts";
 import { STALLED } from "../pods/report.ts";
 
 /** The conditions of a workspace proxy, in the order in which its steps run. Each belongs to one step. */
@@ -14,6 +15,7 @@ export const conditionTypes = {
   deployment: "DeploymentReady",
   available: AVAILABLE,
   stalled: STALLED,
+  image: IMAGE_PINNED,
   conflict: CONFLICT,
   health: "Healthy",
   ready: "Ready",
@@ -33,6 +35,7 @@ const servingConditions: readonly string[] = [
 
 /** Reasons that belong to a normal start: no news for anybody. */
 export const quietReasons: ReadonlySet<string> = new Set([
+  UNPINNED,
   "NamesTaken",
   "RollingOut",
   "Starting",
