@@ -57,7 +57,7 @@ export { CONFLICT, type ConflictAdvice, reportConflicts } from "./reconcile/conf
 export { explain } from "./reconcile/explain.ts";
 export { fingerprint } from "./reconcile/fingerprint.ts";
 export { AVAILABLE, finish, type StartMemory, UNREPORTED } from "./reconcile/finish.ts";
-export { applied, blocked } from "./reconcile/result.ts";
+export { applied, blocked, notRequested } from "./reconcile/result.ts";
 export { summary } from "./reconcile/summary.ts";
 
 // The process: operator, manager, leadership, HTTP endpoints, log.

@@ -7,15 +7,16 @@ import { cachesOf } from "./controller/caches-of.ts";
 import { Children } from "./controller/children.ts";
 import type { Controller, RunContext } from "./controller/controller.ts";
 import { withOwnFields } from "./controller/managed-fields.ts";
-import type { OwnershipMarks } from "./controller/ownership.ts";
+import type { Owner, OwnershipMarks } from "./controller/ownership.ts";
 import { ControllerRunner, type FinishedRun } from "./controller/runner.ts";
 import { NotLeaderError } from "./errors.ts";
 import { ClusterEventRecorder } from "./events.ts";
 import { closedBy, type Fence, LeaderFence } from "./fence.ts";
 import { Leader } from "./leader/leader.ts";
 import type { Logger } from "./log.ts";
-import { type Kind, type KubeObject, resourceName } from "./object.ts";
+import { type Kind, type KubeObject, resourceName, type Stored } from "./object.ts";
 import type { QueueObserver } from "./queue/work-queue.ts";
+import { reverted } from "./reconcile/announce.ts";
 
 interface LeaderElection {
   readonly lease: { readonly namespace: string; readonly name: string };
@@ -189,11 +190,13 @@ export class Manager {
     const { clock, fieldManager, marks } = this.#options;
     const caches = this.#caches;
     const client = caches.writeThrough(this.#options.client.fencedBy(fence));
+    const onReverted = (owner: Owner, child: Stored<KubeObject>) =>
+      this.#events.event(owner.object, reverted(child));
     return {
       client,
       dryRun: this.#options.client.dryRun().fencedBy(fence),
       caches,
-      children: new Children({ client, caches, fieldManager, marks }),
+      children: new Children({ client, caches, fieldManager, marks, onReverted }),
       events: this.#events,
       clock,
       signal: fence.signal,

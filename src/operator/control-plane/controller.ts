@@ -30,7 +30,7 @@ import { HTTPRoute } from "../exposure/gateway.ts";
 import { leadsToOurPods } from "../exposure/own-service.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
-import { ensureServiceAccount } from "../permissions/ensure-service-account.ts";
+import { ensureServiceAccount, referencedAccounts } from "../permissions/ensure-service-account.ts";
 import { ensureWorkspaceRbac, recordedNamespaces } from "../permissions/ensure-workspace-rbac.ts";
 import { behindGrant } from "../permissions/grant-tie.ts";
 import type { Tenancy } from "../permissions/tenancy.ts";
@@ -78,6 +78,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
     .accepts(awaitsAcceptance, accept(CoderControlPlane, noPods))
     .refersTo(Secret, referencedSecrets)
     .refersTo(ConfigMap, referencedConfigMaps)
+    .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
     .reconcile(reconciler(reconciliation(tenancy), ports));
 }
 

@@ -3,6 +3,7 @@ import {
   blocked,
   Ingress,
   isNotFound,
+  notRequested,
   type Owner,
   type RunContext,
   type StepResult,
@@ -38,7 +39,7 @@ export async function ensureExposure(
   await children.converge(Ingress, wantedIngress ? [wantedIngress] : [], owner);
   await children.converge(HTTPRoute, wantedRoute ? [wantedRoute] : [], owner);
   const { exposure } = exposed;
-  if (exposure.kind === "none") return applied("neither an Ingress nor a route is asked for by spec.expose");
+  if (exposure.kind === "none") return notRequested("spec.expose asks for neither an Ingress nor a route");
   return applied(
     `${exposure.kind === "ingress" ? "Ingress" : "HTTPRoute"} for host "${exposure.host}" is in place`,
   );

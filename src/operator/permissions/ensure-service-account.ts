@@ -1,7 +1,9 @@
 import {
   applied,
+  blocked,
   controllerOf,
   keyOf,
+  type ObjectRef,
   type Owner,
   type RunContext,
   refOf,
@@ -21,10 +23,30 @@ export async function ensureServiceAccount(
   if (plan.do === "release") {
     await release(plan.name, owner, context);
     await context.children.converge(ServiceAccount, [], owner);
-    return applied(`ServiceAccount "${plan.name}" is yours and left as it is`);
+    return findAccount(plan.name, owner, context);
   }
   await context.children.converge(ServiceAccount, [plan.serviceAccount], owner);
   return applied(`ServiceAccount "${refOf(plan.serviceAccount).name}" is in place`);
+}
+
+/** The account of the pods, where the user makes it: for `refersTo`. */
+export function referencedAccounts({ identity, serviceAccount }: Builder): ObjectRef[] {
+  return serviceAccount.managed ? [] : [{ namespace: identity.namespace, name: serviceAccount.name }];
+}
+
+/** Pods can't start without the account, and nobody but the user makes it. */
+async function findAccount(
+  name: string,
+  { object }: Owner,
+  { referenced }: RunContext,
+): Promise<StepResult<object>> {
+  const { namespace } = object.metadata;
+  if (!(await referenced(ServiceAccount).get({ namespace, name }))) {
+    const message = `ServiceAccount "${name}" does not exist in namespace "${namespace}"; create it, or remove spec.serviceAccount.disableCreate.`;
+    return blocked("ServiceAccountMissing", message);
+  }
+  const message = `ServiceAccount "${name}" is yours and left as it is`;
+  return { condition: { status: "True", reason: "Found", message } };
 }
 
 /** Drops our owner reference, so that the account outlives the object. */

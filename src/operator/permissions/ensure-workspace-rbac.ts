@@ -5,6 +5,7 @@ import {
   blocked,
   isNotFound,
   keyOfObject,
+  notRequested,
   type Owner,
   Role,
   RoleBinding,
@@ -73,7 +74,7 @@ export async function ensureWorkspaceRbac(
   const status = { workspaceNamespaces: unlessNone([...present, ...recorded]) };
   if (foreign.length < asked.length) return { ...refused(asked, tenancy), status };
   if (outside.length > 0) return { ...outOfScope(outside), status };
-  return { ...(missing.length > 0 ? namespaceMissing(missing) : applied(describe(grants.wanted))), status };
+  return { ...(missing.length > 0 ? namespaceMissing(missing) : granted(grants.wanted)), status };
 }
 
 /** The other namespaces in which the object is known to have permissions. */
@@ -179,7 +180,7 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(", ");
 }
 
-function describe(grants: readonly WorkspaceGrant[]): string {
-  if (grants.length === 0) return "workspace permissions are turned off by spec.rbac.workspacePerms";
-  return `workspaces may run in ${grants.map(({ namespace }) => namespace).join(", ")}`;
+function granted(grants: readonly WorkspaceGrant[]): Result {
+  if (grants.length === 0) return notRequested("spec.rbac.workspacePerms turns workspace permissions off");
+  return applied(`workspaces may run in ${grants.map(({ namespace }) => namespace).join(", ")}`);
 }

@@ -31,6 +31,7 @@ import {
 } from "../control-plane/session.ts";
 import { conflictAdvice, managedByUs } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
+import { referencedAccounts } from "../permissions/ensure-service-account.ts";
 import { behindGrant } from "../permissions/grant-tie.ts";
 import type { Tenancy } from "../permissions/tenancy.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
@@ -43,6 +44,7 @@ import { cleanUp } from "./cleanup.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { referencedSecrets } from "./references.ts";
 import { provisionerTie } from "./resources/rbac.ts";
+import { withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
 import { accessConditions, forgetUnused, openAccess } from "./steps/access.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
@@ -78,6 +80,7 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
       .watches(Pod, podOwners(CoderProvisioner), podWatch)
       .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
       .refersTo(Secret, referencedSecrets)
+      .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
       .reconcile(reconciler(reconciliation(tenancy), ports))
   );
 }

@@ -26,6 +26,8 @@ export interface ChildrenOptions {
   readonly caches: Caches;
   readonly fieldManager: string;
   readonly marks: OwnershipMarks;
+  /** Called when fields of a child that somebody else had changed were set back to what the spec says. */
+  readonly onReverted?: (owner: Owner, child: Stored<KubeObject>) => void;
 }
 
 export interface ApplyOptions {
@@ -64,12 +66,14 @@ export class Children {
   readonly #caches: Caches;
   readonly #fieldManager: string;
   readonly #marks: OwnershipMarks;
+  readonly #onReverted: ChildrenOptions["onReverted"];
 
-  constructor({ client, caches, fieldManager, marks }: ChildrenOptions) {
+  constructor({ client, caches, fieldManager, marks, onReverted }: ChildrenOptions) {
     this.#client = client;
     this.#caches = caches;
     this.#fieldManager = fieldManager;
     this.#marks = marks;
+    this.#onReverted = onReverted;
   }
 
   /** Whether an object belongs to the owner now; what is only handed over does not yet. */
@@ -175,11 +179,12 @@ export class Children {
     if (isAdopted && this.#isUpToDate(seen, desired)) return seen;
     try {
       const { uid } = seen.metadata;
-      if (isAdopted)
-        return await this.#client.apply(
-          kind,
-          on(desired, { uid, ...(resourceVersion ? { resourceVersion } : {}) }),
-        );
+      if (isAdopted) {
+        const condition = { uid, ...(resourceVersion ? { resourceVersion } : {}) };
+        const applied = await this.#client.apply(kind, on(desired, condition));
+        if (this.#wasAppliedLast(seen, desired)) this.#onReverted?.(owner, applied);
+        return applied;
+      }
       const present = await this.#adopt(child);
       return present && (await this.#client.apply(kind, on(desired, versionOf(present))));
     } catch (error) {
@@ -189,9 +194,12 @@ export class Children {
   }
 
   #isUpToDate(present: Stored<KubeObject>, desired: KubeObject): boolean {
+    return this.#wasAppliedLast(present, desired) && ownsAll(present, desired, this.#fieldManager);
+  }
+
+  #wasAppliedLast(present: Stored<KubeObject>, desired: KubeObject): boolean {
     const { applied } = this.#marks;
-    const isSame = present.metadata.annotations?.[applied] === desired.metadata?.annotations?.[applied];
-    return isSame && ownsAll(present, desired, this.#fieldManager);
+    return present.metadata.annotations?.[applied] === desired.metadata?.annotations?.[applied];
   }
 
   /** Hands fields over to our apply, in an object that still is for the owner to take. */

@@ -1,6 +1,6 @@
 import type { Condition } from "../conditions.ts";
 import type { EventRecorder } from "../events.ts";
-import type { KubeObject } from "../object.ts";
+import type { KubeObject, Stored } from "../object.ts";
 
 export interface Transition {
   readonly before: readonly Condition[] | undefined;
@@ -69,4 +69,10 @@ function repeatedPart(condition: Condition, all: readonly Condition[] | undefine
       status === condition.status && reason === condition.reason && message === condition.message;
     return type !== READY && isSame;
   });
+}
+
+/** Whoever scales or edits a child should see why that does not last. */
+export function reverted({ kind, metadata: { name } }: Stored<KubeObject>): Happening {
+  const message = `Somebody changed ${kind} "${name}" in fields that the operator sets; it is as the spec says again.`;
+  return { type: "Normal", reason: "Reverted", message };
 }

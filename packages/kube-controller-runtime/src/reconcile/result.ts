@@ -5,6 +5,11 @@ export function applied(message: string): StepResult<object> {
   return { condition: { status: "True", reason: "Applied", message } };
 }
 
+/** The spec asks for nothing that the step would make. */
+export function notRequested(message: string): StepResult<object> {
+  return { condition: { status: "True", reason: "NotRequested", message } };
+}
+
 /** Something outside has to change first; it is looked at again, calmly. */
 export function blocked<S extends object = object>(
   reason: string,

@@ -1,5 +1,6 @@
 import { findCondition, NotOursError, timestamp } from "kube-controller-runtime";
 import type { DatabaseTarget } from "../../../coder/operator-access/access.ts";
+import type { OperatorToken } from "../../../coder/operator-access/keys.ts";
 import { RENEW_BEFORE_MS } from "../../../coder/operator-access/token.ts";
 import { failed, type Result as Outcome, succeeded } from "../../../coder/result.ts";
 import type { SecretKey } from "../../normalise.ts";
@@ -115,10 +116,20 @@ async function confirm(token: string, run: Run): Promise<Obtained> {
   return failed({ reason: "TokenRejected", message, retryMs: RETRY_MS });
 }
 
+/** What was wrong with the token that the Secret had. */
+const faults: Readonly<Record<NonNullable<OperatorToken["issuedBecause"]>, string>> = {
+  missing: "There was no token in the Secret",
+  unknown: "coderd's database does not have the token that was stored",
+  wrongSecret: "The stored token is not the one that coderd's database has",
+  restricted: "The stored token did not have all rights",
+  expired: "The stored token had expired",
+  expiring: "The stored token was about to expire",
+};
+
 /** The first token is part of a normal start. */
-function announce(ref: SecretKey, because: string, { snapshot, environment }: Run): void {
+function announce(ref: SecretKey, because: keyof typeof faults, { snapshot, environment }: Run): void {
   if (!snapshot.object.status?.operatorTokenSecretRef) return;
-  const message = `made a token for the operator (${because}) and stored it in Secret "${ref.name}"`;
+  const message = `${faults[because]}; a new one is in Secret "${ref.name}".`;
   environment.context.events.event(snapshot.object, { type: "Normal", reason: "TokenIssued", message });
 }
 

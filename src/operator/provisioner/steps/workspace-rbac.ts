@@ -14,5 +14,6 @@ export async function ensurePermissions(
   const account = ensureServiceAccount(provisioner, owner, context);
   const permissions = ensureWorkspaceRbac(grants, context, tenancy);
   await allOf<unknown>([account, permissions]);
-  return permissions;
+  const { condition } = await account;
+  return { ...(await permissions), ...(condition?.status === "False" ? { condition } : {}) };
 }
