@@ -96,6 +96,9 @@ export const ownershipMarks: OwnershipMarks = {
 /** How a foreign object that has the name of a child becomes ours. */
 export const conflictAdvice: ConflictAdvice = { handOver: ownershipMarks.handOver };
 
+/** A change of it makes the operator look at everything anew, whatever pause it keeps. */
+export const REQUEST_ANNOTATION = "coder.com/reconcile-at";
+
 /** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */
 export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}`, transform: slim };
 

@@ -28,7 +28,7 @@ import { ensureExposure } from "../exposure/ensure-exposure.ts";
 import { ensureService } from "../exposure/ensure-service.ts";
 import { HTTPRoute } from "../exposure/gateway.ts";
 import { leadsToOurPods } from "../exposure/own-service.ts";
-import { conflictAdvice, managedByUs } from "../names.ts";
+import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureServiceAccount, referencedAccounts } from "../permissions/ensure-service-account.ts";
 import { ensureWorkspaceRbac, recordedNamespaces } from "../permissions/ensure-workspace-rbac.ts";
@@ -87,6 +87,7 @@ function reconciliation(tenancy: Tenancy) {
     kind: CoderControlPlane,
     finalizer: "coder.com/workspace-rbac-cleanup",
     pausedBy: PAUSE_ANNOTATION,
+    requestedBy: REQUEST_ANNOTATION,
     needsCleanup: (object: Stored<CoderControlPlane>) => grantsOutside(object) || mayHoldToken(object),
     observe,
     converge: (snapshot: Snapshot, environment: CoderdContext) => converge(snapshot, environment, tenancy),

@@ -29,7 +29,7 @@ import {
   namedControlPlane,
   thoseNaming,
 } from "../control-plane/session.ts";
-import { conflictAdvice, managedByUs } from "../names.ts";
+import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { referencedAccounts } from "../permissions/ensure-service-account.ts";
 import { behindGrant } from "../permissions/grant-tie.ts";
@@ -95,6 +95,7 @@ function reconciliation(tenancy: Tenancy) {
     kind: CoderProvisioner,
     finalizer: "coder.com/provisioner-key-cleanup",
     pausedBy: PAUSE_ANNOTATION,
+    requestedBy: REQUEST_ANNOTATION,
     needsCleanup: () => true,
     observe,
     converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),

@@ -29,7 +29,7 @@ import {
 import { ensureExposure } from "../exposure/ensure-exposure.ts";
 import { ensureService } from "../exposure/ensure-service.ts";
 import { HTTPRoute } from "../exposure/gateway.ts";
-import { conflictAdvice, managedByUs } from "../names.ts";
+import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { reportImage } from "../pods/image.ts";
@@ -72,6 +72,7 @@ const reconciliation = {
   kind: CoderWorkspaceProxy,
   finalizer: "coder.com/workspace-proxy-cleanup",
   pausedBy: PAUSE_ANNOTATION,
+  requestedBy: REQUEST_ANNOTATION,
   needsCleanup: (object: Stored<CoderWorkspaceProxy>) => registrationOf(withDefaults(object)) !== undefined,
   observe,
   converge,

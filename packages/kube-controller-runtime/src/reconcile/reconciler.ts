@@ -19,6 +19,8 @@ export interface Reconciliation<T extends KubeObject, S, M extends object, P> {
   readonly finalizer: string;
   /** The annotation by which a person pauses an object: nothing is done for it until it is resumed or deleted. */
   readonly pausedBy: string;
+  /** The annotation by whose change a person has everything looked at anew, without any wait after a failure. */
+  readonly requestedBy: string;
   /** Whether an object has anything outside of it that has to be cleaned up. */
   readonly needsCleanup: (object: Stored<T>) => boolean;
   readonly observe: (object: Stored<T>, context: RunContext) => S;
@@ -49,7 +51,9 @@ export function reconciler<T extends KubeObject, S, M extends object, P>(
     const lives = found.metadata.deletionTimestamp === undefined;
     if (lives && isPausedBy(pausedBy, found)) return reportPause(pausedBy, { kind, object: found }, context);
     const object = lives ? await endPause({ kind, object: found }, context) : found;
-    const memory = memories.of(key, object.metadata.uid, context.clock.now());
+    const { uid, annotations } = object.metadata;
+    const request = annotations?.[reconciliation.requestedBy] ?? "";
+    const memory = memories.of(key, `${uid} ${request}`, context.clock.now());
     const environment = { context, ports, memory };
     return finalizer(context.client, name, {
       kind,
