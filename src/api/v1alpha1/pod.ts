@@ -40,8 +40,10 @@ function one<T>(description: string, type: string) {
   return optional(kube<Wire<T>>(description, core(type)));
 }
 
-function several<T>(description: string, type: string) {
-  return optional(kubeList<Wire<T>>(description, core(type)));
+/** `keys` are the fields in which entries differ, as in a pod: the API server refuses others here, not there. */
+function several<T>(description: string, type: string, ...keys: readonly string[]) {
+  const distinct = { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys };
+  return optional(kubeList<Wire<T>>(description, core(type), keys.length > 0 ? distinct : {}));
 }
 
 /** What may be said about the pods of every kind, and about what keeps them. */
@@ -104,13 +106,13 @@ export const podFields = {
   tolerations: several<V1Toleration>("Node taints that the pods put up with.", "Toleration"),
   topologySpreadConstraints: several<V1TopologySpreadConstraint>(
     "How the pods are spread over zones, nodes or other domains.",
-    "TopologySpreadConstraint",
+    "TopologySpreadConstraint", "topologyKey", "whenUnsatisfiable",
   ),
   volumeMounts: several<V1VolumeMount>(
     "Where the volumes appear in the container, in addition to the operator's own mounts.",
-    "VolumeMount",
+    "VolumeMount", "mountPath",
   ),
-  volumes: several<V1Volume>("Volumes of the pods, in addition to the operator's own.", "Volume"),
+  volumes: several<V1Volume>("Volumes of the pods, in addition to the operator's own.", "Volume", "name"),
 };
 const podFieldsSchema = Type.Object(podFields);
 /** The fields that all three kinds share; shared builders take any spec that has them. */

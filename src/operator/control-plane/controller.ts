@@ -49,6 +49,7 @@ import { CONTROL_PLANE_INDEX, namedControlPlane } from "./session.ts";
 import { withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
+import { checkDurability } from "./steps/durable-database.ts";
 import { publishEntitlements } from "./steps/entitlements.ts";
 import { ensureLicense } from "./steps/license.ts";
 import { checkTokenSecret, ensureOperatorAccess } from "./steps/operator-access.ts";
@@ -116,6 +117,7 @@ async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy:
   const serving = pods !== undefined && pods.ready > 0 && leadsToOurPods(controlPlane, context.caches);
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
+  await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, hasPods === true));
   const access = isTokenOurs
     ? await steps.run(conditionTypes.access, () => ensureOperatorAccess(snapshot, environment, serving))
     : undefined;

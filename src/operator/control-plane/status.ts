@@ -17,6 +17,7 @@ export const conditionTypes = {
   image: IMAGE_PINNED,
   conflict: CONFLICT,
   ready: "Ready",
+  database: "DatabaseDurable",
   access: "OperatorAccessReady",
   license: "LicenseApplied",
   entitlements: "EntitlementsKnown",

@@ -80,6 +80,28 @@ const workloads: readonly Refused[] = [
   }),
 ];
 
+const constraint = { topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule" };
+
+const duplicates: readonly Refused[] = [
+  controlPlane(
+    "spec.volumes[1]",
+    { volumes: [{ name: "a", emptyDir: {} }, { name: "a" }] },
+    "Duplicate value",
+  ),
+  provisioner("spec.volumeMounts[1]", {
+    volumeMounts: [
+      { name: "a", mountPath: "/a" },
+      { name: "b", mountPath: "/a" },
+    ],
+  }),
+  proxy("spec.topologySpreadConstraints[1]", {
+    topologySpreadConstraints: [
+      { ...constraint, maxSkew: 1 },
+      { ...constraint, maxSkew: 2 },
+    ],
+  }),
+];
+
 const secrets: readonly Refused[] = [
   controlPlane("spec.tls.secretNames[0]", { tls: { secretNames: [""] } }),
   controlPlane("spec.tls.secretNames[1]", { tls: { secretNames: ["fine", "Not_Fine"] } }),
@@ -255,6 +277,7 @@ const queues: readonly Refused[] = [
 export const refused: readonly Refused[] = [
   ...workloads,
   ...exposures,
+  ...duplicates,
   ...secrets,
   ...permissions,
   ...numbersAndTypes,

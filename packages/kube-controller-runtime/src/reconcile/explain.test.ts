@@ -28,6 +28,12 @@ describe("what an error means for the reader of a condition", () => {
     expect(explained.message).toContain('Could not apply Secret "dev/token": the server\'s words.');
   });
 
+  test("a list with duplicate entries is invalid, although the API server calls it an error of its own", () => {
+    const words = 'failed to create typed patch object: .volumes: duplicate entries for key [name="a"]';
+    const { reason, message } = explain(apiError("InternalError", 500, words));
+    expect([reason, message]).toEqual(["Invalid", words]);
+  });
+
   test("a refused grant names the rules that the operator lacks", () => {
     const words = `roles "coder" is forbidden: user "op" is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["pods/exec"], Verbs:["create"]}`;
     const { reason, message } = explain(apiError("Forbidden", 403, words));

@@ -5,6 +5,9 @@ import { NotLeaderError } from "../errors.ts";
 import { SchemaOutdatedError } from "./checkpoint.ts";
 import { explainConflict } from "./conflict.ts";
 
+/** The API server answers an apply of such a list with 500, and always will. */
+const DUPLICATE = /duplicate entries for key/;
+
 /**
  * What an error of the API server, or one we did not foresee, means for the reader of a condition. Unknown
  * errors keep their message out of it: it may hold anything, and the log has it.
@@ -18,6 +21,8 @@ export const explain: Explain = (error) => {
       message: "Another replica of the operator has taken over and continues.",
     };
   }
+  if (error instanceof ApiError && DUPLICATE.test(error.message))
+    return { reason: "Invalid", message: error.message };
   if (isForbidden(error)) return forbidden(error as ApiError);
   if (error instanceof ApiError) return { reason: apiReason(error), message: refused(error) };
   if (error instanceof Error && error.cause instanceof ApiError) return explain(error.cause);

@@ -1,0 +1,43 @@
+import { blocked, findCondition } from "kube-controller-runtime";
+import { variableValue } from "../../pods/env-sources.ts";
+import type { CoderdContext } from "../coderd.ts";
+import type { Snapshot } from "../observe.ts";
+import { databaseVariable } from "../references.ts";
+import type { ControlPlane } from "../spec.ts";
+import { conditionTypes } from "../status.ts";
+import type { Result } from "./result.ts";
+
+/** Where coderd keeps the database that it starts by itself. */
+const BUILT_IN_DATA = "/home/coder/.config/coderv2/postgres";
+const URL_FLAG = "--postgres-url";
+
+const message = `coderd runs on its built-in database, and all data is lost with the pod. Set ${databaseVariable} in spec.extraEnv or spec.envFrom to the URL of a PostgreSQL database.`;
+
+/**
+ * Warns while coderd keeps its data where they are lost with its pod. That is known once a pod runs: until then a
+ * source of the URL may be missing.
+ */
+export async function checkDurability(
+  snapshot: Snapshot,
+  { context }: CoderdContext,
+  hasPods: boolean,
+): Promise<Result> {
+  const { controlPlane, object } = snapshot;
+  if (!hasPods) return {};
+  const { namespace } = controlPlane.identity;
+  const found = await variableValue(databaseVariable, controlPlane.pod, { namespace, context });
+  const isSet = found.kind === "value" ? found.value.trim() !== "" : found.kind !== "undefined";
+  if (!isSet && !hasOtherSource(controlPlane)) return blocked("BuiltInDatabase", message);
+  return findCondition(object.status?.conditions, conditionTypes.database) ? { noCondition: true } : {};
+}
+
+/** Whether the URL comes from where the operator can't read it, or the built-in database is on a volume. */
+function hasOtherSource({ pod }: ControlPlane): boolean {
+  const isVariable = pod.extraEnv.some(({ name, valueFrom }) => name === databaseVariable && valueFrom);
+  const isFlag = pod.extraArgs.some((argument) => argument.split("=", 1)[0] === URL_FLAG);
+  return isVariable || isFlag || pod.volumeMounts.some(({ mountPath }) => holds(mountPath, BUILT_IN_DATA));
+}
+
+function holds(folder: string, path: string): boolean {
+  return `${path}/`.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
+}
