@@ -82,6 +82,7 @@ export const podFields = {
   initContainers: several<V1Container>(
     "Containers that run before the operator's own, one after the other; with restartPolicy Always, beside it.",
     "Container",
+    "name",
   ),
   lifecycle: one<V1Lifecycle>("What runs right after the container starts and before it ends.", "Lifecycle"),
   nodeSelector: optional(stringMap("Labels that a node must have to run the pods.")),
