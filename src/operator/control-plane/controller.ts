@@ -117,7 +117,7 @@ async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy:
   const serving = pods !== undefined && pods.ready > 0 && leadsToOurPods(controlPlane, context.caches);
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
-  await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, hasPods === true));
+  await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, serving));
   const access = isTokenOurs
     ? await steps.run(conditionTypes.access, () => ensureOperatorAccess(snapshot, environment, serving))
     : undefined;

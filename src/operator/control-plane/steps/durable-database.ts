@@ -20,10 +20,10 @@ const message = `coderd runs on its built-in database, and all data is lost with
 export async function checkDurability(
   snapshot: Snapshot,
   { context }: CoderdContext,
-  hasPods: boolean,
+  serving: boolean,
 ): Promise<Result> {
   const { controlPlane, object } = snapshot;
-  if (!hasPods) return {};
+  if (!serving) return {};
   const { namespace } = controlPlane.identity;
   const found = await variableValue(databaseVariable, controlPlane.pod, { namespace, context });
   const isSet = found.kind === "value" ? found.value.trim() !== "" : found.kind !== "undefined";
