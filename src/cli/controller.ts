@@ -8,6 +8,7 @@ import {
 } from "kube-controller-runtime";
 import { CoderClients } from "../coder/clients.ts";
 import { operatorAccess } from "../coder/operator-access/access.ts";
+import { type FinishedCall, timed } from "../coder/timed.ts";
 import { controllers } from "../operator/controllers.ts";
 import { OperatorMetrics } from "../operator/metrics/metrics.ts";
 import { ownershipMarks } from "../operator/names.ts";
@@ -55,9 +56,12 @@ export async function runController(
 
   function controllersIn({ fence, credentials }: OperatorEnvironment): readonly Controller[] {
     const route = coderdRoute(options.coderdAccess, credentials);
-    const coderd = new CoderClients({ clock: systemClock, fence, route, observer: metrics.coderd });
+    const onCall = (call: FinishedCall) => metrics.coderdCalled(call);
+    const coderd = new CoderClients({ clock: systemClock, fence, route, observer: metrics.coderd, onCall });
     resources.defer(() => coderd.close());
-    const database = operatorAccess({ clock: systemClock, fence });
+    const database = timed(operatorAccess({ clock: systemClock, fence }), systemClock, (call) =>
+      metrics.databaseCalled(call),
+    );
     return controllers(
       { coderd, database, random: Math.random, tokenLeftBehind: () => metrics.tokenLeftBehind() },
       { operatorNamespace, workspaceNamespaces: options.workspaceNamespaces },

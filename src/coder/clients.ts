@@ -6,6 +6,7 @@ import { CoderHost, type HttpRequest } from "./http/host.ts";
 import { NoAnswer } from "./http/no-answer.ts";
 import { directRoute, type Route } from "./http/route.ts";
 import { type CoderObserver, observed } from "./observer.ts";
+import { type FinishedCall, timed } from "./timed.ts";
 
 const IDLE_MS = 60_000;
 
@@ -26,6 +27,8 @@ export interface CoderClientsOptions {
   /** How to reach a coderd from here; straight to its URL unless said otherwise. */
   readonly route?: Route;
   readonly observer?: CoderObserver;
+  /** Called after every call of every client. */
+  readonly onCall?: (call: FinishedCall) => void;
 }
 
 interface HostTarget {
@@ -51,13 +54,15 @@ export class CoderClients {
   readonly #fence: Fence;
   readonly #route: Route;
   readonly #observer: CoderObserver | undefined;
+  readonly #onCall: CoderClientsOptions["onCall"];
   readonly #hosts = new Map<string, OpenHost>();
 
-  constructor({ clock, fence, route = directRoute, observer }: CoderClientsOptions) {
+  constructor({ clock, fence, route = directRoute, observer, onCall }: CoderClientsOptions) {
     this.#clock = clock;
     this.#fence = fence;
     this.#route = route;
     this.#observer = observer;
+    this.#onCall = onCall;
     fence.signal.addEventListener("abort", () => void this.close(), { once: true });
   }
 
@@ -75,7 +80,8 @@ export class CoderClients {
         return this.#send({ key: key(), url, ca }, request);
       },
     });
-    return this.#observer ? observed(client, address, this.#observer) : client;
+    const measured = this.#onCall ? timed(client, this.#clock, this.#onCall) : client;
+    return this.#observer ? observed(measured, address, this.#observer) : measured;
   }
 
   /** The number of coderds that hold connections. */

@@ -18,6 +18,8 @@ export interface Facts {
   readonly licenseTier?: string | undefined;
   /** The coderd whose license this object manages. */
   readonly licensedURL?: string | undefined;
+  /** The Secret with the token that the operator uses. */
+  readonly tokenSecret?: string | undefined;
   /** The provisioner key in use, and the coderd that has it. */
   readonly key?: { readonly url: string; readonly id: string } | undefined;
 }
@@ -35,6 +37,7 @@ export const measuredKinds: readonly MeasuredKind[] = [
     desiredReplicas: spec?.replicas ?? controlPlaneDefaults.replicas,
     licenseTier: status?.licenseTier,
     licensedURL: spec?.licenseSecretRef && status?.url,
+    tokenSecret: status?.operatorTokenSecretRef?.name,
   })),
   measured(CoderProvisioner, ({ spec, status }) => ({
     ...common(status),

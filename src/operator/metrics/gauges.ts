@@ -6,6 +6,8 @@ export interface Subject {
   readonly facts: Facts;
   /** In seconds since the epoch; absent while no run of this process has succeeded. */
   readonly lastSync: number | undefined;
+  /** When the operator's token ends, in seconds since the epoch, where it made that itself. */
+  readonly tokenExpiry: number | undefined;
   readonly dates: Pick<CoderdDates, "licenseExpiry" | "keyCreation">;
 }
 
@@ -73,6 +75,11 @@ export const objectGauges: readonly ObjectGauge[] = [
     name: "license_expiry_timestamp_seconds",
     help: "When the term of the control plane's license ends, in Unix time; known where spec.licenseSecretRef is set.",
     read: ({ facts: { licensedURL }, dates }) => known(licensedURL && dates.licenseExpiry(licensedURL)),
+  },
+  {
+    name: "operator_token_expiry_timestamp_seconds",
+    help: "When the token ends that the operator made for itself, in Unix time; it is renewed 30 days before that.",
+    read: ({ tokenExpiry }) => known(tokenExpiry),
   },
   {
     name: "provisioner_key_created_timestamp_seconds",

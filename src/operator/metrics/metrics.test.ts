@@ -1,4 +1,4 @@
-import { type Kind, type KubeObject, Store, type Stored } from "kube-controller-runtime";
+import { type Kind, type KubeObject, Secret, Store, type Stored } from "kube-controller-runtime";
 import { VirtualClock } from "kube-controller-runtime/testing";
 import { beforeEach, describe, expect, it } from "vitest";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
@@ -21,7 +21,7 @@ const stores = new Map<Kind, Store<KubeObject>>();
 beforeEach(() => {
   clock = new VirtualClock();
   metrics = new OperatorMetrics({ clock });
-  for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy] as Kind[]) {
+  for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy, Secret] as Kind[]) {
     const store = new Store<KubeObject>();
     stores.set(kind, store);
     metrics.cached(kind, store);
@@ -32,7 +32,7 @@ beforeEach(() => {
 function put<T extends KubeObject>(kind: Kind<T>, content: Partial<T> = {}, name = "coder"): void {
   const resourceVersion = `${++version}`;
   const uid = stores.get(kind as Kind)?.get(`n/${name}`)?.metadata.uid ?? `made at ${resourceVersion}`;
-  const metadata = { namespace: "n", name, uid, resourceVersion };
+  const metadata = { ...content.metadata, namespace: "n", name, uid, resourceVersion };
   stores.get(kind as Kind)?.remember({ ...content, metadata } as Stored<T>, { by: "create" });
 }
 
@@ -149,6 +149,34 @@ describe("of a control plane", () => {
     put(CoderControlPlane, content, "other");
     expect(await samples(expiry)).toEqual([]);
   });
+});
+
+it("of a control plane show when the operator's own token ends", async () => {
+  const expiry = "coder_k8s_operator_token_expiry_timestamp_seconds";
+  const annotations = { "coder.com/token-expires-at": "2026-01-02T03:04:05Z" };
+  put(Secret, { metadata: { annotations } }, "coder-operator-token");
+  put(Secret, {}, "given");
+  put(CoderControlPlane, { status: { operatorTokenSecretRef: { name: "given", key: "token" } } }, "given");
+  expect(await samples(expiry)).toEqual([]);
+  put(CoderControlPlane, {
+    status: { operatorTokenSecretRef: { name: "coder-operator-token", key: "token" } },
+  });
+  expect(await samples(expiry)).toEqual([
+    `{${own("CoderControlPlane")}} ${Date.UTC(2026, 0, 2, 3, 4, 5) / 1_000}`,
+  ]);
+});
+
+it("count how long calls to coderd and to its database took, and what came of them", async () => {
+  metrics.coderdCalled({ call: "licenses", result: "ok", seconds: 0.02 });
+  metrics.coderdCalled({ call: "licenses", result: "transient", seconds: 10 });
+  metrics.databaseCalled({ call: "ensureToken", result: "timeout", seconds: 30 });
+  expect(await samples("coder_k8s_coderd_call_duration_seconds_sum")).toEqual([
+    '{call="licenses",result="ok"} 0.02',
+    '{call="licenses",result="transient"} 10',
+  ]);
+  expect(await samples("coder_k8s_database_call_duration_seconds_count")).toEqual([
+    '{call="ensureToken",result="timeout"} 1',
+  ]);
 });
 
 it("of a provisioner show when its key was made", async () => {

@@ -3,20 +3,26 @@ import {
   type FinishedRun,
   type Kind,
   type KubeObject,
+  keyOf,
   keyOfObject,
   type ObjectKey,
   resourceName,
+  Secret,
   type Stored,
   type StoreReader,
 } from "kube-controller-runtime";
 import { RuntimeMetrics } from "kube-controller-runtime/prometheus";
-import { Counter } from "prom-client";
+import { Counter, Histogram } from "prom-client";
+import type { FinishedCall } from "../../coder/timed.ts";
+import { tokenExpiry } from "../control-plane/resources/token-secret.ts";
 import { CoderdDates } from "./coderd-dates.ts";
 import { type LabelledSubject, ObjectRegistry } from "./exposition.ts";
 import { type Facts, type MeasuredKind, measuredKinds } from "./facts.ts";
 import { objectGauges } from "./gauges.ts";
 
 const PREFIX = "coder_k8s_";
+/** Up to what a call to coderd (10 s) and a session with a database (30 s) may take. */
+const CALL_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 const OBJECT_LABELS = ["kind", "namespace", "name"] as const;
 
 /** A run without an error. */
@@ -50,6 +56,9 @@ export class OperatorMetrics extends RuntimeMetrics {
   readonly #clock: Clock;
   readonly #measured = new Map<string, Measured>();
   readonly #tokensLeft: Counter;
+  readonly #coderdCalls: Histogram<"call" | "result">;
+  readonly #databaseCalls: Histogram<"call" | "result">;
+  #secrets: StoreReader<KubeObject> | undefined;
   #leads = false;
 
   constructor({ clock, turn }: OperatorMetricsOptions) {
@@ -62,6 +71,26 @@ export class OperatorMetrics extends RuntimeMetrics {
       help: "Operator tokens that could not be revoked when their control plane was deleted; the log names them.",
       registers: [this.registry],
     });
+    this.#coderdCalls = this.#callDurations("coderd", "calls to coderds");
+    this.#databaseCalls = this.#callDurations("database", "sessions with databases of coderds");
+  }
+
+  #callDurations(whom: string, what: string): Histogram<"call" | "result"> {
+    return new Histogram({
+      name: `${PREFIX}${whom}_call_duration_seconds`,
+      help: `How long ${what} took, by what was asked and the result: ok, or the kind of failure.`,
+      labelNames: ["call", "result"],
+      buckets: CALL_BUCKETS,
+      registers: [this.registry],
+    });
+  }
+
+  coderdCalled({ call, result, seconds }: FinishedCall): void {
+    this.#coderdCalls.observe({ call, result }, seconds);
+  }
+
+  databaseCalled({ call, result, seconds }: FinishedCall): void {
+    this.#databaseCalls.observe({ call, result }, seconds);
   }
 
   /** A token stays valid although its control plane is gone. */
@@ -71,6 +100,7 @@ export class OperatorMetrics extends RuntimeMetrics {
 
   override cached(kind: Kind, objects: StoreReader<KubeObject>): void {
     super.cached(kind, objects);
+    if (kind === (Secret as Kind)) this.#secrets = objects;
     const measured = measuredKinds.find((other) => other.kind === kind);
     if (measured) this.#measured.set(resourceName(kind), { ...measured, objects, syncs: new Map() });
   }
@@ -100,11 +130,19 @@ export class OperatorMetrics extends RuntimeMetrics {
     }
   }
 
+  /** In seconds since the epoch, as the operator noted it when it made the token. */
+  #tokenExpiry(namespace: string, name: string | undefined): number | undefined {
+    const secret = name ? this.#secrets?.get(keyOf({ namespace, name })) : undefined;
+    const expiry = secret && tokenExpiry(secret);
+    return expiry && expiry / 1_000;
+  }
+
   #subject(object: Stored<KubeObject>, { kind, facts, syncs }: Measured) {
     const { namespace = "", name } = object.metadata;
     return {
       labels: { kind: kind.kind, namespace, name },
       facts: facts(object),
+      tokenExpiry: this.#tokenExpiry(namespace, facts(object).tokenSecret),
       lastSync: syncs.get(keyOfObject(object))?.at,
       dates: this.coderd,
     };
