@@ -129,6 +129,26 @@ export const statusFields = {
 };
 export type Condition = Wire<V1Condition>;
 
+const ofReady = (field: string) => `.status.conditions[?(@.type=="Ready")].${field}`;
+
+/** The first columns of every kind: whether it is as its manifest says, and why not. */
+export const readinessColumns: readonly PrinterColumn[] = [
+  {
+    name: "Ready",
+    type: "string",
+    jsonPath: ofReady("status"),
+    description: "Whether it is as its manifest says.",
+  },
+  { name: "Reason", type: "string", jsonPath: ofReady("reason"), description: "Why it is ready or not." },
+  {
+    name: "Phase",
+    type: "string",
+    jsonPath: ".status.phase",
+    description: "Pending, or Ready once a pod is.",
+    priority: 1,
+  },
+];
+
 /** Empty for most objects, and the first thing to know about one that does not change. */
 export const pausedColumn: PrinterColumn = {
   name: "Paused",

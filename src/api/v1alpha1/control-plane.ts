@@ -3,6 +3,7 @@ import {
   nameWithoutDot,
   type Phase,
   pausedColumn,
+  readinessColumns,
   recordedSecretRef,
   secretKeyRef,
   statusFields,
@@ -125,7 +126,7 @@ export const controlPlane: KindDescription = {
   status: controlPlaneStatus,
   rules: [nameWithoutDot],
   columns: [
-    { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },
+    ...readinessColumns,
     {
       name: "Replicas",
       type: "integer",

@@ -1,6 +1,7 @@
 import {
   type Phase,
   pausedColumn,
+  readinessColumns,
   recordedSecretRef,
   secretKeyRef,
   specRequired,
@@ -240,7 +241,7 @@ export const provisioner: KindDescription = {
   ],
   scalable: true,
   columns: [
-    { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },
+    ...readinessColumns,
     {
       name: "Replicas",
       type: "integer",

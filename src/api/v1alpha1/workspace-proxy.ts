@@ -3,6 +3,7 @@ import {
   nameWithoutDot,
   type Phase,
   pausedColumn,
+  readinessColumns,
   recordedSecretRef,
   secretKeyRef,
   specRequired,
@@ -164,7 +165,7 @@ export const workspaceProxy: KindDescription = {
   rules: [specRequired(credentialsNeeded), nameWithoutDot],
   scalable: true,
   columns: [
-    { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Pending or Ready." },
+    ...readinessColumns,
     {
       name: "Replicas",
       type: "integer",

@@ -63,17 +63,18 @@ describe("the phase", () => {
   });
 });
 
-test("kubectl get shows phase, ready pods, URL and age", async () => {
+test("kubectl get shows first whether it is ready and why, then ready pods, URL and age", async () => {
   await stage.create("columns");
   await stage.settled("columns");
   await stage.cluster.markDeploymentReady(stage.namespace, "columns");
   await stage.untilCondition("columns", "Ready", { status: "True" });
   const { stdout } = await stage.cluster.kubectl(["get", "ccp", "columns", "-n", stage.namespace]);
   const [header, row] = stdout.split("\n").map((line) => line.split(/\s{2,}/));
-  expect(header).toEqual(["NAME", "PHASE", "REPLICAS", "URL", "LICENSE", "VERSION", "AGE"]);
-  expect(row?.slice(0, 4)).toEqual([
+  expect(header).toEqual(["NAME", "READY", "REASON", "REPLICAS", "URL", "LICENSE", "VERSION", "PAUSED", "AGE"]);
+  expect(row?.slice(0, 5)).toEqual([
     "columns",
-    "Ready",
+    "True",
+    "Serving",
     "1",
     `http://columns.${stage.namespace}.svc.cluster.local:80`,
   ]);

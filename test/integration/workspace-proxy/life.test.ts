@@ -57,8 +57,8 @@ describe("a workspace proxy", () => {
     await stage.untilCondition("sydney", "Ready", { status: "True", reason: "Serving" });
     const { stdout } = await cluster.kubectl(["get", "cwp", "sydney", "-n", stage.namespace]);
     const [header, row] = stdout.split("\n").map((line) => line.split(/\s{2,}/));
-    expect(header?.slice(0, 5)).toEqual(["NAME", "PHASE", "REPLICAS", "REGISTERED", "HEALTH"]);
-    expect(row?.slice(0, 5)).toEqual(["sydney", "Ready", "1", "true", "ok"]);
+    expect(header?.slice(0, 6)).toEqual(["NAME", "READY", "REASON", "REPLICAS", "REGISTERED", "HEALTH"]);
+    expect(row?.slice(0, 6)).toEqual(["sydney", "True", "Serving", "1", "true", "ok"]);
   });
 
   test("gets another token when its Secret is deleted", async () => {
