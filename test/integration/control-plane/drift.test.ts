@@ -103,7 +103,9 @@ describe("what others add is left alone", () => {
     await stage.touch("coder", "the repairs of others are over");
     countedFrom = (await stage.writes()).length;
   });
-  const writesSince = async () => (await stage.writes()).slice(countedFrom);
+  // How often something was set back before is counted in its event a little later.
+  const writesSince = async () =>
+    (await stage.writes()).slice(countedFrom).filter(({ resource }) => resource !== "events");
 
   test("an annotation and a label on every child cause not a single write", async () => {
     const metadata = { annotations: { "injector.example.com/seen": "yes" }, labels: { team: "sre" } };

@@ -56,6 +56,7 @@ describe("kubectl describe", () => {
       ["Normal", "Created", "coder-k8s"],
       ["Normal", "RollingOut", "coder-k8s"],
       ["Normal", "Serving", "coder-k8s"],
+      ["Warning", "BuiltInDatabase", "coder-k8s"],
       ["Warning", "NoPodReady", "coder-k8s"],
     ]);
   });
@@ -88,6 +89,7 @@ test("a control plane that comes and goes has one event of a kind, with a count"
   await stage.eventually(async () => {
     const counts = (await eventsAbout("flapping")).map(({ reason, count }) => [reason, count]);
     expect(counts.toSorted()).toEqual([
+      ["BuiltInDatabase", 1],
       ["Created", 1],
       ["NoPodReady", 5],
       ["PodsReady", 4],

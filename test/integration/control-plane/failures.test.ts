@@ -1,4 +1,4 @@
-import { Deployment, type TransportRequest } from "kube-controller-runtime";
+import { Deployment, explain, type TransportRequest } from "kube-controller-runtime";
 import { eventually, type Fault, times, when } from "kube-controller-runtime/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 
@@ -112,3 +112,16 @@ function denyServices(namespace: string, name: string): object {
   };
   return { apiVersion: "v1", kind: "List", items: [policy, binding] };
 }
+
+test("an apply with the same entry twice, which the API server answers with 500, is taken for invalid", async () => {
+  const volumes = [{ name: "a", emptyDir: {} }, { name: "a" }];
+  const template = {
+    metadata: { labels: { app: "twice" } },
+    spec: { containers: [{ name: "c", image: "example.invalid/c:1" }], volumes },
+  };
+  const spec = { selector: { matchLabels: { app: "twice" } }, template };
+  const metadata = stage.ref("twice");
+  const applying = stage.person.apply(Deployment, { apiVersion: "apps/v1", kind: "Deployment", metadata, spec });
+  const error = await applying.catch((thrown: unknown) => thrown);
+  expect(explain(error)).toMatchObject({ reason: "Invalid", message: expect.stringContaining("volumes") });
+});
