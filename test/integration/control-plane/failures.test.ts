@@ -121,7 +121,12 @@ test("an apply with the same entry twice, which the API server answers with 500,
   };
   const spec = { selector: { matchLabels: { app: "twice" } }, template };
   const metadata = stage.ref("twice");
-  const applying = stage.person.apply(Deployment, { apiVersion: "apps/v1", kind: "Deployment", metadata, spec });
+  const applying = stage.person.apply(Deployment, {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata,
+    spec,
+  });
   const error = await applying.catch((thrown: unknown) => thrown);
   expect(explain(error)).toMatchObject({ reason: "Invalid", message: expect.stringContaining("volumes") });
 });
