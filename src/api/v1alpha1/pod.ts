@@ -107,11 +107,14 @@ export const podFields = {
   tolerations: several<V1Toleration>("Node taints that the pods put up with.", "Toleration"),
   topologySpreadConstraints: several<V1TopologySpreadConstraint>(
     "How the pods are spread over zones, nodes or other domains.",
-    "TopologySpreadConstraint", "topologyKey", "whenUnsatisfiable",
+    "TopologySpreadConstraint",
+    "topologyKey",
+    "whenUnsatisfiable",
   ),
   volumeMounts: several<V1VolumeMount>(
     "Where the volumes appear in the container, in addition to the operator's own mounts.",
-    "VolumeMount", "mountPath",
+    "VolumeMount",
+    "mountPath",
   ),
   volumes: several<V1Volume>("Volumes of the pods, in addition to the operator's own.", "Volume", "name"),
 };
