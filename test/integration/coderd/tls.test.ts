@@ -112,7 +112,7 @@ describe("a database that serves TLS is checked with the certificates of coderd'
 
   test.each([
     { name: "other-ca", file: "wrong-ca.crt", says: "TLS with the database failed" },
-    { name: "no-file", file: "absent.crt", says: "sslrootcert names is not among coderd's certificates" },
+    { name: "no-file", file: "absent.crt", says: "is not mounted in coderd's pods" },
   ])("$name: DatabaseTLSFailed, until the spec is right", async ({ name, file, says }) => {
     const { url } = await stage.databases.create();
     const variable = (root: string) => urlVariable(`${url}?sslmode=verify-ca&sslrootcert=${files}/${root}`);
