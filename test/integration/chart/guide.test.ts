@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { eventually, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { operatorAccount } from "../../../lab/cluster.ts";
 import { helmBinary } from "../../../tools/helm/binary.ts";
 import { blocks, repository } from "../../docs/pages.ts";
 import { type NewcomersTown, newcomersTown } from "./newcomers-town.ts";
@@ -18,7 +19,7 @@ let cluster: LocalCluster;
 let bin: string;
 beforeAll(async () => {
   // Deleting a namespace takes a controller.
-  cluster = await startCluster({ controllerManager: true });
+  cluster = await startCluster({ controllerManager: true, operator: operatorAccount });
   bin = await mkdtemp(join(tmpdir(), "coder-k8s-guide-"));
   await symlink(await helmBinary(), join(bin, "helm"));
   await symlink(cluster.connection.kubectlBinary, join(bin, "kubectl"));
