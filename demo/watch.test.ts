@@ -8,7 +8,7 @@ const blocked: Row = {
   title: "CoderProvisioner/linux",
   facts: [],
   conditions: [],
-  blocked: "ExternalProvisionersEntitled is False (NotEntitled): the licence has expired",
+  blocked: "ExternalProvisionersEntitled is False (NotEntitled): the license has expired",
 };
 
 /** A demo whose objects are as each look finds them, the last for good. */
@@ -39,7 +39,7 @@ describe("the demo", () => {
     const { clock, over } = demo([[ready, blocked]]);
     await clock.advance(10_000);
     await expect(over).rejects.toThrow(
-      "not ready within 10.0s:\n  CoderProvisioner/linux: ExternalProvisionersEntitled is False (NotEntitled): the licence has expired",
+      "not ready within 10.0s:\n  CoderProvisioner/linux: ExternalProvisionersEntitled is False (NotEntitled): the license has expired",
     );
   });
 

@@ -31,6 +31,6 @@ test.each(cases)("$title keeps the pods that the previous version started", ({ o
   const children = childrenOf[object.kind ?? ""]?.(stored(object)) ?? [];
   const [now] = children.filter(({ kind }) => kind === "Deployment");
   expect(now).toEqual(deployment);
-  // What was applied last is told by a hash of the text: with the same text not even a request is made.
+  // What was applied last is known by a hash of the text: with the same text not even a request is made.
   expect(JSON.stringify(now)).toBe(JSON.stringify(deployment));
 });

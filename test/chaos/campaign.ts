@@ -147,10 +147,13 @@ async function calmDeletion(fleet: Fleet, world: World, report: Report): Promise
   const hosts = new Map([...fleet].filter(([, { kind }]) => kind === "CoderControlPlane"));
   const evidence = await look(hosts, world);
   const late = [...evidence.reported.keys()].filter((orphan) => !reported.has(orphan));
-  const untold = brokenInvariants(evidence).filter((violation) =>
+  const unreported = brokenInvariants(evidence).filter((violation) =>
     violation.startsWith("no orphan at coderd"),
   );
-  return [...untold, ...late.map((orphan) => `${orphan} was left behind though nothing stood in the way`)];
+  return [
+    ...unreported,
+    ...late.map((orphan) => `${orphan} was left behind though everything could be reached`),
+  ];
 }
 
 /** What it takes to find out why: the words of the operators, and of those that the fleet stands on. */

@@ -12,7 +12,7 @@ import { type RunningOperator, startOperator } from "../../lab/operator.ts";
 import { CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
 import { sharedClusterWithControllers } from "../support/cluster/shared.ts";
 
-const PATIENCE = { withinMs: 50_000 };
+const TIME_LIMIT = { withinMs: 50_000 };
 const HorizontalPodAutoscaler = kind<KubeObject & { spec: object; status?: object }>("autoscaling/v2", {
   kind: "HorizontalPodAutoscaler",
   plural: "horizontalpodautoscalers",
@@ -50,7 +50,7 @@ describe("the scale subresource of a workspace proxy", () => {
         replicas,
       );
       expect(status?.replicas).toBe(replicas);
-    }, PATIENCE);
+    }, TIME_LIMIT);
   }
 
   test("finds the pods by the labels in status", async () => {
@@ -96,7 +96,7 @@ describe("the scale subresource of a workspace proxy", () => {
       const { metadata, status } = await proxy();
       expect(status?.observedGeneration).toBe(metadata.generation);
       expect(findCondition(status?.conditions, "DeploymentReady")).toBeDefined();
-    }, PATIENCE);
+    }, TIME_LIMIT);
     await untilPods(4);
   });
 

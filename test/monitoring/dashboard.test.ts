@@ -7,7 +7,7 @@ import { chartDir } from "../support/helm.ts";
 import { alerts, queries } from "../support/monitoring.ts";
 import { type Prometheus, startPrometheus } from "./prometheus.ts";
 
-const PATIENCE = { withinMs: 90_000 };
+const TIME_LIMIT = { withinMs: 90_000 };
 const silent = { starting: () => {}, running: () => {}, report: () => {} };
 
 /** An object that never gets ready: a dashboard is for what is wrong. */
@@ -42,7 +42,7 @@ function soon(check: () => Promise<void>): Promise<void> {
   return eventually(async () => {
     await prometheus.scrape(world.operators.replicas.map(({ metricsAddress }) => metricsAddress));
     await check();
-  }, PATIENCE);
+  }, TIME_LIMIT);
 }
 
 /** The query with what somebody chooses who opens the dashboard: everything. */

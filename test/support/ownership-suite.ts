@@ -268,7 +268,7 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
     return found;
   };
 
-  describe("an object in the way", () => {
+  describe("a foreign object that has a child's name", () => {
     test("is named with its holder and the ways out, a command to hand it over among them", async () => {
       const service = caseOf("coder-control-plane", Service, "of a Helm release");
       const { message } = await untilRefused(service);

@@ -105,7 +105,7 @@ function container(
   });
 }
 
-/** A command of the user's is the `coder` program at another place, and has to be told what to be. */
+/** A command of the user's is the `coder` program at another place, and needs the subcommand. */
 function commandLine({ command, subcommand, args }: Program, pod: PodSettings) {
   const chosen = unlessEmpty(pod.command) ?? command;
   const all = [...args, ...pod.extraArgs];

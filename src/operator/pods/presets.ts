@@ -4,7 +4,7 @@ import type { Labels } from "../names.ts";
 import type { PodSettings } from "./settings.ts";
 
 /*
- * What Coder's own charts set unless told otherwise. Here it is opt-in: a default that came later would replace
+ * What Coder's own charts set by default. Here it is opt-in: a default that came later would replace
  * every pod of a fleet.
  */
 

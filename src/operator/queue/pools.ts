@@ -49,7 +49,7 @@ function sourceOf(object: Stored<CoderProvisioner>, caches: RunContext["caches"]
     name,
     tags: daemonTags(provisioner.tags),
     keyIds: keysOf(object),
-    // Without a Deployment, what was asked for is on its way as far as anybody can tell.
+    // Without a Deployment, what was asked for is taken to be on its way.
     replicas: deployment?.spec?.replicas ?? object.status?.desiredReplicas ?? 0,
     pods: [...pods].map(([daemonName, pod]) => poolPod(pod, daemonName)),
     isRollingOut: isRollingOut(deployment),

@@ -129,7 +129,7 @@ async function scalePools(
   await Promise.all(scaling);
 }
 
-/** As often as the most impatient pool that follows the queue wants it. */
+/** The shortest interval that a pool that follows the queue asks for. */
 function pollOf(sources: readonly PoolSource[]): number {
   const wished = sources.flatMap(({ provisioner }) => provisioner.autoscaling?.pollSeconds ?? []);
   return Math.min(POLL_MS, ...wished.map((seconds) => seconds * 1_000));

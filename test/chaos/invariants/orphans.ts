@@ -12,8 +12,8 @@ export function noOrphansAtCoderd(evidence: Evidence): string[] {
       ...unusedKeys(name, coderd, evidence).map((key) => leftBehind("key", key)),
       ...unusedProxies(name, coderd, evidence).map((proxy) => leftBehind("proxy", proxy)),
     ];
-    const untold = orphans.filter((orphan) => !evidence.reported.has(orphan));
-    return untold.map(
+    const unreported = orphans.filter((orphan) => !evidence.reported.has(orphan));
+    return unreported.map(
       (orphan) => `the coderd of ${name} has ${orphan}, which no object has and nobody was reported of`,
     );
   });

@@ -73,7 +73,7 @@ describe("the condition", () => {
     await stage.untilCondition("early", TYPE, { status: "True", reason: "Known" });
   });
 
-  test("is EntitlementsQueryFailed while coderd gives no sense; what was known stays known", async () => {
+  test("is EntitlementsQueryFailed while coderd gives no usable answer; what was known stays known", async () => {
     const coderd = await stage.coderd("senseless");
     coderd.deployment.addLicense(fakeLicense({ now: stage.clock.now() }));
     await stage.serve("senseless", coderd);

@@ -102,7 +102,7 @@ export class Caches {
   }
 }
 
-/** What tells the caches of one kind apart. */
+/** What distinguishes the caches of one kind. */
 export function cacheName(kind: Kind): string {
   const selectors = Object.values(kind.selection ?? {}).filter(Boolean);
   return [resourceName(kind), ...selectors].join(" with ");

@@ -88,7 +88,7 @@ function flagsFor(binaries: readonly GoBinary[]): string[] {
 function spawnOptions(binaries: readonly GoBinary[], env: NodeJS.ProcessEnv) {
   return {
     cwd: binaries[0]?.module.dir,
-    // No C compiler needed, no workspace or vendoring of the machine's owner in the way.
+    // Needs no C compiler, and ignores a workspace or vendoring of the machine's owner.
     env: { ...env, CGO_ENABLED: "0", GOWORK: "off", GOFLAGS: "-mod=readonly" },
   };
 }
