@@ -74,8 +74,8 @@ describe("the guide's command for finalizers of an operator that is gone", { tim
 
   test("names every finalizer that the operator sets", () => {
     const sources = globSync("src/operator/*/controller.ts", { cwd: repository });
-    const set = sources.flatMap((path) =>
-      readFileSync(join(repository, path), "utf8").match(/coder\.com\/[\w-]+-cleanup/g),
+    const set = sources.flatMap(
+      (path) => readFileSync(join(repository, path), "utf8").match(/coder\.com\/[\w-]+-cleanup/g) ?? [],
     );
     expect(command.match(/coder\.com\/[\w-]+-cleanup/g)?.toSorted()).toEqual(set.toSorted());
   });
