@@ -184,7 +184,7 @@ function caller({ where, token, clock, send }: ClientOptions) {
       const answer = await send({ method, path, token, ...sent });
       return classify(answer, decoder, { ...subject, now: clock.now() });
     } catch (error) {
-      if (error instanceof NoAnswer) return failed(transient(subject, error.message));
+      if (error instanceof NoAnswer) return failed({ ...transient(subject, error.message), why: "noAnswer" });
       throw error;
     }
   }

@@ -22,4 +22,4 @@ export type CoderFailure =
   /** coderd understood and rejects what was sent: only different input can help. */
   | { readonly kind: "invalid"; readonly message: string }
   /** Nothing usable came back. Whether the request took effect is unknown; trying again may help. */
-  | { readonly kind: "transient"; readonly message: string };
+  | { readonly kind: "transient"; readonly why?: "noAnswer"; readonly message: string };

@@ -104,8 +104,8 @@ export const mutants: readonly Mutant[] = [
   {
     guard: "status: a run that a newer spec has overtaken writes nothing",
     file: "packages/kube-controller-runtime/src/controller/status.ts",
-    from: "fresh.metadata.uid !== uid || fresh.metadata.generation !== generation",
-    to: "fresh.metadata.uid !== uid",
+    from: "!fresh || fresh.metadata.generation !== write.object.metadata.generation",
+    to: "!fresh",
     tests: ["packages/kube-controller-runtime/src/controller"],
   },
   {

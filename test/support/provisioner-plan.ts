@@ -2,15 +2,14 @@ import { expect, test } from "vitest";
 import type { ProvisionerKey } from "../../src/coder/model.ts";
 import { tagsHash } from "../../src/operator/provisioner/hashes.ts";
 import { isWantedName } from "../../src/operator/provisioner/key/names.ts";
-import type { AppliedKey, KeyRecord } from "../../src/operator/provisioner/key/record.ts";
-import type { StoredKey } from "../../src/operator/provisioner/key/stored.ts";
 import {
-  type CoderdView,
+  type CoderdKeys,
   type KeyFacts,
   type KeyPlan,
   planKey,
   type WantedKey,
-} from "../../src/operator/provisioner/plan.ts";
+} from "../../src/operator/provisioner/key/plan.ts";
+import type { AppliedKey, HeldKey, KeyRecord } from "../../src/operator/provisioner/key/record.ts";
 
 /*
  * A steady state, and a table whose rows say only in what they differ from it.
@@ -69,9 +68,9 @@ export const key = (over: Partial<ProvisionerKey> = {}): ProvisionerKey => ({
   ...over,
 });
 
-export const coderd = (...keys: ProvisionerKey[]): CoderdView => ({ organizationID, keys });
+export const coderd = (...keys: ProvisionerKey[]): CoderdKeys => ({ organizationID, keys });
 
-export const stored = (over: Partial<StoredKey> = {}): StoredKey => ({ place, keyName: "pool", ...over });
+export const held = (over: Partial<HeldKey> = {}): HeldKey => ({ place, keyName: "pool", ...over });
 
 export const pending: KeyRecord = {
   name: "pool-0000cafe",
@@ -92,8 +91,9 @@ interface Case {
   readonly applied?: Partial<AppliedKey>;
   readonly pending?: KeyRecord;
   readonly retired?: readonly KeyRecord[];
-  readonly stored?: readonly StoredKey[];
-  readonly coderd?: CoderdView;
+  readonly held?: readonly HeldKey[];
+  readonly coderd?: CoderdKeys;
+  readonly isCheckDue?: boolean;
   readonly plan: KeyPlan;
 }
 
@@ -103,8 +103,9 @@ function planOf(row: Case): KeyPlan {
     applied: { ...applied, ...row.applied },
     pending: row.pending,
     retired: row.retired ?? [],
-    stored: row.stored ?? [stored()],
+    held: row.held ?? [held()],
     coderd: row.coderd,
+    isCheckDue: row.isCheckDue ?? false,
   };
   return planKey(facts);
 }
@@ -116,7 +117,7 @@ export function table(rows: readonly Case[]): void {
 }
 
 export const keep: KeyPlan = { do: "keep" };
-export const ask: KeyPlan = { do: "ask" };
+export const ask: KeyPlan = { do: "ask", needed: true };
 export const record: KeyPlan = { do: "record", key: applied };
 export const rotate = (name: string, ...because: (KeyPlan & { do: "rotate" })["because"]): KeyPlan => ({
   do: "rotate",

@@ -1,6 +1,6 @@
 /**
  * A controller runtime for Kubernetes operators in TypeScript. Read in this order: `watch/` → `cache/` → `queue/` →
- * `controller/` → `manager.ts`. What is exported here follows semantic versioning; what is not may change any day.
+ * `controller/` → `reconcile/` → `effects/` → `manager.ts`. What is exported here follows semantic versioning; what is not may change any day.
  */
 
 // Objects and kinds.
@@ -50,6 +50,7 @@ export type { PolicyRule, Verb } from "./rbac.ts";
 
 // The frame of a reconcile: first status, checkpoints, conflicts, the end of a run.
 export { type Environment, reconciler } from "./reconcile/reconciler.ts";
+export type { Fresh, OwnObject } from "./reconcile/own-object.ts";
 export { accept, isNew } from "./reconcile/accept.ts";
 export { isPausedBy } from "./reconcile/pause.ts";
 export { checkpoint } from "./reconcile/checkpoint.ts";
@@ -59,6 +60,17 @@ export { fingerprint } from "./reconcile/fingerprint.ts";
 export { AVAILABLE, finish, type StartMemory, UNREPORTED } from "./reconcile/finish.ts";
 export { applied, blocked, notRequested } from "./reconcile/result.ts";
 export { summary } from "./reconcile/summary.ts";
+
+// Changes on another side that outlive the process: plan, act, record, back off after a failure.
+export { type Attempt, Backoff, type BackedOff, type BackoffRule } from "./effects/backoff.ts";
+export {
+  type Effect,
+  type Needs,
+  type Progress,
+  type Settled,
+  type SettleOptions,
+  settle,
+} from "./effects/settle.ts";
 
 // The process: operator, manager, leadership, HTTP endpoints, log.
 export { type Metrics, type OperatorEnvironment, type OperatorOptions, runOperator } from "./operator.ts";
@@ -85,7 +97,7 @@ export { httpTransport, type Transport, type TransportRequest } from "./client/t
 export { type FinishedRequest, HttpClient, type HttpClientOptions } from "./client/http-client.ts";
 export type { Client, WatchEvent, WatchOptions } from "./client/client.ts";
 export { collectionPath } from "./client/paths.ts";
-export { find } from "./client/find.ts";
+export { find, findSame } from "./client/find.ts";
 export {
   ApiError,
   isAlreadyExists,

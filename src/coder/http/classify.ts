@@ -36,8 +36,8 @@ export function classify<T>(answer: Answer, decoder: Decoder<T>, subject: Subjec
   }
 }
 
-export function transient(subject: Pick<Subject, "request">, what: string): CoderFailure {
-  return { kind: "transient", message: `${subject.request}: ${what}` };
+export function transient(subject: Pick<Subject, "request">, what: string) {
+  return { kind: "transient", message: `${subject.request}: ${what}` } as const;
 }
 
 function parseJson(answer: Answer, { secrets }: Subject): Result<unknown, string> {

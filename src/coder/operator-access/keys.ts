@@ -1,7 +1,14 @@
 import type { AccountContext } from "./account.ts";
 import type { Table } from "./catalogue.ts";
 import type { Session } from "./session.ts";
-import { hashSecret, newToken, planToken, type Reason, type StoredKey, TOKEN_LIFETIME_MS } from "./token.ts";
+import {
+  hashSecret,
+  type IssueReason,
+  newToken,
+  planToken,
+  type StoredKey,
+  TOKEN_LIFETIME_MS,
+} from "./token.ts";
 import { isTrue, milliseconds } from "./values.ts";
 
 /** The token to use, and whether the caller has yet to store it. */
@@ -10,7 +17,7 @@ export interface OperatorToken {
   /** Milliseconds since the epoch. coderd extends it when the token is used. */
   readonly expiresAt: number;
   /** Set when this token is new: why there had to be one. */
-  readonly issuedBecause?: Reason;
+  readonly issuedBecause?: IssueReason;
   /** Whether another token is valid beside a new one, until this one has been stored. */
   readonly hasPredecessor?: boolean;
 }

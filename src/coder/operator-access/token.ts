@@ -27,13 +27,13 @@ export interface StoredKey {
 }
 
 /** Why a token is replaced. */
-export type Reason = "missing" | "unknown" | "wrongSecret" | "restricted" | "expired" | "expiring";
+export type IssueReason = "missing" | "unknown" | "wrongSecret" | "restricted" | "expired" | "expiring";
 
 /** What to do about the token that the caller holds. */
 export type TokenPlan =
   | { readonly do: "keep"; readonly key: StoredKey; readonly token: string }
   /** `stillValid` is the key in use until the new one takes over, if there is one. */
-  | { readonly do: "issue"; readonly because: Reason; readonly stillValid?: StoredKey };
+  | { readonly do: "issue"; readonly because: IssueReason; readonly stillValid?: StoredKey };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 export const TOKEN_LIFETIME_MS = 365 * DAY_MS;

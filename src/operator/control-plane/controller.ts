@@ -1,6 +1,5 @@
 import type { ConflictAdvice } from "kube-controller-runtime";
 import {
-  type Action,
   accept,
   ConfigMap,
   type Controller,
@@ -8,7 +7,6 @@ import {
   controller,
   Deployment,
   explain,
-  finish,
   Ingress,
   Pod,
   PodDisruptionBudget,
@@ -27,7 +25,6 @@ import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../
 import { ensureExposure } from "../exposure/ensure-exposure.ts";
 import { ensureService } from "../exposure/ensure-service.ts";
 import { HTTPRoute } from "../exposure/gateway.ts";
-import { leadsToOurPods } from "../exposure/own-service.ts";
 import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureServiceAccount, referencedAccounts } from "../permissions/ensure-service-account.ts";
@@ -41,19 +38,19 @@ import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
-import type { CoderdContext } from "./coderd.ts";
-import { observe, type Snapshot } from "./observe.ts";
+import { newMemory } from "./memory.ts";
+import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { referencedConfigMaps, referencedSecrets } from "./references.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./resources/workspace-rbac.ts";
-import { CONTROL_PLANE_INDEX, namedControlPlane } from "./session.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane } from "./session/find.ts";
 import { withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
 import { checkDurability } from "./steps/durable-database.ts";
 import { publishEntitlements } from "./steps/entitlements.ts";
 import { ensureLicense } from "./steps/license.ts";
-import { checkTokenSecret, ensureOperatorAccess } from "./steps/operator-access.ts";
-import { mayHoldToken } from "./steps/revocation.ts";
+import { mayHoldToken } from "./token/revoke.ts";
+import { checkTokenSecret, ensureOperatorAccess } from "./token/step.ts";
 
 /** Runs coderd from a CoderControlPlane, and manages its license through a token of its own. */
 export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Controller {
@@ -89,49 +86,54 @@ function reconciliation(tenancy: Tenancy) {
     finalizer: "coder.com/workspace-rbac-cleanup",
     pausedBy: PAUSE_ANNOTATION,
     requestedBy: REQUEST_ANNOTATION,
+    newMemory,
     needsCleanup: (object: Stored<CoderControlPlane>) => grantsOutside(object) || mayHoldToken(object),
     observe,
-    converge: (snapshot: Snapshot, environment: CoderdContext) => converge(snapshot, environment, tenancy),
+    converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),
+    quiet: quietReasons,
     cleanup: cleanUp,
   };
 }
 
-async function converge(snapshot: Snapshot, environment: CoderdContext, tenancy: Tenancy): Promise<Action> {
-  const { context } = environment;
-  const { controlPlane, owner } = snapshot;
+async function converge(
+  snapshot: Snapshot,
+  environment: Environment,
+  tenancy: Tenancy,
+): Promise<Steps<ControlPlaneStatus>> {
+  const { controlPlane } = snapshot;
   const steps = new Steps<ControlPlaneStatus>(explain);
-  const [isTokenOurs] = await Promise.all([
+  const [isTokenOurs, , , service] = await Promise.all([
     steps.run(conditionTypes.access, () => checkTokenSecret(snapshot, environment)),
-    steps.run(conditionTypes.serviceAccount, () => ensureServiceAccount(controlPlane, owner, context)),
-    steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot.grants, context, tenancy)),
-    steps.run(conditionTypes.service, () => ensureService(controlPlane, snapshot, context)),
-    steps.run(conditionTypes.exposure, () => ensureExposure(controlPlane, owner, context)),
-    steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(controlPlane, snapshot, context)),
+    steps.run(conditionTypes.serviceAccount, () => ensureServiceAccount(snapshot, environment, controlPlane)),
+    steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot, environment, tenancy)),
+    steps.run(conditionTypes.service, () => ensureService(snapshot, environment, controlPlane)),
+    steps.run(conditionTypes.exposure, () => ensureExposure(snapshot, environment, controlPlane)),
+    steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(snapshot, environment, controlPlane)),
   ]);
+  const mayChange = steps.conflicts.length === 0;
   const pods = await steps.run(conditionTypes.deployment, () =>
-    ensureDeployment(snapshot, context, { mayChange: steps.conflicts.length === 0 }),
+    ensureDeployment(snapshot, environment, { mayChange }),
   );
   await steps.run(conditionTypes.available, async () => availability(pods, controlPlane, snapshot.object));
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
   await steps.run(conditionTypes.image, async () => reportImage(controlPlane.image, snapshot.object));
-  const serving = pods !== undefined && pods.ready > 0 && leadsToOurPods(controlPlane, context.caches);
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
-  await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, serving));
+  const isServed = service?.leadsToOurPods ?? false;
+  const isServing = isServed && pods !== undefined && pods.ready > 0;
+  await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, isServing));
   const access = isTokenOurs
-    ? await steps.run(conditionTypes.access, () => ensureOperatorAccess(snapshot, environment, serving))
+    ? await steps.run(conditionTypes.access, () =>
+        ensureOperatorAccess(snapshot, environment, { isServed, isServing }),
+      )
     : undefined;
-  const token = serving ? access : undefined;
+  const token = isServing ? access : undefined;
   const license = await steps.run(conditionTypes.license, () => ensureLicense(snapshot, environment, token));
   const uploaded = license?.uploaded ?? false;
   await steps.run(conditionTypes.entitlements, () =>
     publishEntitlements(snapshot, environment, { token, uploaded }),
   );
-  return finish(
-    steps,
-    { kind: CoderControlPlane, object: snapshot.object, now: snapshot.now, quiet: quietReasons },
-    environment,
-  );
+  return steps;
 }
 
 /** A ServiceAccount of somebody else can serve as it is. */

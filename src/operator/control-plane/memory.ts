@@ -1,30 +1,40 @@
-import type { StartMemory } from "kube-controller-runtime";
-import type { RateLimitMemory } from "../coderd/retry.ts";
-import type { AccessProblem } from "./steps/database.ts";
-import type { LicenseOutcome } from "./steps/license.ts";
-import type { Result } from "./steps/result.ts";
+import { Backoff, type StartMemory } from "kube-controller-runtime";
+import type { CoderFailure } from "../../coder/failure.ts";
+import { coderdBackoff } from "../coderd/backoff.ts";
+import type { CoderPorts } from "../ports.ts";
+import type { AccessFailure } from "./token/failure.ts";
+
+/** How often a failed attempt at the database is repeated while nothing changes. */
+export const DATABASE_RETRY_MS = 30_000;
 
 /**
  * What the operator remembers of one control plane between runs, so that a run with nothing to do asks
  * neither coderd nor its database. Losing it costs a few questions, never correctness.
  */
-export interface Memory extends RateLimitMemory, StartMemory {
+export interface Memory extends StartMemory {
   /** The token that was last found good, by hash, and when. */
-  token: { readonly hash: string; readonly checkedAt: number };
-  /** The Secret of the token was found to be other than the cache has it. */
-  tokenSecretUnseen: true;
+  goodToken?: { readonly hash: string; readonly checkedAt: number };
+  /** The Secret of the token was found to be other than the cache has it, so that it is read past the cache once. */
+  isTokenSecretUnseen?: true;
   /** The name under which no Secret was found for the token. */
-  freeTokenSecret: string;
-  /** The last failed attempt at the database, with a hash of all that it depended on. */
-  databaseFailure: { readonly attempt: string; readonly at: number; readonly problem: AccessProblem };
-  /** The last failed upload of a licence, with a hash of all that it depended on. */
-  licenseFailure: {
-    readonly attempt: string;
-    readonly retryAt: number;
-    readonly result: Result<LicenseOutcome>;
+  freeTokenSecret?: string;
+  readonly token: Backoff<AccessFailure>;
+  readonly revocation: Backoff<AccessFailure>;
+  readonly license: Backoff<CoderFailure>;
+  /** When coderd was last seen to list a license. */
+  licenseListedAt?: number;
+  readonly entitlements: Backoff<CoderFailure>;
+}
+
+export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {
+  return {
+    token: databaseBackoff(),
+    revocation: databaseBackoff(),
+    license: coderdBackoff(random),
+    entitlements: coderdBackoff(random),
   };
-  /** When coderd was last seen to list a licence. */
-  licenseListedAt: number;
-  /** The last failed question for entitlements, and when to ask again. */
-  entitlementsFailure: { readonly retryAt: number; readonly result: Result };
+}
+
+function databaseBackoff(): Backoff<AccessFailure> {
+  return new Backoff(() => ({ ms: DATABASE_RETRY_MS, endsOnChange: true }));
 }

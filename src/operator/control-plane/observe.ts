@@ -1,20 +1,38 @@
 import {
+  CONTROLLER_INDEX,
   Deployment,
+  find,
+  type Kind,
   keyOf,
+  keyOfObject,
   type Owner,
   type Pod,
+  Role,
   type RunContext,
+  type Environment as RunEnvironment,
+  Secret,
+  Service,
   type Stored,
 } from "kube-controller-runtime";
-import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
+import { isRouteServed } from "../exposure/gateway.ts";
 import { commonLabels } from "../names.ts";
+import { type ObservedAccount, observeAccount } from "../permissions/ensure-service-account.ts";
 import type { Grants } from "../permissions/ensure-workspace-rbac.ts";
 import { foreignGrants } from "../permissions/grant-tie.ts";
 import { podsOf } from "../pods/our-pods.ts";
+import type { CoderPorts } from "../ports.ts";
+import { gatherSources, type Sources } from "../sources.ts";
+import { databaseTarget } from "./database-target.ts";
+import type { Memory } from "./memory.ts";
+import { configMapNames, secretNames } from "./references.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./resources/workspace-rbac.ts";
+import { CONTROL_PLANE_INDEX } from "./session/find.ts";
 import { type ControlPlane, withDefaults } from "./spec.ts";
 
-/** A control plane as one run sees it: read once from the caches, the time included. */
+/** A control plane as one run sees it: all that is read of the cluster, the time included. */
 export interface Snapshot {
   readonly now: number;
   readonly object: Stored<CoderControlPlane>;
@@ -23,17 +41,45 @@ export interface Snapshot {
   /** That of this control plane, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
   readonly pods: readonly Stored<Pod>[];
+  /** The one that has the name of this control plane's, whoever it belongs to. */
+  readonly service: Stored<Service> | undefined;
+  readonly account: ObservedAccount;
   readonly grants: Grants;
+  /** The Secrets that the operator made for this control plane. */
+  readonly secrets: readonly Stored<Secret>[];
+  /** Whoever has the name that the Secret of a generated token is to have. */
+  readonly tokenSecret: Observed<Stored<Secret> | undefined>;
+  /** Whether any provisioner or workspace proxy names this control plane. */
+  readonly hasDependents: boolean;
+  /** Whether the cluster has the Gateway API. */
+  readonly isRouteServed: boolean;
+  /** The Secrets and ConfigMaps that the spec refers to. */
+  readonly sources: Sources;
+  /** The database as coderd's pods reach it. What its URL names is read only when somebody connects. */
+  readonly databaseAt: (connectionUrl: string) => DatabaseTarget;
 }
 
-export function observe(
+/** A read that may have failed: the step that needs it fails then. */
+type Observed<T> = PromiseSettledResult<T>;
+
+export type Environment = RunEnvironment<CoderControlPlane, ControlPlaneStatus, Memory, CoderPorts>;
+
+export async function observe(
   object: Stored<CoderControlPlane>,
-  { caches, children, clock }: RunContext,
-): Snapshot {
+  context: RunContext,
+  memory: Memory,
+): Promise<Snapshot> {
+  const { caches, children, clock } = context;
   const controlPlane = withDefaults(object);
-  const { childName, identity } = controlPlane;
+  const { childName: name, identity } = controlPlane;
+  const { namespace } = identity;
   const owner = { kind: CoderControlPlane, object, labels: commonLabels(controlPlane) };
-  const deployment = caches.of(Deployment).get(keyOf({ namespace: identity.namespace, name: childName }));
+  const deployment = caches.of(Deployment).get(keyOf({ namespace, name }));
+  const names = { secrets: secretNames(controlPlane), configMaps: configMapNames(controlPlane) };
+  const [sources, [tokenSecret]] = await Promise.all([
+    gatherSources(namespace, names, context),
+    Promise.allSettled([findTokenSecret(controlPlane, context, { owner, memory })]),
+  ]);
   return {
     now: clock.now(),
     object,
@@ -41,11 +87,48 @@ export function observe(
     owner,
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
     pods: podsOf(controlPlane, caches),
+    service: caches.of(Service).get(keyOf({ namespace, name })),
+    account: await observeAccount(controlPlane, context),
     grants: {
-      ...{ object, owner, identity },
+      ...{ object, owner, identity: controlPlane.identity },
       tie: controlPlaneTie,
       wanted: controlPlaneGrants(controlPlane),
       foreign: foreignGrants(controlPlaneTie, object, caches),
+      isInScope: (other) => caches.of(Role).covers(other),
     },
+    secrets: caches.of(Secret).byIndex(CONTROLLER_INDEX, identity.uid),
+    tokenSecret,
+    hasDependents: [CoderProvisioner, CoderWorkspaceProxy].some(
+      (kind: Kind) => caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object)).length > 0,
+    ),
+    isRouteServed: isRouteServed(controlPlane.exposure, caches),
+    sources,
+    databaseAt: (connectionUrl) => databaseTarget(controlPlane, connectionUrl, context),
   };
+}
+
+/**
+ * The Secret for a generated token. Where the cache has none it is looked for past the cache, once: its name may be
+ * taken, or it may have lost the label by which it is watched.
+ */
+async function findTokenSecret(
+  { operatorAccess, identity: { namespace } }: ControlPlane,
+  { caches, children, client }: RunContext,
+  { owner, memory }: { readonly owner: Owner; readonly memory: Memory },
+): Promise<Stored<Secret> | undefined> {
+  if (operatorAccess.kind !== "generated") return undefined;
+  const { name } = operatorAccess.token;
+  const cached = caches.of(Secret).get(keyOf({ namespace, name }));
+  const isOurs = cached !== undefined && children.owns(cached, owner);
+  const isUnseen = memory.isTokenSecretUnseen ?? false;
+  delete memory.isTokenSecretUnseen;
+  if (isOurs && !isUnseen) {
+    delete memory.freeTokenSecret;
+    return cached;
+  }
+  if (memory.freeTokenSecret === name && !isUnseen) return undefined;
+  const present = await find(client, Secret, { namespace, name });
+  if (present) delete memory.freeTokenSecret;
+  else memory.freeTokenSecret = name;
+  return present;
 }

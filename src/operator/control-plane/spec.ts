@@ -43,7 +43,7 @@ const probeDefaults = { readiness: readinessProbeDefault, liveness: livenessProb
 export function withDefaults(stored: Stored<CoderControlPlane>): ControlPlane {
   const spec: ControlPlaneSpec = stored.spec ?? {};
   const identity = identityOf(stored);
-  const childName = shortName(identity.name, { max: labelLength });
+  const childName = controlPlaneChildName(identity.name);
   const pod = podSettings(spec, probeDefaults);
   const tls = pod.tlsSecretNames.length > 0;
   return {
@@ -62,6 +62,11 @@ export function withDefaults(stored: Stored<CoderControlPlane>): ControlPlane {
     license: secretKey(spec.licenseSecretRef, controlPlaneDefaults.licenseSecretKey),
     operatorAccess: operatorAccess(spec.operatorAccess, identity),
   };
+}
+
+/** The name of the Deployment, the Service and the exposure of a control plane. */
+export function controlPlaneChildName(name: string): string {
+  return shortName(name, { max: labelLength });
 }
 
 function operatorAccess(spec: OperatorAccessSpec | undefined, { name }: Identity): OperatorAccess {

@@ -46,5 +46,5 @@ export const quietReasons: ReadonlySet<string> = new Set([
 ]);
 
 export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {
-  return summary(conditions, servingConditions, "coderd serves and its objects are as the spec says");
+  return summary(conditions, servingConditions, "coderd serves and its objects are as the spec says.");
 }

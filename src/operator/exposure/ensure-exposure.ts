@@ -1,11 +1,11 @@
 import {
   applied,
   blocked,
+  type Children,
   Ingress,
   isNotFound,
   notRequested,
   type Owner,
-  type RunContext,
   type StepResult,
 } from "kube-controller-runtime";
 import { type Exposed, httpRoute, ingress } from "./expose.ts";
@@ -19,17 +19,13 @@ const GATEWAY_RETRY_MS = 2_000;
  * from one to the other has the new way in before the old one is taken away.
  */
 export async function ensureExposure(
+  { owner, isRouteServed }: { readonly owner: Owner; readonly isRouteServed: boolean },
+  { children }: { readonly children: Pick<Children, "apply" | "converge"> },
   exposed: Exposed,
-  owner: Owner,
-  { caches, children }: RunContext,
 ): Promise<StepResult<object>> {
   const wantedIngress = ingress(exposed);
   const wantedRoute = httpRoute(exposed);
-  const routes = caches.of(HTTPRoute);
-  if (wantedRoute && !routes.served) {
-    routes.seek();
-    return gatewayApiMissing;
-  }
+  if (wantedRoute && !isRouteServed) return gatewayApiMissing;
   try {
     if (wantedRoute) await children.apply(HTTPRoute, wantedRoute, owner);
   } catch (error) {
@@ -39,14 +35,15 @@ export async function ensureExposure(
   await children.converge(Ingress, wantedIngress ? [wantedIngress] : [], owner);
   await children.converge(HTTPRoute, wantedRoute ? [wantedRoute] : [], owner);
   const { exposure } = exposed;
-  if (exposure.kind === "none") return notRequested("spec.expose asks for neither an Ingress nor a route");
+  if (exposure.kind === "none")
+    return notRequested("spec.expose asks for neither an Ingress nor an HTTPRoute.");
   return applied(
-    `${exposure.kind === "ingress" ? "Ingress" : "HTTPRoute"} for host "${exposure.host}" is in place`,
+    `${exposure.kind === "ingress" ? "Ingress" : "HTTPRoute"} for host "${exposure.host}" is in place.`,
   );
 }
 
 const gatewayApiMissing = blocked(
   "GatewayAPIMissing",
-  "this cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API or use spec.expose.ingress",
+  "This cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API or use spec.expose.ingress.",
   { requeueAfterMs: GATEWAY_RETRY_MS },
 );

@@ -1,13 +1,14 @@
 import {
   applied,
   blocked,
+  type Children,
   type Deployment,
   type Owner,
-  type RunContext,
   Service,
   type StepResult,
   type Stored,
 } from "kube-controller-runtime";
+import { leadsToOurPods } from "./own-service.ts";
 import { type Served, service } from "./service.ts";
 
 /**
@@ -15,10 +16,10 @@ import { type Served, service } from "./service.ts";
  * taken only when as many of ours are ready as the spec wants: at no moment it is without a ready one.
  */
 export async function ensureService(
-  served: Served & { readonly replicas: number },
   { owner, deployment }: { readonly owner: Owner; readonly deployment: Stored<Deployment> | undefined },
-  { children }: RunContext,
-): Promise<StepResult<object>> {
+  { children }: { readonly children: Pick<Children, "apply" | "converge" | "owns"> },
+  served: Served & { readonly replicas: number },
+): Promise<StepResult<object, { readonly leadsToOurPods: boolean }>> {
   const desired = service(served);
   const isOurs = deployment !== undefined && children.owns(deployment, owner);
   const ready = isOurs ? (deployment.status?.readyReplicas ?? 0) : 0;
@@ -26,10 +27,11 @@ export async function ensureService(
   const present = await children.apply(Service, desired, owner, { leaveHandedOver });
   if (!children.owns(present, owner)) return handOverPending(served);
   await children.converge(Service, [desired], owner);
-  return applied(`Service "${served.childName}" serves port ${served.service.port}`);
+  const message = `Service "${served.childName}" serves port ${served.service.port}.`;
+  return { ...applied(message), value: { leadsToOurPods: leadsToOurPods(served, present) } };
 }
 
-function handOverPending({ childName }: Served): StepResult<object> {
+function handOverPending({ childName }: Served): StepResult<object, never> {
   const message = `Service "${childName}" is handed over and switches to the new pods when these are ready.`;
   return blocked("HandOverPending", message);
 }

@@ -1,6 +1,7 @@
 import {
   applied,
   blocked,
+  type Children,
   controllerOf,
   keyOf,
   type ObjectRef,
@@ -9,24 +10,17 @@ import {
   refOf,
   ServiceAccount,
   type StepResult,
+  type Stored,
 } from "kube-controller-runtime";
 import { serviceAccountPlan } from "./service-account.ts";
 import type { Builder } from "./settings.ts";
 
-/** Keeps the ServiceAccount of the pods, or lets go of one that is the user's. */
-export async function ensureServiceAccount(
-  builder: Builder,
-  owner: Owner,
-  context: RunContext,
-): Promise<StepResult<object>> {
-  const plan = serviceAccountPlan(builder);
-  if (plan.do === "release") {
-    await release(plan.name, owner, context);
-    await context.children.converge(ServiceAccount, [], owner);
-    return findAccount(plan.name, owner, context);
-  }
-  await context.children.converge(ServiceAccount, [plan.serviceAccount], owner);
-  return applied(`ServiceAccount "${refOf(plan.serviceAccount).name}" is in place`);
+/** What there is under the name of the pods' ServiceAccount. */
+export interface ObservedAccount {
+  /** Known only of one with our label. */
+  readonly present: Stored<ServiceAccount> | undefined;
+  /** Whether there is one at all, where the user makes it. */
+  readonly exists: PromiseSettledResult<boolean>;
 }
 
 /** The account of the pods, where the user makes it: for `refersTo`. */
@@ -34,27 +28,44 @@ export function referencedAccounts({ identity, serviceAccount }: Builder): Objec
   return serviceAccount.managed ? [] : [{ namespace: identity.namespace, name: serviceAccount.name }];
 }
 
-/** Pods can't start without the account, and nobody but the user makes it. */
-async function findAccount(
-  name: string,
-  { object }: Owner,
-  { referenced }: RunContext,
-): Promise<StepResult<object>> {
-  const { namespace } = object.metadata;
-  if (!(await referenced(ServiceAccount).get({ namespace, name }))) {
-    const message = `ServiceAccount "${name}" does not exist in namespace "${namespace}"; create it, or remove spec.serviceAccount.disableCreate.`;
-    return blocked("ServiceAccountMissing", message);
-  }
-  const message = `ServiceAccount "${name}" is yours and left as it is`;
-  return { condition: { status: "True", reason: "Found", message } };
+/** For `observe`. */
+export async function observeAccount(
+  builder: Builder,
+  { caches, referenced }: Pick<RunContext, "caches" | "referenced">,
+): Promise<ObservedAccount> {
+  const { identity, serviceAccount } = builder;
+  const key = keyOf({ namespace: identity.namespace, name: serviceAccount.name });
+  const [ref] = referencedAccounts(builder);
+  const found = async () => !ref || (await referenced(ServiceAccount).get(ref)) !== undefined;
+  const [exists] = await Promise.allSettled([found()]);
+  return { present: caches.of(ServiceAccount).get(key), exists };
 }
 
-/** Drops our owner reference, so that the account outlives the object. */
-async function release(name: string, { object }: Owner, { caches, client }: RunContext): Promise<void> {
-  const ref = { namespace: object.metadata.namespace, name };
-  const account = caches.of(ServiceAccount).get(keyOf(ref));
-  if (!account || controllerOf(account)?.uid !== object.metadata.uid) return;
-  const { ownerReferences = [], resourceVersion } = account.metadata;
-  const others = ownerReferences.filter(({ uid }) => uid !== object.metadata.uid);
-  await client.mergePatch(ServiceAccount, ref, { metadata: { resourceVersion, ownerReferences: others } });
+/** Keeps the ServiceAccount of the pods, or lets go of one that is the user's, so that it outlives the object. */
+export async function ensureServiceAccount(
+  { owner, account }: { readonly owner: Owner; readonly account: ObservedAccount },
+  { children }: { readonly children: Pick<Children, "converge" | "release"> },
+  builder: Builder,
+): Promise<StepResult<object>> {
+  const plan = serviceAccountPlan(builder);
+  if (plan.do === "release") {
+    const { present } = account;
+    const isOurs = present && controllerOf(present)?.uid === owner.object.metadata.uid;
+    if (isOurs) await children.release(ServiceAccount, present, owner);
+    await children.converge(ServiceAccount, [], owner);
+    return usersAccount(plan.name, owner, account);
+  }
+  await children.converge(ServiceAccount, [plan.serviceAccount], owner);
+  return applied(`ServiceAccount "${refOf(plan.serviceAccount).name}" is in place.`);
+}
+
+/** Pods can't start without the account, and nobody but the user makes it. */
+function usersAccount(name: string, { object }: Owner, { exists }: ObservedAccount): StepResult<object> {
+  if (exists.status === "rejected") throw exists.reason;
+  if (!exists.value) {
+    const message = `ServiceAccount "${name}" does not exist in namespace "${object.metadata.namespace}"; create it, or remove spec.serviceAccount.disableCreate.`;
+    return blocked("ServiceAccountMissing", message);
+  }
+  const message = `ServiceAccount "${name}" is yours and left as it is.`;
+  return { condition: { status: "True", reason: "Found", message } };
 }

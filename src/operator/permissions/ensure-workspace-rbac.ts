@@ -3,13 +3,14 @@ import {
   allOf,
   applied,
   blocked,
+  type Children,
   isNotFound,
   keyOfObject,
+  type Logger,
   notRequested,
   type Owner,
   Role,
   RoleBinding,
-  type RunContext,
   type StepResult,
   type Stored,
   type WithStatus,
@@ -32,43 +33,46 @@ export interface Grants {
   readonly tie: GrantTie;
   readonly wanted: readonly WorkspaceGrant[];
   readonly foreign: ForeignGrants;
+  /** Whether the operator works in a namespace at all: see its `--namespaces`. */
+  readonly isInScope: (namespace: string) => boolean;
+}
+
+/** What it takes to grant. */
+interface Granting {
+  readonly children: Pick<Children, "apply" | "converge" | "remove">;
+  readonly log: Logger;
+  readonly own: { emit(type: "Warning", reason: string, message: string): void };
 }
 
 /** A namespace that is not there (yet, or any more) is looked for this often. */
 const NAMESPACE_RETRY_MS = 30_000;
 
 /**
- * Lets the pods of an object run workspaces in its own namespace and in the others that the spec names and `tenancy` allows, and
- * nowhere else.
+ * Lets the pods of an object run workspaces in its own namespace and in the others that the spec names and `tenancy`
+ * allows, and nowhere else.
  */
 export async function ensureWorkspaceRbac(
-  grants: Grants,
-  context: RunContext,
+  { grants }: { readonly grants: Grants },
+  environment: Granting,
   tenancy: Tenancy,
 ): Promise<Result> {
+  const { children } = environment;
+  const { isInScope, owner } = grants;
   const own = grants.wanted.filter(({ foreign }) => !foreign);
-  await context.children.converge(
-    Role,
-    own.map(({ role }) => role),
-    grants.owner,
-  );
-  await context.children.converge(
-    RoleBinding,
-    own.map(({ roleBinding }) => roleBinding),
-    grants.owner,
-  );
+  const [roles, roleBindings] = [own.map(({ role }) => role), own.map(({ roleBinding }) => roleBinding)];
+  await children.converge(Role, roles, owner);
+  await children.converge(RoleBinding, roleBindings, owner);
   const asked = grants.wanted.filter((grant) => grant.foreign);
   const foreign = asked.filter(({ namespace }) => refusal(namespace, tenancy) === undefined);
-  await removeForeignGrants(grants, context, foreign);
-  const roles = context.caches.of(Role);
+  await removeForeignGrants(grants, environment, foreign);
   const missing = await applyForeign(
-    foreign.filter(({ namespace }) => roles.covers(namespace)),
+    foreign.filter(({ namespace }) => isInScope(namespace)),
     grants,
-    context,
+    environment,
   );
   const wanted = foreign.map(({ namespace }) => namespace);
-  const outside = wanted.filter((namespace) => !roles.covers(namespace));
-  reportLeftGrants(grants, context, wanted);
+  const outside = wanted.filter((namespace) => !isInScope(namespace));
+  reportLeftGrants(grants, environment, wanted);
   const recorded = recordedNamespaces(grants).filter((namespace) => outside.includes(namespace));
   const present = wanted.filter((namespace) => !outside.includes(namespace) && !missing.includes(namespace));
   const status = { workspaceNamespaces: unlessNone([...present, ...recorded]) };
@@ -87,28 +91,30 @@ function unlessNone(namespaces: readonly string[]): string[] | undefined {
 }
 
 /** Removes what an object that is deleted has in other namespaces, and reports what the operator can't reach. */
-export async function releaseGrants(grants: Grants, context: RunContext): Promise<void> {
-  await removeForeignGrants(grants, context);
-  reportLeftGrants(grants, context, []);
+export async function releaseGrants(
+  { grants }: { readonly grants: Grants },
+  environment: Granting,
+): Promise<void> {
+  await removeForeignGrants(grants, environment);
+  reportLeftGrants(grants, environment, []);
 }
 
 /** A person must remove what was granted in a namespace that `--namespaces` covered before and no longer covers. */
-function reportLeftGrants(grants: Grants, context: RunContext, wanted: readonly string[]): void {
-  const roles = context.caches.of(Role);
-  const isLeft = (namespace: string) => !roles.covers(namespace) && !wanted.includes(namespace);
+function reportLeftGrants(grants: Grants, { log, own }: Granting, wanted: readonly string[]): void {
+  const isLeft = (namespace: string) => !grants.isInScope(namespace) && !wanted.includes(namespace);
   const labels = Object.entries(grants.tie.labelsOf(grants.identity));
   const selector = labels.map(([name, value]) => `${name}=${value}`).join(",");
   for (const namespace of recordedNamespaces(grants).filter(isLeft)) {
-    const message = `Permissions in namespace "${namespace}" stay, because it is not among the operator's --namespaces any more; remove them: kubectl -n ${namespace} delete roles,rolebindings -l ${selector}`;
-    context.log.warn("workspace permissions were left behind", { namespace });
-    context.events.event(grants.object, { type: "Warning", reason: "GrantsLeftBehind", message });
+    const message = `Permissions in namespace "${namespace}" stay, because it is not among the operator's --namespaces any more. Remove them: kubectl -n ${namespace} delete roles,rolebindings -l ${selector}`;
+    log.warn("workspace permissions were left behind", { namespace });
+    own.emit("Warning", "GrantsLeftBehind", message);
   }
 }
 
 /** Removes grants from other namespaces, except those that `keep` still wants there. */
 async function removeForeignGrants(
   grants: Grants,
-  { children }: RunContext,
+  { children }: Granting,
   keep: readonly WorkspaceGrant[] = [],
 ): Promise<void> {
   const roles = new Set(keep.map(({ role }) => keyOfObject(role)));
@@ -123,13 +129,13 @@ async function removeForeignGrants(
 }
 
 /**
- * Applies grants to other namespaces, to all at once, and tells which of those are missing or being deleted. A
+ * Applies grants to other namespaces, to all at once, and returns which of those are missing or being deleted. A
  * namespace that fails takes nothing from the others: its error is thrown after all have had their turn.
  */
 async function applyForeign(
   wanted: readonly WorkspaceGrant[],
   grants: Grants,
-  { children }: RunContext,
+  { children }: Granting,
 ): Promise<string[]> {
   const owner = abroad(grants);
   const missing = wanted.map(async ({ namespace, role, roleBinding }) => {
@@ -157,7 +163,7 @@ function isNamespaceGone(error: unknown): boolean {
 }
 
 function namespaceMissing(namespaces: readonly string[]): Result {
-  const message = `workspace namespace ${quoted(namespaces)} does not exist or is being deleted; create it or remove it from spec.rbac.workspaceNamespaces`;
+  const message = `Workspace namespace ${quoted(namespaces)} does not exist or is being deleted; create it or remove it from spec.rbac.workspaceNamespaces.`;
   return blocked("NamespaceMissing", message, { requeueAfterMs: NAMESPACE_RETRY_MS });
 }
 
@@ -172,7 +178,7 @@ function refused(grants: readonly WorkspaceGrant[], tenancy: Tenancy): Result {
 
 /** What we made in a namespace that we don't watch, we could neither repair nor remove. */
 function outOfScope(namespaces: readonly string[]): Result {
-  const message = `workspace namespace ${quoted(namespaces)} is none of those that the operator works in; add it to its --namespaces or remove it from spec.rbac.workspaceNamespaces`;
+  const message = `Workspace namespace ${quoted(namespaces)} is not among those that the operator works in; add it to its --namespaces or remove it from spec.rbac.workspaceNamespaces.`;
   return blocked("NamespaceOutOfScope", message);
 }
 
@@ -181,6 +187,6 @@ function quoted(names: readonly string[]): string {
 }
 
 function granted(grants: readonly WorkspaceGrant[]): Result {
-  if (grants.length === 0) return notRequested("spec.rbac.workspacePerms turns workspace permissions off");
-  return applied(`workspaces may run in ${grants.map(({ namespace }) => namespace).join(", ")}`);
+  if (grants.length === 0) return notRequested("spec.rbac.workspacePerms turns workspace permissions off.");
+  return applied(`Workspaces may run in ${grants.map(({ namespace }) => namespace).join(", ")}.`);
 }

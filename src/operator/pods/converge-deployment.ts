@@ -1,4 +1,4 @@
-import { Deployment, type Owner, type RunContext, refOf, type Stored } from "kube-controller-runtime";
+import { type Children, Deployment, type Owner, type Stored } from "kube-controller-runtime";
 
 interface Present {
   readonly owner: Owner;
@@ -7,17 +7,13 @@ interface Present {
 
 /** Makes `desired` the only Deployment of its owner. */
 export async function convergeDeployment(
-  desired: Deployment,
   { owner, deployment }: Present,
-  { children, client }: Pick<RunContext, "children" | "client">,
+  { children }: { readonly children: Pick<Children, "converge" | "patch"> },
+  desired: Deployment,
 ): Promise<Stored<Deployment> | undefined> {
   if (deployment && leavesRollingUpdate(deployment, desired)) {
-    const { uid, resourceVersion } = deployment.metadata;
     const strategy = { type: desired.spec?.strategy?.type, rollingUpdate: null };
-    await client.mergePatch(Deployment, refOf(deployment), {
-      metadata: { uid, resourceVersion },
-      spec: { strategy },
-    });
+    await children.patch(Deployment, deployment, { owner, patch: { spec: { strategy } } });
   }
   const [applied] = await children.converge(Deployment, [desired], owner);
   return applied;

@@ -1,10 +1,10 @@
 import {
   applied,
+  type Children,
   type Condition,
   findCondition,
   type Owner,
   PodDisruptionBudget,
-  type RunContext,
   type StepResult,
   type WithStatus,
 } from "kube-controller-runtime";
@@ -20,13 +20,15 @@ interface Asking {
 
 /** Keeps the PodDisruptionBudget that the spec asks for, and removes the one that it asks for no longer. */
 export async function ensureDisruptionBudget(
-  parent: Disruptable,
   { object, owner }: Asking,
-  { children }: RunContext,
+  { children }: { readonly children: Pick<Children, "converge"> },
+  parent: Disruptable,
 ): Promise<StepResult<object>> {
   const desired = disruptionBudget(parent);
   await children.converge(PodDisruptionBudget, desired ? [desired] : [], owner);
   if (desired)
-    return applied(`PodDisruptionBudget "${parent.childName}" limits how many pods a drain evicts at a time`);
+    return applied(
+      `PodDisruptionBudget "${parent.childName}" limits how many pods a drain evicts at a time.`,
+    );
   return findCondition(object.status?.conditions, DISRUPTION_BUDGET) ? { noCondition: true } : {};
 }

@@ -1,8 +1,7 @@
-import type { Kind, KubeObject, ObjectRef, RunContext } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
-import { definedVariables, type PodEnvironment, variableRefs, variableValue } from "./env-sources.ts";
+import type { Sources } from "../sources.ts";
+import { definedVariables, type PodEnvironment, variableSources, variableValue } from "./env-sources.ts";
 
-const namespace = "dev";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 /** What there is in the namespace: Secrets and ConfigMaps by name. */
@@ -11,15 +10,13 @@ interface Content {
   readonly configMaps?: Record<string, Record<string, string>>;
 }
 
-function run({ secrets = {}, configMaps = {} }: Content) {
-  const read = (kind: Kind, { name }: ObjectRef): KubeObject | undefined => {
-    const data = (kind.kind === "Secret" ? secrets : configMaps)[name];
-    if (!data) return undefined;
-    const encoded = Object.entries(data).map(([key, text]) => [key, base64(text)]);
-    return { data: kind.kind === "Secret" ? Object.fromEntries(encoded) : data } as KubeObject;
+function sourcesOf({ secrets = {}, configMaps = {} }: Content): Sources {
+  const encoded = (data: Record<string, string>) =>
+    Object.fromEntries(Object.entries(data).map(([key, text]) => [key, base64(text)]));
+  return {
+    secret: (name) => secrets[name] && { data: encoded(secrets[name]) },
+    configMap: (name) => configMaps[name] && { data: configMaps[name] },
   };
-  const referenced = (kind: Kind) => ({ get: async (ref: ObjectRef) => read(kind, ref) });
-  return { namespace, context: { referenced } as unknown as RunContext };
 }
 
 const environment = (parts: Partial<PodEnvironment>): PodEnvironment => ({
@@ -28,7 +25,7 @@ const environment = (parts: Partial<PodEnvironment>): PodEnvironment => ({
   ...parts,
 });
 const resolved = (parts: Partial<PodEnvironment>, content: Content = {}) =>
-  variableValue("URL", environment(parts), run(content));
+  variableValue("URL", environment(parts), sourcesOf(content));
 const literal = (value: string, name = "URL") => ({ name, value });
 const fromSecret = (name: string, key: string, more = {}) => ({
   name: "URL",
@@ -76,8 +73,8 @@ describe("the value of a variable", () => {
       { secrets: { db: { RL: "prefixed" } } },
       "prefixed",
     ],
-  ])("%s", async (_, parts, content, value) => {
-    expect(await resolved(parts, content)).toEqual({ kind: "value", value });
+  ])("%s", (_, parts, content, value) => {
+    expect(resolved(parts, content)).toEqual({ kind: "value", value });
   });
 
   test.each<[string, Partial<PodEnvironment>, Content]>([
@@ -93,15 +90,15 @@ describe("the value of a variable", () => {
       { extraEnv: [{ name: "URL", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }] },
       {},
     ],
-  ])("is undefined when %s", async (_, parts, content) => {
-    expect(await resolved(parts, content)).toEqual({ kind: "undefined" });
+  ])("is undefined when %s", (_, parts, content) => {
+    expect(resolved(parts, content)).toEqual({ kind: "undefined" });
   });
 
-  test("is missing, with the source that lacks it, when the pod can't start without it", async () => {
+  test("is missing, with the source that lacks it, when the pod can't start without it", () => {
     const source = { kind: "Secret", name: "db", key: "url" };
-    expect(await resolved({ extraEnv: [fromSecret("db", "url")] })).toEqual({ kind: "missing", source });
+    expect(resolved({ extraEnv: [fromSecret("db", "url")] })).toEqual({ kind: "missing", source });
     const without = { secrets: { db: { uri: "x" } } };
-    expect(await resolved({ extraEnv: [fromSecret("db", "url")] }, without)).toEqual({
+    expect(resolved({ extraEnv: [fromSecret("db", "url")] }, without)).toEqual({
       kind: "missing",
       source,
     });
@@ -112,10 +109,10 @@ describe("references in a value", () => {
   const password = { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "db", key: "password" } } };
   const content = { secrets: { db: { password: "p$(USER)$$" } } };
 
-  test("stand for other variables, whose own values are not looked into unless they are written", async () => {
+  test("stand for other variables, whose own values are not looked into unless they are written", () => {
     const user = literal("$(NAME)-admin", "USER");
     const extraEnv = [literal("ada", "NAME"), user, password, literal("$(USER):$(PASSWORD)@db")];
-    expect(await resolved({ extraEnv }, content)).toEqual({
+    expect(resolved({ extraEnv }, content)).toEqual({
       kind: "value",
       value: "ada-admin:p$(USER)$$@db",
     });
@@ -126,21 +123,21 @@ describe("references in a value", () => {
     ["a doubled dollar is one, and no reference", "$$(PASSWORD) $$5", "$(PASSWORD) $5"],
     ["a lone dollar stays", "a$b $ $(", "a$b $ $("],
     ["a variable that refers to itself stays", "x$(URL)", "x$(URL)"],
-  ])("%s", async (_, text, value) => {
-    expect(await resolved({ extraEnv: [password, literal(text)] }, content)).toEqual({
+  ])("%s", (_, text, value) => {
+    expect(resolved({ extraEnv: [password, literal(text)] }, content)).toEqual({
       kind: "value",
       value,
     });
   });
 
-  test("to something missing are missing too", async () => {
-    const found = await resolved({ extraEnv: [password, literal("$(PASSWORD)@db")] });
+  test("to something missing are missing too", () => {
+    const found = resolved({ extraEnv: [password, literal("$(PASSWORD)@db")] });
     expect(found).toEqual({ kind: "missing", source: { kind: "Secret", name: "db", key: "password" } });
   });
 
-  test("in a circle end", async () => {
+  test("in a circle end", () => {
     const extraEnv = [literal("$(OTHER)"), literal("$(URL)", "OTHER")];
-    expect(await resolved({ extraEnv })).toEqual({ kind: "value", value: "$(URL)" });
+    expect(resolved({ extraEnv })).toEqual({ kind: "value", value: "$(URL)" });
   });
 });
 
@@ -154,48 +151,45 @@ test("the objects to watch are all that may take part in a value, through refere
     ],
     envFrom: [{ secretRef: { name: "more" } }, { prefix: "OTHER_", secretRef: { name: "others" } }],
   });
-  const refs = (kind: "Secret" | "ConfigMap") =>
-    variableRefs(kind, ["URL"], { environment: parts, namespace });
-  expect(refs("Secret")).toEqual([
-    { namespace, name: "passwords" },
-    { namespace, name: "more" },
-  ]);
-  expect(refs("ConfigMap")).toEqual([{ namespace, name: "hosts" }]);
+  const refs = (kind: "Secret" | "ConfigMap") => variableSources(kind, ["URL"], parts);
+  expect(refs("Secret")).toEqual(["passwords", "more"]);
+  expect(refs("ConfigMap")).toEqual(["hosts"]);
 });
 
-test("the defined ones of some variables are those with a value", async () => {
+test("the defined ones of some variables are those with a value", () => {
   const parts = environment({ extraEnv: [literal("x"), fromSecret("db", "url"), literal("", "EMPTY")] });
   expect(
-    await definedVariables(["URL", "EMPTY", "ABSENT"], parts, { ...run({}), deployment: undefined }),
+    definedVariables(["URL", "EMPTY", "ABSENT"], parts, { sources: sourcesOf({}), deployment: undefined }),
   ).toEqual(new Set(["EMPTY"]));
 });
 
 describe("variables that are made to take long", () => {
-  test("and double each other are given up as too long, before they fill the memory", async () => {
+  test("and double each other are given up as too long, before they fill the memory", () => {
     const doubling = Array.from({ length: 60 }, (_, index) =>
       literal(`$(V${index - 1})$(V${index - 1})`, `V${index}`),
     );
     const extraEnv = [literal("x", "V-1"), ...doubling, literal("$(V59)")];
-    expect(await resolved({ extraEnv })).toEqual({ kind: "tooLong" });
+    expect(resolved({ extraEnv })).toEqual({ kind: "tooLong" });
   });
 
-  test("and refer to two others each are looked up once each", async () => {
+  test("and refer to two others each are looked up once each", () => {
     const pairs = Array.from({ length: 100 }, (_, index) => [
       literal(`$(A${index - 1})$(B${index - 1})`, `A${index}`),
       literal(`$(B${index - 1})$(A${index - 1})`, `B${index}`),
     ]).flat();
     const extraEnv = [literal("", "A-1"), literal("", "B-1"), ...pairs, literal("$(A99)")];
-    expect(await resolved({ extraEnv })).toEqual({ kind: "value", value: "" });
+    expect(resolved({ extraEnv })).toEqual({ kind: "value", value: "" });
   });
 
-  test("with a hundred thousand beginnings of a reference are read once", async () => {
+  test("with a hundred thousand beginnings of a reference are read once", () => {
     // An expression that looks for the end anew at each beginning takes minutes for this.
     const value = "$(".repeat(10_000);
-    expect(await resolved({ extraEnv: [literal(value)] })).toEqual({ kind: "value", value });
-    const refs = variableRefs("Secret", ["URL"], {
-      environment: environment({ extraEnv: [literal("$(".repeat(100_000))] }),
-      namespace,
-    });
+    expect(resolved({ extraEnv: [literal(value)] })).toEqual({ kind: "value", value });
+    const refs = variableSources(
+      "Secret",
+      ["URL"],
+      environment({ extraEnv: [literal("$(".repeat(100_000))] }),
+    );
     expect(refs).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
-import { ConfigMap, type Deployment, type ObjectRef, type RunContext, Secret } from "kube-controller-runtime";
+import type { Deployment } from "kube-controller-runtime";
 import { readSecretValue } from "../secret.ts";
+import type { Sources } from "../sources.ts";
 import { type EnvFromKey, type EnvFromSource, type EnvVar, envFromKeys } from "./env.ts";
 
 /** The part of a pod's settings that gives its variables their values. */
@@ -27,12 +28,12 @@ const MAX_VARIABLES = 256;
 /** A piece of a variable's text: as it is written, or the name of the variable that it stands for. */
 type Piece = { readonly text: string } | { readonly name: string };
 
-/** The Secrets or ConfigMaps that may take part in a variable's value: what a controller has to refer to. */
-export function variableRefs(
+/** The names of the Secrets or ConfigMaps that may take part in a variable's value. */
+export function variableSources(
   kind: EnvFromKey["kind"],
   variables: readonly string[],
-  { environment, namespace }: { environment: PodEnvironment; namespace: string | undefined },
-): ObjectRef[] {
+  environment: PodEnvironment,
+): string[] {
   const names = new Set<string>();
   const seen = new Set<string>();
   const visit = (variable: string) => {
@@ -44,32 +45,32 @@ export function variableRefs(
     }
   };
   for (const variable of variables) visit(variable);
-  return [...names].map((name) => ({ namespace, name }));
+  return [...names];
 }
 
 /**
  * Finds the value of a variable the way the kubelet does: `env` beats `envFrom`, a later source beats an
  * earlier one, and `$(NAME)` stands for another variable.
  */
-export async function variableValue(
+export function variableValue(
   variable: string,
   environment: PodEnvironment,
-  { namespace, context }: { namespace: string; context: RunContext },
-): Promise<VariableValue> {
+  sources: Sources,
+): VariableValue {
   const known = new Map<string, VariableValue>();
-  const resolve = async (name: string, seen: readonly string[]): Promise<VariableValue> => {
+  const resolve = (name: string, seen: readonly string[]): VariableValue => {
     const before = known.get(name);
     if (before) return before;
     if (known.size >= MAX_VARIABLES) return { kind: "tooLong" };
-    const value = await find(name, seen);
+    const value = find(name, seen);
     known.set(name, value);
     return value;
   };
-  const find = async (name: string, seen: readonly string[]): Promise<VariableValue> => {
+  const find = (name: string, seen: readonly string[]): VariableValue => {
     let missing: VariableValue = { kind: "undefined" };
     for (const origin of seen.includes(name) ? [] : originsOf(name, environment)) {
       if (origin.kind === "literal") return expand(origin.text, (other) => resolve(other, [...seen, name]));
-      const value = await valueAt(origin, namespace, context);
+      const value = valueAt(origin, sources);
       if (value !== undefined)
         return value.length > MAX_LENGTH ? { kind: "tooLong" } : { kind: "value", value };
       if (isRequired(name, environment)) missing = { kind: "missing", source: origin };
@@ -83,34 +84,29 @@ export async function variableValue(
  * Those of the variables that the user defines, wherever their values come from. While a source is missing that
  * may define one, its pods can't start, and nobody knows: then the answer is what it was for `deployment`.
  */
-export async function definedVariables(
+export function definedVariables(
   variables: readonly string[],
   environment: PodEnvironment,
-  run: { namespace: string; context: RunContext; deployment: Deployment | undefined },
-): Promise<Set<string>> {
-  const defined = new Set<string>();
-  for (const variable of variables) {
-    const { kind } = await variableValue(variable, environment, run);
-    const isUsers = kind === "value" || kind === "tooLong" || (await isLeftOpen(variable, environment, run));
-    if (isUsers) defined.add(variable);
-  }
-  return defined;
+  observed: { readonly sources: Sources; readonly deployment: Deployment | undefined },
+): Set<string> {
+  const isUsers = (variable: string) => {
+    const { kind } = variableValue(variable, environment, observed.sources);
+    return kind === "value" || kind === "tooLong" || isLeftOpen(variable, environment, observed);
+  };
+  return new Set(variables.filter(isUsers));
 }
 
 /** Whether a source that the pods can't do without is missing, and the Deployment leaves the variable to it. */
-async function isLeftOpen(
+function isLeftOpen(
   variable: string,
   { extraEnv, envFrom }: PodEnvironment,
-  run: { namespace: string; context: RunContext; deployment: Deployment | undefined },
-): Promise<boolean> {
-  const [container] = run.deployment?.spec?.template.spec?.containers ?? [];
+  { sources, deployment }: { readonly sources: Sources; readonly deployment: Deployment | undefined },
+): boolean {
+  const [container] = deployment?.spec?.template.spec?.containers ?? [];
   const isSet = (env: readonly EnvVar[]) => env.some(({ name }) => name === variable);
   if (!container || isSet(container.env ?? []) || isSet(extraEnv)) return false;
   const required = envFrom.filter(({ secretRef, configMapRef }) => !(secretRef ?? configMapRef)?.optional);
-  for (const source of envFromKeys(variable, required)) {
-    if (!(await sourceOf(source, run.namespace, run.context))) return true;
-  }
-  return false;
+  return envFromKeys(variable, required).some((source) => !sourceOf(source, sources));
 }
 
 /** Where a variable is defined, the place that wins first. */
@@ -154,14 +150,11 @@ function piecesOf(text: string): Piece[] {
 }
 
 /** Like the kubelet, leaves a reference to an unknown variable as it is. */
-async function expand(
-  text: string,
-  resolve: (name: string) => Promise<VariableValue>,
-): Promise<VariableValue> {
+function expand(text: string, resolve: (name: string) => VariableValue): VariableValue {
   const parts: string[] = [];
   let length = 0;
   for (const piece of piecesOf(text)) {
-    const found = "name" in piece ? await resolve(piece.name) : { kind: "value" as const, value: piece.text };
+    const found = "name" in piece ? resolve(piece.name) : { kind: "value" as const, value: piece.text };
     if (found.kind === "missing" || found.kind === "tooLong") return found;
     const part = found.kind === "value" ? found.value : `$(${"name" in piece ? piece.name : ""})`;
     length += part.length;
@@ -171,19 +164,12 @@ async function expand(
   return { kind: "value", value: parts.join("") };
 }
 
-async function valueAt(
-  source: EnvFromKey,
-  namespace: string,
-  context: RunContext,
-): Promise<string | undefined> {
-  const object = await sourceOf(source, namespace, context);
+function valueAt(source: EnvFromKey, sources: Sources): string | undefined {
   return source.kind === "ConfigMap"
-    ? (object as ConfigMap | undefined)?.data?.[source.key]
-    : readSecretValue(object as Secret | undefined, source.key);
+    ? sources.configMap(source.name)?.data?.[source.key]
+    : readSecretValue(sources.secret(source.name), source.key);
 }
 
-function sourceOf({ kind, name }: EnvFromKey, namespace: string, { referenced }: RunContext) {
-  return kind === "ConfigMap"
-    ? referenced(ConfigMap).get({ namespace, name })
-    : referenced(Secret).get({ namespace, name });
+function sourceOf({ kind, name }: EnvFromKey, sources: Sources) {
+  return kind === "ConfigMap" ? sources.configMap(name) : sources.secret(name);
 }

@@ -1,16 +1,14 @@
-import { find, messageOf, refOf, type Stored } from "kube-controller-runtime";
-import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import { messageOf } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
-import { patiently } from "../coderd/patiently.ts";
+import { retryRateLimited } from "../coderd/retry-rate-limited.ts";
 import { releaseGrants } from "../permissions/ensure-workspace-rbac.ts";
-import { RemovalBudget } from "./key/budget.ts";
-import { appliedKey, type KeyRecord, recordOf, withRecord } from "./key/record.ts";
-import { type Removal, type RemovalRun, removeKey } from "./key/remove.ts";
+import { type KeyRecord, recordedKeys } from "./key/record.ts";
+import { type Removal, RemovalBudget, type RemovalRun, removeKey } from "./key/remove.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 
 /** Removes what the daemons have in other namespaces, and their keys at coderd. */
 export async function cleanUp(snapshot: Snapshot, environment: Environment): Promise<void> {
-  await releaseGrants(snapshot.grants, environment.context);
+  await releaseGrants(snapshot, environment);
   await releaseKeys(snapshot, environment);
 }
 
@@ -19,49 +17,28 @@ export async function cleanUp(snapshot: Snapshot, environment: Environment): Pro
  * reported and left behind, because nothing may keep a provisioner from being deleted, or for long.
  */
 async function releaseKeys(snapshot: Snapshot, environment: Environment): Promise<void> {
-  const budget = new RemovalBudget(environment.context.clock);
-  for (const record of recordedKeys(await latest(snapshot, environment))) {
+  const { clock, log, own } = environment;
+  const budget = new RemovalBudget(clock);
+  for (const record of recordedKeys(snapshot.object.status)) {
     const problem = await release(record, { snapshot, environment, keepID: undefined, budget });
-    if (problem) tell(record, problem, { snapshot, environment });
+    if (!problem) continue;
+    log.warn("provisioner key was left behind", { key: record.name, problem });
+    const message = `Provisioner key "${record.name}" stays at coderd; delete it by hand. ${problem}`;
+    own.emit("Warning", "KeyLeftBehind", message);
   }
 }
 
-/** The provisioner past the cache, which may not know yet of a key that was made a moment ago. */
-async function latest({ object }: Snapshot, { context }: Environment): Promise<Stored<CoderProvisioner>> {
-  const fresh = await find(context.client, CoderProvisioner, refOf(object)).catch(() => undefined);
-  return fresh?.metadata.uid === object.metadata.uid ? fresh : object;
-}
-
-function recordedKeys({ status }: Stored<CoderProvisioner>): KeyRecord[] {
-  const known = withRecord(status?.retiredKeys ?? [], recordOf(appliedKey(status)));
-  return withRecord(known, status?.pendingKey);
-}
-
-/** What stands in the way, if anything does. */
+/** Why the key could not be deleted, if it could not. */
 async function release(record: KeyRecord, run: RemovalRun): Promise<string | undefined> {
   try {
-    const { context, ports } = run.environment;
-    const removal = await patiently(() => removeKey(record, run), failureOf, {
-      clock: context.clock,
-      random: ports.random,
-    });
-    return failureOf(removal)?.message;
+    const { clock, ports } = run.environment;
+    const pace = { clock, random: ports.random };
+    return failureOf(await retryRateLimited(() => removeKey(record, run), failureOf, pace))?.message;
   } catch (error) {
-    return `the operator could not look for a token (${messageOf(error)})`;
+    return `The operator could not look for a token (${messageOf(error)}).`;
   }
 }
 
 function failureOf(removal: Removal): CoderFailure | undefined {
   return removal.outcome === "failed" ? removal.failure : undefined;
-}
-
-function tell(
-  { name }: KeyRecord,
-  problem: string,
-  { snapshot, environment }: Pick<RemovalRun, "environment"> & { snapshot: Snapshot },
-): void {
-  const { events, log } = environment.context;
-  const message = `provisioner key "${name}" stays at coderd, delete it by hand: ${problem}`;
-  log.warn("provisioner key was left behind", { key: name, problem });
-  events.event(snapshot.object, { type: "Warning", reason: "KeyLeftBehind", message });
 }

@@ -1,5 +1,4 @@
 import {
-  type Action,
   accept,
   type Change,
   type Controller,
@@ -7,7 +6,6 @@ import {
   controller,
   Deployment,
   explain,
-  finish,
   keyOfObject,
   Pod,
   PodDisruptionBudget,
@@ -28,7 +26,7 @@ import {
   findControlPlane,
   namedControlPlane,
   thoseNaming,
-} from "../control-plane/session.ts";
+} from "../control-plane/session/find.ts";
 import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { referencedAccounts } from "../permissions/ensure-service-account.ts";
@@ -41,6 +39,7 @@ import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
 import { cleanUp } from "./cleanup.ts";
+import { newMemory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { referencedSecrets } from "./references.ts";
 import { provisionerTie } from "./resources/rbac.ts";
@@ -96,39 +95,44 @@ function reconciliation(tenancy: Tenancy) {
     finalizer: "coder.com/provisioner-key-cleanup",
     pausedBy: PAUSE_ANNOTATION,
     requestedBy: REQUEST_ANNOTATION,
+    newMemory,
     needsCleanup: () => true,
     observe,
     converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),
+    quiet: quietReasons,
     cleanup: cleanUp,
   };
 }
 
-async function converge(snapshot: Snapshot, environment: Environment, tenancy: Tenancy): Promise<Action> {
-  const { context } = environment;
+async function converge(
+  snapshot: Snapshot,
+  environment: Environment,
+  tenancy: Tenancy,
+): Promise<Steps<ProvisionerStatus>> {
   const { identity, controlPlaneName: name } = snapshot.provisioner;
   const access = accessConditions(snapshot);
   const steps = new Steps<ProvisionerStatus>(explain);
   const controlPlane = await steps.run(conditionTypes.controlPlane, async () =>
-    findControlPlane({ namespace: identity.namespace, name }, context),
+    findControlPlane({ namespace: identity.namespace, name }, snapshot.controlPlanes.get(name ?? "")),
   );
-  const session = await steps.run(access.used, () => openAccess(controlPlane, snapshot, environment));
-  await steps.run(access.unused, () => forgetUnused(access.unused, snapshot));
+  const session = await steps.run(access.used, () => openAccess(snapshot, environment, controlPlane));
+  await steps.run(access.unused, () => forgetUnused(snapshot, access.unused));
   const entitled = await steps.run(conditionTypes.entitled, () =>
-    checkEntitlement(session, snapshot, environment),
+    checkEntitlement(snapshot, environment, session),
   );
   const outcome = await steps.run(conditionTypes.key, () =>
-    ensureKey(session && { session, entitled: entitled ?? false }, snapshot, environment),
+    ensureKey(snapshot, environment, session && { session, entitled: entitled ?? false }),
   );
   const key = await steps.run(conditionTypes.keySecret, () =>
-    ensureKeySecret(outcome, snapshot, environment),
+    ensureKeySecret(snapshot, environment, outcome),
   );
-  if (key) await steps.run(conditionTypes.rbac, () => ensurePermissions(snapshot, context, tenancy));
+  if (key) await steps.run(conditionTypes.rbac, () => ensurePermissions(snapshot, environment, tenancy));
   await steps.run(conditionTypes.disruption, () =>
-    ensureDisruptionBudget(snapshot.provisioner, snapshot, context),
+    ensureDisruptionBudget(snapshot, environment, snapshot.provisioner),
   );
-  const mayChange = steps.conflicts.length === 0;
+  const daemons = { key, controlPlane, mayChange: steps.conflicts.length === 0 };
   const pods = await steps.run(conditionTypes.deployment, () =>
-    ensureDeployment({ key, controlPlane, mayChange }, snapshot, context),
+    ensureDeployment(snapshot, environment, daemons),
   );
   await steps.run(conditionTypes.available, async () =>
     availability(pods, snapshot.provisioner, snapshot.object),
@@ -139,10 +143,5 @@ async function converge(snapshot: Snapshot, environment: Environment, tenancy: T
     reportConflicts(steps.conflicts, snapshot, conflictAdvice),
   );
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
-  const object = outcome?.state.object ?? snapshot.object;
-  return finish(
-    steps,
-    { kind: CoderProvisioner, object, now: snapshot.now, quiet: quietReasons },
-    environment,
-  );
+  return steps;
 }

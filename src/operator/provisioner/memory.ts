@@ -1,20 +1,32 @@
-import type { StartMemory } from "kube-controller-runtime";
+import type { Backoff, StartMemory } from "kube-controller-runtime";
 import type { Entitlement } from "../../coder/entitlements.ts";
-import type { Patience } from "../coderd/patience.ts";
-import type { Retirement } from "./key/retire.ts";
+import type { CoderFailure } from "../../coder/failure.ts";
+import { coderdBackoff } from "../coderd/backoff.ts";
+import type { CoderPorts } from "../ports.ts";
+
+/** A key that is still at coderd, and why. */
+export type FailedRemoval = CoderFailure & { readonly keyName: string };
 
 /** What the operator remembers of one provisioner between runs. */
 export interface Memory extends StartMemory {
-  /** What coderd itself said about the licence, and of which state of the control plane that was. */
-  entitlement: { readonly of: string; readonly at: number; readonly value: Entitlement };
-  entitlementSetback: Patience;
+  /** What coderd itself said about the license, and of which state of the control plane that was. */
+  knownEntitlement?: { readonly of: string; readonly at: number; readonly value: Entitlement };
+  readonly entitlement: Backoff<CoderFailure>;
   /** When coderd was last seen to have the key. */
-  keyCheckedAt: number;
-  keySetback: Patience;
+  keyCheckedAt?: number;
+  readonly key: Backoff<CoderFailure>;
   /** A Secret could not be written, so the next key is made only when its Secret has been claimed. */
-  keyStoreFailed: true;
-  /** The last failed attempt at deleting keys that were replaced. */
-  retirementSetback: { readonly patience: Patience; readonly last: Retirement };
+  keyStoreFailed?: true;
+  /** Of deleting keys that were replaced. */
+  readonly retirement: Backoff<FailedRemoval>;
   /** The token that last worked, and where: it may outlive its Secret when a whole namespace is deleted. */
-  session: { readonly url: string; readonly token: string };
+  session?: { readonly url: string; readonly token: string };
+}
+
+export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {
+  return {
+    entitlement: coderdBackoff(random),
+    key: coderdBackoff(random),
+    retirement: coderdBackoff(random),
+  };
 }

@@ -1,44 +1,58 @@
-import type { Environment as SharedEnvironment } from "kube-controller-runtime";
 import {
   CONTROLLER_INDEX,
   Deployment,
   keyOf,
   type Owner,
   type Pod,
+  Role,
   type RunContext,
+  type Environment as RunEnvironment,
   Secret,
   type Stored,
 } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
+import type { ObservedControlPlane } from "../control-plane/session/find.ts";
 import { commonLabels } from "../names.ts";
+import { type ObservedAccount, observeAccount } from "../permissions/ensure-service-account.ts";
 import type { Grants } from "../permissions/ensure-workspace-rbac.ts";
 import { foreignGrants } from "../permissions/grant-tie.ts";
 import { podsOf } from "../pods/our-pods.ts";
 import type { CoderPorts } from "../ports.ts";
+import { gatherSources, type Sources } from "../sources.ts";
 import type { Memory } from "./memory.ts";
+import { namedControlPlanes, sourceNames } from "./references.ts";
 import { provisionerGrants, provisionerTie } from "./resources/rbac.ts";
 import { type Provisioner, withDefaults } from "./spec.ts";
 
-/** A provisioner as one run sees it: read once from the caches, the time included. */
+/** A provisioner as one run sees it: all that is read of the cluster, the time included. */
 export interface Snapshot {
   readonly now: number;
   readonly object: Stored<CoderProvisioner>;
   readonly provisioner: Provisioner;
   readonly owner: Owner;
+  /** The control planes that exist of those that the spec names, and the keys in the status. */
+  readonly controlPlanes: ReadonlyMap<string, ObservedControlPlane>;
   /** The Secrets of this provisioner: the one that the spec names, and any that it named before. */
   readonly secrets: readonly Stored<Secret>[];
   /** That of this provisioner, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
   readonly pods: readonly Stored<Pod>[];
+  readonly account: ObservedAccount;
   readonly grants: Grants;
+  /** The Secrets that sessions at those control planes need. */
+  readonly sources: Sources;
 }
 
-export type Environment = SharedEnvironment<Memory, CoderPorts>;
+export type Environment = RunEnvironment<CoderProvisioner, ProvisionerStatus, Memory, CoderPorts>;
 
-export function observe(object: Stored<CoderProvisioner>, { caches, children, clock }: RunContext): Snapshot {
+export async function observe(object: Stored<CoderProvisioner>, context: RunContext): Promise<Snapshot> {
+  const { caches, children, clock } = context;
   const provisioner = withDefaults(object);
   const { namespace } = provisioner.identity;
   const owner = { kind: CoderProvisioner, object, labels: commonLabels(provisioner) };
+  const controlPlanes = namedControlPlanes(object, caches);
+  const sources = await gatherSources(namespace, sourceNames(provisioner, controlPlanes), context);
   const secrets = caches.of(Secret);
   const named = secrets.get(keyOf({ namespace, name: provisioner.key.secret.name }));
   const owned = secrets.byIndex(CONTROLLER_INDEX, object.metadata.uid);
@@ -48,14 +62,18 @@ export function observe(object: Stored<CoderProvisioner>, { caches, children, cl
     object,
     provisioner,
     owner,
+    controlPlanes,
     secrets: [...new Set([...(named && children.owns(named, owner) ? [named] : []), ...owned])],
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
     pods: podsOf(provisioner, caches),
+    account: await observeAccount(provisioner, context),
     grants: {
       ...{ object, owner, identity: provisioner.identity },
       tie: provisionerTie,
       wanted: provisionerGrants(provisioner),
       foreign: foreignGrants(provisionerTie, object, caches),
+      isInScope: (other) => caches.of(Role).covers(other),
     },
+    sources,
   };
 }

@@ -1,15 +1,35 @@
-import type { ObjectRef, RunContext, Stored } from "kube-controller-runtime";
+import type { Caches, ObjectRef, Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
-import { sessionSecrets } from "../control-plane/session.ts";
-import { withDefaults } from "./spec.ts";
+import { type ObservedControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
+import { sessionSecrets } from "../control-plane/session/open.ts";
+import { type SourceNames, secretRefs } from "../sources.ts";
+import { recordedKeys } from "./key/record.ts";
+import { type Provisioner, withDefaults } from "./spec.ts";
 
-/** The Secrets of others that a provisioner needs to speak to coderd. */
-export function referencedSecrets(
-  object: Stored<CoderProvisioner>,
-  caches: RunContext["caches"],
-): ObjectRef[] {
-  const { identity, controlPlaneName, session } = withDefaults(object);
-  const { namespace } = identity;
-  const own = session ? [{ namespace, name: session.name }] : [];
-  return [...own, ...sessionSecrets({ namespace, name: controlPlaneName }, caches)];
+type ControlPlanes = ReadonlyMap<string, ObservedControlPlane>;
+
+/** The control planes, by name, of the spec and of all keys that were made, as far as they exist. */
+export function namedControlPlanes(object: Stored<CoderProvisioner>, caches: Caches): ControlPlanes {
+  const { controlPlaneName, identity } = withDefaults(object);
+  const recorded = recordedKeys(object.status).map(({ controlPlaneRefName }) => controlPlaneRefName);
+  const found = [...new Set([controlPlaneName, ...recorded])].flatMap((name = "") => {
+    const observed = observeControlPlane({ namespace: identity.namespace, name }, caches);
+    return observed ? [[name, observed] as const] : [];
+  });
+  return new Map(found);
+}
+
+/** The Secrets that sessions at these control planes need. */
+export function sourceNames({ session }: Provisioner, controlPlanes: ControlPlanes): SourceNames {
+  const needed = [...controlPlanes.values()].map(sessionSecrets);
+  return {
+    tokens: [...(session ? [session.name] : []), ...needed.flatMap(({ tokens }) => tokens)],
+    secrets: needed.flatMap(({ secrets }) => secrets),
+  };
+}
+
+export function referencedSecrets(object: Stored<CoderProvisioner>, caches: Caches): ObjectRef[] {
+  const provisioner = withDefaults(object);
+  const names = sourceNames(provisioner, namedControlPlanes(object, caches));
+  return secretRefs(provisioner.identity.namespace, names, caches);
 }

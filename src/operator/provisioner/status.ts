@@ -49,5 +49,5 @@ export const quietReasons: ReadonlySet<string> = new Set([
 
 /** The one condition to wait for: True when the daemons serve and every stage is as the spec says. */
 export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {
-  return summary(conditions, parts, "the daemons serve and their objects are as the spec says");
+  return summary(conditions, parts, "The daemons serve and their objects are as the spec says.");
 }

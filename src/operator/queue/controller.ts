@@ -11,11 +11,11 @@ import {
   Service,
 } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
-import { CONTROL_PLANE_INDEX, namedControlPlane, sessionSecrets } from "../control-plane/session.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane } from "../control-plane/session/find.ts";
 import { managedByUs } from "../names.ts";
 import { podWatch } from "../pods/our-pods.ts";
 import type { CoderPorts } from "../ports.ts";
-import { type QueueMemory, watchQueues } from "./watch-queues.ts";
+import { type QueueMemory, referencedSecrets, watchQueues } from "./watch-queues.ts";
 
 /** Looks at the queue of each organization that has provisioners, once for all of them, and reports builds that wait. */
 export function queueController(ports: CoderPorts): Controller {
@@ -32,9 +32,7 @@ export function queueController(ports: CoderPorts): Controller {
       .watches(Service, () => [], managedByUs)
       .watches(Secret, () => [], managedByUs)
       .watches(Pod, () => [], podWatch)
-      .refersTo(Secret, ({ metadata: { namespace = "", name } }, caches) =>
-        sessionSecrets({ namespace, name }, caches),
-      )
+      .refersTo(Secret, referencedSecrets)
       .reconcile(async (key, context) => {
         const object = context.caches.of(CoderControlPlane).get(key);
         if (!object || object.metadata.deletionTimestamp !== undefined) {

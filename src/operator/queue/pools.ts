@@ -9,7 +9,7 @@ import {
 } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { daemonTags } from "../../coder/tags.ts";
-import { CONTROL_PLANE_INDEX } from "../control-plane/session.ts";
+import { CONTROL_PLANE_INDEX } from "../control-plane/session/find.ts";
 import { isPaused } from "../pause.ts";
 import { podsOf } from "../pods/our-pods.ts";
 import { daemonIsNamedByUid } from "../provisioner/resources/deployment.ts";

@@ -3,15 +3,18 @@ import {
   awaitChange,
   type ConditionState,
   type ObjectKey,
+  type ObjectRef,
   type RunContext,
   requeue,
   type Stored,
 } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { CoderClient } from "../../coder/client.ts";
-import { findControlPlane, openSession, operatorToken } from "../control-plane/session.ts";
+import { findControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
+import { openSession, operatorToken, sessionSecrets } from "../control-plane/session/open.ts";
 import { isPaused } from "../pause.ts";
 import type { CoderPorts } from "../ports.ts";
+import { gatherSources, secretRefs } from "../sources.ts";
 import { type Decision, decide } from "./decide.ts";
 import { type Looks, look, sightOf } from "./look.ts";
 import { markPods } from "./mark.ts";
@@ -74,11 +77,22 @@ async function connect(
   { metadata: { namespace = "", name } }: Stored<CoderControlPlane>,
   { ports, context }: Environment,
 ): Promise<CoderClient | undefined> {
-  const { value: controlPlane } = findControlPlane({ namespace, name }, context);
+  const observed = observeControlPlane({ namespace, name }, context.caches);
+  const { value: controlPlane } = findControlPlane({ namespace, name }, observed);
   if (!controlPlane) return undefined;
-  const { value: token } = await operatorToken(controlPlane, context);
+  const sources = await gatherSources(namespace, sessionSecrets(controlPlane), context);
+  const { value: token } = operatorToken(controlPlane, sources);
   if (!token) return undefined;
-  return openSession(controlPlane.settings, { url: controlPlane.url, token }, { ports, context });
+  return openSession(controlPlane.settings, { url: controlPlane.url, token }, { ports, sources });
+}
+
+/** The Secrets that a session at the control plane needs. */
+export function referencedSecrets(
+  { metadata: { namespace = "", name } }: Stored<CoderControlPlane>,
+  caches: RunContext["caches"],
+): ObjectRef[] {
+  const observed = observeControlPlane({ namespace, name }, caches);
+  return observed ? secretRefs(namespace, sessionSecrets(observed), caches) : [];
 }
 
 interface Organization {

@@ -1,5 +1,4 @@
 import {
-  type Action,
   accept,
   ConfigMap,
   type Controller,
@@ -7,7 +6,6 @@ import {
   controller,
   Deployment,
   explain,
-  finish,
   Ingress,
   Pod,
   PodDisruptionBudget,
@@ -25,7 +23,7 @@ import {
   controlPlaneReported,
   namedControlPlane,
   thoseNaming,
-} from "../control-plane/session.ts";
+} from "../control-plane/session/find.ts";
 import { ensureExposure } from "../exposure/ensure-exposure.ts";
 import { ensureService } from "../exposure/ensure-service.ts";
 import { HTTPRoute } from "../exposure/gateway.ts";
@@ -37,16 +35,17 @@ import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-po
 import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
+import { newMemory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { referencedConfigMaps, referencedSecrets } from "./references.ts";
+import { deregister } from "./registration/deregister.ts";
+import { ensureRegistration } from "./registration/step.ts";
 import { registrationOf, withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
 import { findCoderd } from "./steps/coderd.ts";
 import { readCredentials } from "./steps/credentials.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
-import { deregister } from "./steps/deregistration.ts";
 import { reportHealth } from "./steps/health.ts";
-import { ensureRegistration } from "./steps/registration.ts";
 
 /** Runs workspace proxies from CoderWorkspaceProxies, and registers those at coderd that bring no token. */
 export function workspaceProxyController(ports: CoderPorts): Controller {
@@ -73,39 +72,39 @@ const reconciliation = {
   finalizer: "coder.com/workspace-proxy-cleanup",
   pausedBy: PAUSE_ANNOTATION,
   requestedBy: REQUEST_ANNOTATION,
+  newMemory,
   needsCleanup: (object: Stored<CoderWorkspaceProxy>) => registrationOf(withDefaults(object)) !== undefined,
   observe,
   converge,
   cleanup: deregister,
+  quiet: quietReasons,
 };
 
-async function converge(snapshot: Snapshot, environment: Environment): Promise<Action> {
-  const { context } = environment;
-  const { object, proxy, owner, now } = snapshot;
+async function converge(snapshot: Snapshot, environment: Environment): Promise<Steps<WorkspaceProxyStatus>> {
   const steps = new Steps<WorkspaceProxyStatus>(explain);
-  const coderd = await steps.run(conditionTypes.coderd, () => findCoderd(snapshot, context));
+  const coderd = await steps.run(conditionTypes.coderd, () => findCoderd(snapshot));
   const access = await steps.run(conditionTypes.credentials, () =>
     readCredentials(snapshot, environment, coderd),
   );
-  const standing = await steps.run(conditionTypes.registration, () =>
+  const registered = await steps.run(conditionTypes.registration, () =>
     ensureRegistration(snapshot, environment, access),
   );
   await Promise.all([
-    steps.run(conditionTypes.service, () => ensureService(proxy, snapshot, context)),
-    steps.run(conditionTypes.exposure, () => ensureExposure(proxy, owner, context)),
-    steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(proxy, snapshot, context)),
+    steps.run(conditionTypes.service, () => ensureService(snapshot, environment, snapshot.proxy)),
+    steps.run(conditionTypes.exposure, () => ensureExposure(snapshot, environment, snapshot.proxy)),
+    steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(snapshot, environment, snapshot.proxy)),
   ]);
-  const mayChange = steps.conflicts.length === 0;
+  const inputs = { coderd, token: registered?.token, mayChange: steps.conflicts.length === 0 };
   const pods = await steps.run(conditionTypes.deployment, () =>
-    ensureDeployment(snapshot, { coderd, token: standing?.token, mayChange }, context),
+    ensureDeployment(snapshot, environment, inputs),
   );
-  await steps.run(conditionTypes.available, async () => availability(pods, proxy, object));
-  await steps.run(conditionTypes.stalled, async () => stalling(pods, object));
-  await steps.run(conditionTypes.image, async () => reportImage(proxy.image, object));
+  await steps.run(conditionTypes.available, async () => availability(pods, snapshot.proxy, snapshot.object));
+  await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
+  await steps.run(conditionTypes.image, async () => reportImage(snapshot.proxy.image, snapshot.object));
   await steps.run(conditionTypes.conflict, async () =>
     reportConflicts(steps.conflicts, snapshot, conflictAdvice),
   );
-  await steps.run(conditionTypes.health, () => reportHealth(snapshot, standing?.seen));
+  await steps.run(conditionTypes.health, () => reportHealth(snapshot, environment, registered?.seen));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
-  return finish(steps, { kind: CoderWorkspaceProxy, object, now, quiet: quietReasons }, environment);
+  return steps;
 }

@@ -1,20 +1,28 @@
-import type { StartMemory } from "kube-controller-runtime";
+import type { Backoff, StartMemory } from "kube-controller-runtime";
+import type { CoderFailure } from "../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../coder/model.ts";
-import type { Patience } from "../coderd/patience.ts";
-import type { Session } from "./steps/credentials.ts";
+import { coderdBackoff } from "../coderd/backoff.ts";
+import type { CoderPorts } from "../ports.ts";
+import type { Session } from "./coderd.ts";
+
+/** The proxy as coderd showed it. */
+export interface SeenProxy {
+  readonly record: WorkspaceProxy;
+  readonly at: number;
+  /** When it was first seen to fare as it does. */
+  readonly since: number;
+  /** What the answer depended on. */
+  readonly inputs: string;
+}
 
 /** What the operator remembers of one workspace proxy between runs, so that most of them need not ask coderd. */
 export interface Memory extends StartMemory {
-  /** The proxy as coderd last showed it. */
-  seen: {
-    readonly record: WorkspaceProxy;
-    readonly at: number;
-    /** When it was first seen to fare as it does. */
-    readonly since: number;
-    /** What the answer depended on. */
-    readonly inputs: string;
-  };
-  setback: Patience;
-  /** The way into coderd that last worked: it may outlive its Secret when a whole namespace is deleted. */
-  session: Session;
+  seen?: SeenProxy;
+  readonly registration: Backoff<CoderFailure>;
+  /** The session that last worked: it may outlive its Secret when a whole namespace is deleted. */
+  session?: Session;
+}
+
+export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {
+  return { registration: coderdBackoff(random) };
 }

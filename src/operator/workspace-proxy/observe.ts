@@ -1,49 +1,101 @@
-import type { Environment as SharedEnvironment } from "kube-controller-runtime";
 import {
+  CONTROLLER_INDEX,
   Deployment,
   keyOf,
   type Owner,
   type Pod,
   type RunContext,
+  type Environment as RunEnvironment,
+  Secret,
+  type Service,
   type Stored,
 } from "kube-controller-runtime";
 import { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import type { WorkspaceProxyStatus } from "../../api/v1alpha1/workspace-proxy.ts";
+import {
+  controlPlaneService,
+  type ObservedControlPlane,
+  observeControlPlane,
+} from "../control-plane/session/find.ts";
+import { isRouteServed } from "../exposure/gateway.ts";
 import { commonLabels } from "../names.ts";
 import { podsOf } from "../pods/our-pods.ts";
 import type { CoderPorts } from "../ports.ts";
-import { keptValue } from "./kept-secret.ts";
+import { readSecretValue } from "../secret.ts";
+import { gatherSources, type Sources } from "../sources.ts";
 import type { Memory } from "./memory.ts";
-import { registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
+import { sourceNames } from "./references.ts";
+import { controlPlaneNameOf, registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
 
-/** A workspace proxy as one run sees it: read once from the caches, the time included. */
+/** A workspace proxy as one run sees it: all that is read of the cluster, the time included. */
 export interface Snapshot {
   readonly now: number;
   readonly object: Stored<CoderWorkspaceProxy>;
   readonly proxy: WorkspaceProxy;
   readonly owner: Owner;
+  /** The control plane that the spec names, if it exists. */
+  readonly controlPlane: ObservedControlPlane | undefined;
+  /** The Service that has the name of that control plane's. */
+  readonly coderdService: Stored<Service> | undefined;
+  /** The Secrets that the operator made for this proxy. */
+  readonly secrets: readonly Stored<Secret>[];
   /** The token that the operator keeps for the proxy; none for a proxy that brings its own. */
   readonly keptToken: string | undefined;
   /** That of this proxy, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
   readonly pods: readonly Stored<Pod>[];
+  /** Whether the cluster has the Gateway API. */
+  readonly isRouteServed: boolean;
+  /** The Secrets and ConfigMaps that the spec refers to. */
+  readonly sources: Sources;
 }
 
-export type Environment = SharedEnvironment<Memory, CoderPorts>;
+export type Environment = RunEnvironment<CoderWorkspaceProxy, WorkspaceProxyStatus, Memory, CoderPorts>;
 
-export function observe(object: Stored<CoderWorkspaceProxy>, context: RunContext): Snapshot {
+export async function observe(object: Stored<CoderWorkspaceProxy>, context: RunContext): Promise<Snapshot> {
   const { caches, children, clock } = context;
   const proxy = withDefaults(object);
-  const owner = { kind: CoderWorkspaceProxy, object, labels: commonLabels(proxy) };
-  const registration = registrationOf(proxy);
   const { namespace } = proxy.identity;
+  const owner = { kind: CoderWorkspaceProxy, object, labels: commonLabels(proxy) };
+  const ref = { namespace, name: controlPlaneNameOf(proxy) };
+  const controlPlane = observeControlPlane(ref, caches);
   const deployment = caches.of(Deployment).get(keyOf({ namespace, name: proxy.childName }));
+  const sources = await gatherSources(namespace, sourceNames(proxy, controlPlane), context);
+  const secrets = caches.of(Secret).byIndex(CONTROLLER_INDEX, object.metadata.uid);
   return {
     now: clock.now(),
     object,
     proxy,
     owner,
-    keptToken: registration && keptValue(registration.token, owner, context)?.value,
+    controlPlane,
+    coderdService: controlPlaneService(ref, caches),
+    secrets,
+    keptToken: keptToken(proxy, owner, context),
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
     pods: podsOf(proxy, caches),
+    isRouteServed: isRouteServed(proxy.exposure, caches),
+    sources,
   };
+}
+
+/**
+ * The token under the Secret's present name or, after a rename, still under the one before. What belongs to somebody
+ * else, or is blank, does not count.
+ */
+function keptToken(
+  proxy: WorkspaceProxy,
+  owner: Owner,
+  { caches, children }: RunContext,
+): string | undefined {
+  const registration = registrationOf(proxy);
+  if (!registration) return undefined;
+  const { name, key } = registration.token;
+  const secrets = caches.of(Secret);
+  const named = secrets.get(keyOf({ namespace: proxy.identity.namespace, name }));
+  for (const secret of [named, ...secrets.byIndex(CONTROLLER_INDEX, proxy.identity.uid)]) {
+    if (!secret || !children.owns(secret, owner)) continue;
+    const value = readSecretValue(secret, key)?.trim();
+    if (value) return value;
+  }
+  return undefined;
 }

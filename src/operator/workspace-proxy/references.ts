@@ -1,43 +1,62 @@
 import type { Caches, ObjectRef, Stored } from "kube-controller-runtime";
 import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import { accessURLVariable } from "../control-plane/resources/deployment.ts";
-import { findControlPlane, sessionSecrets } from "../control-plane/session.ts";
-import { variableRefs } from "../pods/env-sources.ts";
+import { type ObservedControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
+import { sessionSecrets } from "../control-plane/session/open.ts";
+import { variableSources } from "../pods/env-sources.ts";
+import { type SourceNames, secretRefs } from "../sources.ts";
 import { ownURLVariables } from "./resources/own-url.ts";
-import { type WorkspaceProxy, withDefaults } from "./spec.ts";
+import { controlPlaneNameOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
 
-/** The Secrets whose content matters to the operator; those that only pods read are not among them. */
+type ControlPlane = ObservedControlPlane | undefined;
+
+/** The Secrets and ConfigMaps whose content matters to the operator; those that only pods read are not among them. */
+export function sourceNames(proxy: WorkspaceProxy, controlPlane: ControlPlane): SourceNames {
+  const { tokens, secrets } = credentialSecrets(proxy, controlPlane);
+  return {
+    tokens,
+    secrets: [...secrets, ...urlSources("Secret", proxy, controlPlane)],
+    configMaps: urlSources("ConfigMap", proxy, controlPlane),
+  };
+}
+
 export function referencedSecrets(object: Stored<CoderWorkspaceProxy>, caches: Caches): ObjectRef[] {
-  const proxy = withDefaults(object);
-  return [...credentialSecrets(proxy, caches), ...urlRefs("Secret", proxy, caches)];
+  const { namespace, names } = namesOf(object, caches);
+  return secretRefs(namespace, names, caches);
 }
 
 export function referencedConfigMaps(object: Stored<CoderWorkspaceProxy>, caches: Caches): ObjectRef[] {
-  return urlRefs("ConfigMap", withDefaults(object), caches);
+  const { namespace, names } = namesOf(object, caches);
+  return [...(names.configMaps ?? [])].map((name) => ({ namespace, name }));
 }
 
-function credentialSecrets({ credentials, identity, pod }: WorkspaceProxy, caches: Caches): ObjectRef[] {
-  const { namespace } = identity;
+function namesOf(object: Stored<CoderWorkspaceProxy>, caches: Caches) {
+  const proxy = withDefaults(object);
+  const { namespace } = proxy.identity;
+  const controlPlane = observeControlPlane({ namespace, name: controlPlaneNameOf(proxy) }, caches);
+  return { namespace, names: sourceNames(proxy, controlPlane) };
+}
+
+function credentialSecrets({ credentials, pod }: WorkspaceProxy, controlPlane: ControlPlane) {
   switch (credentials.kind) {
     case "controlPlane":
-      return sessionSecrets({ namespace, name: credentials.name }, caches);
+      return controlPlane ? sessionSecrets(controlPlane) : { tokens: [], secrets: [] };
     case "bootstrap":
-      return [credentials.session, ...pod.authorities].map(({ name }) => ({ namespace, name }));
+      return { tokens: [credentials.session.name], secrets: pod.authorities.map(({ name }) => name) };
     case "given":
-      return [{ namespace, name: credentials.token.name }];
+      return { tokens: [credentials.token.name], secrets: [] };
     case "none":
-      return [];
+      return { tokens: [], secrets: [] };
   }
 }
 
 /** Where the URLs of the proxy, and of the coderd that it serves, may come from. */
-function urlRefs(kind: "Secret" | "ConfigMap", proxy: WorkspaceProxy, caches: Caches): ObjectRef[] {
-  const { credentials, identity, pod } = proxy;
-  const { namespace } = identity;
-  const own = variableRefs(kind, ownURLVariables, { environment: pod, namespace });
-  if (credentials.kind !== "controlPlane") return own;
-  const { value: found } = findControlPlane({ namespace, name: credentials.name }, { caches });
-  if (!found) return own;
-  const { pod: environment } = found.settings;
-  return [...own, ...variableRefs(kind, [accessURLVariable], { environment, namespace })];
+function urlSources(
+  kind: "Secret" | "ConfigMap",
+  { pod }: WorkspaceProxy,
+  controlPlane: ControlPlane,
+): string[] {
+  const own = variableSources(kind, ownURLVariables, pod);
+  if (!controlPlane) return own;
+  return [...own, ...variableSources(kind, [accessURLVariable], controlPlane.settings.pod)];
 }

@@ -58,6 +58,11 @@ export function registrationOf({ credentials }: WorkspaceProxy): Registration | 
   return "registration" in credentials ? credentials.registration : undefined;
 }
 
+/** The control plane that the spec names, if it names one. */
+export function controlPlaneNameOf({ credentials }: WorkspaceProxy): string | undefined {
+  return credentials.kind === "controlPlane" ? credentials.name : undefined;
+}
+
 /** Where the proxy's token is, or will be. */
 export function tokenKeyOf(proxy: WorkspaceProxy): SecretKey | undefined {
   const { credentials } = proxy;

@@ -46,5 +46,5 @@ export const quietReasons: ReadonlySet<string> = new Set([
 ]);
 
 export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {
-  return summary(conditions, servingConditions, "the proxy serves and its objects are as the spec says");
+  return summary(conditions, servingConditions, "The proxy serves and its objects are as the spec says.");
 }

@@ -85,7 +85,7 @@ test("a token made in the database is ready all the same; license and entitlemen
   );
   await stage.untilReady("own-token");
   const said = { status: "False", message: expect.stringMatching(/TLS failed: .*CA/) } as const;
-  await stage.untilCondition("own-token", "LicenseApplied", { reason: "Error", ...said });
+  await stage.untilCondition("own-token", "LicenseApplied", { reason: "CoderdUnreachable", ...said });
   await stage.untilCondition("own-token", "EntitlementsKnown", {
     reason: "EntitlementsQueryFailed",
     ...said,

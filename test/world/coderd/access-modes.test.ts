@@ -63,7 +63,7 @@ describe("a given token", () => {
     await stage.untilReady("fussy");
     await stage.putSecret("fussy-token", { token: member });
     const weak = await stage.untilCondition("fussy", TYPE, { reason: "TokenRejected" });
-    expect(weak.message).toContain('user "member" does not have the role owner');
+    expect(weak.message).toContain('User "member" does not have the role owner');
     await stage.putSecret("fussy-token", { token: "nobodys-own-0123456789abcdefgh" });
     await stage.untilCondition("fussy", TYPE, { message: expect.stringContaining("signed out") });
     await stage.putSecret("fussy-token", { token: owner });
@@ -206,7 +206,7 @@ describe("turned off", () => {
     await stage.eventually(async () =>
       expect(
         await (async () =>
-          (await stage.events("off-blind")).find(({ reason }) => reason === "TokenRevoked"))(),
+          (await stage.events("off-blind")).find(({ reason }) => reason === "TokenNotRevoked"))(),
       ).toMatchObject({ type: "Warning", message: expect.stringContaining("could not be revoked") }),
     );
   });
@@ -227,7 +227,7 @@ test("a token that coderd refuses although the database has it is TokenRejected:
     status: "False",
     reason: "TokenRejected",
   });
-  expect(message).toContain("does CODER_PG_CONNECTION_URL name the database that coderd uses?");
+  expect(message).toContain("Check that CODER_PG_CONNECTION_URL names the database that coderd uses.");
   const { connections } = stage.databases;
   await stage.touch("misled", "again");
   expect(stage.databases.connections).toBe(connections);

@@ -67,11 +67,11 @@ describe("the condition", () => {
   const refused: Fault = { kind: "answer", status: 403, body: { message: "Forbidden." } };
   test.each<[reason: string, says: string, fault: Fault]>([
     ["Forbidden", "Forbidden.", refused],
-    ["Error", "Internal error.", internal],
-    ["Error", "HTML instead of JSON", { kind: "html" }],
-    ["Error", "connection was cut", { kind: "cut" }],
-    ["Error", "too many requests", { kind: "rateLimited", retryAfter: "20" }],
-  ])("is %s with what coderd said (%s), and recovers with the next try", async (reason, says, fault) => {
+    ["UploadFailed", "Internal error.", internal],
+    ["UploadFailed", "HTML instead of JSON", { kind: "html" }],
+    ["CoderdUnreachable", "connection was cut", { kind: "cut" }],
+    ["RateLimited", "too many requests", { kind: "rateLimited", retryAfter: "20" }],
+  ])("is %s with what coderd said (%s), until the next attempt succeeds", async (reason, says, fault) => {
     const name = `${reason}-${fault.kind}`.toLowerCase();
     const { deployment } = await serve(name);
     deployment.faults.inject({ fault, on: UPLOAD, times: 1 });
@@ -85,10 +85,13 @@ describe("the condition", () => {
     await untilApplied(name);
   });
 
-  test("is Error for what is no license, until the Secret has one", async () => {
+  test("is InvalidLicense for what is no license, until the Secret has one", async () => {
     await serve("garbage");
-    await putLicense("garbage", "eyJhbGciOiJub25lIn0.not-a-license-at-all.x");
-    const { message } = await stage.untilCondition("garbage", TYPE, { status: "False", reason: "Error" });
+    await putLicense("garbage", "eyJhbGciOiJub25lIn0.not-a-licence-at-all.x");
+    const { message } = await stage.untilCondition("garbage", TYPE, {
+      status: "False",
+      reason: "InvalidLicense",
+    });
     expect(message).toContain("Invalid license");
     await putLicense("garbage", newLicense());
     await untilApplied("garbage");

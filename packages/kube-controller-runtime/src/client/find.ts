@@ -1,4 +1,5 @@
 import type { Kind, KubeObject, ObjectRef, Stored } from "../object.ts";
+import { refOf } from "../object.ts";
 import type { Client } from "./client.ts";
 import { isNotFound } from "./error.ts";
 
@@ -14,4 +15,14 @@ export async function find<T extends KubeObject>(
     if (isNotFound(error)) return undefined;
     throw error;
   }
+}
+
+/** The same object past any cache; `undefined` when it is gone, or another has its name. */
+export async function findSame<T extends KubeObject>(
+  client: Pick<Client, "get">,
+  kind: Kind<T>,
+  object: Stored<T>,
+): Promise<Stored<T> | undefined> {
+  const fresh = await find(client, kind, refOf(object));
+  return fresh?.metadata.uid === object.metadata.uid ? fresh : undefined;
 }

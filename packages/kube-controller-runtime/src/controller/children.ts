@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
 import { ApiError, isAlreadyExists, isConflict } from "../client/error.ts";
-import { find } from "../client/find.ts";
+import { find, findSame } from "../client/find.ts";
 import { type Kind, type KubeObject, keyOfObject, refOf, type Stored } from "../object.ts";
 import { controllerOf, controllerReference } from "../owner.ts";
 import { adoptFields, hasUpdatedFields, ownsAll } from "./managed-fields.ts";
@@ -86,14 +86,12 @@ export class Children {
     return this.#standing(present, owner) !== "foreign";
   }
 
-  /**
-   * The object that has a child's name, read past the cache: the owner's, or one that it may take over. Throws
-   * `NotOursError` when the name is taken.
-   */
-  async find<T extends KubeObject>(kind: Kind<T>, desired: T, owner: Owner): Promise<Stored<T> | undefined> {
-    const present = await find(this.#client, kind, refOf(desired));
-    if (present) refuseForeign(kind, { present, desired, owner }, this.#marks);
-    return present;
+  /** Throws `NotOursError` unless `present` may become the child `desired`. Makes no request. */
+  refuseForeign<T extends KubeObject>(
+    kind: Kind<T>,
+    child: { readonly present: Stored<T>; readonly desired: T; readonly owner: Owner },
+  ): void {
+    refuseForeign(kind, child, this.#marks);
   }
 
   /**
@@ -147,6 +145,31 @@ export class Children {
     const others = present.filter((child) => !wanted.has(keyOfObject(child)));
     await allOf(others.map((child) => this.remove(kind, child, owner)));
     return applied;
+  }
+
+  /** Changes what no apply can, in exactly this version of a child; nothing in an object that is not the owner's. */
+  async patch<T extends KubeObject>(
+    kind: Kind<T>,
+    present: Stored<T>,
+    {
+      owner,
+      patch,
+    }: {
+      readonly owner: Owner;
+      readonly patch: { readonly metadata?: object; readonly [field: string]: unknown };
+    },
+  ): Promise<void> {
+    if (!this.owns(present, owner)) return;
+    const metadata = { ...patch.metadata, ...versionOf(present) };
+    await this.#client.mergePatch(kind, refOf(present), { ...patch, metadata });
+  }
+
+  /** Drops the owner's reference, so that the object outlives it. */
+  async release<T extends KubeObject>(kind: Kind<T>, present: Stored<T>, owner: Owner): Promise<void> {
+    const { ownerReferences = [] } = present.metadata;
+    const others = ownerReferences.filter(({ uid }) => uid !== owner.object.metadata.uid);
+    if (others.length === ownerReferences.length) return;
+    await this.patch(kind, present, { owner, patch: { metadata: { ownerReferences: others } } });
   }
 
   /** Deletes exactly this incarnation of a child, unless its deletion is already under way or it is not ours. */
@@ -222,8 +245,7 @@ export class Children {
 
   /** To a run that lags behind, the child of a later object looks like one of an earlier. */
   async #refuseLater(kind: Kind, present: Stored<KubeObject>, owner: Owner): Promise<void> {
-    const current = await find(this.#client, owner.kind, refOf(owner.object));
-    if (current?.metadata.uid === owner.object.metadata.uid) return;
+    if (await findSame(this.#client, owner.kind, owner.object)) return;
     const holder = `a later ${owner.kind.kind} "${owner.object.metadata.name}"`;
     throw new NotOursError([{ kind, ref: refOf(present), holder }]);
   }

@@ -1,6 +1,6 @@
 import type { Client } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/error.ts";
-import { find } from "../client/find.ts";
+import { findSame } from "../client/find.ts";
 import { type Kind, type KubeObject, refOf, type Stored } from "../object.ts";
 import { type Action, awaitChange } from "./action.ts";
 
@@ -92,20 +92,11 @@ async function setFinalizer<T extends KubeObject>(
       if (isNotFound(error)) return undefined;
       if (!isConflict(error) || attempt === MAX_TRIES) throw error;
     }
-    current = await readAnew(client, kind, object);
+    current = await findSame(client, kind, object);
   }
   return undefined;
 }
 
 function has(object: KubeObject, name: string): boolean {
   return object.metadata?.finalizers?.includes(name) ?? false;
-}
-
-async function readAnew<T extends KubeObject>(
-  client: Client,
-  kind: Kind<T>,
-  object: Stored<T>,
-): Promise<Stored<T> | undefined> {
-  const fresh = await find(client, kind, refOf(object));
-  return fresh?.metadata.uid === object.metadata.uid ? fresh : undefined;
 }

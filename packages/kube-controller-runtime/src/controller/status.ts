@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Client } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/error.ts";
-import { find } from "../client/find.ts";
+import { findSame } from "../client/find.ts";
 import { type Kind, type KubeObject, refOf, type Stored } from "../object.ts";
 
 /** An object with a status subresource. */
@@ -42,8 +42,8 @@ export async function writeStatus<T extends WithStatus<S>, S extends object>(
       if (isNotFound(error)) return gone(client, write, error);
       if (!isConflict(error) || write.exact || attempt === MAX_TRIES) throw error;
     }
-    const fresh = await find(client, write.kind, refOf(object));
-    if (!fresh || isOvertaken(write.object, fresh)) return object;
+    const fresh = await findSame(client, write.kind, object);
+    if (!fresh || fresh.metadata.generation !== write.object.metadata.generation) return object;
     object = fresh;
   }
 }
@@ -54,19 +54,13 @@ async function gone<T extends WithStatus<S>, S extends object>(
   { kind, object }: StatusWrite<T, S>,
   error: unknown,
 ): Promise<Stored<T>> {
-  const fresh = await find(client, kind, refOf(object));
-  if (fresh?.metadata.uid === object.metadata.uid) throw error;
+  if (await findSame(client, kind, object)) throw error;
   return object;
 }
 
 /** What the server would make of it: fields that are `undefined`, at any depth, are not sent. */
 function asStored<S extends object>(status: Partial<S>): Partial<S> {
   return JSON.parse(JSON.stringify(status)) as Partial<S>;
-}
-
-function isOvertaken(observed: Stored<KubeObject>, fresh: Stored<KubeObject>): boolean {
-  const { uid, generation } = observed.metadata;
-  return fresh.metadata.uid !== uid || fresh.metadata.generation !== generation;
 }
 
 /** The JSON merge patch that turns `before` into `after`; empty when they are equal. */

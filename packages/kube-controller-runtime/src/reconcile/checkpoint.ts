@@ -9,15 +9,15 @@ export class SchemaOutdatedError extends Error {
 
   constructor({ kind }: Kind) {
     super(
-      `the CustomResourceDefinition of ${kind} is older than the operator and drops what has to be recorded; install the definitions of this release`,
+      `The CustomResourceDefinition of ${kind} is older than the operator and drops what has to be recorded; install the definitions of this release.`,
     );
   }
 }
 
 /**
- * Writes down, in the middle of a run, what must not be forgotten. `changes` may be called again with a newer
- * status, unless the write is to be `exact`. Resolves with `undefined` when a newer spec or the object's deletion came first, so that nothing was
- * written: the run must not go on.
+ * Records in the status, in the middle of a run, what must not be forgotten. `changes` may be called again with a newer
+ * status, unless the write is to be `exact`. Resolves with `undefined` when a newer spec or the object's deletion came
+ * first, so that nothing was written: the run must not go on.
  */
 export async function checkpoint<T extends WithStatus<S>, S extends object>(
   { kind, object, exact = false }: Pick<StatusWrite<T, S>, "kind" | "object" | "exact">,

@@ -12,7 +12,7 @@ const READY = "Ready";
 export const AVAILABLE = "Available";
 
 /** What the statuses of our kinds have in common. */
-interface CommonStatus {
+export interface CommonStatus {
   conditions?: Condition[];
   observedGeneration?: number;
 }
@@ -28,7 +28,7 @@ export interface FinishedRun<T extends WithStatus<S>, S extends CommonStatus> {
 /** Remembered of an object that starts. */
 export interface StartMemory {
   /** When its next report is due, and whether it waits for that of another object. */
-  nextReport: { readonly at: number; readonly awaitsReport: boolean };
+  nextReport?: { readonly at: number; readonly awaitsReport: boolean };
 }
 
 /** A status that says no more than that an object starts waits so long for a better one. */
@@ -52,7 +52,7 @@ export const UNREPORTED = "Unreported";
 export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
   run: FinishedRun<T, S>,
-  { context, memory }: { readonly context: RunContext; readonly memory: Partial<StartMemory> },
+  { context, memory }: { readonly context: RunContext; readonly memory: StartMemory },
 ): Promise<Action> {
   if (!isStarting(steps, run)) delete memory.nextReport;
   else if (hasNews(steps, run)) {
@@ -90,7 +90,7 @@ function nextReport(
   { conditions }: Pick<Steps<CommonStatus>, "conditions">,
   begun: number,
   ended: number,
-): StartMemory["nextReport"] {
+): NonNullable<StartMemory["nextReport"]> {
   const awaitsReport = [...conditions.values()].some(({ reason }) => reason === UNREPORTED);
   const byRun = Math.min(Math.max(LEAST_WAIT_MS, RUNS_PER_REPORT * (ended - begun)), MOST_WAIT_MS);
   return { at: begun + (awaitsReport ? AWAIT_REPORT_MS : byRun), awaitsReport };

@@ -5,11 +5,11 @@ const NOW = Date.UTC(2026, 0, 1);
 const HOUR_MS = 60 * 60_000;
 
 interface Memory {
-  seenAt: number;
+  seenAt?: number;
 }
 
 function remembered(): Memories<Memory> {
-  const memories = new Memories<Memory>();
+  const memories = new Memories<Memory>(() => ({}));
   memories.of("n/coder", "uid", NOW).seenAt = NOW;
   return memories;
 }

@@ -1,47 +1,77 @@
+import { findSame } from "../client/find.ts";
+import type { Clock } from "../clock.ts";
 import { type Action, awaitChange } from "../controller/action.ts";
+import type { Children } from "../controller/children.ts";
 import type { Reconcile, RunContext } from "../controller/controller.ts";
 import { finalizer } from "../controller/finalizer.ts";
-import type { Kind, KubeObject, Stored } from "../object.ts";
+import type { WithStatus } from "../controller/status.ts";
+import type { Steps } from "../controller/steps.ts";
+import type { Logger } from "../log.ts";
+import type { Kind, Stored } from "../object.ts";
 import { reportFailedCleanup } from "./failed-cleanup.ts";
+import { type CommonStatus, finish, type StartMemory } from "./finish.ts";
 import { Memories } from "./memories.ts";
+import { OwnObject } from "./own-object.ts";
 import { endPause, isPausedBy, reportPause } from "./pause.ts";
 
-/** What the steps of a run work with, beside the snapshot. */
-export interface Environment<M extends object, P> {
-  readonly context: RunContext;
+/**
+ * What the steps of a run work with, beside the snapshot. There is nothing in it to read the cluster with: `observe`
+ * has done that.
+ */
+export interface Environment<T extends WithStatus<S>, S extends object, M, P> {
+  readonly own: OwnObject<T, S>;
+  readonly children: Children;
+  readonly clock: Clock;
+  readonly log: Logger;
   /** The operator's ways to the world beside Kubernetes. */
   readonly ports: P;
-  readonly memory: Partial<M>;
+  /** What is remembered of the object between runs, so that a run with nothing to do asks nobody. */
+  readonly memory: M;
+  readonly context: RunContext;
 }
 
-export interface Reconciliation<T extends KubeObject, S, M extends object, P> {
+export interface Reconciliation<
+  T extends WithStatus<S>,
+  S extends CommonStatus,
+  O,
+  M extends StartMemory,
+  P,
+> {
   readonly kind: Kind<T>;
   readonly finalizer: string;
   /** The annotation by which a person pauses an object: nothing is done for it until it is resumed or deleted. */
   readonly pausedBy: string;
   /** The annotation by whose change a person has everything looked at anew, without any wait after a failure. */
   readonly requestedBy: string;
+  /** The memory of an object that nothing is known of. */
+  readonly newMemory: (ports: P) => M;
   /** Whether an object has anything outside of it that has to be cleaned up. */
   readonly needsCleanup: (object: Stored<T>) => boolean;
-  readonly observe: (object: Stored<T>, context: RunContext) => S;
-  readonly converge: (snapshot: S, environment: Environment<M, P>) => Promise<Action>;
-  /** An action means that a deletion has to wait. */
+  /** All reads of a run, the time included. */
+  readonly observe: (object: Stored<T>, context: RunContext, memory: M) => Promise<O>;
+  readonly converge: (snapshot: O, environment: Environment<T, S, M, P>) => Promise<Steps<S>>;
+  /** Reasons that are part of a normal life: no event tells them. */
+  readonly quiet: ReadonlySet<string>;
+  /** Gets the object as the API server has it. An action means that a deletion has to wait. */
   readonly cleanup: (
-    snapshot: S,
-    environment: Environment<M, P>,
+    snapshot: O,
+    environment: Environment<T, S, M, P>,
   ) => Promise<Action | undefined> | Promise<void>;
 }
 
 /**
- * The frame of every reconcile: finds the object, what is remembered of it, whether it lives and whether it is
- * paused; observes it and lets it converge, or cleans up after it.
+ * The frame of every reconcile: finds the object, what is remembered of it, whether it lives and whether it is paused;
+ * observes it, lets it converge and writes its status, or cleans up after it.
  */
-export function reconciler<T extends KubeObject, S, M extends object, P>(
-  reconciliation: Reconciliation<T, S, M, P>,
-  ports: P,
-): Reconcile {
-  const { kind, finalizer: name, pausedBy, needsCleanup, observe, converge, cleanup } = reconciliation;
-  const memories = new Memories<M>();
+export function reconciler<
+  T extends WithStatus<S>,
+  S extends CommonStatus,
+  O extends { readonly now: number },
+  M extends StartMemory,
+  P,
+>(reconciliation: Reconciliation<T, S, O, M, P>, ports: P): Reconcile {
+  const { kind, finalizer: name, pausedBy, needsCleanup, observe, converge, cleanup, quiet } = reconciliation;
+  const memories = new Memories<M>(() => reconciliation.newMemory(ports));
   return async (key, context) => {
     const found = context.caches.of(kind).get(key);
     if (!found) {
@@ -54,13 +84,27 @@ export function reconciler<T extends KubeObject, S, M extends object, P>(
     const { uid, annotations } = object.metadata;
     const request = annotations?.[reconciliation.requestedBy] ?? "";
     const memory = memories.of(key, `${uid} ${request}`, context.clock.now());
-    const environment = { context, ports, memory };
-    return finalizer(context.client, name, {
+    const { children, clock, client, log } = context;
+    const environment = (current: Stored<T>): Environment<T, S, M, P> => {
+      const own = new OwnObject<T, S>(context, kind, current);
+      return { own, children, clock, log, ports, memory, context };
+    };
+    return finalizer(client, name, {
       kind,
       object,
       wanted: needsCleanup(object),
-      apply: (current) => converge(observe(current, context), environment),
-      cleanup: (current) => cleanup(observe(current, context), environment),
+      apply: async (current) => {
+        const around = environment(current);
+        const snapshot = await observe(current, context, memory);
+        const steps = await converge(snapshot, around);
+        const run = { kind, object: around.own.latest, now: snapshot.now, quiet };
+        return finish(steps, run, { context, memory });
+      },
+      cleanup: async (cached) => {
+        // The cache may not know yet of what was made outside a moment ago.
+        const current = (await findSame(client, kind, cached)) ?? cached;
+        return (await cleanup(await observe(current, context, memory), environment(current))) ?? undefined;
+      },
       reportFailure: (current, error) => reportFailedCleanup({ kind, object: current, error }, context),
     });
   };

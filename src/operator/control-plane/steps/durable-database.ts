@@ -1,6 +1,5 @@
 import { blocked, findCondition } from "kube-controller-runtime";
 import { variableValue } from "../../pods/env-sources.ts";
-import type { CoderdContext } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
 import { databaseVariable } from "../references.ts";
 import type { ControlPlane } from "../spec.ts";
@@ -18,14 +17,12 @@ const message = `coderd runs on its built-in database, and all data is lost with
  * source of the URL may be missing.
  */
 export async function checkDurability(
-  snapshot: Snapshot,
-  { context }: CoderdContext,
-  serving: boolean,
+  { controlPlane, object, sources }: Snapshot,
+  _environment: unknown,
+  isServing: boolean,
 ): Promise<Result> {
-  const { controlPlane, object } = snapshot;
-  if (!serving) return {};
-  const { namespace } = controlPlane.identity;
-  const found = await variableValue(databaseVariable, controlPlane.pod, { namespace, context });
+  if (!isServing) return {};
+  const found = variableValue(databaseVariable, controlPlane.pod, sources);
   const isSet = found.kind === "value" ? found.value.trim() !== "" : found.kind !== "undefined";
   if (!isSet && !hasOtherSource(controlPlane)) return blocked("BuiltInDatabase", message);
   return findCondition(object.status?.conditions, conditionTypes.database) ? { noCondition: true } : {};

@@ -1,39 +1,36 @@
-import { blocked, timestamp } from "kube-controller-runtime";
+import { type BackedOff, blocked, timestamp } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { retryDelay } from "../../coderd/retry.ts";
-import { type CoderdContext, coderdClient } from "../coderd.ts";
-import type { Snapshot } from "../observe.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import { coderdClient } from "../token/check.ts";
 import type { Result } from "./result.ts";
 
 const REFRESH_MS = 2 * 60_000;
 
-/** Publishes what the licences of the deployment allow, and coderd's version: every two minutes, and after an upload. */
+/** Publishes what the licenses of the deployment allow, and coderd's version: every two minutes, and after an upload. */
 export async function publishEntitlements(
   snapshot: Snapshot,
-  environment: CoderdContext,
+  environment: Environment,
   { token, uploaded }: { token: string | undefined; uploaded: boolean },
 ): Promise<Result> {
   if (snapshot.controlPlane.operatorAccess.kind === "disabled") return disabled;
-  if (!token) return blocked("Pending", "waits for a ready pod of coderd and for operator access");
-  const { memory } = environment;
-  const waitMs = memory.entitlementsFailure
-    ? memory.entitlementsFailure.retryAt - snapshot.now
-    : untilRefresh(snapshot);
-  if (!uploaded && waitMs > 0) {
-    const result =
-      memory.entitlementsFailure?.result ?? known(snapshot.object.status?.licenseTier ?? "unknown");
-    return { ...result, requeueAfterMs: waitMs };
-  }
-  const client = await coderdClient(snapshot.controlPlane, token, environment);
+  if (!token) return blocked("Pending", "Waiting for a ready pod of coderd and for operator access.");
+  const { entitlements: backoff } = environment.memory;
+  const attempt = { inputs: "", now: snapshot.now };
+  const backedOff = uploaded ? undefined : backoff.current(attempt);
+  if (backedOff) return notKnown(backedOff);
+  const waitMs = untilRefresh(snapshot);
+  if (!uploaded && !backoff.hasFailed && waitMs > 0)
+    return { ...known(snapshot.object.status?.licenseTier ?? "unknown"), requeueAfterMs: waitMs };
+  const client = coderdClient(token, { snapshot, environment });
   const [entitlements, build] = await Promise.all([client.entitlements(), client.buildInfo()]);
   const version = build.ok ? { version: build.value.version } : {};
   if (!entitlements.ok) {
-    const result = problem(entitlements.failure, snapshot, environment);
+    const result = notKnown(backoff.begin(entitlements.failure, attempt));
     return { ...result, status: { ...result.status, ...version } };
   }
-  delete memory.entitlementsFailure;
+  backoff.end();
   const tier = licenseTier(entitlements.value);
   return {
     ...known(tier),
@@ -53,14 +50,10 @@ function untilRefresh({ object, now }: Snapshot): number {
   return age >= 0 ? REFRESH_MS - age : 0;
 }
 
-/** Says what went wrong and remembers when to ask again, so that runs in between do not. */
-function problem(failure: CoderFailure, { now }: Snapshot, { memory, ports }: CoderdContext): Result {
+function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): Result {
   const passing = failure.kind === "transient" || failure.kind === "rateLimited";
   const status = passing ? {} : unknownEntitlements;
-  const result = blocked<ControlPlaneStatus>("EntitlementsQueryFailed", failure.message, { status });
-  const retryMs = retryDelay(failure, memory, ports.random);
-  memory.entitlementsFailure = { retryAt: now + retryMs, result };
-  return { ...result, requeueAfterMs: retryMs };
+  return blocked("EntitlementsQueryFailed", failure.message, { status, requeueAfterMs: retryInMs });
 }
 
 const unknownEntitlements: Partial<ControlPlaneStatus> = {
@@ -76,5 +69,5 @@ const disabled = blocked<ControlPlaneStatus>(
 );
 
 function known(tier: string): Result {
-  return { condition: { status: "True", reason: "Known", message: `the licence tier is ${tier}` } };
+  return { condition: { status: "True", reason: "Known", message: `The license tier is ${tier}.` } };
 }

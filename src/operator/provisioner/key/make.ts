@@ -1,23 +1,19 @@
 import { isConflict } from "kube-controller-runtime";
-import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { tagsHash } from "../hashes.ts";
-import type { CoderdView, KeyPlan, Reason } from "../plan.ts";
-import { write, writeExactly } from "./bookkeeping.ts";
 import { hex } from "./names.ts";
+import type { CoderdKeys, KeyPlan, Reason } from "./plan.ts";
 import type { KeyRecord } from "./record.ts";
-import { refresh } from "./refresh.ts";
-import type { KeyRun, KeyState, Progress } from "./settle.ts";
-import { storeFirstKey, storeKey } from "./store.ts";
-import { markOf, secretNamed, valueAt } from "./stored.ts";
+import { markOf, secretNamed, storeKey, valueAt } from "./secret.ts";
+import { type KeyProgress, type KeyRun, type KeyState, recordNow, refresh } from "./state.ts";
 
-type MakePlan = Extract<KeyPlan, { do: "create" | "rotate" | "replace" }>;
+export type MakePlan = Extract<KeyPlan, { do: "create" | "rotate" | "replace" }>;
 
 /**
  * Makes a key and puts it into the Secret:
  *
  * 1. claim the Secret, so that a key never comes to be that has no place, unless it is the very first key;
- * 2. write down which key is about to be made;
+ * 2. record which key is about to be made;
  * 3. delete the old key if the new one must have its name;
  * 4. ask coderd for the key;
  * 5. write it into the Secret, with the mark of this attempt.
@@ -25,56 +21,55 @@ type MakePlan = Extract<KeyPlan, { do: "create" | "rotate" | "replace" }>;
  * A run that dies after 2 leaves a pending key. The next finds its mark in the Secret and adopts it, or does
  * not find it and deletes the key, which nobody can know.
  */
-export async function makeKey(plan: MakePlan, state: KeyState, run: KeyRun): Promise<Progress> {
-  const { client } = run;
-  if (!client || !state.coderd) return { stop: { why: "noSession" } };
-  if (state.hasMade) return { stop: failedAgain(plan) };
-  const secrets = state.isFresh ? await claimSecret(state, run) : state.secrets;
-  const pending = intention(plan, state.coderd, run);
-  const noted = await note(pending, { ...state, secrets }, run);
-  if ("stop" in noted || !noted.next.hasMade) return noted;
+export async function makeKey(plan: MakePlan, state: KeyState, run: KeyRun): Promise<KeyProgress> {
+  const { coderd } = state;
+  if (!coderd) throw new TypeError("a key is made only after coderd was asked");
+  if (state.hasMade) return { failed: failedAgain(plan) };
+  const claimed = state.isFresh ? await claimSecret(state, run) : state;
+  const pending = intention(plan, coderd, run);
+  const recorded = await recordIntention(pending, claimed, run);
+  if (!("next" in recorded) || !recorded.next.hasMade) return recorded;
   if (plan.do === "replace") {
-    const removed = await client.deleteProvisionerKey(state.coderd.organizationID, plan.name);
-    if (!removed.ok && removed.failure.kind !== "notFound") return giveUp(removed.failure, noted.next, run);
+    const removed = await run.client.deleteProvisionerKey(coderd.organizationID, plan.name);
+    if (!removed.ok && removed.failure.kind !== "notFound")
+      return giveUp(removed.failure, recorded.next, run);
   }
-  return create({ plan, pending, client }, noted.next, run);
+  return create(plan, { pending, state: recorded.next }, run);
 }
 
-/** Writes down what is about to be made. What the cache only thought to be so is looked at anew instead. */
-async function note(pendingKey: KeyRecord, state: KeyState, run: KeyRun): Promise<Progress> {
+/** What the cache only thought to be so is looked at anew instead. */
+async function recordIntention(pendingKey: KeyRecord, state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const next = { ...state, hasMade: true };
-  if (state.isFresh) return write(next, run, () => ({ pendingKey }));
   try {
-    return await writeExactly(next, run, { pendingKey });
+    return await recordNow(next, run, () => ({ pendingKey }), { exact: !state.isFresh });
   } catch (error) {
-    if (!isConflict(error)) throw error;
+    if (!isConflict(error) || state.isFresh) throw error;
     return refresh(state, run);
   }
 }
 
-interface Creation {
-  readonly plan: MakePlan;
-  readonly pending: KeyRecord;
-  readonly client: CoderClient;
-}
-
-async function create({ plan, pending, client }: Creation, state: KeyState, run: KeyRun): Promise<Progress> {
-  const { tags } = run.wanted;
-  const created = await client.createProvisionerKey(pending.organizationID ?? "", { name: plan.name, tags });
+async function create(
+  plan: MakePlan,
+  { pending, state }: { readonly pending: KeyRecord; readonly state: KeyState },
+  run: KeyRun,
+): Promise<KeyProgress> {
+  const { environment, wanted } = run;
+  const body = { name: plan.name, tags: wanted.tags };
+  const created = await run.client.createProvisionerKey(pending.organizationID ?? "", body);
   if (!created.ok) return giveUp(created.failure, state, run);
   const content = { keyName: plan.name, attempt: pending.attempt, value: created.value };
-  const secrets = await (state.isFresh ? storeKey : storeFirstKey)(content, state.secrets, run);
-  run.environment.context.events.event(run.snapshot.object, announcement(plan, run));
-  return { next: { ...state, secrets, coderd: undefined } };
+  const stored = await storeKey(content, state, run);
+  environment.own.emit("Normal", eventReasons[plan.do], announcement(plan, wanted.organizationName));
+  return { next: { ...stored, coderd: undefined } };
 }
 
-function claimSecret(state: KeyState, run: KeyRun): Promise<KeyState["secrets"]> {
+function claimSecret(state: KeyState, run: KeyRun): Promise<KeyState> {
   const { secretRef } = run.wanted;
   const present = secretNamed(state.secrets, secretRef.name);
-  return storeKey({ ...markOf(present), value: valueAt(state.secrets, secretRef) }, state.secrets, run);
+  return storeKey({ ...markOf(present), value: valueAt(state.secrets, secretRef) }, state, run);
 }
 
-function intention({ name }: MakePlan, { organizationID }: CoderdView, run: KeyRun): KeyRecord {
+function intention({ name }: MakePlan, { organizationID }: CoderdKeys, run: KeyRun): KeyRecord {
   const { controlPlaneRefName, controlPlaneURL, credentialsSecretRef, organizationName, tags } = run.wanted;
   return {
     name,
@@ -89,17 +84,17 @@ function intention({ name }: MakePlan, { organizationID }: CoderdView, run: KeyR
 }
 
 /** When coderd refused, there is no key to look for later; when nothing is known, there may be one. */
-async function giveUp(failure: CoderFailure, state: KeyState, run: KeyRun): Promise<Progress> {
+async function giveUp(failure: CoderFailure, state: KeyState, run: KeyRun): Promise<KeyProgress> {
   if (failure.kind !== "transient") {
-    const cleared = await write(state, run, () => ({ pendingKey: undefined }));
-    if ("stop" in cleared) return cleared;
+    const cleared = await recordNow(state, run, () => ({ pendingKey: undefined }));
+    if ("overtaken" in cleared) return cleared;
   }
-  return { stop: { why: "failed", failure, needed: true } };
+  return { failed: failure };
 }
 
-function failedAgain({ because }: MakePlan) {
-  const message = `the key that was just made is not as it should be (${because.map((reason) => words[reason]).join(", ")})`;
-  return { why: "failed", failure: { kind: "transient", message }, needed: true } as const;
+function failedAgain({ because }: MakePlan): CoderFailure {
+  const message = `The key that was just created is not as it should be (${inWords(because)}).`;
+  return { kind: "transient", message };
 }
 
 const words: Readonly<Record<Reason, string>> = {
@@ -114,14 +109,17 @@ const words: Readonly<Record<Reason, string>> = {
   tagsAtCoderd: "coderd had it with other tags",
 };
 
-function announcement({ do: how, name, because }: MakePlan, { wanted }: KeyRun) {
-  const why = because.map((reason) => words[reason]).join(", ");
-  const key = `provisioner key "${name}" in organization "${wanted.organizationName}"`;
-  const message = {
-    create: `made ${key}: ${why}`,
-    rotate: `made ${key}: ${why}; the old key is deleted when the new pods are ready`,
-    replace: `deleted and made anew ${key}: ${why}; its name is fixed by spec.key.name, so daemons reconnect when their pods are replaced`,
+function inWords(because: readonly Reason[]): string {
+  return because.map((reason) => words[reason]).join(", ");
+}
+
+const eventReasons = { create: "KeyCreated", rotate: "KeyRotated", replace: "KeyReplaced" } as const;
+
+function announcement({ do: how, name, because }: MakePlan, organizationName: string): string {
+  const key = `provisioner key "${name}" in organization "${organizationName}": ${inWords(because)}`;
+  return {
+    create: `Created ${key}.`,
+    rotate: `Created ${key}. The old key is deleted when the new pods are ready.`,
+    replace: `Deleted and created again ${key}. Its name is fixed by spec.key.name, so daemons reconnect when their pods are replaced.`,
   }[how];
-  const reason = { create: "KeyCreated", rotate: "KeyRotated", replace: "KeyReplaced" }[how];
-  return { type: "Normal", reason, message } as const;
 }

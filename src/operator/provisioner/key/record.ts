@@ -3,8 +3,20 @@ import { provisionerDefaults, tokenSecretKey } from "../../../api/v1alpha1/defau
 import type { ProvisionerKeyRecord, ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import { defined, type SecretKey, secretKey } from "../../normalise.ts";
 
-/** A key at coderd, as status writes it down. */
+/** A key at coderd, as the status records it. */
 export type KeyRecord = ProvisionerKeyRecord;
+
+/** Which key a Secret holds, written with its value in one request, so that the two never disagree. */
+export interface KeyMark {
+  readonly keyName?: string | undefined;
+  /** The attempt at making a key, see `pendingKey` in the status. */
+  readonly attempt?: string | undefined;
+}
+
+/** A place in a Secret that has a value. */
+export interface HeldKey extends KeyMark {
+  readonly place: SecretKey;
+}
 
 /** What status says of the key in use. Any part may be missing: earlier releases recorded less. */
 export interface AppliedKey {
@@ -86,7 +98,7 @@ export function recordOf({
 }
 
 /** Whether two records are of one name at one place: coderd cannot have both at a time. */
-export function isSamePlace(left: KeyRecord, right: KeyRecord): boolean {
+export function isSameKey(left: KeyRecord, right: KeyRecord): boolean {
   return (
     left.name === right.name &&
     left.organizationID === right.organizationID &&
@@ -97,5 +109,15 @@ export function isSamePlace(left: KeyRecord, right: KeyRecord): boolean {
 /** The records with one more, which takes the place of an earlier one of the same name. */
 export function withRecord(records: readonly KeyRecord[], added: KeyRecord | undefined): KeyRecord[] {
   if (!added) return [...records];
-  return [...records.filter((record) => !isSamePlace(record, added)), added];
+  return [...records.filter((record) => !isSameKey(record, added)), added];
+}
+
+/** All keys that the status records: in use, replaced, and about to be made. */
+export function recordedKeys(status: Partial<ProvisionerStatus> | undefined): KeyRecord[] {
+  const known = withRecord(status?.retiredKeys ?? [], recordOf(appliedKey(status)));
+  return withRecord(known, status?.pendingKey);
+}
+
+export function unlessNone(records: readonly KeyRecord[]): KeyRecord[] | undefined {
+  return records.length > 0 ? [...records] : undefined;
 }

@@ -1,31 +1,60 @@
+import type { Clock } from "kube-controller-runtime";
 import { provisionerDefaults } from "../../../api/v1alpha1/defaults.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
+import { openSession, operatorTokenRef, tokenFrom } from "../../control-plane/session/open.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import type { RemovalBudget } from "./budget.ts";
-import { formerSessions } from "./former-sessions.ts";
 import type { KeyRecord } from "./record.ts";
 
-/** What came of removing a key from coderd. */
+/** What removing a key from coderd came to; it is `absent` when it was not there (any more). */
 export type Removal =
-  | { readonly outcome: "deleted" }
-  /** It was not there (any more). */
-  | { readonly outcome: "absent" }
+  | { readonly outcome: "deleted" | "absent" }
   | { readonly outcome: "failed"; readonly failure: CoderFailure };
 
 export interface RemovalRun {
-  readonly snapshot: Pick<Snapshot, "provisioner">;
+  readonly snapshot: Snapshot;
   readonly environment: Environment;
   /** The key in use, which may have the name of one that never came to be. */
   readonly keepID: string | undefined;
   readonly budget: RemovalBudget;
 }
 
+/** No key is begun later, so that a run is over after two minutes. */
+const MOST_MS = 100_000;
+
+/**
+ * Shared by all removals of one run, so that the number of keys does not decide how long a worker is held: the run has
+ * one deadline, and a coderd that gave no usable answer is not asked again.
+ */
+export class RemovalBudget {
+  readonly #clock: Clock;
+  readonly #until: number;
+  readonly #failures = new Map<string, CoderFailure>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#until = clock.now() + MOST_MS;
+  }
+
+  get isSpent(): boolean {
+    return this.#clock.now() >= this.#until;
+  }
+
+  /** Why the coderd at this URL is not asked again; `undefined` when it may be asked. */
+  failureAt(url: string): CoderFailure | undefined {
+    return this.#failures.get(url);
+  }
+
+  note(url: string, failure: CoderFailure): void {
+    if (failure.kind === "transient") this.#failures.set(url, failure);
+  }
+}
+
 /** Deletes a key that status has on record, at whichever coderd has it. Nothing else is ever deleted. */
 export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Removal> {
   const { budget } = run;
   if (budget.isSpent) return { outcome: "failed", failure: outOfTime };
-  const sessions = await formerSessions(formerCoderd(record, run), run.environment);
+  const sessions = sessionsFor(record, run);
   const failures: Removal[] =
     sessions.length > 0 ? [] : [{ outcome: "failed", failure: noCredentials(record) }];
   for (const { url, clients } of sessions) {
@@ -39,6 +68,41 @@ export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Rem
     } else if (!removal.elsewhere) return removal;
   }
   return failures[0] ?? { outcome: "absent" };
+}
+
+/** The ways to one URL: a client for each token, the likeliest first. */
+interface Sessions {
+  readonly url: string;
+  readonly clients: readonly CoderClient[];
+}
+
+/**
+ * Every way to a coderd that may have moved or lost its control plane: to where the control plane is now, with every
+ * token, and to where the status says it was, with a token that people gave or one that worked there earlier. No status
+ * chooses which Secret is read. Empty when no URL or no token is left.
+ */
+function sessionsFor(record: KeyRecord, { snapshot, environment }: RemovalRun): Sessions[] {
+  const { provisioner, controlPlanes, sources } = snapshot;
+  const { memory, ports } = environment;
+  const name = record.controlPlaneRefName ?? provisioner.controlPlaneName;
+  const controlPlane = controlPlanes.get(name ?? "");
+  const own = controlPlane && operatorTokenRef(controlPlane.settings, controlPlane.status);
+  const given = name === provisioner.controlPlaneName ? provisioner.session : undefined;
+  const sessions = [...new Set([controlPlane?.url, record.controlPlaneURL])].map((url = "") => {
+    const isHere = controlPlane !== undefined && url === controlPlane.url;
+    if (url === "" || (isHere && !controlPlane.isServed)) return { url, clients: [] };
+    const recipient = isHere ? { controlPlaneUID: controlPlane.settings.identity.uid } : "elsewhere";
+    const refs = [given, isHere ? own : undefined].filter((ref) => ref !== undefined);
+    const tokens = refs.flatMap((ref) => tokenFrom(ref, sources, recipient).value ?? []);
+    const remembered = memory.session?.url === url ? [memory.session.token] : [];
+    const clients = [...new Set([...tokens, ...remembered])].map((token) =>
+      controlPlane
+        ? openSession(controlPlane.settings, { url, token }, { ports, sources })
+        : ports.coderd.client({ url, token }),
+    );
+    return { url, clients };
+  });
+  return sessions.filter(({ clients }) => clients.length > 0);
 }
 
 type RemovalAt = Removal & { readonly elsewhere?: boolean };
@@ -76,28 +140,16 @@ async function removeWith(
   if (deleted.ok) return { outcome: "deleted" };
   const { failure } = deleted;
   if (failure.kind !== "notFound") return { outcome: "failed", failure };
-  const message = `${failure.message}, though the key is listed: the token's user may not delete it`;
+  const message = `${failure.message}, although the key is listed: the token's user may not delete it.`;
   return { outcome: "failed", failure: { kind: "forbidden", why: "notPermitted", message } };
-}
-
-function formerCoderd(record: KeyRecord, { snapshot, environment }: RemovalRun) {
-  const { identity, controlPlaneName, session } = snapshot.provisioner;
-  const isPresent = (record.controlPlaneRefName ?? controlPlaneName) === controlPlaneName;
-  return {
-    namespace: identity.namespace,
-    controlPlaneName: record.controlPlaneRefName ?? controlPlaneName,
-    url: record.controlPlaneURL,
-    given: isPresent ? session : undefined,
-    remembered: environment.memory.session,
-  };
 }
 
 const outOfTime: CoderFailure = {
   kind: "transient",
-  message: "coderd took too long over other keys",
+  message: "coderd took too long to delete other keys.",
 };
 
 function noCredentials({ name, controlPlaneURL }: KeyRecord): CoderFailure {
-  const message = `no token is left for the coderd at ${controlPlaneURL ?? "an unknown URL"} that has key "${name}"`;
+  const message = `No token is left for the coderd at ${controlPlaneURL ?? "an unknown URL"} that has key "${name}".`;
   return { kind: "forbidden", why: "unauthenticated", message };
 }

@@ -1,21 +1,21 @@
 import { findCondition, type StepResult } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
+import type { ObservedControlPlane } from "../../control-plane/session/find.ts";
 import {
-  type FoundControlPlane,
   openSession,
   operatorToken,
   operatorTokenRef,
-  type TokenUse,
+  type Recipient,
   tokenFrom,
-} from "../../control-plane/session.ts";
+} from "../../control-plane/session/open.ts";
 import type { SecretKey } from "../../normalise.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes } from "../status.ts";
 import { type Result, waiting } from "./result.ts";
 
-/** A way to speak to the control plane's coderd. */
+/** A session at the control plane's coderd. */
 export interface Session {
-  readonly controlPlane: FoundControlPlane;
+  readonly controlPlane: ObservedControlPlane;
   readonly client: CoderClient;
   readonly token: string;
   readonly credentialsSecretRef: SecretKey;
@@ -31,33 +31,35 @@ export function accessConditions({ provisioner }: Snapshot): { used: string; unu
 
 /** Finds the token to use: the user's own if the spec names one, else that of the control plane. */
 export async function openAccess(
-  controlPlane: FoundControlPlane | undefined,
   snapshot: Snapshot,
-  environment: Environment,
+  { memory, ports }: Environment,
+  controlPlane: ObservedControlPlane | undefined,
 ): Promise<Result<Session>> {
-  const { session: bootstrap, identity } = snapshot.provisioner;
-  const { context, memory } = environment;
-  const { namespace } = identity;
+  const { provisioner, sources } = snapshot;
+  const { session: bootstrap } = provisioner;
   const found: StepResult<object, string> = bootstrap
-    ? await tokenFrom(bootstrap, { namespace, context, recipient: recipientOf(controlPlane) })
+    ? tokenFrom(bootstrap, sources, recipientOf(controlPlane))
     : controlPlane
-      ? await operatorToken(controlPlane, context)
-      : waiting(conditionTypes.operatorAccess, "waits for the control plane", snapshot);
+      ? operatorToken(controlPlane, sources)
+      : waiting(conditionTypes.operatorAccess, "Waiting for condition ControlPlaneReady.", snapshot);
   const { value: token, ...result } = found;
   const ref = bootstrap ?? (controlPlane && operatorTokenRef(controlPlane.settings, controlPlane.status));
   if (!token || !controlPlane || !ref) return result;
-  memory.session = { url: controlPlane.url, token };
-  const client = await openSession(controlPlane.settings, { url: controlPlane.url, token }, environment);
+  const { url } = controlPlane;
+  memory.session = { url, token };
+  const client = openSession(controlPlane.settings, { url, token }, { ports, sources });
   return { ...result, value: { controlPlane, client, token, credentialsSecretRef: ref } };
 }
 
-function recipientOf(controlPlane: FoundControlPlane | undefined): TokenUse["recipient"] {
+function recipientOf(controlPlane: ObservedControlPlane | undefined): Recipient {
   return controlPlane ? { controlPlaneUID: controlPlane.settings.identity.uid } : "elsewhere";
 }
 
 /** Other credentials were used before: what was wrong with those no longer matters. */
-export async function forgetUnused(type: string, { object }: Snapshot): Promise<Result> {
+export async function forgetUnused({ object, provisioner }: Snapshot, type: string): Promise<Result> {
   if (!findCondition(object.status?.conditions, type)) return {};
-  const message = "other credentials are used, as spec.bootstrap says";
+  const message = provisioner.session
+    ? "The provisioner uses the token of spec.bootstrap instead of the operator's."
+    : "The provisioner uses the operator's token, because spec.bootstrap is not set.";
   return { condition: { status: "Unknown", reason: "NotUsed", message } };
 }

@@ -1,8 +1,7 @@
-import type { RunContext } from "kube-controller-runtime";
-import type { FoundControlPlane } from "../../control-plane/session.ts";
+import type { ObservedControlPlane } from "../../control-plane/session/find.ts";
 import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../../pods/report.ts";
-import type { Snapshot } from "../observe.ts";
+import type { Environment, Snapshot } from "../observe.ts";
 import { provisionerDeployment } from "../resources/deployment.ts";
 import type { KeyInUse } from "../rollout.ts";
 import { conditionTypes } from "../status.ts";
@@ -10,17 +9,17 @@ import { type Result, waiting } from "./result.ts";
 
 interface DaemonInputs extends PodChange {
   readonly key: KeyInUse | undefined;
-  readonly controlPlane: FoundControlPlane | undefined;
+  readonly controlPlane: ObservedControlPlane | undefined;
 }
 
 /**
- * Keeps the Deployment of the daemons and tells how many are ready. They run with the key in use and at the
+ * Keeps the Deployment of the daemons and reports how many are ready. They run with the key in use and at the
  * coderd that it was made for, so a stage that fails before leaves running daemons alone.
  */
 export async function ensureDeployment(
-  { key, controlPlane, mayChange }: DaemonInputs,
   snapshot: Snapshot,
-  context: RunContext,
+  environment: Environment,
+  { key, controlPlane, mayChange }: DaemonInputs,
 ): Promise<Result<PodReport>> {
   const { provisioner, deployment } = snapshot;
   if (!mayChange) return leavePods(deployment, provisioner, snapshot);
@@ -29,10 +28,9 @@ export async function ensureDeployment(
   if (!key || !image || !coderURL) {
     if (deployment) return reportPods(deployment, provisioner, snapshot);
     const status = podStatus(undefined, provisioner);
-    return { ...waiting(conditionTypes.deployment, "waits for a provisioner key", snapshot), status };
+    return { ...waiting(conditionTypes.deployment, "Waiting for a provisioner key.", snapshot), status };
   }
   const inputs = { image, coderURL, key: key.place, keyChecksum: key.checksum };
-  const desired = provisionerDeployment(provisioner, inputs);
-  const applied = await convergeDeployment(desired, snapshot, context);
+  const applied = await convergeDeployment(snapshot, environment, provisionerDeployment(provisioner, inputs));
   return reportPods(applied, provisioner, snapshot);
 }

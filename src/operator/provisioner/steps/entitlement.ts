@@ -1,8 +1,7 @@
-import { blocked, fingerprint } from "kube-controller-runtime";
+import { type BackedOff, blocked, fingerprint } from "kube-controller-runtime";
 import { type Entitlement, externalProvisionerDaemons, isAllowed } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { Patience } from "../../coderd/patience.ts";
-import type { FoundControlPlane } from "../../control-plane/session.ts";
+import type { ObservedControlPlane } from "../../control-plane/session/find.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes } from "../status.ts";
 import type { Session } from "./access.ts";
@@ -20,23 +19,23 @@ interface Answer {
 }
 
 /**
- * Lets only those pass whose licence allows daemons outside coderd; the value is there when it does. What the
+ * Lets only those pass whose license allows daemons outside coderd; the value is there when it does. What the
  * control plane found out counts while it is fresh; after that coderd is asked.
  */
 export async function checkEntitlement(
-  session: Session | undefined,
   snapshot: Snapshot,
   environment: Environment,
+  session: Session | undefined,
 ): Promise<Result<true>> {
-  if (!session) return waiting(conditionTypes.entitled, "waits for access to coderd", snapshot);
+  if (!session) return waiting(conditionTypes.entitled, "Waiting for access to coderd.", snapshot);
   const { controlPlane } = session;
   const known =
     publishedAnswer(controlPlane, snapshot.now) ?? rememberedAnswer(controlPlane, snapshot.now, environment);
   if (known) return verdict(known, controlPlane);
-  return ask(session, snapshot, environment);
+  return ask(snapshot, environment, session);
 }
 
-function publishedAnswer({ status }: FoundControlPlane, now: number): Answer | undefined {
+function publishedAnswer({ status }: ObservedControlPlane, now: number): Answer | undefined {
   const { externalProvisionerDaemonsEntitlement: value, entitlementsLastChecked } = status;
   const age = now - Date.parse(entitlementsLastChecked ?? "");
   if (!isKnown(value) || !(age < FRESH_MS)) return undefined;
@@ -44,53 +43,49 @@ function publishedAnswer({ status }: FoundControlPlane, now: number): Answer | u
 }
 
 function rememberedAnswer(
-  controlPlane: FoundControlPlane,
+  controlPlane: ObservedControlPlane,
   now: number,
-  { memory: { entitlement } }: Environment,
+  { memory: { knownEntitlement: known } }: Environment,
 ): Answer | undefined {
-  if (!entitlement || entitlement.of !== stateOf(controlPlane)) return undefined;
-  const age = now - entitlement.at;
-  return age < FRESH_MS ? { value: entitlement.value, nextLookMs: FRESH_MS - age } : undefined;
+  if (!known || known.of !== stateOf(controlPlane)) return undefined;
+  const age = now - known.at;
+  return age < FRESH_MS ? { value: known.value, nextLookMs: FRESH_MS - age } : undefined;
 }
 
 async function ask(
-  { client, controlPlane, token }: Session,
   { now }: Snapshot,
-  { memory, ports }: Environment,
+  { memory }: Environment,
+  { client, controlPlane, token }: Session,
 ): Promise<Result<true>> {
-  memory.entitlementSetback ??= new Patience();
-  const patience = memory.entitlementSetback;
-  const inputs = fingerprint([stateOf(controlPlane), token]);
-  const setback = patience.recall(inputs, now);
-  if (setback) return setback;
+  const attempt = { inputs: fingerprint([stateOf(controlPlane), token]), now };
+  const backedOff = memory.entitlement.current(attempt);
+  if (backedOff) return notKnown(backedOff);
   const entitlements = await client.entitlements();
-  if (!entitlements.ok) {
-    const { failure } = entitlements;
-    const result = blocked(reasonFor(failure), failure.message);
-    return patience.failed(failure, { inputs, now, random: ports.random, result });
-  }
-  patience.succeeded();
+  if (!entitlements.ok) return notKnown(memory.entitlement.begin(entitlements.failure, attempt));
+  memory.entitlement.end();
   const value = externalProvisionerDaemons(entitlements.value);
-  memory.entitlement = { of: stateOf(controlPlane), at: now, value };
+  memory.knownEntitlement = { of: stateOf(controlPlane), at: now, value };
   return verdict({ value, nextLookMs: FRESH_MS }, controlPlane);
 }
 
-function verdict({ value, nextLookMs }: Answer, { settings }: FoundControlPlane): Result<true> {
+function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): Result<true> {
+  const isRefused = failure.kind === "forbidden" || failure.kind === "notEntitled";
+  const reason = isRefused ? "Forbidden" : "EntitlementsQueryFailed";
+  return blocked(reason, failure.message, { requeueAfterMs: retryInMs });
+}
+
+function verdict({ value, nextLookMs }: Answer, { settings }: ObservedControlPlane): Result<true> {
   if (!isAllowed(value)) {
-    const message = `the licence of CoderControlPlane "${settings.identity.name}" does not include external provisioner daemons; running daemons are left alone, and it is looked at again every two minutes`;
+    const message = `The license of CoderControlPlane "${settings.identity.name}" does not include external provisioner daemons. Running daemons are left alone; the operator checks again every two minutes.`;
     return blocked("NotEntitled", message, { requeueAfterMs: nextLookMs });
   }
   const reason = value === "entitled" ? "Entitled" : "GracePeriod";
-  const message = "the licence includes external provisioner daemons";
+  const message = "The license includes external provisioner daemons.";
   return { condition: { status: "True", reason, message }, value: true, requeueAfterMs: nextLookMs };
 }
 
-function reasonFor({ kind }: CoderFailure): string {
-  return kind === "forbidden" || kind === "notEntitled" ? "Forbidden" : "EntitlementsQueryFailed";
-}
-
 /** Changes with whatever the control plane says, so that an answer is never older than that. */
-function stateOf({ url, resourceVersion }: FoundControlPlane): string {
+function stateOf({ url, resourceVersion }: ObservedControlPlane): string {
   return `${url} ${resourceVersion}`;
 }
 

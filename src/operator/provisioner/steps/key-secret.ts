@@ -1,6 +1,5 @@
-import { type RunContext, Secret } from "kube-controller-runtime";
-import { keyInUse } from "../key/in-use.ts";
-import { markAnnotations, markOf, secretNamed } from "../key/stored.ts";
+import { Secret } from "kube-controller-runtime";
+import { keyInUse, markAnnotations, markOf, secretNamed } from "../key/secret.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { keySecret } from "../resources/key-secret.ts";
 import { isRolledOutWith, type KeyInUse } from "../rollout.ts";
@@ -13,15 +12,15 @@ import { type Result, waiting } from "./result.ts";
  * The value is the key that pods are to run with.
  */
 export async function ensureKeySecret(
-  outcome: KeyOutcome | undefined,
   snapshot: Snapshot,
-  { context }: Environment,
+  environment: Environment,
+  outcome: KeyOutcome | undefined,
 ): Promise<Result<KeyInUse>> {
   if (outcome?.storeError !== undefined) throw outcome.storeError;
-  const key = outcome && keyInUse(outcome.state, snapshot);
-  if (!key) return waiting(conditionTypes.keySecret, "waits for a provisioner key", snapshot);
-  if (outcome.isSettled) await tidyUp(key, outcome, { snapshot, context });
-  const message = `the key is in Secret "${key.place.name}" under "${key.place.key}"`;
+  const key = outcome && keyInUse(outcome.state, snapshot.provisioner);
+  if (!key) return waiting(conditionTypes.keySecret, "Waiting for a provisioner key.", snapshot);
+  if (outcome.isSettled) await tidyUp(snapshot, environment, { key, outcome });
+  const message = `The key is in Secret "${key.place.name}" under "${key.place.key}".`;
   return { condition: { status: "True", reason: "Stored", message }, value: key };
 }
 
@@ -30,16 +29,15 @@ export async function ensureKeySecret(
  * known of the Secret may be the past, and writing that would bring it back.
  */
 async function tidyUp(
-  key: KeyInUse,
-  { state }: KeyOutcome,
-  { snapshot, context }: { snapshot: Snapshot; context: RunContext },
+  { provisioner, owner, deployment }: Snapshot,
+  { children }: Environment,
+  { key, outcome }: { readonly key: KeyInUse; readonly outcome: KeyOutcome },
 ): Promise<void> {
-  const { provisioner, owner, deployment } = snapshot;
-  const present = secretNamed(state.secrets, key.place.name);
+  const present = secretNamed(outcome.state.secrets, key.place.name);
   const { [key.place.key]: _, ...others } = present?.data ?? {};
   const isOnlyOneRead = isRolledOutWith(key, deployment);
   const extras = { annotations: markAnnotations(markOf(present)), data: isOnlyOneRead ? {} : others };
   const desired = keySecret(provisioner, key.value, extras);
-  if (isOnlyOneRead) await context.children.converge(Secret, [desired], owner);
-  else await context.children.apply(Secret, desired, owner);
+  if (isOnlyOneRead) await children.converge(Secret, [desired], owner);
+  else await children.apply(Secret, desired, owner);
 }

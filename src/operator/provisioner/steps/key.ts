@@ -1,14 +1,14 @@
-import type { StepResult } from "kube-controller-runtime";
-import { blocked, fingerprint } from "kube-controller-runtime";
+import { blocked, fingerprint, type SettleOptions, type StepResult, settle } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { Patience } from "../../coderd/patience.ts";
+import { reasonOf } from "../../coderd/reasons.ts";
+import { keyEffect } from "../key/effect.ts";
 import { freshKeyName, isWantedName } from "../key/names.ts";
+import type { WantedKey } from "../key/plan.ts";
 import { appliedKey } from "../key/record.ts";
 import { type Retirement, retireKeys } from "../key/retire.ts";
-import { type KeyRun, type KeyState, type Stop, settleKey, statusOf } from "../key/settle.ts";
-import { KeyStoreError } from "../key/store.ts";
+import { KeyStoreError } from "../key/secret.ts";
+import { type KeyRun, type KeyState, statusOf } from "../key/state.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import type { WantedKey } from "../plan.ts";
 import { conditionTypes } from "../status.ts";
 import type { Session } from "./access.ts";
 import { type Result, waiting } from "./result.ts";
@@ -29,43 +29,35 @@ export interface KeyOutcome {
 
 export interface KeyAccess {
   readonly session: Session;
-  /** Without a licence coderd is not asked; what needs no coderd is done all the same. */
+  /** Without a license coderd is not asked; what needs no coderd is done all the same. */
   readonly entitled: boolean;
 }
 
 /** Keeps a key at coderd that is as the spec says, and the Secret that holds it. */
 export async function ensureKey(
-  access: KeyAccess | undefined,
   snapshot: Snapshot,
   environment: Environment,
+  access: KeyAccess | undefined,
 ): Promise<Result<KeyOutcome>> {
-  const { object, secrets } = snapshot;
+  const { object, secrets, now } = snapshot;
   const start: KeyState = {
-    object,
-    unwritten: {},
-    secrets,
-    coderd: undefined,
-    isFresh: false,
-    hasMade: false,
+    ...{ object, secrets, unwritten: {}, coderd: undefined },
+    ...{ isFresh: false, hasMade: false },
   };
   if (!access) return unsettled(start, waits(snapshot));
   const { memory } = environment;
-  memory.keySetback ??= new Patience();
-  const { controlPlane, token } = access.session;
-  const inputs = fingerprint([String(object.metadata.generation), controlPlane.url, token]);
-  const setback = memory.keySetback.recall(inputs, snapshot.now);
+  const { session, entitled } = access;
+  const age = now - (memory.keyCheckedAt ?? Number.NEGATIVE_INFINITY);
   const run: KeyRun = {
     snapshot,
     environment,
-    wanted: wantedKey(access.session, snapshot, environment),
-    client: access.entitled && !setback ? access.session.client : undefined,
-    isCheckDue: snapshot.now - (memory.keyCheckedAt ?? Number.NEGATIVE_INFINITY) >= CHECK_EVERY_MS,
+    wanted: wantedKey(session, snapshot, environment),
+    client: session.client,
+    isCheckDue: entitled && age >= CHECK_EVERY_MS,
   };
+  const inputs = fingerprint([String(object.metadata.generation), session.controlPlane.url, session.token]);
   try {
-    const { state, stop } = await settleKey(start, run);
-    if (setback?.condition) return unsettled(state, setback);
-    if (stop.why !== "settled") return unsettled(state, tellStop(stop, run, inputs));
-    return await settled(state, run, setback?.requeueAfterMs);
+    return await report(run, start, { inputs, now, backoff: memory.key, mayAsk: entitled });
   } catch (error) {
     if (!(error instanceof KeyStoreError)) throw error;
     // The key that was made in vain, if any, is deleted by the next run, which must not wait for the Secret.
@@ -75,12 +67,44 @@ export async function ensureKey(
   }
 }
 
+async function report(
+  run: KeyRun,
+  start: KeyState,
+  options: SettleOptions<CoderFailure>,
+): Promise<Result<KeyOutcome>> {
+  const settled = await settle(keyEffect(run), start, options);
+  const { state, plan } = settled;
+  switch (settled.end) {
+    case "overtaken":
+      return unsettled(state, {});
+    case "notAllowed":
+      return unsettled(state, waits(run.snapshot));
+    case "failed": {
+      const { failure, retryInMs: requeueAfterMs } = settled;
+      // A key that was right a moment ago does not turn wrong because coderd cannot be asked.
+      if (plan.do === "ask" && !plan.needed && failure.kind === "transient")
+        return inPlace(state, run, { mayAsk: false, nextCheckMs: requeueAfterMs });
+      const words = { duplicate: "KeyNameTaken", notFound: "OrganizationNotFound" };
+      return unsettled(state, blocked(reasonOf(failure, words), failure.message, { requeueAfterMs }));
+    }
+    case "settled": {
+      const { memory } = run.environment;
+      const { now } = run.snapshot;
+      if (state.coderd) memory.keyCheckedAt = now;
+      delete memory.keyStoreFailed;
+      const { mayAsk = true } = options;
+      const age = now - (memory.keyCheckedAt ?? now);
+      return inPlace(state, run, { mayAsk, nextCheckMs: mayAsk ? CHECK_EVERY_MS - age : CHECK_EVERY_MS });
+    }
+  }
+}
+
 function unsettled(state: KeyState, result: StepResult<object, never>): Result<KeyOutcome> {
   return { ...result, status: state.unwritten, value: { state, isSettled: false } };
 }
 
 function waits(snapshot: Snapshot): StepResult<object, never> {
-  return waiting(conditionTypes.key, "waits for the stages before it", snapshot);
+  return waiting(conditionTypes.key, "Waiting for the conditions before this one.", snapshot);
 }
 
 /** What the spec, the control plane and the credentials ask for. */
@@ -99,81 +123,36 @@ function wantedKey(session: Session, { provisioner }: Snapshot, { ports }: Envir
   };
 }
 
-function tellStop(
-  stop: Exclude<Stop, { why: "settled" }>,
-  { snapshot, environment, wanted }: KeyRun,
-  inputs: string,
-): StepResult<object, never> {
-  switch (stop.why) {
-    case "overtaken":
-      return {};
-    case "noSession":
-      return waits(snapshot);
-    case "nameTaken": {
-      const message = `a key named "${stop.name}" exists already in organization "${wanted.organizationName}" and is not of this provisioner; choose another spec.key.name or delete that key`;
-      return blocked("KeyNameTaken", message, { requeueAfterMs: CHECK_EVERY_MS });
-    }
-    case "failed": {
-      const { failure, needed } = stop;
-      // A key that was right a moment ago does not turn wrong because coderd cannot be asked.
-      const isTold = needed || failure.kind !== "transient";
-      const result = isTold ? blocked(reasons[failure.kind], failure.message) : {};
-      const attempt = { inputs, now: snapshot.now, random: environment.ports.random, result };
-      return environment.memory.keySetback?.failed(failure, attempt) ?? result;
-    }
-  }
-}
-
-async function settled(
+/** The key is as it should be; those that it replaced may go. */
+async function inPlace(
   settledState: KeyState,
   run: KeyRun,
-  pauseMs = CHECK_EVERY_MS,
+  { mayAsk, nextCheckMs }: { readonly mayAsk: boolean; readonly nextCheckMs: number },
 ): Promise<Result<KeyOutcome>> {
-  const { snapshot, environment } = run;
-  const { memory } = environment;
-  if (settledState.coderd) {
-    memory.keyCheckedAt = snapshot.now;
-    memory.keySetback?.succeeded();
-  }
-  delete memory.keyStoreFailed;
-  const { state, retirement, waitMs = CHECK_EVERY_MS } = await retireKeys(settledState, run);
+  const { state, retirement } = await retireKeys(settledState, run, mayAsk);
   const { name, organizationName } = appliedKey(statusOf(state));
-  const key = `key "${name}" of organization "${organizationName}" is in use`;
-  const { reason, more } = tell(retirement);
-  const age = snapshot.now - (memory.keyCheckedAt ?? snapshot.now);
-  // A check that is due but may not be made must wait, or the next run would follow at once, and the next.
-  const nextCheckMs = run.client ? CHECK_EVERY_MS - age : pauseMs;
+  const { reason, more } = describe(retirement);
+  const message = `Key "${name}" of organization "${organizationName}" is in use.${more}`;
+  const retryInMs = retirement.kind === "failed" ? retirement.retryInMs : CHECK_EVERY_MS;
   return {
-    condition: { status: "True", reason, message: key + more },
+    condition: { status: "True", reason, message },
     status: state.unwritten,
-    requeueAfterMs: Math.min(nextCheckMs, waitMs),
+    requeueAfterMs: Math.min(nextCheckMs, retryInMs),
     value: { state, isSettled: true },
   };
 }
 
-function tell(retirement: Retirement): { reason: string; more: string } {
+function describe(retirement: Retirement): { readonly reason: string; readonly more: string } {
   switch (retirement.kind) {
     case "done":
       return { reason: "KeyReady", more: "" };
     case "waiting": {
       const names = retirement.names.map((name) => `"${name}"`).join(", ");
-      return { reason: "Rotating", more: `; ${names} will be deleted when the new pods are ready` };
+      return { reason: "Rotating", more: ` ${names} will be deleted when the new pods are ready.` };
     }
-    case "failed":
-      return {
-        reason: "OldKeyLeft",
-        more: `; "${retirement.name}" could not be deleted yet: ${retirement.failure.message}`,
-      };
+    case "failed": {
+      const { keyName, message } = retirement.failure;
+      return { reason: "OldKeyLeft", more: ` "${keyName}" could not be deleted yet. ${message}` };
+    }
   }
 }
-
-const reasons: Readonly<Record<CoderFailure["kind"], string>> = {
-  unsupported: "NotSupported",
-  forbidden: "Forbidden",
-  notEntitled: "NotEntitled",
-  rateLimited: "RateLimited",
-  duplicate: "KeyNameTaken",
-  notFound: "OrganizationNotFound",
-  invalid: "Rejected",
-  transient: "CoderdUnreachable",
-};

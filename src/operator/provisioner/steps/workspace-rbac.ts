@@ -1,18 +1,18 @@
-import { allOf, type RunContext } from "kube-controller-runtime";
+import { allOf } from "kube-controller-runtime";
 import { ensureServiceAccount } from "../../permissions/ensure-service-account.ts";
 import { ensureWorkspaceRbac } from "../../permissions/ensure-workspace-rbac.ts";
 import type { Tenancy } from "../../permissions/tenancy.ts";
-import type { Snapshot } from "../observe.ts";
+import type { Environment, Snapshot } from "../observe.ts";
 import type { Result } from "./result.ts";
 
 /** Keeps the ServiceAccount of the daemons and lets it build workspaces where the spec and `tenancy` say. */
 export async function ensurePermissions(
-  { provisioner, owner, grants }: Snapshot,
-  context: RunContext,
+  snapshot: Snapshot,
+  environment: Environment,
   tenancy: Tenancy,
 ): Promise<Result> {
-  const account = ensureServiceAccount(provisioner, owner, context);
-  const permissions = ensureWorkspaceRbac(grants, context, tenancy);
+  const account = ensureServiceAccount(snapshot, environment, snapshot.provisioner);
+  const permissions = ensureWorkspaceRbac(snapshot, environment, tenancy);
   await allOf<unknown>([account, permissions]);
   const { condition } = await account;
   return { ...(await permissions), ...(condition?.status === "False" ? { condition } : {}) };

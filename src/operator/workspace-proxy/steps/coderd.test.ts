@@ -1,18 +1,12 @@
-import type { RunContext } from "kube-controller-runtime";
 import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import { snapshotOf } from "../../../../test/support/workspace-proxy-snapshot.ts";
+import type { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxySpec } from "../../../api/v1alpha1/workspace-proxy.ts";
-import { withDefaults } from "../spec.ts";
 import { findCoderd } from "./coderd.ts";
 
 /** Without a reference nothing of the cluster is needed. */
-const find = (spec: WorkspaceProxySpec) => {
-  const object = stored<CoderWorkspaceProxy>({ spec });
-  const owner = { kind: CoderWorkspaceProxy, object, labels: {} };
-  const snapshot = { now: 0, object, owner, proxy: withDefaults(object), keptToken: undefined };
-  return findCoderd({ ...snapshot, deployment: undefined, pods: [] }, {} as RunContext);
-};
+const find = (spec: WorkspaceProxySpec) => findCoderd(snapshotOf(stored<CoderWorkspaceProxy>({ spec })));
 
 const url = "https://coder.example.com";
 const image = "ghcr.io/coder/coder:latest";

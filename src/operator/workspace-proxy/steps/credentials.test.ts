@@ -1,10 +1,10 @@
 import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import { snapshotOf } from "../../../../test/support/workspace-proxy-snapshot.ts";
+import type { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxySpec } from "../../../api/v1alpha1/workspace-proxy.ts";
 import type { CoderTarget } from "../../../coder/clients.ts";
 import type { Environment } from "../observe.ts";
-import { withDefaults } from "../spec.ts";
 import { readCredentials } from "./credentials.ts";
 
 const url = "https://coder.example.com";
@@ -13,34 +13,17 @@ const spec: WorkspaceProxySpec = {
   certs: { secrets: [{ name: "company-ca", key: "ca.crt" }] },
 };
 
-/** Reads with Secrets that hold these values, and tells which client was asked for. */
+/** Reads with Secrets that hold these values, and returns which client was asked for. */
 async function read(secrets: Record<string, Record<string, string>>) {
   const targets: CoderTarget[] = [];
-  const secret = ({ name }: { name: string }) =>
-    secrets[name] && {
-      data: Object.fromEntries(Object.entries(secrets[name]).map(([key, value]) => [key, btoa(value)])),
-    };
-  const environment = {
-    context: {
-      caches: { of: () => ({ get: () => undefined }) },
-      referenced: () => ({ get: async (ref: { name: string }) => secret(ref) }),
-    },
-    ports: { coderd: { client: (target: CoderTarget) => targets.push(target) } },
-    memory: {},
-  } as unknown as Environment;
-  const object = stored<CoderWorkspaceProxy>({ spec });
-  const snapshot = {
-    now: 0,
-    object,
-    owner: { kind: CoderWorkspaceProxy, object, labels: {} },
-    proxy: withDefaults(object),
-  };
+  const encoded = Object.entries(secrets).map(([name, values]) => {
+    const data = Object.entries(values).map(([key, value]) => [key, btoa(value)]);
+    return [name, { data: Object.fromEntries(data) }];
+  });
+  const ports = { coderd: { client: (target: CoderTarget) => targets.push(target) } };
+  const snapshot = snapshotOf(stored<CoderWorkspaceProxy>({ spec }), Object.fromEntries(encoded));
   const coderd = { url, accessURL: url, image: "" };
-  const result = await readCredentials(
-    { ...snapshot, keptToken: undefined, deployment: undefined, pods: [] },
-    environment,
-    coderd,
-  );
+  const result = await readCredentials(snapshot, { ports } as unknown as Environment, coderd);
   return { result, targets };
 }
 

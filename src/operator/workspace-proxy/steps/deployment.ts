@@ -1,12 +1,12 @@
-import { blocked, type RunContext } from "kube-controller-runtime";
+import { blocked } from "kube-controller-runtime";
 import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { definedVariables } from "../../pods/env-sources.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../../pods/report.ts";
-import type { Snapshot } from "../observe.ts";
+import type { Coderd } from "../coderd.ts";
+import type { Environment, Snapshot } from "../observe.ts";
 import { proxyDeployment, tokenChecksum } from "../resources/deployment.ts";
 import { ownURLVariables } from "../resources/own-url.ts";
 import { tokenKeyOf } from "../spec.ts";
-import type { Coderd } from "./coderd.ts";
 import type { Result } from "./result.ts";
 
 interface ProxyInputs extends PodChange {
@@ -14,13 +14,13 @@ interface ProxyInputs extends PodChange {
   readonly token: string | undefined;
 }
 
-/** Keeps the proxy's Deployment and tells how many of its pods serve. What runs stays as it is while we wait. */
+/** Keeps the proxy's Deployment and reports how many of its pods serve. What runs stays as it is while we wait. */
 export async function ensureDeployment(
   snapshot: Snapshot,
+  environment: Environment,
   { coderd, token, mayChange }: ProxyInputs,
-  context: RunContext,
 ): Promise<Result<PodReport>> {
-  const { proxy, deployment } = snapshot;
+  const { proxy, deployment, sources } = snapshot;
   if (!mayChange) return leavePods(deployment, proxy, snapshot);
   const secret = tokenKeyOf(proxy);
   if (!coderd || !token || !secret) {
@@ -30,14 +30,13 @@ export async function ensureDeployment(
       status: podStatus(undefined, proxy),
     };
   }
-  const { namespace } = proxy.identity;
   const desired = proxyDeployment(proxy, {
     image: proxy.image ?? coderd.image,
     primaryAccessURL: proxy.primaryAccessURL ?? coderd.accessURL,
     token: secret,
     tokenChecksum: tokenChecksum(token),
-    envFromNames: await definedVariables(ownURLVariables, proxy.pod, { namespace, context, deployment }),
+    envFromNames: definedVariables(ownURLVariables, proxy.pod, { sources, deployment }),
   });
-  const applied = await convergeDeployment(desired, snapshot, context);
+  const applied = await convergeDeployment(snapshot, environment, desired);
   return reportPods(applied, proxy, snapshot);
 }

@@ -1,19 +1,13 @@
 import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import { snapshotOf } from "../../../../test/support/workspace-proxy-snapshot.ts";
+import type { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxySpec } from "../../../api/v1alpha1/workspace-proxy.ts";
-import type { Snapshot } from "../observe.ts";
-import { withDefaults } from "../spec.ts";
 import { reportHealth } from "./health.ts";
 
-function snapshotOf(spec: WorkspaceProxySpec): Snapshot {
-  const object = stored<CoderWorkspaceProxy>({ spec });
-  const owner = { kind: CoderWorkspaceProxy, object, labels: {} };
-  const proxy = withDefaults(object);
-  return { now: 0, object, owner, proxy, keptToken: undefined, deployment: undefined, pods: [] };
-}
+const withSpec = (spec: WorkspaceProxySpec) => snapshotOf(stored<CoderWorkspaceProxy>({ spec }));
 
-const registered = snapshotOf({ controlPlaneRef: { name: "coder" } });
+const registered = withSpec({ controlPlaneRef: { name: "coder" } });
 const seen = (status: string, errors: string[] = []) => ({
   id: "8e0e",
   name: "sydney",
@@ -30,7 +24,7 @@ test.each([
   ["unhealthy", "False", "Unhealthy"],
   ["unknown", "Unknown", "NotChecked"],
 ])("a proxy that coderd calls %s", async (health, status, reason) => {
-  expect(await reportHealth(registered, seen(health))).toMatchObject({
+  expect(await reportHealth(registered, undefined, seen(health))).toMatchObject({
     status: { health },
     condition: { status, reason },
   });
@@ -41,15 +35,15 @@ test("what coderd complains of is told, without secrets and without what differs
     "read tcp 10.0.0.1:51234->10.0.0.2:443: reset",
     "token abcdefghij-abcdefghijabcdefghij12 refused",
   ];
-  const { condition } = await reportHealth(registered, seen("unhealthy", errors));
+  const { condition } = await reportHealth(registered, undefined, seen("unhealthy", errors));
   expect(condition?.message).toContain("read tcp 10.0.0.1->10.0.0.2:443: reset; token *** refused");
 });
 
 test.each([
   ["coderd could not be asked", registered, "NotSeen"],
-  ["the token was given", snapshotOf({ proxySessionTokenSecretRef: { name: "mine" } }), "NotManaged"],
+  ["the token was given", withSpec({ proxySessionTokenSecretRef: { name: "mine" } }), "NotManaged"],
 ])("nothing is known when %s, and what was known is withdrawn", async (_case, snapshot, reason) => {
-  const result = await reportHealth(snapshot, undefined);
+  const result = await reportHealth(snapshot, undefined, undefined);
   expect(result.condition).toMatchObject({ status: "Unknown", reason });
   expect(result.status).toHaveProperty("health", undefined);
 });

@@ -6,9 +6,14 @@ import { registrationOf } from "../spec.ts";
 import type { Result } from "./result.ts";
 
 /** Publishes the health of the proxy as coderd sees it. `seen` is absent when coderd could not be asked. */
-export async function reportHealth({ proxy }: Snapshot, seen: WorkspaceProxy | undefined): Promise<Result> {
-  if (!registrationOf(proxy)) return unknown("NotManaged", "the token was given; ask coderd for the health");
-  if (!seen) return unknown("NotSeen", "coderd does not show the proxy to the operator at the moment");
+export async function reportHealth(
+  { proxy }: Snapshot,
+  _environment: unknown,
+  seen: WorkspaceProxy | undefined,
+): Promise<Result> {
+  if (!registrationOf(proxy))
+    return unknown("NotManaged", "The spec gives a token; ask coderd for the health of the proxy.");
+  if (!seen) return unknown("NotSeen", "coderd does not show the proxy to the operator at the moment.");
   return { status: { health: seen.status }, condition: verdict(seen) };
 }
 
@@ -19,27 +24,27 @@ function unknown(reason: string, message: string): Result {
 function verdict(seen: WorkspaceProxy): ConditionState {
   switch (seen.status) {
     case "ok":
-      return { status: "True", reason: "Reachable", message: "coderd reaches the proxy and finds no fault" };
+      return { status: "True", reason: "Reachable", message: "coderd reaches the proxy and finds no fault." };
     case "unregistered":
       return {
         status: "False",
         reason: "NotReported",
-        message: "no pod of the proxy has reported to coderd yet",
+        message: "No pod of the proxy has reported to coderd yet.",
       };
     case "unreachable":
       return {
         status: "False",
         reason: "Unreachable",
-        message: `coderd can't reach the proxy at its access URL${complaints(seen)}; see spec.expose and CODER_ACCESS_URL`,
+        message: `coderd can't reach the proxy at its access URL${complaints(seen)}; see spec.expose and CODER_ACCESS_URL.`,
       };
     case "unhealthy":
       return {
         status: "False",
         reason: "Unhealthy",
-        message: `coderd reaches the proxy and finds fault with it${complaints(seen)}`,
+        message: `coderd reaches the proxy and finds fault with it${complaints(seen)}.`,
       };
     default:
-      return { status: "Unknown", reason: "NotChecked", message: "coderd has not checked the proxy yet" };
+      return { status: "Unknown", reason: "NotChecked", message: "coderd has not checked the proxy yet." };
   }
 }
 

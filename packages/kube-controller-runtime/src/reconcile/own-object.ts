@@ -1,0 +1,68 @@
+import { find, findSame } from "../client/find.ts";
+import type { RunContext } from "../controller/controller.ts";
+import type { WithStatus } from "../controller/status.ts";
+import type { Changes } from "../controller/steps.ts";
+import type { Occurrence } from "../events/correlator.ts";
+import { Secret } from "../kinds.ts";
+import type { Kind, KubeObject, Stored } from "../object.ts";
+import { checkpoint } from "./checkpoint.ts";
+
+/** The object and Secrets of its namespace as the API server has them. */
+export interface Fresh<T extends KubeObject> {
+  readonly object: Stored<T>;
+  readonly secrets: readonly Stored<Secret>[];
+}
+
+/** The object that a run is for, as far as steps may touch it: its status and its events. */
+export class OwnObject<T extends WithStatus<S>, S extends object> {
+  readonly #context: Pick<RunContext, "client" | "events">;
+  readonly #kind: Kind<T>;
+  #latest: Stored<T>;
+
+  constructor(context: Pick<RunContext, "client" | "events">, kind: Kind<T>, object: Stored<T>) {
+    this.#context = context;
+    this.#kind = kind;
+    this.#latest = object;
+  }
+
+  /** As it was last seen or written. */
+  get latest(): Stored<T> {
+    return this.#latest;
+  }
+
+  /** Emits an event about the object. */
+  emit(type: Occurrence["type"], reason: string, message: string): void {
+    this.#context.events.event(this.#latest, { type, reason, message });
+  }
+
+  /**
+   * Writes into the status, in the middle of a run, what must not be forgotten. `changes` may be called again with a
+   * newer status; an `exact` write rejects with a conflict instead. Resolves with `undefined` when a newer spec or the
+   * object's deletion came first, so that nothing was written: the run must not go on.
+   */
+  async record(
+    changes: (current: Partial<S>) => Changes<S>,
+    { exact = false } = {},
+  ): Promise<Stored<T> | undefined> {
+    const write = { kind: this.#kind, object: this.#latest, exact };
+    const written = await checkpoint<T, S>(write, changes, this.#context);
+    if (written) this.#latest = written;
+    return written;
+  }
+
+  /**
+   * Reads the object and the named Secrets past the caches. Resolves with `undefined` when it is not the object that
+   * the run is about any more: deleted, made anew, or with a newer spec.
+   */
+  async readAnew(secretNames: Iterable<string>): Promise<Fresh<T> | undefined> {
+    const { client } = this.#context;
+    const { namespace, generation } = this.#latest.metadata;
+    const object = await findSame(client, this.#kind, this.#latest);
+    if (!object || object.metadata.generation !== generation || object.metadata.deletionTimestamp)
+      return undefined;
+    const reads = [...new Set(secretNames)].map((name) => find(client, Secret, { namespace, name }));
+    const secrets = (await Promise.all(reads)).filter((secret) => secret !== undefined);
+    this.#latest = object;
+    return { object, secrets };
+  }
+}

@@ -1,0 +1,27 @@
+import { Backoff, type Random } from "kube-controller-runtime";
+import type { CoderFailure } from "../../coder/failure.ts";
+import { rateLimitDelay } from "../../coder/rate-limit.ts";
+
+const SOON_MS = 30_000;
+const ENTITLEMENT_MS = 2 * 60_000;
+/** What only other input, or another coderd, can fix. */
+const SELDOM_MS = 10 * 60_000;
+
+const delays: Readonly<Record<Exclude<CoderFailure["kind"], "rateLimited">, number>> = {
+  transient: SOON_MS,
+  forbidden: SOON_MS,
+  duplicate: SOON_MS,
+  notFound: SOON_MS,
+  notEntitled: ENTITLEMENT_MS,
+  invalid: SELDOM_MS,
+  unsupported: SELDOM_MS,
+};
+
+/** Leaves coderd alone after a failure, by its kind. A rate limit is waited out, longer each time, whatever changes. */
+export function coderdBackoff<F extends CoderFailure>(random: Random): Backoff<F> {
+  return new Backoff((failure, inARow) =>
+    failure.kind === "rateLimited"
+      ? { ms: rateLimitDelay(inARow, failure.retryAfterMs, random), endsOnChange: false }
+      : { ms: delays[failure.kind], endsOnChange: true },
+  );
+}

@@ -1,0 +1,120 @@
+import {
+  blocked,
+  type Change,
+  type Kind,
+  type KubeObject,
+  keyOf,
+  keyOfObject,
+  type ObjectKey,
+  type RunContext,
+  Service,
+  type StepResult,
+  type Stored,
+  UNREPORTED,
+} from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
+import { leadsToOurPods } from "../../exposure/own-service.ts";
+import { clusterURL } from "../../exposure/service.ts";
+import { trimmed } from "../../normalise.ts";
+import { type ControlPlane, controlPlaneChildName, withDefaults } from "../spec.ts";
+
+/*
+ * How provisioners and workspace proxies find the control plane that they name.
+ */
+
+type Caches = RunContext["caches"];
+
+/** How soon a missing Service, which is not watched for this, is looked at again. */
+const SERVICE_RETRY_MS = 30_000;
+
+/** A control plane as somebody who names it observes it. */
+export interface ObservedControlPlane {
+  readonly settings: ControlPlane;
+  readonly status: ControlPlaneStatus;
+  /** Computed from the spec: whoever may write a status must not choose where tokens go. */
+  readonly url: string;
+  /** Whether that address leads to the pods of the control plane. */
+  readonly isServed: boolean;
+  /** Changes whenever the control plane says something new. */
+  readonly resourceVersion: string;
+}
+
+/** The index of objects by the control plane, `namespace/name`, that they name. */
+export const CONTROL_PLANE_INDEX = "controlPlane";
+
+interface NamesControlPlane extends KubeObject {
+  spec?: { controlPlaneRef?: { name?: string } };
+}
+
+/** For the index of a kind whose objects may name a control plane of their own namespace. */
+export function namedControlPlane({ metadata, spec }: Stored<NamesControlPlane>): string[] {
+  const name = trimmed(spec?.controlPlaneRef?.name);
+  return name ? [keyOf({ namespace: metadata.namespace, name })] : [];
+}
+
+/** For `watches`: the objects of a kind, indexed so, that name a control plane. */
+export function thoseNaming<T extends KubeObject>(kind: Kind<T>) {
+  return (controlPlane: Stored<CoderControlPlane>, caches: Caches): ObjectKey[] =>
+    caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
+}
+
+/** For `watches`: what a control plane says before its first report is nothing to go by. */
+export function controlPlaneReported({ type, object, previous }: Change<CoderControlPlane>): boolean {
+  if (type !== "updated" || !previous) return true;
+  if (object.metadata.generation !== previous.metadata.generation) return true;
+  return hasReported(object.status) || hasReported(previous.status);
+}
+
+function hasReported(status: ControlPlaneStatus = {}): boolean {
+  return status.observedGeneration !== undefined || status.url !== undefined;
+}
+
+/** For `observe`: the control plane of that name, from the caches. */
+export function observeControlPlane(
+  { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
+  caches: Caches,
+): ObservedControlPlane | undefined {
+  const object = name ? caches.of(CoderControlPlane).get(keyOf({ namespace, name })) : undefined;
+  if (!object) return undefined;
+  const settings = withDefaults(object);
+  const service = controlPlaneService({ namespace, name }, caches);
+  return {
+    settings,
+    status: object.status ?? {},
+    url: clusterURL(settings),
+    isServed: leadsToOurPods(settings, service),
+    resourceVersion: object.metadata.resourceVersion,
+  };
+}
+
+/** For `observe`: the Service that has the name of a control plane's, also when the control plane is gone. */
+export function controlPlaneService(
+  { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
+  caches: Caches,
+): Stored<Service> | undefined {
+  return name ? caches.of(Service).get(keyOf({ namespace, name: controlPlaneChildName(name) })) : undefined;
+}
+
+/** The result of the step that looks for the control plane `name`, which `observed` is if it exists. */
+export function findControlPlane(
+  { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
+  observed: ObservedControlPlane | undefined,
+): StepResult<object, ObservedControlPlane> {
+  if (!name)
+    return blocked("NotConfigured", "spec.controlPlaneRef.name is not set; name a CoderControlPlane.");
+  if (!observed) {
+    const message = `CoderControlPlane "${name}" does not exist in namespace "${namespace}"; create it or correct spec.controlPlaneRef.name.`;
+    return blocked("NotFound", message);
+  }
+  if (!hasReported(observed.status))
+    return blocked(UNREPORTED, `Waiting for the first status of CoderControlPlane "${name}", which is new.`);
+  if (!observed.status.url)
+    return blocked("Pending", `Waiting for CoderControlPlane "${name}" to report its URL.`);
+  if (!observed.isServed) {
+    const message = `Service "${observed.settings.childName}" of CoderControlPlane "${name}" does not exist or leads elsewhere; see the conditions of the control plane.`;
+    return blocked("ServiceNotOurs", message, { requeueAfterMs: SERVICE_RETRY_MS });
+  }
+  const message = `CoderControlPlane "${name}" is at ${observed.url}.`;
+  return { condition: { status: "True", reason: "Found", message }, value: observed };
+}

@@ -1,0 +1,91 @@
+import { fingerprint } from "kube-controller-runtime";
+import type { CoderClient } from "../../../coder/client.ts";
+import { redact } from "../../../coder/redact.ts";
+import { clusterURL } from "../../exposure/service.ts";
+import type { SecretKey } from "../../normalise.ts";
+import { DATABASE_RETRY_MS } from "../memory.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import { openSession } from "../session/open.ts";
+
+/** How often a token that works is tried again, in case somebody revoked it. */
+const CHECK_EVERY_MS = 10 * 60_000;
+
+const OWNER_ROLE = "owner";
+
+/** One run of the steps that speak to coderd. */
+export interface TokenRun {
+  readonly snapshot: Snapshot;
+  readonly environment: Environment;
+  /** Whether coderd's own Service leads to its pods, so that tokens may be sent there, and whether one is ready. */
+  readonly isServed: boolean;
+  readonly isServing: boolean;
+}
+
+/**
+ * Whether coderd accepts a token, and lets it do what the operator needs. `lacksMembership`: coderd has organizations
+ * that the operator is no member of.
+ */
+export type TokenCheck = { readonly nextCheckMs: number } & (
+  | { readonly verdict: "good"; readonly lacksMembership?: boolean }
+  | { readonly verdict: "rejected" | "unclear"; readonly message: string }
+);
+
+/** A client for the control plane's coderd, at the URL of its Service. */
+export function coderdClient(
+  token: string,
+  { snapshot, environment }: Pick<TokenRun, "snapshot" | "environment">,
+): CoderClient {
+  const { controlPlane, sources } = snapshot;
+  return openSession(controlPlane, { url: clusterURL(controlPlane), token }, { ...environment, sources });
+}
+
+/** Asks coderd about the token, unless it was found good a few minutes ago. */
+export async function checkToken(token: string, run: TokenRun): Promise<TokenCheck> {
+  const { snapshot, environment, isServing } = run;
+  const { memory } = environment;
+  const hash = fingerprint([token]);
+  const age = memory.goodToken?.hash === hash ? snapshot.now - memory.goodToken.checkedAt : CHECK_EVERY_MS;
+  if (age < CHECK_EVERY_MS) return { verdict: "good", nextCheckMs: CHECK_EVERY_MS - age };
+  if (!isServing)
+    return unclear("coderd has no ready pod behind its own Service yet, so the token could not be tried.");
+  const client = coderdClient(token, run);
+  const user = await client.currentUser();
+  if (!user.ok && user.failure.kind !== "forbidden") return unclear(user.failure.message);
+  const refusal = user.ok ? lacksRole(user.value) : user.failure.message;
+  if (refusal !== undefined) {
+    delete memory.goodToken;
+    return { verdict: "rejected", message: refusal, nextCheckMs: DATABASE_RETRY_MS };
+  }
+  memory.goodToken = { hash, checkedAt: snapshot.now };
+  const lacksMembership = user.ok && (await isOutside(user.value, client));
+  return { verdict: "good", lacksMembership, nextCheckMs: CHECK_EVERY_MS };
+}
+
+/** Whether there are organizations that were made since the user became a member of all. */
+async function isOutside(
+  { organizationIds }: { readonly organizationIds: readonly string[] },
+  client: Pick<CoderClient, "organizations">,
+): Promise<boolean> {
+  const organizations = await client.organizations();
+  return organizations.ok && organizations.value.some(({ id }) => !organizationIds.includes(id));
+}
+
+/**
+ * Whether the token in the Secret was good when it was last tried: what counts while coderd does not answer. A
+ * process that has just started goes by the status.
+ */
+export function wasGood(token: string, { name }: SecretKey, { snapshot, environment }: TokenRun): boolean {
+  const { status } = snapshot.object;
+  if (!status?.operatorAccessReady || status.operatorTokenSecretRef?.name !== name) return false;
+  const known = environment.memory.goodToken;
+  return known === undefined || known.hash === fingerprint([token]);
+}
+
+function unclear(message: string): TokenCheck {
+  return { verdict: "unclear", message, nextCheckMs: DATABASE_RETRY_MS };
+}
+
+function lacksRole(user: { readonly username: string; readonly roles: readonly string[] }) {
+  if (user.roles.includes(OWNER_ROLE)) return undefined;
+  return `User "${redact(user.username)}" does not have the role ${OWNER_ROLE}.`;
+}

@@ -1,0 +1,139 @@
+import {
+  type Effect,
+  type Needs,
+  NotOursError,
+  type Progress,
+  type Secret,
+  type Stored,
+} from "kube-controller-runtime";
+import type { DatabaseTarget } from "../../../coder/operator-access/access.ts";
+import type { IssueReason } from "../../../coder/operator-access/token.ts";
+import type { SecretKey } from "../../normalise.ts";
+import { databaseVariable } from "../references.ts";
+import { checkToken, type TokenCheck, type TokenRun, wasGood } from "./check.ts";
+import { connectionUrl } from "./database.ts";
+import type { AccessFailure } from "./failure.ts";
+import { planToken, type TokenFacts, type TokenPlan } from "./plan.ts";
+import { handOver, heldToken, refuseForeign, storeToken } from "./secret.ts";
+
+/** All that a run knows of the token. */
+export interface TokenState {
+  /** The Secret for it. */
+  readonly present: Stored<Secret> | undefined;
+  readonly check: TokenCheck | undefined;
+  readonly database: TokenFacts["database"];
+  readonly isFresh: boolean;
+}
+
+type Step = Promise<Progress<TokenState, AccessFailure>>;
+
+/** The other side is the database; asking coderd is part of observing, and never fails. */
+const needs: Readonly<Record<TokenPlan["do"], Needs>> = {
+  keep: "nothing",
+  check: {},
+  renew: { otherSide: true },
+  obtain: { otherSide: true },
+};
+
+/**
+ * A token that the operator makes for itself through coderd's database. The Secret is written on the condition that it
+ * still is as it was read, so that of several operators one wins.
+ */
+export function tokenEffect(ref: SecretKey, run: TokenRun): Effect<TokenState, TokenPlan, AccessFailure> {
+  return {
+    plan: ({ present, check, database }) => {
+      const held = heldToken(ref, present, run.snapshot);
+      const { now } = run.snapshot;
+      return planToken({ now, held, check, database, wasGood: held ? wasGood(held.token, ref, run) : false });
+    },
+    needs: (plan) => needs[plan.do],
+    act: async (plan, state) => {
+      switch (plan.do) {
+        case "keep":
+          return { next: state };
+        case "check": {
+          const held = heldToken(ref, state.present, run.snapshot);
+          return { next: { ...state, check: held && (await checkToken(held.token, run)) } };
+        }
+        case "renew":
+        case "obtain":
+          return obtain(ref, state, run);
+      }
+    },
+  };
+}
+
+/**
+ * Asks the database about the stored token, and stores the one that it gives instead if that is no good. What it
+ * confirms it has ended all others for.
+ */
+async function obtain(ref: SecretKey, state: TokenState, run: TokenRun): Step {
+  const { snapshot, environment } = run;
+  const url = connectionUrl(snapshot);
+  if (!url.ok) return { failed: url.failure };
+  const target = snapshot.databaseAt(url.value);
+  const { present } = state;
+  const held = heldToken(ref, present, snapshot);
+  const issued = await environment.ports.database.ensureToken(target, held?.token);
+  if (!issued.ok) return { failed: issued.failure };
+  const { token, expiresAt, issuedBecause, hasPredecessor } = issued.value;
+  if (issuedBecause === undefined) {
+    await storeToken(ref, { token, expiresAt }, run);
+    return confirm(token, state, run);
+  }
+  const fresh = { token, expiresAt: hasPredecessor ? undefined : expiresAt };
+  const stored = await handOver(ref, fresh, { present, run });
+  if (!stored) return lookAgain(ref, target, { state, run });
+  announce(ref, issuedBecause, run);
+  const next = { ...state, present: stored, database: "issued" } as const;
+  return hasPredecessor ? { next } : confirm(token, next, run);
+}
+
+/**
+ * Somebody else has written the Secret, so it is read past the cache, now and by the next run. A token that can't be kept because the
+ * Secret is not ours ends.
+ */
+async function lookAgain(
+  ref: SecretKey,
+  target: DatabaseTarget,
+  { state, run }: { readonly state: TokenState; readonly run: TokenRun },
+): Step {
+  const { memory, own, ports } = run.environment;
+  memory.isTokenSecretUnseen = true;
+  delete memory.freeTokenSecret;
+  const fresh = await own.readAnew([ref.name]);
+  if (!fresh) return { overtaken: true };
+  const [present] = fresh.secrets;
+  try {
+    refuseForeign(ref, present, run);
+  } catch (error) {
+    if (error instanceof NotOursError) await ports.database.revokeToken(target);
+    throw error;
+  }
+  return { next: { ...state, present, database: "issued", isFresh: true } };
+}
+
+/** coderd has the last word: the spec may name another database than coderd uses. */
+async function confirm(token: string, state: TokenState, run: TokenRun): Step {
+  const check = await checkToken(token, run);
+  if (check.verdict !== "rejected") return { next: { ...state, check, database: "confirmed" } };
+  const message = `coderd refuses the token that its database has. ${check.message} Check that ${databaseVariable} names the database that coderd uses.`;
+  return { failed: { kind: "tokenRejected", message } };
+}
+
+/** What was wrong with the token that the Secret had. */
+const faults: Readonly<Record<IssueReason, string>> = {
+  missing: "There was no token in the Secret",
+  unknown: "coderd's database does not have the token that was stored",
+  wrongSecret: "The stored token is not the one that coderd's database has",
+  restricted: "The stored token did not have all rights",
+  expired: "The stored token had expired",
+  expiring: "The stored token was about to expire",
+};
+
+/** The first token is part of a normal start. */
+function announce(ref: SecretKey, because: IssueReason, { snapshot, environment }: TokenRun): void {
+  if (!snapshot.object.status?.operatorTokenSecretRef) return;
+  const message = `${faults[because]}; a new one is in Secret "${ref.name}".`;
+  environment.own.emit("Normal", "TokenIssued", message);
+}

@@ -1,0 +1,46 @@
+import { RENEW_BEFORE_MS } from "../../../coder/operator-access/token.ts";
+import type { HeldToken } from "../resources/token-secret.ts";
+import type { TokenCheck } from "./check.ts";
+
+/** All that the decision about the operator's own token rests on. */
+export interface TokenFacts {
+  readonly now: number;
+  /** The token that the Secret holds. */
+  readonly held: Pick<HeldToken, "expiresAt"> | undefined;
+  /** What coderd said to it; absent while it was not asked in this run. */
+  readonly check: (Pick<TokenCheck, "verdict"> & { readonly lacksMembership?: boolean }) | undefined;
+  /** Whether the token was good when it was last tried. */
+  readonly wasGood: boolean;
+  /** How far the database is with the token: it gave a new one that it has yet to confirm, or it has confirmed it. */
+  readonly database: "unasked" | "issued" | "confirmed";
+}
+
+/**
+ * What to do about the token that the Secret holds:
+ *
+ *     check ──► keep
+ *       ├─────► renew ───┐  until the Secret holds what the database confirms,
+ *       └─────► obtain ──┴► which ends all other tokens ──► keep
+ */
+export type TokenPlan =
+  /** It works; nobody is asked. */
+  | { readonly do: "keep" }
+  /** Ask coderd whether it works. */
+  | { readonly do: "check" }
+  /**
+   * It works, but it ends soon, its predecessor may still be valid, or its user is not a member of every organization.
+   * Failing at that is no outage.
+   */
+  | { readonly do: "renew" }
+  /** Nothing says that it works, so the database has to. */
+  | { readonly do: "obtain" };
+
+export function planToken({ now, held, check, wasGood, database }: TokenFacts): TokenPlan {
+  if (database === "confirmed") return { do: "keep" };
+  if (!held || database === "issued") return { do: "obtain" };
+  if (!check) return { do: "check" };
+  if (check.verdict === "rejected" || (check.verdict === "unclear" && !wasGood)) return { do: "obtain" };
+  const { expiresAt } = held;
+  const endsSoon = expiresAt === undefined || expiresAt - now < RENEW_BEFORE_MS;
+  return { do: endsSoon || check.lacksMembership ? "renew" : "keep" };
+}

@@ -1,0 +1,68 @@
+import { isAlreadyExists, isConflict, NotOursError, Secret, type Stored } from "kube-controller-runtime";
+import { tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
+import type { SecretKey } from "../../normalise.ts";
+import { readSecretValue } from "../../secret.ts";
+import type { Snapshot } from "../observe.ts";
+import { type HeldToken, tokenExpiry, tokenSecret } from "../resources/token-secret.ts";
+import type { TokenRun } from "./check.ts";
+
+/** The tokens in the Secrets that the operator made. */
+export function ownTokens({ secrets }: Snapshot): string[] {
+  return secrets.flatMap((secret) => readSecretValue(secret, tokenSecretKey)?.trim() || []);
+}
+
+/** The token that is stored, under the name of now (`present`) or, after a rename, still under the one before. */
+export function heldToken(
+  { key }: SecretKey,
+  present: Stored<Secret> | undefined,
+  { secrets }: Snapshot,
+): HeldToken | undefined {
+  for (const secret of [present, ...secrets]) {
+    const token = secret && readSecretValue(secret, key)?.trim();
+    if (token) return { token, expiresAt: tokenExpiry(secret) };
+  }
+  return undefined;
+}
+
+/** Throws when the Secret for a token that the operator makes belongs to somebody else. */
+export function refuseForeign(
+  ref: SecretKey,
+  present: Stored<Secret> | undefined,
+  { snapshot, environment }: Pick<TokenRun, "snapshot" | "environment">,
+): void {
+  const desired = tokenSecret(snapshot.controlPlane, ref, { token: "", expiresAt: undefined });
+  if (present) environment.children.refuseForeign(Secret, { present, desired, owner: snapshot.owner });
+}
+
+/** Keeps the token in the Secret, with a note of its end, and removes a Secret of an earlier name. */
+export async function storeToken(
+  ref: SecretKey,
+  held: HeldToken,
+  { snapshot, environment }: TokenRun,
+): Promise<void> {
+  const secret = tokenSecret(snapshot.controlPlane, ref, held);
+  await environment.children.converge(Secret, [secret], snapshot.owner);
+}
+
+/**
+ * Stores a new token, unless the Secret is no longer as `present` has it. Without the note of its end it counts
+ * as one whose predecessor is yet to be ended, should this process die before that. Resolves with the Secret as it is
+ * then, or with `undefined` when somebody else was first.
+ */
+export async function handOver(
+  ref: SecretKey,
+  held: HeldToken,
+  { present, run }: { readonly present: Stored<Secret> | undefined; readonly run: TokenRun },
+): Promise<Stored<Secret> | undefined> {
+  const { children } = run.environment;
+  const { owner, controlPlane } = run.snapshot;
+  const secret = tokenSecret(controlPlane, ref, held);
+  try {
+    if (!present) return await children.create(Secret, secret, owner);
+    const { resourceVersion } = present.metadata;
+    return await children.apply(Secret, secret, owner, { resourceVersion });
+  } catch (error) {
+    if (isConflict(error) || isAlreadyExists(error) || error instanceof NotOursError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,163 @@
+import { type BackedOff, blocked, findCondition, settle, timestamp } from "kube-controller-runtime";
+import type { SecretKey } from "../../normalise.ts";
+import { secretText } from "../../sources.ts";
+import { DATABASE_RETRY_MS } from "../memory.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import type { HeldToken } from "../resources/token-secret.ts";
+import { isKeptFrom, notAllowed } from "../session/open.ts";
+import { conditionTypes } from "../status.ts";
+import type { Result } from "../steps/result.ts";
+import { checkToken, type TokenRun, wasGood } from "./check.ts";
+import { databaseAttempt } from "./database.ts";
+import { type TokenState, tokenEffect } from "./effect.ts";
+import { type AccessFailure, accessReason } from "./failure.ts";
+import { withdrawToken } from "./revoke.ts";
+import { heldToken, refuseForeign, storeToken } from "./secret.ts";
+
+const RENEWAL_FAILED = "RenewalFailed";
+
+/**
+ * Gets the operator a token that coderd accepts: the one it is given, or one that it makes through coderd's
+ * database. In steady state this asks nobody, apart from a check of the token every few minutes.
+ */
+export async function ensureOperatorAccess(
+  snapshot: Snapshot,
+  environment: Environment,
+  served: Pick<TokenRun, "isServed" | "isServing">,
+): Promise<Result<string>> {
+  const run: TokenRun = { snapshot, environment, ...served };
+  const access = snapshot.controlPlane.operatorAccess;
+  switch (access.kind) {
+    case "generated":
+      return useGeneratedToken(access.token, run);
+    case "given":
+      return giveUpGeneratedToken(access.token, run);
+    case "disabled":
+      return giveUpAccess(run);
+  }
+}
+
+/** The value says that the Secret for a token which the operator makes is not somebody else's. */
+export async function checkTokenSecret(snapshot: Snapshot, environment: Environment): Promise<Result<true>> {
+  const { tokenSecret, controlPlane } = snapshot;
+  if (tokenSecret.status === "rejected") throw tokenSecret.reason;
+  const { operatorAccess } = controlPlane;
+  if (operatorAccess.kind === "generated")
+    refuseForeign(operatorAccess.token, tokenSecret.value, { snapshot, environment });
+  return { value: true };
+}
+
+/** Uses the token that the operator has made for itself, and makes one through coderd's database if need be. */
+async function useGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Result<string>> {
+  const { snapshot, environment } = run;
+  const { tokenSecret } = snapshot;
+  const present = tokenSecret.status === "fulfilled" ? tokenSecret.value : undefined;
+  // What somebody hands over may hold anything: the database has to say whether that is the operator's token.
+  const isOurs = present === undefined || environment.children.owns(present, snapshot.owner);
+  const database = isOurs ? "unasked" : "issued";
+  const start: TokenState = { present, check: undefined, database, isFresh: false };
+  const inputs = [heldToken(ref, present, snapshot)?.token ?? "", String(run.isServing)];
+  const options = { ...databaseAttempt(snapshot, inputs), backoff: environment.memory.token };
+  const settled = await settle(tokenEffect(ref, run), start, options);
+  const held = heldToken(ref, settled.state.present, snapshot);
+  switch (settled.end) {
+    case "overtaken":
+    case "notAllowed":
+      return {};
+    case "failed":
+      return held && settled.plan.do === "renew"
+        ? notRenewed(ref, held, { run, why: settled })
+        : noAccess(accessReason(settled.failure), settled.failure.message, settled.retryInMs);
+    case "settled": {
+      const { check, database } = settled.state;
+      if (!held) throw new TypeError("a token is settled only when there is one");
+      if (database === "unasked") await storeToken(ref, held, run);
+      return ready(held.token, ref, check?.nextCheckMs);
+    }
+  }
+}
+
+async function giveUpAccess(run: TokenRun): Promise<Result<string>> {
+  const message = "Operator access is turned off by spec.operatorAccess.disabled.";
+  const left = await withdrawToken(run);
+  if (!left) return noAccess("Disabled", message);
+  const { failure, retryInMs } = left;
+  const more = `${message} Its token could not be revoked yet. ${failure.message}`;
+  return noAccess(accessReason(failure), more, retryInMs);
+}
+
+/** Uses the given token also while the operator's own can't be revoked: a broken database may be why it is given. */
+async function giveUpGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Result<string>> {
+  const isOwn = run.snapshot.secrets.some(({ metadata }) => metadata.name === ref.name);
+  const left = isOwn ? undefined : await withdrawToken(run);
+  const result = await useGivenToken(ref, run);
+  return left ? withLeftOver(result, left) : result;
+}
+
+async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<Result<string>> {
+  const { controlPlane, sources } = run.snapshot;
+  const secret = sources.secret(ref.name);
+  if (secret && isKeptFrom(controlPlane.identity.uid, secret))
+    return noAccess("SecretNotAllowed", notAllowed(ref), DATABASE_RETRY_MS);
+  const token = secretText(sources, ref);
+  if (!token) {
+    const message = `Secret "${ref.name}" does not exist or has nothing under key "${ref.key}"; put the token of an owner there.`;
+    return noAccess("SecretMissing", message, DATABASE_RETRY_MS);
+  }
+  const check = await checkToken(token, run);
+  if (check.verdict === "rejected") {
+    const message = `The token in Secret "${ref.name}" does not work. ${check.message}`;
+    return noAccess("TokenRejected", message, DATABASE_RETRY_MS);
+  }
+  if (check.verdict === "good" || wasGood(token, ref, run)) return ready(token, ref, check.nextCheckMs);
+  return noAccess(run.isServing ? "CoderdUnreachable" : "Pending", check.message, check.nextCheckMs);
+}
+
+function withLeftOver(
+  result: Result<string>,
+  { failure, retryInMs }: BackedOff<AccessFailure>,
+): Result<string> {
+  const { condition, requeueAfterMs = retryInMs } = result;
+  const note = ` The token that the operator made earlier could not be revoked yet. ${failure.message}`;
+  return {
+    ...result,
+    ...(condition ? { condition: { ...condition, message: condition.message + note } } : {}),
+    requeueAfterMs: Math.min(requeueAfterMs, retryInMs),
+  };
+}
+
+/** The operator has a token that coderd accepts, as far as anybody knows. */
+function ready(token: string, ref: SecretKey, nextCheckMs?: number): Result<string> {
+  const message = `The operator's token is in Secret "${ref.name}".`;
+  return {
+    status: { operatorAccessReady: true, operatorTokenSecretRef: { name: ref.name, key: ref.key } },
+    condition: { status: "True", reason: "TokenReady", message },
+    value: token,
+    ...(nextCheckMs === undefined ? {} : { requeueAfterMs: nextCheckMs }),
+  };
+}
+
+/** The operator has no token to work with. */
+function noAccess(reason: string, message: string, retryMs?: number): Result<string> {
+  return blocked(reason, message, {
+    status: { operatorAccessReady: false, operatorTokenSecretRef: undefined },
+    ...(retryMs === undefined ? {} : { requeueAfterMs: retryMs }),
+  });
+}
+
+/** The token still works, so nothing is broken yet; but whoever looks should see what is coming. */
+function notRenewed(
+  ref: SecretKey,
+  { token, expiresAt }: HeldToken,
+  { run, why }: { readonly run: TokenRun; readonly why: BackedOff<AccessFailure> },
+): Result<string> {
+  const { snapshot, environment } = run;
+  const end = expiresAt === undefined ? "" : ` until ${timestamp(expiresAt)}`;
+  const message = `The operator's token in Secret "${ref.name}" works${end}, but could not be renewed. ${why.failure.message}`;
+  const before = findCondition(snapshot.object.status?.conditions, conditionTypes.access);
+  if (before?.reason !== RENEWAL_FAILED) environment.own.emit("Warning", RENEWAL_FAILED, message);
+  return {
+    ...ready(token, ref, why.retryInMs),
+    condition: { status: "True", reason: RENEWAL_FAILED, message },
+  };
+}

@@ -1,0 +1,191 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ProvisionerKey } from "../../../coder/model.ts";
+import type { SecretKey } from "../../normalise.ts";
+import { tagsHash } from "../hashes.ts";
+import { type AppliedKey, type CompleteKey, completeKey, type HeldKey, type KeyRecord } from "./record.ts";
+
+/** The key that the spec, the control plane and the credentials ask for. */
+export interface WantedKey {
+  readonly controlPlaneRefName: string;
+  readonly controlPlaneURL: string;
+  readonly credentialsSecretRef: SecretKey;
+  readonly organizationName: string;
+  readonly tags: Readonly<Record<string, string>>;
+  /** The name to take if it is free, and the one that the user insists on if it is fixed. */
+  readonly name: string;
+  readonly nameIsFixed: boolean;
+  /** The name to take when the other is not free. */
+  readonly freshName: string;
+  /** Whether a key may keep the name it has. */
+  readonly isWantedName: (name: string) => boolean;
+  readonly secretRef: SecretKey;
+}
+
+/** What coderd has in the wanted organization. */
+export interface CoderdKeys {
+  readonly organizationID: string;
+  readonly keys: readonly ProvisionerKey[];
+}
+
+/** All that the decision depends on. */
+export interface KeyFacts {
+  readonly wanted: WantedKey;
+  readonly applied: AppliedKey;
+  readonly pending: KeyRecord | undefined;
+  readonly retired: readonly KeyRecord[];
+  /** All places in Secrets of ours that have a value. */
+  readonly held: readonly HeldKey[];
+  /** Absent while coderd has not been asked in this run. */
+  readonly coderd: CoderdKeys | undefined;
+  /** Whether it is time to compare with coderd, even if nothing has changed here. */
+  readonly isCheckDue: boolean;
+}
+
+/** Why a key has to be made. */
+export type Reason =
+  | "new"
+  | "secretLost"
+  | "controlPlane"
+  | "url"
+  | "organization"
+  | "name"
+  | "tags"
+  | "deletedAtCoderd"
+  | "tagsAtCoderd";
+
+/**
+ * The next thing to do about the key. Each ends in a state from which the next plan goes on, so a run that
+ * dies anywhere is resumed by planning anew.
+ *
+ *     ask ──► create, rotate, replace ──► (pending key on record)
+ *      ▲                                     │ its mark is in a Secret       it is in none
+ *      │                                     ├──► adopt ──► record ──► keep   │
+ *      └──────────────────────────────────── abandon ◄───────────────────────┘
+ *     copySecret ──► keep        refuse: the name is somebody else's
+ *
+ * A rotated key stays on record as retired until no pod uses it; see `retire.ts`.
+ */
+export type KeyPlan =
+  /** All is as it should be, as far as we know. */
+  | { readonly do: "keep" }
+  /** What coderd has must be known: to decide what is `needed`, or only to compare. */
+  | { readonly do: "ask"; readonly needed: boolean }
+  /** The key is right; status knows too little of it. */
+  | { readonly do: "record"; readonly key: CompleteKey }
+  /** The pending key is in a Secret: it is the one in use from now on. */
+  | { readonly do: "adopt"; readonly key: CompleteKey }
+  /** The pending key never reached a Secret, so nobody can use it. */
+  | { readonly do: "abandon"; readonly pending: KeyRecord }
+  /** Only the Secret's name or data key has changed. */
+  | { readonly do: "copySecret"; readonly from: SecretKey }
+  /** There is no key yet. */
+  | { readonly do: "create"; readonly name: string; readonly because: readonly Reason[] }
+  /** Another key beside the old one, which lives on until no pod uses it. */
+  | { readonly do: "rotate"; readonly name: string; readonly because: readonly Reason[] }
+  /** The name is fixed and ours: the old key has to go before the new one can come. */
+  | { readonly do: "replace"; readonly name: string; readonly because: readonly Reason[] }
+  /** The name is fixed and belongs to a key that we did not make. */
+  | { readonly do: "refuse"; readonly name: string };
+
+/** Decides what to do next about the key. */
+export function planKey(facts: KeyFacts): KeyPlan {
+  const { wanted, applied, pending, isCheckDue } = facts;
+  if (pending) return planPending(pending, facts);
+  const place = applied.secretRef ?? wanted.secretRef;
+  const held = facts.held.find((candidate) => isSamePlace(candidate.place, place));
+  if (!held) return make(facts, [applied.name ? "secretLost" : "new"]);
+  if (!isSamePlace(place, wanted.secretRef)) return { do: "copySecret", from: place };
+  const drift = driftOf(facts);
+  if (drift.length > 0) return make(facts, drift);
+  if (facts.coderd) return compare(held, facts.coderd, facts);
+  if (!isComplete(facts)) return { do: "ask", needed: true };
+  return isCheckDue ? { do: "ask", needed: false } : { do: "keep" };
+}
+
+function planPending(pending: KeyRecord, { wanted, applied, held }: KeyFacts): KeyPlan {
+  const holds = ({ attempt }: HeldKey) => attempt !== undefined && attempt === pending.attempt;
+  const places = [wanted.secretRef, applied.secretRef, ...held.map(({ place }) => place)];
+  const secretRef = places.find(
+    (place) => place && held.some((key) => isSamePlace(key.place, place) && holds(key)),
+  );
+  const key = secretRef && completeKey(pending, secretRef);
+  return key ? { do: "adopt", key } : { do: "abandon", pending };
+}
+
+function isSamePlace(left: SecretKey, right: SecretKey): boolean {
+  return left.name === right.name && left.key === right.key;
+}
+
+/** In what the key in use differs from the one that is wanted; what status does not say is no difference. */
+function driftOf({ wanted, applied, coderd }: KeyFacts): Reason[] {
+  const drift: Reason[] = [];
+  const differs = (recorded: string | undefined, value: string) =>
+    recorded !== undefined && recorded !== value;
+  if (differs(applied.controlPlaneRefName, wanted.controlPlaneRefName)) drift.push("controlPlane");
+  if (differs(applied.controlPlaneURL, wanted.controlPlaneURL)) drift.push("url");
+  // Names are no proof: `default` is an alias, so ids decide as soon as both are known.
+  const sameOrganization =
+    coderd && applied.organizationID !== undefined
+      ? applied.organizationID === coderd.organizationID
+      : !differs(applied.organizationName, wanted.organizationName);
+  if (!sameOrganization) drift.push("organization");
+  if (applied.name !== undefined && !wanted.isWantedName(applied.name)) drift.push("name");
+  if (differs(applied.tagsHash, tagsHash(wanted.tags))) drift.push("tags");
+  return drift;
+}
+
+/** Compares the key at coderd with the one that is wanted. */
+function compare(held: HeldKey, coderd: CoderdKeys, facts: KeyFacts): KeyPlan {
+  const { wanted, applied } = facts;
+  const name = applied.name ?? held.keyName ?? wanted.name;
+  const real = coderd.keys.find((key) => (applied.id ? key.id === applied.id : key.name === name));
+  if (!real) return make(facts, ["deletedAtCoderd"]);
+  if (!isDeepStrictEqual(significant(real.tags), significant(wanted.tags)))
+    return make(facts, ["tagsAtCoderd"]);
+  const key: CompleteKey = {
+    name: real.name,
+    id: real.id,
+    organizationID: coderd.organizationID,
+    organizationName: wanted.organizationName,
+    tagsHash: tagsHash(wanted.tags),
+    controlPlaneRefName: wanted.controlPlaneRefName,
+    controlPlaneURL: wanted.controlPlaneURL,
+    credentialsSecretRef: wanted.credentialsSecretRef,
+    secretRef: wanted.secretRef,
+  };
+  return isDeepStrictEqual(key, { ...applied }) ? { do: "keep" } : { do: "record", key };
+}
+
+/** Tags without those that coderd gives every daemon anyway: a key that names them is no different. */
+function significant(tags: Readonly<Record<string, string>>): Record<string, string> {
+  const implied: Readonly<Record<string, string>> = { scope: "organization", owner: "" };
+  return Object.fromEntries(Object.entries(tags).filter(([name, value]) => implied[name] !== value));
+}
+
+function isComplete({ applied, wanted }: KeyFacts): boolean {
+  const known = Object.values(applied).every((value) => value !== undefined);
+  return known && isDeepStrictEqual(applied.credentialsSecretRef, wanted.credentialsSecretRef);
+}
+
+function make(facts: KeyFacts, because: readonly Reason[]): KeyPlan {
+  const { wanted, applied, coderd } = facts;
+  if (!coderd) return { do: "ask", needed: true };
+  const beside = applied.name === undefined ? "create" : "rotate";
+  const holder = coderd.keys.find(({ name }) => name === wanted.name);
+  if (!holder) return { do: beside, name: wanted.name, because };
+  if (!wanted.nameIsFixed) return { do: beside, name: wanted.freshName, because };
+  if (!isOurs(holder, coderd, facts)) return { do: "refuse", name: wanted.name };
+  return { do: "replace", name: wanted.name, because };
+}
+
+/** Whether a key at coderd is one that we made and wrote down. */
+function isOurs(key: ProvisionerKey, coderd: CoderdKeys, { applied, retired }: KeyFacts): boolean {
+  const isIt = (recorded: Pick<AppliedKey, "id" | "name" | "organizationID">) =>
+    recorded.id
+      ? recorded.id === key.id
+      : recorded.name === key.name &&
+        (recorded.organizationID ?? coderd.organizationID) === coderd.organizationID;
+  return (
+    isIt(applied) || retired.some((record) => isIt({ id: undefined, organizationID: undefined, ...record }))
+  );
+}

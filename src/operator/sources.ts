@@ -1,0 +1,80 @@
+import {
+  type Caches,
+  ConfigMap,
+  type Kind,
+  type KubeObject,
+  keyOf,
+  type ObjectRef,
+  type RunContext,
+  Secret,
+} from "kube-controller-runtime";
+import { readSecretValue } from "./secret.ts";
+
+/**
+ * Secrets and ConfigMaps of one namespace, as `observe` found them. Asking for one that could not be read throws what
+ * reading it failed with, so that the step which needs it fails and no other does.
+ */
+export interface Sources {
+  secret(name: string): Secret | undefined;
+  configMap(name: string): ConfigMap | undefined;
+}
+
+/** What to read. Caches keep no long values, so only for tokens, which are short, they serve. */
+export interface SourceNames {
+  /** Secrets with a token, which the operator may have made itself: then they are in the cache of its children. */
+  readonly tokens?: Iterable<string>;
+  readonly secrets: Iterable<string>;
+  readonly configMaps?: Iterable<string>;
+}
+
+/** Reads the named objects, which the controller's objects refer to or own: in steady state without a request. */
+export async function gatherSources(
+  namespace: string,
+  names: SourceNames,
+  context: Pick<RunContext, "caches" | "referenced">,
+): Promise<Sources> {
+  const own = (name: string) => context.caches.of(Secret).get(keyOf({ namespace, name }));
+  const read = <T extends KubeObject>(kind: Kind<T>) => {
+    return (name: string) => context.referenced(kind).get({ namespace, name });
+  };
+  const [token, secret, configMap] = await Promise.all([
+    gather(names.tokens ?? [], async (name) => own(name) ?? (await read(Secret)(name))),
+    gather(names.secrets, read(Secret)),
+    gather(names.configMaps ?? [], read(ConfigMap)),
+  ]);
+  return { secret: (name) => secret(name) ?? token(name), configMap };
+}
+
+async function gather<T>(names: Iterable<string>, read: (name: string) => Promise<T | undefined>) {
+  const reads = [...new Set(names)].map(async (name) => [name, await settled(read(name))] as const);
+  const found = new Map(await Promise.all(reads));
+  return (name: string): T | undefined => {
+    const result = found.get(name);
+    if (result?.status === "rejected") throw result.reason;
+    return result?.value;
+  };
+}
+
+async function settled<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
+  const [result] = await Promise.allSettled([work]);
+  return result;
+}
+
+/** The text under a key of a Secret, without blanks around it; nothing but blanks is absent. */
+export function secretText(
+  sources: Sources,
+  { name, key }: { name: string; key: string },
+): string | undefined {
+  return readSecretValue(sources.secret(name), key)?.trim() || undefined;
+}
+
+/** The references of an object to the Secrets of `names`: for `refersTo`. */
+export function secretRefs(
+  namespace: string,
+  { tokens = [], secrets }: SourceNames,
+  caches: Caches,
+): ObjectRef[] {
+  const refs = [...tokens].map((name) => ({ namespace, name }));
+  const unmade = refs.filter((ref) => !caches.of(Secret).get(keyOf(ref)));
+  return [...unmade, ...[...secrets].map((name) => ({ namespace, name }))];
+}

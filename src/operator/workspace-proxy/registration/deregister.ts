@@ -1,0 +1,64 @@
+import { explain, isTransient } from "kube-controller-runtime";
+import type { CoderFailure } from "../../../coder/failure.ts";
+import type { Result as Outcome } from "../../../coder/result.ts";
+import { retryRateLimited } from "../../coderd/retry-rate-limited.ts";
+import { leadsToOurPods } from "../../exposure/own-service.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import { registrationOf } from "../spec.ts";
+import { findCoderd } from "../steps/coderd.ts";
+import { readCredentials } from "../steps/credentials.ts";
+
+/** A proxy at coderd, as the status has it. */
+interface RecordedProxy {
+  /** Absent when the registration was interrupted before it could be recorded. */
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly coderURL: string | undefined;
+}
+
+/** Removes the proxy that we registered from coderd. Best effort: a failure is reported, and does not block deletion. */
+export async function deregister(snapshot: Snapshot, environment: Environment): Promise<void> {
+  const { proxyID: id, proxyName: name, coderURL } = snapshot.object.status ?? {};
+  if (!name) return;
+  const { log, own } = environment;
+  const problem = await remove({ id, name, coderURL }, snapshot, environment).catch(unlessRetryHelps);
+  if (problem === undefined) {
+    own.emit("Normal", "Deregistered", `Removed proxy "${name}" from coderd at ${coderURL}.`);
+    return;
+  }
+  log.warn("proxy could not be deregistered", { proxy: name, coderd: coderURL, because: problem });
+  const message = `Proxy "${name}" stays registered at ${coderURL}; delete it there. ${problem}`;
+  own.emit("Warning", "NotDeregistered", message);
+}
+
+/** Removes the proxy, or says why it could not. */
+async function remove(
+  { id, name, coderURL }: RecordedProxy,
+  snapshot: Snapshot,
+  environment: Environment,
+): Promise<string | undefined> {
+  if (!registrationOf(snapshot.proxy))
+    return "The spec gives the proxy a token, which may be that of this very record.";
+  const { clock, memory, ports } = environment;
+  const coderd = await findCoderd(snapshot);
+  const access = await readCredentials(snapshot, environment, coderd.value);
+  const session = access.value?.kind === "session" ? access.value : memory.session;
+  if (!session) return (coderd.value ? access : coderd).condition?.message;
+  const { controlPlane } = session.coderd;
+  if (controlPlane && !leadsToOurPods(controlPlane.settings, snapshot.coderdService))
+    return `The Service of CoderControlPlane "${controlPlane.settings.identity.name}" leads elsewhere.`;
+  if (session.coderd.url !== coderURL) return `The operator now has credentials for ${session.coderd.url}.`;
+  const deletion = () => session.client.deleteWorkspaceProxy(id ?? name);
+  const failure = failureOf(await retryRateLimited(deletion, failureOf, { clock, random: ports.random }));
+  return failure?.kind === "notFound" ? undefined : failure?.message;
+}
+
+function failureOf(deleted: Outcome<void, CoderFailure>): CoderFailure | undefined {
+  return deleted.ok ? undefined : deleted.failure;
+}
+
+/** Without the API server the finalizer can't be removed either, so waiting for it costs nothing. */
+function unlessRetryHelps(error: unknown): string {
+  if (isTransient(error)) throw error;
+  return explain(error).message;
+}

@@ -1,0 +1,222 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  type Changes,
+  type Effect,
+  type Needs,
+  type Progress,
+  Secret,
+  type Stored,
+} from "kube-controller-runtime";
+import type { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy.ts";
+import type { CoderFailure } from "../../../coder/failure.ts";
+import type { RegisteredProxy, WorkspaceProxy } from "../../../coder/model.ts";
+import { readSecretValue } from "../../secret.ts";
+import type { Session } from "../coderd.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import { tokenSecret } from "../resources/token-secret.ts";
+import type { Registration } from "../spec.ts";
+import { planRegistration, type RegistrationPlan } from "./plan.ts";
+
+/** One go at bringing the registration to what the spec wants. */
+export interface RegistrationRun {
+  readonly snapshot: Snapshot;
+  readonly environment: Environment;
+  readonly registration: Registration;
+  readonly session: Session;
+  /** The proxy as coderd showed it a moment ago, while that still counts. */
+  readonly recent: WorkspaceProxy | undefined;
+}
+
+/** All that a run knows of the registration. */
+export interface RegistrationState {
+  readonly object: Stored<CoderWorkspaceProxy>;
+  readonly keptToken: string | undefined;
+  /** What coderd has, and whether it would let a proxy in with the token. */
+  readonly coderd: { readonly records: readonly WorkspaceProxy[]; readonly accepted: boolean } | undefined;
+  readonly isFresh: boolean;
+}
+
+type Step = Promise<Progress<RegistrationState, CoderFailure>>;
+type Plan<Do extends RegistrationPlan["do"]> = Extract<RegistrationPlan, { do: Do }>;
+
+/** A new token ends the one before, and a name is taken once. */
+const needs: Readonly<Record<RegistrationPlan["do"], Needs>> = {
+  keep: "nothing",
+  ask: { otherSide: true },
+  update: { otherSide: true },
+  refuse: { otherSide: true },
+  register: { otherSide: true, certainty: true },
+  regenerate: { otherSide: true, certainty: true },
+};
+
+/** The status of a proxy that we have registered nowhere. */
+export const notRegistered: Changes<WorkspaceProxyStatus> = {
+  registered: false,
+  proxyID: undefined,
+  proxyName: undefined,
+  coderURL: undefined,
+  proxyTokenSecretRef: undefined,
+};
+
+/** The registration of a proxy at coderd, and its token in a Secret. */
+export function registrationEffect(
+  run: RegistrationRun,
+): Effect<RegistrationState, RegistrationPlan, CoderFailure> {
+  return {
+    plan: ({ object, keptToken: token, coderd }) =>
+      planRegistration({
+        wanted: run.registration,
+        coderURL: run.session.coderd.url,
+        recorded: object.status ?? {},
+        kept: token === undefined ? undefined : { token, accepted: coderd?.accepted ?? false },
+        records: coderd?.records,
+        recent: run.recent,
+      }),
+    needs: (plan) => needs[plan.do],
+    refresh: (state) => refresh(state, run),
+    act: (plan, state) => act(plan, state, run),
+  };
+}
+
+/** The one place where coderd is changed. Each effect is recorded before anything else happens. */
+async function act(plan: RegistrationPlan, state: RegistrationState, run: RegistrationRun): Step {
+  switch (plan.do) {
+    case "keep":
+      return { next: state };
+    case "ask":
+      return ask(state, run);
+    case "update":
+      return update(plan, state, run);
+    case "regenerate":
+      return regenerate(plan, state, run);
+    case "register":
+      return register(state, run);
+    case "refuse":
+      return { failed: nameTaken(run) };
+  }
+}
+
+async function ask(state: RegistrationState, { session: { client } }: RegistrationRun): Step {
+  const records = await client.workspaceProxies();
+  if (!records.ok) return { failed: records.failure };
+  if (state.keptToken === undefined)
+    return { next: { ...state, coderd: { records: records.value, accepted: false } } };
+  const accepted = await client.acceptsProxyToken(state.keptToken);
+  if (!accepted.ok) return { failed: accepted.failure };
+  return { next: { ...state, coderd: { records: records.value, accepted: accepted.value } } };
+}
+
+/** Caches may lag behind what another process did, or behind a write whose answer was lost. */
+async function refresh(
+  state: RegistrationState,
+  { environment, registration, snapshot }: RegistrationRun,
+): Step {
+  const { name, key } = registration.token;
+  const fresh = await environment.own.readAnew([name]);
+  if (!fresh) return { overtaken: true };
+  const { object, secrets } = fresh;
+  const [secret] = secrets.filter((present) => environment.children.mayTake(present, snapshot.owner));
+  const keptToken = readSecretValue(secret, key)?.trim() || state.keptToken;
+  const isAsSeen =
+    keptToken === state.keptToken && isDeepStrictEqual(object.status ?? {}, state.object.status ?? {});
+  return { next: { object, keptToken, coderd: isAsSeen ? state.coderd : undefined, isFresh: true } };
+}
+
+/**
+ * The name is recorded first: should this process end before the token is stored, the next one knows whose the proxy
+ * of that name is, and asks for another token.
+ */
+async function register(state: RegistrationState, run: RegistrationRun): Step {
+  const { environment, registration, session } = run;
+  const { client, coderd } = session;
+  const { proxyName } = registration;
+  warnOfPredecessor(state, run);
+  await reserveSecret(state, run);
+  const claim = { ...notRegistered, proxyName, coderURL: coderd.url };
+  const claimed = await environment.own.record(() => claim);
+  if (!claimed) return { overtaken: true };
+  const made = await client.createWorkspaceProxy({ ...registration, name: proxyName });
+  if (made.ok) {
+    environment.own.emit("Normal", "Registered", `Registered proxy "${proxyName}" at ${coderd.url}.`);
+    return store(made.value, run);
+  }
+  const { failure } = made;
+  // Unless it is unclear what became of the request, the claim to the name is given up with it.
+  if (failure.kind !== "transient") await environment.own.record(() => notRegistered);
+  return { failed: failure.kind === "duplicate" ? nameTaken(run) : failure };
+}
+
+async function regenerate(
+  { record, because }: Plan<"regenerate">,
+  state: RegistrationState,
+  run: RegistrationRun,
+): Step {
+  await reserveSecret(state, run);
+  const made = await run.session.client.regenerateProxyToken(record.id, presentation(record, run));
+  if (!made.ok) return { failed: made.failure };
+  const message = `Created a new token for proxy "${record.name}" because ${because}.`;
+  run.environment.own.emit("Normal", "TokenRegenerated", message);
+  return store(made.value, run);
+}
+
+async function update({ record }: Plan<"update">, state: RegistrationState, run: RegistrationRun): Step {
+  const wanted = presentation(record, run);
+  const updated = await run.session.client.updateWorkspaceProxy(record.id, wanted);
+  if (!updated.ok) return { failed: updated.failure };
+  const message = `Updated proxy "${wanted.name}" at coderd to what the spec says.`;
+  run.environment.own.emit("Normal", "ProxyUpdated", message);
+  const others = state.coderd?.records.filter(({ id }) => id !== record.id) ?? [];
+  return { next: { ...state, coderd: { records: [...others, { ...record, ...wanted }], accepted: true } } };
+}
+
+function nameTaken({ registration, session }: RegistrationRun): CoderFailure {
+  const message = `coderd at ${session.coderd.url} already has a proxy "${registration.proxyName}" that this object did not register; choose another proxyName in the spec, or delete that proxy at coderd.`;
+  return { kind: "duplicate", message };
+}
+
+/** coderd shows a token once: the place for it must be there, and ours, before coderd is asked. */
+async function reserveSecret({ keptToken = "" }: RegistrationState, run: RegistrationRun): Promise<void> {
+  const { environment, registration, snapshot } = run;
+  const secret = tokenSecret(snapshot.proxy, registration, keptToken);
+  await environment.children.apply(Secret, secret, snapshot.owner);
+}
+
+async function store({ proxy, token }: RegisteredProxy, run: RegistrationRun): Step {
+  const { environment, registration, snapshot } = run;
+  const secret = tokenSecret(snapshot.proxy, registration, token);
+  await environment.children.converge(Secret, [secret], snapshot.owner);
+  const object = await environment.own.record(() => registered(proxy, run));
+  if (!object) return { overtaken: true };
+  return { next: { object, keptToken: token, coderd: { records: [proxy], accepted: true }, isFresh: true } };
+}
+
+/** The status of a proxy that is registered. */
+export function registered(
+  { id, name }: WorkspaceProxy,
+  { registration, session }: RegistrationRun,
+): Changes<WorkspaceProxyStatus> {
+  return {
+    registered: true,
+    proxyID: id,
+    proxyName: name,
+    coderURL: session.coderd.url,
+    proxyTokenSecretRef: { ...registration.token },
+  };
+}
+
+/** What the spec leaves open stays as it is. */
+function presentation(record: WorkspaceProxy, { registration }: RegistrationRun) {
+  return {
+    name: registration.proxyName,
+    displayName: registration.displayName || record.displayName,
+    icon: registration.icon || record.icon,
+  };
+}
+
+function warnOfPredecessor({ object }: RegistrationState, { environment, session }: RegistrationRun): void {
+  const { proxyID, proxyName, coderURL } = object.status ?? {};
+  if (!proxyID || coderURL === session.coderd.url) return;
+  const message = `Proxy "${proxyName}" may still be registered at ${coderURL}; delete it there if it is not needed.`;
+  environment.own.emit("Warning", "LeftBehind", message);
+}

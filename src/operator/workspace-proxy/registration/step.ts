@@ -1,0 +1,132 @@
+import { blocked, fingerprint, Secret, type Settled, settle } from "kube-controller-runtime";
+import type { CoderFailure } from "../../../coder/failure.ts";
+import type { WorkspaceProxy } from "../../../coder/model.ts";
+import { reasonOf } from "../../coderd/reasons.ts";
+import type { Access, Session } from "../coderd.ts";
+import type { SeenProxy } from "../memory.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import { tokenSecret } from "../resources/token-secret.ts";
+import { type Registration, registrationOf, tokenKeyOf } from "../spec.ts";
+import type { Result } from "../steps/result.ts";
+import {
+  notRegistered,
+  type RegistrationRun,
+  type RegistrationState,
+  registered,
+  registrationEffect,
+} from "./effect.ts";
+import type { RegistrationPlan } from "./plan.ts";
+
+/** How often coderd is asked whether the proxy is still there, its token good, and how it fares. */
+const LOOK_EVERY_MS = 60_000;
+/** How soon after it began to fare badly: pods that start report within seconds. Later looks are further apart. */
+const LOOK_AGAIN_MS = 5_000;
+
+/** The proxy's token and, if coderd could be asked, how coderd sees the proxy. */
+export interface RegisteredAs {
+  readonly token: string;
+  readonly seen?: WorkspaceProxy;
+}
+
+/**
+ * Keeps the proxy registered at coderd and its token in a Secret. The value has the token, also while coderd
+ * can't be asked. In steady state coderd is asked once a minute.
+ */
+export async function ensureRegistration(
+  snapshot: Snapshot,
+  environment: Environment,
+  access: Access | undefined,
+): Promise<Result<RegisteredAs>> {
+  const registration = registrationOf(snapshot.proxy);
+  if (!registration) return leaveToUser(snapshot, environment, access);
+  if (access?.kind !== "session")
+    return { ...blocked("Pending", "Waiting for credentials."), ...unchanged(snapshot) };
+  const { keptToken, now, object } = snapshot;
+  const { registration: backoff, seen } = environment.memory;
+  const inputs = inputsOf(access, registration, keptToken);
+  const isRecent = seen?.inputs === inputs && nextLookMs(seen, now) > 0;
+  const recent = isRecent ? seen.record : undefined;
+  const run = { snapshot, environment, registration, session: access, recent };
+  const start = { object, keptToken, coderd: undefined, isFresh: false };
+  return report(await settle(registrationEffect(run), start, { inputs, now, backoff }), run);
+}
+
+type Outcome = Settled<RegistrationState, RegistrationPlan, CoderFailure>;
+
+async function report(outcome: Outcome, run: RegistrationRun): Promise<Result<RegisteredAs>> {
+  const { plan } = outcome;
+  switch (outcome.end) {
+    case "overtaken":
+    case "notAllowed":
+      return blocked("Pending", "The spec has changed while the proxy was being registered.");
+    case "failed": {
+      const { failure, retryInMs } = outcome;
+      const reason = reasonOf(failure, { duplicate: "ProxyNameTaken" });
+      const isUnregistered = plan.do === "refuse" && !plan.own;
+      const status = isUnregistered ? { status: { registered: false } } : {};
+      const result = blocked(reason, failure.message, { ...status, requeueAfterMs: retryInMs });
+      return { ...result, ...unchanged(run.snapshot) };
+    }
+    case "settled":
+      if (plan.do !== "keep") throw new TypeError(`a registration does not end with ${plan.do}`);
+      return keep(plan, run, outcome.state.coderd !== undefined);
+  }
+}
+
+/** All is well: the token is in its Secret, and nothing has to be asked for a while. */
+async function keep(
+  { record, token }: Extract<RegistrationPlan, { do: "keep" }>,
+  run: RegistrationRun,
+  hasAsked: boolean,
+): Promise<Result<RegisteredAs>> {
+  const { environment, registration, session, snapshot } = run;
+  const { memory } = environment;
+  const { now } = snapshot;
+  if (hasAsked || !memory.seen) {
+    const since = memory.seen?.record.status === record.status ? memory.seen.since : now;
+    memory.seen = { inputs: inputsOf(session, registration, token), at: now, since, record };
+    memory.session = session;
+  }
+  const secret = tokenSecret(snapshot.proxy, registration, token);
+  await environment.children.converge(Secret, [secret], snapshot.owner);
+  const message = `coderd at ${session.coderd.url} has proxy "${record.name}"; its token is in Secret "${registration.token.name}".`;
+  return {
+    condition: { status: "True", reason: "Registered", message },
+    status: registered(record, run),
+    requeueAfterMs: nextLookMs(memory.seen, now),
+    value: { token, seen: record },
+  };
+}
+
+function nextLookMs({ at, since, record }: SeenProxy, now: number): number {
+  const isWell = record.status === "ok";
+  const everyMs = isWell ? LOOK_EVERY_MS : Math.min(LOOK_EVERY_MS, Math.max(LOOK_AGAIN_MS, at - since));
+  return at + everyMs - now;
+}
+
+/** The token of a proxy about which nothing new is known still serves. */
+function unchanged({ keptToken }: Snapshot): Pick<Result<RegisteredAs>, "value"> {
+  return keptToken ? { value: { token: keptToken } } : {};
+}
+
+function inputsOf(session: Session, registration: Registration, token: string | undefined): string {
+  return fingerprint([session.fingerprint, JSON.stringify(registration), token]);
+}
+
+/** A proxy that brings its own token: what was made for it earlier is not needed any more. */
+async function leaveToUser(
+  { proxy, owner, secrets }: Snapshot,
+  { children }: Environment,
+  access: Access | undefined,
+): Promise<Result<RegisteredAs>> {
+  const ref = tokenKeyOf(proxy);
+  for (const secret of secrets) {
+    if (secret.metadata.name !== ref?.name) await children.remove(Secret, secret, owner);
+  }
+  const message = "The spec gives a token, so the operator does not manage the registration.";
+  return {
+    condition: { status: "Unknown", reason: "NotManaged", message },
+    status: { ...notRegistered, ...(ref ? { proxyTokenSecretRef: { ...ref } } : {}) },
+    ...(access?.kind === "token" ? { value: { token: access.token } } : {}),
+  };
+}
