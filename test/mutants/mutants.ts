@@ -83,8 +83,8 @@ export const mutants: readonly Mutant[] = [
   {
     guard: "ownership: a run that lags behind takes nothing from a later object of the same name",
     file: "packages/kube-controller-runtime/src/controller/children.ts",
-    from: "if (current?.metadata.uid === owner.object.metadata.uid) return;",
-    to: "if (current) return;",
+    from: "if (await findSame(this.#client, owner.kind, owner.object)) return;",
+    to: "if (await find(this.#client, owner.kind, refOf(owner.object))) return;",
     tests: ["packages/kube-controller-runtime/src/controller"],
   },
   {
@@ -145,7 +145,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guard: "provisioner: a key that is in no Secret is never adopted",
-    file: "src/operator/provisioner/plan.ts",
+    file: "src/operator/provisioner/key/plan.ts",
     from: "attempt !== undefined && attempt === pending.attempt",
     to: "attempt !== undefined",
     tests: ["src/operator/provisioner"],

@@ -13,6 +13,7 @@ export type Needs =
       readonly certainty?: true;
     };
 
+/** What came of an act: the next state to plan on, or why the run ends here. */
 export type Progress<State, F> =
   | { readonly next: State }
   | { readonly failed: F }
@@ -45,6 +46,7 @@ export type Settled<State, Plan, F> = { readonly state: State; readonly plan: Pl
   | ({ readonly end: "failed"; readonly isNew: boolean } & BackedOff<F>)
 );
 
+/** The attempt, and what keeps it from asking the other side. */
 export interface SettleOptions<F extends { readonly kind: string }> extends Attempt {
   readonly backoff: Backoff<F>;
   /** False: the other side must not be asked at all in this run. */
