@@ -44,7 +44,7 @@ test("the event about what was created lists what the spec asks for and nothing 
   await stage.create("coder", { rbac: { workspacePerms: false } });
   await stage.eventually(async () => {
     expect(await events("Created")).toEqual([
-      'ServiceAccount "coder" is in place; Service "coder" serves port 80',
+      'ServiceAccount "coder" is in place. Service "coder" serves port 80.',
     ]);
   });
   await stage.untilCondition("coder", "ExposureReady", { status: "True", reason: "NotRequested" });

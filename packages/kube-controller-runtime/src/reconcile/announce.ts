@@ -36,7 +36,7 @@ function created(conditions: readonly Condition[], quiet: ReadonlySet<string>): 
   const isNews = ({ status, reason }: Condition) =>
     status === "True" && reason === "Applied" && !quiet.has(reason);
   const made = conditions.filter(isNews);
-  const message = made.map((condition) => condition.message).join("; ");
+  const message = made.map((condition) => condition.message).join(" ");
   return message ? [{ type: "Normal", reason: "Created", message }] : [];
 }
 
