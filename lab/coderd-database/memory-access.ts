@@ -1,7 +1,12 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { DatabaseProblem } from "../../src/coder/operator-access/failure.ts";
 import type { OperatorToken } from "../../src/coder/operator-access/keys.ts";
-import { hashSecret, newToken, planToken, TOKEN_LIFETIME_MS } from "../../src/coder/operator-access/token.ts";
+import {
+  hashSecret,
+  newToken,
+  planApiKey,
+  TOKEN_LIFETIME_MS,
+} from "../../src/coder/operator-access/token.ts";
 import type { MemoryKey, MemoryUser, Tables } from "./tables.ts";
 
 const USERNAME = "coder-k8s-operator";
@@ -90,7 +95,7 @@ function withKey(
   { tokenName, held, now }: { tokenName: string; held: string | undefined; now: number },
 ): Outcome<OperatorToken> {
   const keys = tables.keys.filter((key) => key.userId === userId && isNamed(key, tokenName));
-  const plan = planToken(held, keys, now);
+  const plan = planApiKey(held, keys, now);
   if (plan.do === "keep") {
     const others = withoutKeys(
       tables,

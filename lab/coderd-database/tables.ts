@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { StoredKey } from "../../src/coder/operator-access/token.ts";
+import type { ApiKeyRow } from "../../src/coder/operator-access/token.ts";
 import type { Account } from "../coderd/accounts.ts";
 import type { Misdeed, UserRow } from "./database.ts";
 
@@ -8,7 +8,7 @@ export interface MemoryUser extends UserRow {
   readonly deleted: boolean;
 }
 
-export interface MemoryKey extends StoredKey {
+export interface MemoryKey extends ApiKeyRow {
   readonly userId: string;
   readonly isToken: boolean;
 }

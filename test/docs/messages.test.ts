@@ -25,4 +25,11 @@ describe("the page of messages", () => {
     );
     expect(unknown).toEqual([]);
   });
+
+  test("has only sentences: with a capital letter, a name or a number at the start, and an end", () => {
+    const begins = /^([A-Z]|"…"|&lt;n&gt;|coderd|spec\.)/;
+    const ends = /([.!?]|kubectl .*)$/;
+    const broken = rows.filter(({ message }) => !begins.test(message) || !ends.test(message));
+    expect(broken).toEqual([]);
+  });
 });

@@ -37,7 +37,11 @@ export function classify<T>(answer: Answer, decoder: Decoder<T>, subject: Subjec
 }
 
 export function transient(subject: Pick<Subject, "request">, what: string) {
-  return { kind: "transient", message: `${subject.request}: ${what}` } as const;
+  return { kind: "transient", message: sentence(`${subject.request}: ${what}`) } as const;
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function parseJson(answer: Answer, { secrets }: Subject): Result<unknown, string> {
@@ -63,7 +67,7 @@ function explain(answer: Answer, json: unknown, subject: Subject): CoderFailure 
     );
   const error = readError(json);
   const said = redact(error.message, subject.secrets) || "no reason given";
-  const message = `${subject.request}: ${said} (HTTP ${answer.status})`;
+  const message = `${subject.request}: ${said} (HTTP ${answer.status}).`;
   switch (answer.status) {
     case 400:
       return { kind: "invalid", message: `${message}${validations(error, subject)}` };
@@ -96,10 +100,10 @@ function explainInternalError(
     return {
       kind: "forbidden",
       why: "notPermitted",
-      message: `${subject.request}: the token's user lacks the permission (HTTP 500)`,
+      message: `${subject.request}: the token's user lacks the permission (HTTP 500).`,
     };
   if (/licenses_jwt_key|duplicate key value/.test(error.detail))
-    return { kind: "duplicate", message: `${subject.request}: it exists already (HTTP 500)` };
+    return { kind: "duplicate", message: `${subject.request}: it exists already (HTTP 500).` };
   return { kind: "transient", message };
 }
 
@@ -108,14 +112,14 @@ function rateLimited(answer: Answer, subject: Subject): CoderFailure {
   const delay = retryAfterMs(answer.retryAfter, subject.now);
   return {
     kind: "rateLimited",
-    message: `${subject.request}: too many requests (HTTP 429)`,
+    message: `${subject.request}: too many requests (HTTP 429).`,
     ...(delay === undefined ? {} : { retryAfterMs: delay }),
   };
 }
 
 function validations(error: CoderError, subject: Subject): string {
   const problems = error.validations.map(({ field, detail }) => `${field}: ${detail}`);
-  return problems.length === 0 ? "" : `: ${redact(problems.join("; "), subject.secrets)}`;
+  return problems.length === 0 ? "" : ` ${sentence(redact(problems.join("; "), subject.secrets))}`;
 }
 
 /** More than one message has room for. */

@@ -10,8 +10,8 @@ import {
   describeDatabaseError,
   mayDependOnEncryption,
 } from "./failure.ts";
-import { ensureKey, type OperatorToken, revokeKeys } from "./keys.ts";
-import { type Connect, connectPostgres, inTransaction, lock, type Session } from "./session.ts";
+import { ensureApiKey, type OperatorToken, revokeApiKeys } from "./keys.ts";
+import { type Connect, connectPostgres, type DatabaseSession, inTransaction, lock } from "./session.ts";
 import { type Encryption, type EncryptionAttempts, encryptionAttempts, type TlsFiles } from "./tls.ts";
 import { type ControlPlane, type RandomBytes, tokenName } from "./token.ts";
 
@@ -69,13 +69,13 @@ export function operatorAccess({
         const context = { session, tables, now: new Date(clock.now()), randomBytes };
         const owner = { userId: await ensureAccount(context), tokenName: tokenName(target.controlPlane) };
         await lock(session, owner.tokenName);
-        return ensureKey(context, owner, held);
+        return ensureApiKey(context, owner, held);
       }),
     revokeToken: async (target) => {
       const owner = { username: USERNAME, tokenName: tokenName(target.controlPlane) };
       const revoked = await transact(way, target, async (session) => {
         await readTables(session);
-        return revokeKeys(session, owner);
+        return revokeApiKeys(session, owner);
       });
       const nothingThere = !revoked.ok && revoked.failure.kind === "schemaMissing";
       return nothingThere ? succeeded(0) : revoked;
@@ -93,12 +93,12 @@ interface Way {
 async function transact<T>(
   { connect, clock, fence }: Way,
   target: DatabaseTarget,
-  work: (session: Session) => Promise<T>,
+  work: (session: DatabaseSession) => Promise<T>,
 ): Promise<Result<T, DatabaseFailure>> {
   const deadline = new AbortController();
   const cancel = clock.setTimer(() => deadline.abort(tookTooLong()), LONGEST_SESSION_MS);
   const bounded = fenceUntil(deadline.signal, fence);
-  let session: Session | undefined;
+  let session: DatabaseSession | undefined;
   try {
     const opened = await open((...way) => connect(...way, bounded), target);
     session = opened;
@@ -128,9 +128,9 @@ function tookTooLong(): DatabaseProblem {
   return new DatabaseProblem({ kind: "timeout", message });
 }
 
-type Open = (settings: ConnectionSettings, encryption: Encryption) => Promise<Session>;
+type Open = (settings: ConnectionSettings, encryption: Encryption) => Promise<DatabaseSession>;
 
-async function open(connect: Open, target: DatabaseTarget): Promise<Session> {
+async function open(connect: Open, target: DatabaseTarget): Promise<DatabaseSession> {
   const settings = parseConnectionUrl(target.connectionUrl);
   if (!settings.ok) throw new DatabaseProblem({ kind: "invalidUrl", message: settings.failure });
   return connectAny(connect, settings.value, await encryptionAttempts(settings.value, target));
@@ -140,7 +140,7 @@ async function connectAny(
   connect: Open,
   settings: ConnectionSettings,
   [encryption, ...others]: EncryptionAttempts,
-): Promise<Session> {
+): Promise<DatabaseSession> {
   try {
     return await connect(settings, encryption);
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Tables } from "./catalogue.ts";
 import { DatabaseProblem } from "./failure.ts";
-import { lock, type Row, type Session } from "./session.ts";
+import { type DatabaseSession, lock, type Row } from "./session.ts";
 import type { RandomBytes } from "./token.ts";
 import { isTrue, texts } from "./values.ts";
 
@@ -10,7 +10,7 @@ const SITE_ROLE = "owner";
 const ORGANIZATION_ROLE = "organization-admin";
 
 export interface AccountContext {
-  readonly session: Session;
+  readonly session: DatabaseSession;
   readonly tables: Tables;
   readonly now: Date;
   readonly randomBytes: RandomBytes;

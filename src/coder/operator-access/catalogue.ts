@@ -1,5 +1,5 @@
 import { DatabaseProblem } from "./failure.ts";
-import type { Row, Session } from "./session.ts";
+import type { DatabaseSession, Row } from "./session.ts";
 import { isTrue, texts } from "./values.ts";
 
 interface Column {
@@ -93,7 +93,7 @@ export class Table {
 export type Tables = Readonly<Record<TableName, Table>>;
 
 /** Reads what the tables look like; fails with `schemaMissing` when coderd has not made them yet. */
-export async function readTables(session: Session): Promise<Tables> {
+export async function readTables(session: DatabaseSession): Promise<Tables> {
   const rows = await session.query(READ_COLUMNS, [Object.keys(NEEDED)]);
   const table = (name: TableName): Table => {
     const columns = rows.filter((row) => row.table_name === name);

@@ -1,12 +1,12 @@
 import type { AccountContext } from "./account.ts";
 import type { Table } from "./catalogue.ts";
-import type { Session } from "./session.ts";
+import type { DatabaseSession } from "./session.ts";
 import {
+  type ApiKeyRow,
   hashSecret,
   type IssueReason,
   newToken,
-  planToken,
-  type StoredKey,
+  planApiKey,
   TOKEN_LIFETIME_MS,
 } from "./token.ts";
 import { isTrue, milliseconds } from "./values.ts";
@@ -29,14 +29,14 @@ export interface OperatorToken {
 const HAND_OVER_MS = 5 * 60_000;
 
 /** Keeps the caller's token when it is good, and issues another when it is not. */
-export async function ensureKey(
+export async function ensureApiKey(
   context: AccountContext,
   owner: { readonly userId: string; readonly tokenName: string },
   held: string | undefined,
 ): Promise<OperatorToken> {
   const now = context.now.getTime();
   const keys = await readKeys(context, owner);
-  const plan = planToken(held, keys, now);
+  const plan = planApiKey(held, keys, now);
   if (plan.do === "keep") {
     const others = keys.filter((key) => key !== plan.key);
     await remove(context, others);
@@ -53,8 +53,8 @@ export async function ensureKey(
 }
 
 /** Ends every token of a control plane, and returns how many there were. */
-export async function revokeKeys(
-  session: Session,
+export async function revokeApiKeys(
+  session: DatabaseSession,
   owner: { readonly username: string; readonly tokenName: string },
 ): Promise<number> {
   const revoked = await session.query(
@@ -103,7 +103,7 @@ function fullAccess(table: Table): Record<string, unknown> {
 async function readKeys(
   { session, tables }: AccountContext,
   { userId, tokenName }: { userId: string; tokenName: string },
-): Promise<StoredKey[]> {
+): Promise<ApiKeyRow[]> {
   const checks = [
     ...(tables.api_keys.has("scope") ? ["scope::text IN ('all', 'coder:all')"] : []),
     ...(tables.api_keys.has("scopes") ? ["scopes::text[] && ARRAY['all', 'coder:all']"] : []),
@@ -129,12 +129,12 @@ async function readKeys(
   }));
 }
 
-async function remove({ session }: AccountContext, keys: readonly StoredKey[]): Promise<void> {
+async function remove({ session }: AccountContext, keys: readonly ApiKeyRow[]): Promise<void> {
   if (keys.length === 0) return;
   await session.query("DELETE FROM api_keys WHERE id = ANY ($1)", [keys.map(({ id }) => id)]);
 }
 
-async function rename({ session, now }: AccountContext, key: StoredKey, name: string): Promise<void> {
+async function rename({ session, now }: AccountContext, key: ApiKeyRow, name: string): Promise<void> {
   await session.query("UPDATE api_keys SET token_name = $2, updated_at = $3 WHERE id = $1", [
     key.id,
     name,

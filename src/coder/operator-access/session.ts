@@ -11,7 +11,7 @@ import { guardMessages, tooLong } from "./wire.ts";
 export type Row = Readonly<Record<string, string | null>>;
 
 /** One database connection, used for one transaction. */
-export interface Session {
+export interface DatabaseSession {
   query(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
   /** Never fails and never waits long: the connection is gone afterwards. */
   close(): Promise<void>;
@@ -22,7 +22,7 @@ export type Connect = (
   settings: ConnectionSettings,
   encryption: Encryption,
   fence: Fence,
-) => Promise<Session>;
+) => Promise<DatabaseSession>;
 
 const STATEMENT_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -137,7 +137,7 @@ function tooMuch({ bytesRead }: Socket): DatabaseProblem | undefined {
 }
 
 /** Waits for its turn under a name; the transaction's end gives it to the next. */
-export async function lock(session: Session, name: string): Promise<void> {
+export async function lock(session: DatabaseSession, name: string): Promise<void> {
   const key = BigInt.asIntN(64, BigInt(`0x${fnv1a64(name)}`)).toString();
   await session.query("SELECT pg_advisory_xact_lock($1)", [key]);
 }
@@ -146,7 +146,7 @@ export async function lock(session: Session, name: string): Promise<void> {
  * Runs `work` in one transaction: all of it takes effect, or none, since closing a session ends what it has
  * not committed. Limits hold for this transaction only, so that a connection pooler in between stays out of it.
  */
-export async function inTransaction<T>(session: Session, work: () => Promise<T>): Promise<T> {
+export async function inTransaction<T>(session: DatabaseSession, work: () => Promise<T>): Promise<T> {
   await session.query("BEGIN");
   await session.query(
     `SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hashSecret, newToken, planToken, RENEW_BEFORE_MS, type StoredKey, tokenName } from "./token.ts";
+import { type ApiKeyRow, hashSecret, newToken, planApiKey, RENEW_BEFORE_MS, tokenName } from "./token.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const SECRET = "abcdefghijklmnopqrstuv";
 const HELD = `0123456789-${SECRET}`;
 
-function key(changes: Partial<StoredKey> = {}): StoredKey {
+function key(changes: Partial<ApiKeyRow> = {}): ApiKeyRow {
   return {
     id: "0123456789",
     name: "n",
@@ -56,8 +56,8 @@ describe("a new token", () => {
 
 describe("the plan for a held token", () => {
   it("is to keep it while it is good, blanks around it or not", () => {
-    expect(planToken(HELD, [key()], NOW)).toEqual({ do: "keep", key: key(), token: HELD });
-    expect(planToken(`${HELD}\n`, [key()], NOW)).toMatchObject({ do: "keep", token: HELD });
+    expect(planApiKey(HELD, [key()], NOW)).toEqual({ do: "keep", key: key(), token: HELD });
+    expect(planApiKey(`${HELD}\n`, [key()], NOW)).toMatchObject({ do: "keep", token: HELD });
   });
 
   it.each([
@@ -70,22 +70,22 @@ describe("the plan for a held token", () => {
     ["wrongSecret", HELD, [key({ hashedSecret: Buffer.alloc(3) })]],
     ["expired", HELD, [key({ expiresAt: NOW })]],
   ] as const)("is to issue another, since it is %s", (because, held, keys) => {
-    expect(planToken(held, keys, NOW)).toEqual({ do: "issue", because });
+    expect(planApiKey(held, keys, NOW)).toEqual({ do: "issue", because });
   });
 
   it("is to issue another before it ends, and to leave it valid meanwhile", () => {
     const ending = key({ expiresAt: NOW + RENEW_BEFORE_MS - 1 });
-    expect(planToken(HELD, [ending], NOW)).toEqual({
+    expect(planApiKey(HELD, [ending], NOW)).toEqual({
       do: "issue",
       because: "expiring",
       stillValid: ending,
     });
-    expect(planToken(HELD, [key({ expiresAt: NOW + RENEW_BEFORE_MS })], NOW).do).toBe("keep");
+    expect(planApiKey(HELD, [key({ expiresAt: NOW + RENEW_BEFORE_MS })], NOW).do).toBe("keep");
   });
 
   it("is to issue another when it may not do everything", () => {
     const restricted = key({ fullAccess: false });
-    expect(planToken(HELD, [restricted], NOW)).toEqual({
+    expect(planApiKey(HELD, [restricted], NOW)).toEqual({
       do: "issue",
       because: "restricted",
       stillValid: restricted,

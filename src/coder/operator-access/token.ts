@@ -16,7 +16,7 @@ export interface Token {
 }
 
 /** A key of ours as the database has it. */
-export interface StoredKey {
+export interface ApiKeyRow {
   readonly id: string;
   readonly name: string;
   readonly hashedSecret: Uint8Array;
@@ -30,10 +30,10 @@ export interface StoredKey {
 export type IssueReason = "missing" | "unknown" | "wrongSecret" | "restricted" | "expired" | "expiring";
 
 /** What to do about the token that the caller holds. */
-export type TokenPlan =
-  | { readonly do: "keep"; readonly key: StoredKey; readonly token: string }
+export type ApiKeyPlan =
+  | { readonly do: "keep"; readonly key: ApiKeyRow; readonly token: string }
   /** `stillValid` is the key in use until the new one takes over, if there is one. */
-  | { readonly do: "issue"; readonly because: IssueReason; readonly stillValid?: StoredKey };
+  | { readonly do: "issue"; readonly because: IssueReason; readonly stillValid?: ApiKeyRow };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 export const TOKEN_LIFETIME_MS = 365 * DAY_MS;
@@ -59,7 +59,7 @@ export function hashSecret(secret: string): Buffer {
 }
 
 /** Decides about the caller's token from the keys stored for its control plane. */
-export function planToken(held: string | undefined, keys: readonly StoredKey[], now: number): TokenPlan {
+export function planApiKey(held: string | undefined, keys: readonly ApiKeyRow[], now: number): ApiKeyPlan {
   const token = held?.trim();
   if (!token) return { do: "issue", because: "missing" };
   const [, id, secret = ""] = TOKEN.exec(token) ?? [];

@@ -6,7 +6,7 @@ import { retryRateLimited } from "./retry-rate-limited.ts";
 const busy: CoderFailure = { kind: "rateLimited", message: "" };
 const down: CoderFailure = { kind: "transient", message: "" };
 
-/** Plays the outcomes one after the other, and tells when each call was made. */
+/** Plays the outcomes one after the other, and records when each call was made. */
 async function play(...outcomes: (CoderFailure | undefined)[]) {
   const clock = new VirtualClock();
   const calls: number[] = [];

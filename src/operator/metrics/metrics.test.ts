@@ -8,7 +8,7 @@ const URL = "http://coder.n.svc.cluster.local:80";
 const condition = {
   type: "Ready",
   status: "False",
-  reason: "DeploymentReady",
+  reason: "NoReplicaReady",
   message: "no pod is ready",
   lastTransitionTime: "2026-01-01T00:00:00Z",
 } as const;

@@ -188,5 +188,5 @@ function quoted(names: readonly string[]): string {
 
 function granted(grants: readonly WorkspaceGrant[]): Result {
   if (grants.length === 0) return notRequested("spec.rbac.workspacePerms turns workspace permissions off.");
-  return applied(`Workspaces may run in ${grants.map(({ namespace }) => namespace).join(", ")}.`);
+  return applied(`Workspaces may run in namespace ${quoted(grants.map(({ namespace }) => namespace))}.`);
 }

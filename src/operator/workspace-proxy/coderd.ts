@@ -14,13 +14,13 @@ export interface Coderd {
 }
 
 /** A session at coderd's API. */
-export interface Session {
+export interface ProxySession {
   readonly kind: "session";
   readonly client: CoderClient;
   readonly coderd: Coderd;
-  /** Differs when an answer given earlier may no longer be true: another token, another licence. */
+  /** Differs when an answer given earlier may no longer be true: another token, another license. */
   readonly fingerprint: string;
 }
 
 /** What the credentials of the spec open: coderd's API, or no more than the door for the proxy itself. */
-export type Access = Session | { readonly kind: "token"; readonly token: string };
+export type Access = ProxySession | { readonly kind: "token"; readonly token: string };

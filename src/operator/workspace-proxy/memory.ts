@@ -3,7 +3,7 @@ import type { CoderFailure } from "../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../coder/model.ts";
 import { coderdBackoff } from "../coderd/backoff.ts";
 import type { CoderPorts } from "../ports.ts";
-import type { Session } from "./coderd.ts";
+import type { ProxySession } from "./coderd.ts";
 
 /** The proxy as coderd showed it. */
 export interface SeenProxy {
@@ -20,7 +20,7 @@ export interface Memory extends StartMemory {
   seen?: SeenProxy;
   readonly registration: Backoff<CoderFailure>;
   /** The session that last worked: it may outlive its Secret when a whole namespace is deleted. */
-  session?: Session;
+  session?: ProxySession;
 }
 
 export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {

@@ -33,7 +33,7 @@ export type Progress<State, F> =
 export interface Effect<State extends { readonly isFresh: boolean }, Plan, F> {
   readonly plan: (state: State) => Plan;
   readonly needs: (plan: Plan, state: State) => Needs;
-  /** Carries out a plan and records what came of it. */
+  /** Carries out a plan and records the result. */
   readonly act: (plan: Plan, state: State) => Promise<Progress<State, F>>;
   /** The state as the API server has it; only for effects with plans that need certainty. */
   readonly refresh?: (state: State) => Promise<Progress<State, F>>;

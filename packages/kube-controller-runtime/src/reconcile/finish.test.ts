@@ -48,7 +48,7 @@ async function takeStatus(...[, , patch]: [unknown, unknown, { status: WidgetSta
 
 describe("while an object starts", () => {
   const pending = { status: "False", reason: "Pending", message: "pods start" } as const;
-  const notReady = { status: "False", reason: "A", message: "pods start" } as const;
+  const notReady = { status: "False", reason: "Pending", message: "pods start" } as const;
   const starts = async (part: ConditionState = pending) => {
     await steps.run("A", async () => ({ condition: part, requeueAfterMs: 60_000 }));
     await steps.run("Ready", async () => ({ condition: notReady }));

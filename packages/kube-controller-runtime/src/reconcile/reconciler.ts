@@ -27,7 +27,6 @@ export interface Environment<T extends WithStatus<S>, S extends object, M, P> {
   readonly ports: P;
   /** What is remembered of the object between runs, so that a run with nothing to do asks nobody. */
   readonly memory: M;
-  readonly context: RunContext;
 }
 
 export interface Reconciliation<
@@ -50,7 +49,7 @@ export interface Reconciliation<
   /** All reads of a run, the time included. */
   readonly observe: (object: Stored<T>, context: RunContext, memory: M) => Promise<O>;
   readonly converge: (snapshot: O, environment: Environment<T, S, M, P>) => Promise<Steps<S>>;
-  /** Reasons that are part of a normal life: no event tells them. */
+  /** Reasons that are part of a normal life: no event is emitted for them. */
   readonly quiet: ReadonlySet<string>;
   /** Gets the object as the API server has it. An action means that a deletion has to wait. */
   readonly cleanup: (
@@ -87,7 +86,7 @@ export function reconciler<
     const { children, clock, client, log } = context;
     const environment = (current: Stored<T>): Environment<T, S, M, P> => {
       const own = new OwnObject<T, S>(context, kind, current);
-      return { own, children, clock, log, ports, memory, context };
+      return { own, children, clock, log, ports, memory };
     };
     return finalizer(client, name, {
       kind,

@@ -114,7 +114,7 @@ export function certificates(
 }
 
 function tooManyCertificates({ name, key }: SecretKey): string {
-  return `with key "${key}" of Secret "${name}" the CA certificates are larger than 1 MiB in all, which is the most that the operator reads; remove those that nobody needs`;
+  return `With key "${key}" of Secret "${name}" the CA certificates are larger than 1 MiB in all, which is the most that the operator reads; remove those that nobody needs.`;
 }
 
 /** The names of the Secrets that a session at a control plane needs. */

@@ -4,14 +4,14 @@ import { definedVariables } from "../../pods/env-sources.ts";
 import { leavePods, type PodChange, type PodReport, reportPods } from "../../pods/report.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { accessURLVariable, controlPlaneDeployment } from "../resources/deployment.ts";
-import type { Result } from "./result.ts";
+import type { ControlPlaneResult } from "./result.ts";
 
 /** Keeps coderd's Deployment and reports how many of its pods serve; the value is there as soon as one does. */
 export async function ensureDeployment(
   snapshot: Snapshot,
   environment: Environment,
   { mayChange }: PodChange,
-): Promise<Result<PodReport>> {
+): Promise<ControlPlaneResult<PodReport>> {
   const { controlPlane } = snapshot;
   if (!mayChange) return leavePods(snapshot.deployment, controlPlane, snapshot);
   const envFromNames = definedVariables([accessURLVariable], controlPlane.pod, snapshot);

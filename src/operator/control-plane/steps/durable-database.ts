@@ -4,7 +4,7 @@ import type { Snapshot } from "../observe.ts";
 import { databaseVariable } from "../references.ts";
 import type { ControlPlane } from "../spec.ts";
 import { conditionTypes } from "../status.ts";
-import type { Result } from "./result.ts";
+import type { ControlPlaneResult } from "./result.ts";
 
 /** Where coderd keeps the database that it starts by itself. */
 const BUILT_IN_DATA = "/home/coder/.config/coderv2/postgres";
@@ -20,7 +20,7 @@ export async function checkDurability(
   { controlPlane, object, sources }: Snapshot,
   _environment: unknown,
   isServing: boolean,
-): Promise<Result> {
+): Promise<ControlPlaneResult> {
   if (!isServing) return {};
   const found = variableValue(databaseVariable, controlPlane.pod, sources);
   const isSet = found.kind === "value" ? found.value.trim() !== "" : found.kind !== "undefined";

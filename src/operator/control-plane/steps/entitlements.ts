@@ -2,9 +2,10 @@ import { type BackedOff, blocked, timestamp } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
+import { withAdvice } from "../../coderd/advice.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { coderdClient } from "../token/check.ts";
-import type { Result } from "./result.ts";
+import type { ControlPlaneResult } from "./result.ts";
 
 const REFRESH_MS = 2 * 60_000;
 
@@ -13,7 +14,7 @@ export async function publishEntitlements(
   snapshot: Snapshot,
   environment: Environment,
   { token, uploaded }: { token: string | undefined; uploaded: boolean },
-): Promise<Result> {
+): Promise<ControlPlaneResult> {
   if (snapshot.controlPlane.operatorAccess.kind === "disabled") return disabled;
   if (!token) return blocked("Pending", "Waiting for a ready pod of coderd and for operator access.");
   const { entitlements: backoff } = environment.memory;
@@ -50,10 +51,10 @@ function untilRefresh({ object, now }: Snapshot): number {
   return age >= 0 ? REFRESH_MS - age : 0;
 }
 
-function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): Result {
+function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): ControlPlaneResult {
   const passing = failure.kind === "transient" || failure.kind === "rateLimited";
   const status = passing ? {} : unknownEntitlements;
-  return blocked("EntitlementsQueryFailed", failure.message, { status, requeueAfterMs: retryInMs });
+  return blocked("EntitlementsQueryFailed", withAdvice(failure), { status, requeueAfterMs: retryInMs });
 }
 
 const unknownEntitlements: Partial<ControlPlaneStatus> = {
@@ -68,6 +69,6 @@ const disabled = blocked<ControlPlaneStatus>(
   { status: { ...unknownEntitlements, entitlementsLastChecked: undefined } },
 );
 
-function known(tier: string): Result {
+function known(tier: string): ControlPlaneResult {
   return { condition: { status: "True", reason: "Known", message: `The license tier is ${tier}.` } };
 }

@@ -10,11 +10,12 @@ import {
   timestamp,
 } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
+import { withAdvice } from "../../coderd/advice.ts";
 import { reasonOf } from "../../coderd/reasons.ts";
 import { secretText } from "../../sources.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { coderdClient } from "../token/check.ts";
-import type { Result } from "./result.ts";
+import type { ControlPlaneResult } from "./result.ts";
 
 /** How often coderd is asked whether it still has a license. */
 const LIST_EVERY_MS = 2 * 60_000;
@@ -68,7 +69,7 @@ export async function ensureLicense(
   snapshot: Snapshot,
   environment: Environment,
   token: string | undefined,
-): Promise<Result<LicenseOutcome>> {
+): Promise<ControlPlaneResult<LicenseOutcome>> {
   const ref = snapshot.controlPlane.license;
   if (!ref) return notConfigured;
   const jwt = secretText(snapshot.sources, ref);
@@ -118,14 +119,14 @@ async function act(
   return { next: { ...state, appliedHash: hash, isListed: true, isUploaded: true } };
 }
 
-const notConfigured: Result<LicenseOutcome> = {
+const notConfigured: ControlPlaneResult<LicenseOutcome> = {
   condition: { status: "Unknown", reason: "NotConfigured", message: "spec.licenseSecretRef is not set." },
 };
 
 function report(
   settled: Settled<LicenseState, LicensePlan, CoderFailure>,
   upload: Upload,
-): Result<LicenseOutcome> {
+): ControlPlaneResult<LicenseOutcome> {
   if (settled.end === "failed") return notApplied(settled, upload);
   const { now } = upload.snapshot;
   const { isUploaded } = settled.state;
@@ -134,7 +135,7 @@ function report(
   return { ...applied(upload, isUploaded), ...(isUploaded ? { status } : {}), requeueAfterMs };
 }
 
-function applied({ secretName }: Upload, uploaded: boolean): Result<LicenseOutcome> {
+function applied({ secretName }: Upload, uploaded: boolean): ControlPlaneResult<LicenseOutcome> {
   const message = `coderd has the license from Secret "${secretName}".`;
   return { condition: { status: "True", reason: "Applied", message }, value: { uploaded } };
 }
@@ -147,7 +148,7 @@ function notApplied(
     plan,
   }: Extract<Settled<unknown, LicensePlan, CoderFailure>, { end: "failed" }>,
   upload: Upload,
-): Result<LicenseOutcome> {
+): ControlPlaneResult<LicenseOutcome> {
   const { memory } = upload.environment;
   // A coderd that does not answer has not lost its license for that.
   if (plan.do === "list" && (failure.kind === "transient" || failure.kind === "rateLimited"))
@@ -157,7 +158,7 @@ function notApplied(
   const mayRenew = isRefused && isNew && memory.goodToken?.checkedAt !== upload.snapshot.now;
   if (mayRenew) delete memory.goodToken;
   const requeueAfterMs = mayRenew ? RENEWED_TOKEN_MS : retryInMs;
-  return blocked(licenseReason(failure), failure.message, { requeueAfterMs });
+  return blocked(licenseReason(failure), withAdvice(failure), { requeueAfterMs });
 }
 
 function licenseReason(failure: CoderFailure): string {

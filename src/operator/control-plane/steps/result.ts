@@ -1,4 +1,4 @@
 import type { StepResult } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 
-export type Result<V = undefined> = StepResult<ControlPlaneStatus, V>;
+export type ControlPlaneResult<V = undefined> = StepResult<ControlPlaneStatus, V>;

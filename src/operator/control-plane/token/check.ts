@@ -1,6 +1,7 @@
 import { fingerprint } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
 import { redact } from "../../../coder/redact.ts";
+import { withAdvice } from "../../coderd/advice.ts";
 import { clusterURL } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { DATABASE_RETRY_MS } from "../memory.ts";
@@ -50,7 +51,7 @@ export async function checkToken(token: string, run: TokenRun): Promise<TokenChe
     return unclear("coderd has no ready pod behind its own Service yet, so the token could not be tried.");
   const client = coderdClient(token, run);
   const user = await client.currentUser();
-  if (!user.ok && user.failure.kind !== "forbidden") return unclear(user.failure.message);
+  if (!user.ok && user.failure.kind !== "forbidden") return unclear(withAdvice(user.failure));
   const refusal = user.ok ? lacksRole(user.value) : user.failure.message;
   if (refusal !== undefined) {
     delete memory.goodToken;

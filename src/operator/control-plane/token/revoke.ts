@@ -8,7 +8,7 @@ import { connectionUrl, databaseAttempt } from "./database.ts";
 import { type AccessFailure, isAboutDatabase } from "./failure.ts";
 import { ownTokens } from "./secret.ts";
 
-/** Whether the operator may have made a token for a control plane that is not revoked yet, as its object tells. */
+/** Whether the operator may have made a token for a control plane that is not revoked yet, by what its object says. */
 export function mayHoldToken(object: Stored<CoderControlPlane>): boolean {
   const { operatorAccess, pod } = withDefaults(object);
   if (recordsGeneratedName(object) || neededDatabase(object)) return true;
@@ -53,7 +53,7 @@ export async function withdrawToken(run: TokenRun): Promise<BackedOff<AccessFail
   // Until the status is written, it says that there is a token to revoke.
   memory.nextReport = { at: snapshot.now, awaitsReport: false };
   if (left) {
-    const message = `Removed the Secret of the operator's own token, which could not be revoked. ${left.failure.message}`;
+    const message = `Removed the Secret of the operator's own token, which could not be revoked; delete the tokens of the operator's user at coderd. ${left.failure.message}`;
     own.emit("Warning", "TokenNotRevoked", message);
   } else own.emit("Normal", "TokenRevoked", "Revoked the operator's own token and removed its Secret.");
   return undefined;

@@ -6,7 +6,7 @@ import type { Environment, Snapshot } from "../observe.ts";
 import type { HeldToken } from "../resources/token-secret.ts";
 import { isKeptFrom, notAllowed } from "../session/open.ts";
 import { conditionTypes } from "../status.ts";
-import type { Result } from "../steps/result.ts";
+import type { ControlPlaneResult } from "../steps/result.ts";
 import { checkToken, type TokenRun, wasGood } from "./check.ts";
 import { databaseAttempt } from "./database.ts";
 import { type TokenState, tokenEffect } from "./effect.ts";
@@ -24,7 +24,7 @@ export async function ensureOperatorAccess(
   snapshot: Snapshot,
   environment: Environment,
   served: Pick<TokenRun, "isServed" | "isServing">,
-): Promise<Result<string>> {
+): Promise<ControlPlaneResult<string>> {
   const run: TokenRun = { snapshot, environment, ...served };
   const access = snapshot.controlPlane.operatorAccess;
   switch (access.kind) {
@@ -38,7 +38,10 @@ export async function ensureOperatorAccess(
 }
 
 /** The value says that the Secret for a token which the operator makes is not somebody else's. */
-export async function checkTokenSecret(snapshot: Snapshot, environment: Environment): Promise<Result<true>> {
+export async function checkTokenSecret(
+  snapshot: Snapshot,
+  environment: Environment,
+): Promise<ControlPlaneResult<true>> {
   const { tokenSecret, controlPlane } = snapshot;
   if (tokenSecret.status === "rejected") throw tokenSecret.reason;
   const { operatorAccess } = controlPlane;
@@ -48,7 +51,7 @@ export async function checkTokenSecret(snapshot: Snapshot, environment: Environm
 }
 
 /** Uses the token that the operator has made for itself, and makes one through coderd's database if need be. */
-async function useGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Result<string>> {
+async function useGeneratedToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
   const { snapshot, environment } = run;
   const { tokenSecret } = snapshot;
   const present = tokenSecret.status === "fulfilled" ? tokenSecret.value : undefined;
@@ -77,7 +80,7 @@ async function useGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Result<
   }
 }
 
-async function giveUpAccess(run: TokenRun): Promise<Result<string>> {
+async function giveUpAccess(run: TokenRun): Promise<ControlPlaneResult<string>> {
   const message = "Operator access is turned off by spec.operatorAccess.disabled.";
   const left = await withdrawToken(run);
   if (!left) return noAccess("Disabled", message);
@@ -87,14 +90,14 @@ async function giveUpAccess(run: TokenRun): Promise<Result<string>> {
 }
 
 /** Uses the given token also while the operator's own can't be revoked: a broken database may be why it is given. */
-async function giveUpGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Result<string>> {
+async function giveUpGeneratedToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
   const isOwn = run.snapshot.secrets.some(({ metadata }) => metadata.name === ref.name);
   const left = isOwn ? undefined : await withdrawToken(run);
   const result = await useGivenToken(ref, run);
   return left ? withLeftOver(result, left) : result;
 }
 
-async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<Result<string>> {
+async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
   const { controlPlane, sources } = run.snapshot;
   const secret = sources.secret(ref.name);
   if (secret && isKeptFrom(controlPlane.identity.uid, secret))
@@ -114,9 +117,9 @@ async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<Result<stri
 }
 
 function withLeftOver(
-  result: Result<string>,
+  result: ControlPlaneResult<string>,
   { failure, retryInMs }: BackedOff<AccessFailure>,
-): Result<string> {
+): ControlPlaneResult<string> {
   const { condition, requeueAfterMs = retryInMs } = result;
   const note = ` The token that the operator made earlier could not be revoked yet. ${failure.message}`;
   return {
@@ -127,7 +130,7 @@ function withLeftOver(
 }
 
 /** The operator has a token that coderd accepts, as far as anybody knows. */
-function ready(token: string, ref: SecretKey, nextCheckMs?: number): Result<string> {
+function ready(token: string, ref: SecretKey, nextCheckMs?: number): ControlPlaneResult<string> {
   const message = `The operator's token is in Secret "${ref.name}".`;
   return {
     status: { operatorAccessReady: true, operatorTokenSecretRef: { name: ref.name, key: ref.key } },
@@ -138,7 +141,7 @@ function ready(token: string, ref: SecretKey, nextCheckMs?: number): Result<stri
 }
 
 /** The operator has no token to work with. */
-function noAccess(reason: string, message: string, retryMs?: number): Result<string> {
+function noAccess(reason: string, message: string, retryMs?: number): ControlPlaneResult<string> {
   return blocked(reason, message, {
     status: { operatorAccessReady: false, operatorTokenSecretRef: undefined },
     ...(retryMs === undefined ? {} : { requeueAfterMs: retryMs }),
@@ -150,7 +153,7 @@ function notRenewed(
   ref: SecretKey,
   { token, expiresAt }: HeldToken,
   { run, why }: { readonly run: TokenRun; readonly why: BackedOff<AccessFailure> },
-): Result<string> {
+): ControlPlaneResult<string> {
   const { snapshot, environment } = run;
   const end = expiresAt === undefined ? "" : ` until ${timestamp(expiresAt)}`;
   const message = `The operator's token in Secret "${ref.name}" works${end}, but could not be renewed. ${why.failure.message}`;

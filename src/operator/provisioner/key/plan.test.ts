@@ -185,7 +185,7 @@ describe("only the place of the key changes", () => {
       plan: { do: "copySecret", from: place },
     },
     {
-      when: "renamed and tags changed: copied first, so that the old key is nowhere lost",
+      when: "renamed and tags changed: copied first, so that the old key is not lost",
       wanted: { secretRef: { ...place, name: "elsewhere" }, tags: { env: "dev" } },
       coderd: coderd(key()),
       plan: { do: "copySecret", from: place },

@@ -140,7 +140,7 @@ async function removeWith(
   if (deleted.ok) return { outcome: "deleted" };
   const { failure } = deleted;
   if (failure.kind !== "notFound") return { outcome: "failed", failure };
-  const message = `${failure.message}, although the key is listed: the token's user may not delete it.`;
+  const message = `The key is listed, but the token's user may not delete it; use the token of an owner. ${failure.message}`;
   return { outcome: "failed", failure: { kind: "forbidden", why: "notPermitted", message } };
 }
 

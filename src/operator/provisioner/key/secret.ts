@@ -41,7 +41,7 @@ export function markAnnotations({ keyName, attempt }: KeyMark): Record<string, s
   };
 }
 
-/** The key that status records and a Secret holds: what pods run with, whatever is about to replace it. */
+/** The key that status records and a Secret holds: what pods run with, even when another is about to replace it. */
 export function keyInUse(
   state: Pick<KeyState, "object" | "unwritten" | "secrets">,
   { key }: KeyRun["snapshot"]["provisioner"],

@@ -11,10 +11,10 @@ import {
 import type { SecretKey } from "../../normalise.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes } from "../status.ts";
-import { type Result, waiting } from "./result.ts";
+import { type ProvisionerResult, waiting } from "./result.ts";
 
 /** A session at the control plane's coderd. */
-export interface Session {
+export interface ProvisionerSession {
   readonly controlPlane: ObservedControlPlane;
   readonly client: CoderClient;
   readonly token: string;
@@ -34,7 +34,7 @@ export async function openAccess(
   snapshot: Snapshot,
   { memory, ports }: Environment,
   controlPlane: ObservedControlPlane | undefined,
-): Promise<Result<Session>> {
+): Promise<ProvisionerResult<ProvisionerSession>> {
   const { provisioner, sources } = snapshot;
   const { session: bootstrap } = provisioner;
   const found: StepResult<object, string> = bootstrap
@@ -56,7 +56,10 @@ function recipientOf(controlPlane: ObservedControlPlane | undefined): Recipient 
 }
 
 /** Other credentials were used before: what was wrong with those no longer matters. */
-export async function forgetUnused({ object, provisioner }: Snapshot, type: string): Promise<Result> {
+export async function forgetUnused(
+  { object, provisioner }: Snapshot,
+  type: string,
+): Promise<ProvisionerResult> {
   if (!findCondition(object.status?.conditions, type)) return {};
   const message = provisioner.session
     ? "The provisioner uses the token of spec.bootstrap instead of the operator's."

@@ -5,7 +5,7 @@ import type { Environment, Snapshot } from "../observe.ts";
 import { provisionerDeployment } from "../resources/deployment.ts";
 import type { KeyInUse } from "../rollout.ts";
 import { conditionTypes } from "../status.ts";
-import { type Result, waiting } from "./result.ts";
+import { type ProvisionerResult, waiting } from "./result.ts";
 
 interface DaemonInputs extends PodChange {
   readonly key: KeyInUse | undefined;
@@ -20,7 +20,7 @@ export async function ensureDeployment(
   snapshot: Snapshot,
   environment: Environment,
   { key, controlPlane, mayChange }: DaemonInputs,
-): Promise<Result<PodReport>> {
+): Promise<ProvisionerResult<PodReport>> {
   const { provisioner, deployment } = snapshot;
   if (!mayChange) return leavePods(deployment, provisioner, snapshot);
   const image = provisioner.image ?? controlPlane?.settings.image;

@@ -1,11 +1,12 @@
 import { type BackedOff, blocked, fingerprint } from "kube-controller-runtime";
 import { type Entitlement, externalProvisionerDaemons, isAllowed } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
+import { withAdvice } from "../../coderd/advice.ts";
 import type { ObservedControlPlane } from "../../control-plane/session/find.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes } from "../status.ts";
-import type { Session } from "./access.ts";
-import { type Result, waiting } from "./result.ts";
+import type { ProvisionerSession } from "./access.ts";
+import { type ProvisionerResult, waiting } from "./result.ts";
 
 /** How long an answer counts, whoever asked. */
 const FRESH_MS = 2 * 60_000;
@@ -25,9 +26,9 @@ interface Answer {
 export async function checkEntitlement(
   snapshot: Snapshot,
   environment: Environment,
-  session: Session | undefined,
-): Promise<Result<true>> {
-  if (!session) return waiting(conditionTypes.entitled, "Waiting for access to coderd.", snapshot);
+  session: ProvisionerSession | undefined,
+): Promise<ProvisionerResult<true>> {
+  if (!session) return waiting(conditionTypes.entitled, "Waiting for a token for coderd.", snapshot);
   const { controlPlane } = session;
   const known =
     publishedAnswer(controlPlane, snapshot.now) ?? rememberedAnswer(controlPlane, snapshot.now, environment);
@@ -55,8 +56,8 @@ function rememberedAnswer(
 async function ask(
   { now }: Snapshot,
   { memory }: Environment,
-  { client, controlPlane, token }: Session,
-): Promise<Result<true>> {
+  { client, controlPlane, token }: ProvisionerSession,
+): Promise<ProvisionerResult<true>> {
   const attempt = { inputs: fingerprint([stateOf(controlPlane), token]), now };
   const backedOff = memory.entitlement.current(attempt);
   if (backedOff) return notKnown(backedOff);
@@ -68,23 +69,35 @@ async function ask(
   return verdict({ value, nextLookMs: FRESH_MS }, controlPlane);
 }
 
-function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): Result<true> {
+function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): ProvisionerResult<true> {
   const isRefused = failure.kind === "forbidden" || failure.kind === "notEntitled";
   const reason = isRefused ? "Forbidden" : "EntitlementsQueryFailed";
-  return blocked(reason, failure.message, { requeueAfterMs: retryInMs });
+  return blocked(reason, withAdvice(failure), { requeueAfterMs: retryInMs });
 }
 
-function verdict({ value, nextLookMs }: Answer, { settings }: ObservedControlPlane): Result<true> {
+const entitled = {
+  status: "True",
+  reason: "Entitled",
+  message: "The license includes external provisioner daemons.",
+} as const;
+
+const gracePeriod = {
+  status: "True",
+  reason: "GracePeriod",
+  message:
+    "The license has expired; it includes external provisioner daemons until its grace period ends. Renew it.",
+} as const;
+
+function verdict({ value, nextLookMs }: Answer, { settings }: ObservedControlPlane): ProvisionerResult<true> {
   if (!isAllowed(value)) {
-    const message = `The license of CoderControlPlane "${settings.identity.name}" does not include external provisioner daemons. Running daemons are left alone; the operator checks again every two minutes.`;
+    const message = `The license of CoderControlPlane "${settings.identity.name}" does not include external provisioner daemons; apply one that does. Running daemons are left alone.`;
     return blocked("NotEntitled", message, { requeueAfterMs: nextLookMs });
   }
-  const reason = value === "entitled" ? "Entitled" : "GracePeriod";
-  const message = "The license includes external provisioner daemons.";
-  return { condition: { status: "True", reason, message }, value: true, requeueAfterMs: nextLookMs };
+  const condition = value === "entitled" ? entitled : gracePeriod;
+  return { condition, value: true, requeueAfterMs: nextLookMs };
 }
 
-/** Changes with whatever the control plane says, so that an answer is never older than that. */
+/** Changes with everything that the control plane reports, so that an answer is never older than that. */
 function stateOf({ url, resourceVersion }: ObservedControlPlane): string {
   return `${url} ${resourceVersion}`;
 }

@@ -5,7 +5,7 @@ import { keySecret } from "../resources/key-secret.ts";
 import { isRolledOutWith, type KeyInUse } from "../rollout.ts";
 import { conditionTypes } from "../status.ts";
 import type { KeyOutcome } from "./key.ts";
-import { type Result, waiting } from "./result.ts";
+import { type ProvisionerResult, waiting } from "./result.ts";
 
 /**
  * Keeps the Secret that holds the key, and removes what held it before as soon as no pod reads that any more.
@@ -15,7 +15,7 @@ export async function ensureKeySecret(
   snapshot: Snapshot,
   environment: Environment,
   outcome: KeyOutcome | undefined,
-): Promise<Result<KeyInUse>> {
+): Promise<ProvisionerResult<KeyInUse>> {
   if (outcome?.storeError !== undefined) throw outcome.storeError;
   const key = outcome && keyInUse(outcome.state, snapshot.provisioner);
   if (!key) return waiting(conditionTypes.keySecret, "Waiting for a provisioner key.", snapshot);

@@ -1,5 +1,6 @@
 import { blocked, fingerprint, type SettleOptions, type StepResult, settle } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
+import { withAdvice } from "../../coderd/advice.ts";
 import { reasonOf } from "../../coderd/reasons.ts";
 import { keyEffect } from "../key/effect.ts";
 import { freshKeyName, isWantedName } from "../key/names.ts";
@@ -10,8 +11,8 @@ import { KeyStoreError } from "../key/secret.ts";
 import { type KeyRun, type KeyState, statusOf } from "../key/state.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes } from "../status.ts";
-import type { Session } from "./access.ts";
-import { type Result, waiting } from "./result.ts";
+import type { ProvisionerSession } from "./access.ts";
+import { type ProvisionerResult, waiting } from "./result.ts";
 
 /** How soon a key is deleted that could not be stored. */
 const ABANDON_MS = 1_000;
@@ -28,7 +29,7 @@ export interface KeyOutcome {
 }
 
 export interface KeyAccess {
-  readonly session: Session;
+  readonly session: ProvisionerSession;
   /** Without a license coderd is not asked; what needs no coderd is done all the same. */
   readonly entitled: boolean;
 }
@@ -38,7 +39,7 @@ export async function ensureKey(
   snapshot: Snapshot,
   environment: Environment,
   access: KeyAccess | undefined,
-): Promise<Result<KeyOutcome>> {
+): Promise<ProvisionerResult<KeyOutcome>> {
   const { object, secrets, now } = snapshot;
   const start: KeyState = {
     ...{ object, secrets, unwritten: {}, coderd: undefined },
@@ -71,7 +72,7 @@ async function report(
   run: KeyRun,
   start: KeyState,
   options: SettleOptions<CoderFailure>,
-): Promise<Result<KeyOutcome>> {
+): Promise<ProvisionerResult<KeyOutcome>> {
   const settled = await settle(keyEffect(run), start, options);
   const { state, plan } = settled;
   switch (settled.end) {
@@ -85,7 +86,7 @@ async function report(
       if (plan.do === "ask" && !plan.needed && failure.kind === "transient")
         return inPlace(state, run, { mayAsk: false, nextCheckMs: requeueAfterMs });
       const words = { duplicate: "KeyNameTaken", notFound: "OrganizationNotFound" };
-      return unsettled(state, blocked(reasonOf(failure, words), failure.message, { requeueAfterMs }));
+      return unsettled(state, blocked(reasonOf(failure, words), withAdvice(failure), { requeueAfterMs }));
     }
     case "settled": {
       const { memory } = run.environment;
@@ -99,7 +100,7 @@ async function report(
   }
 }
 
-function unsettled(state: KeyState, result: StepResult<object, never>): Result<KeyOutcome> {
+function unsettled(state: KeyState, result: StepResult<object, never>): ProvisionerResult<KeyOutcome> {
   return { ...result, status: state.unwritten, value: { state, isSettled: false } };
 }
 
@@ -108,7 +109,11 @@ function waits(snapshot: Snapshot): StepResult<object, never> {
 }
 
 /** What the spec, the control plane and the credentials ask for. */
-function wantedKey(session: Session, { provisioner }: Snapshot, { ports }: Environment): WantedKey {
+function wantedKey(
+  session: ProvisionerSession,
+  { provisioner }: Snapshot,
+  { ports }: Environment,
+): WantedKey {
   return {
     controlPlaneRefName: session.controlPlane.settings.identity.name,
     controlPlaneURL: session.controlPlane.url,
@@ -128,7 +133,7 @@ async function inPlace(
   settledState: KeyState,
   run: KeyRun,
   { mayAsk, nextCheckMs }: { readonly mayAsk: boolean; readonly nextCheckMs: number },
-): Promise<Result<KeyOutcome>> {
+): Promise<ProvisionerResult<KeyOutcome>> {
   const { state, retirement } = await retireKeys(settledState, run, mayAsk);
   const { name, organizationName } = appliedKey(statusOf(state));
   const { reason, more } = describe(retirement);

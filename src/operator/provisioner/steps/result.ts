@@ -2,7 +2,7 @@ import { findCondition, type StepResult } from "kube-controller-runtime";
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { Snapshot } from "../observe.ts";
 
-export type Result<V = undefined> = StepResult<ProvisionerStatus, V>;
+export type ProvisionerResult<V = undefined> = StepResult<ProvisionerStatus, V>;
 
 /** An earlier stage comes first: the condition stays what it is, and says that it waits if it never was anything. */
 export function waiting(

@@ -12,7 +12,7 @@ import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { RegisteredProxy, WorkspaceProxy } from "../../../coder/model.ts";
 import { readSecretValue } from "../../secret.ts";
-import type { Session } from "../coderd.ts";
+import type { ProxySession } from "../coderd.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { tokenSecret } from "../resources/token-secret.ts";
 import type { Registration } from "../spec.ts";
@@ -23,7 +23,7 @@ export interface RegistrationRun {
   readonly snapshot: Snapshot;
   readonly environment: Environment;
   readonly registration: Registration;
-  readonly session: Session;
+  readonly session: ProxySession;
   /** The proxy as coderd showed it a moment ago, while that still counts. */
   readonly recent: WorkspaceProxy | undefined;
 }
@@ -50,7 +50,7 @@ const needs: Readonly<Record<RegistrationPlan["do"], Needs>> = {
   regenerate: { otherSide: true, certainty: true },
 };
 
-/** The status of a proxy that we have registered nowhere. */
+/** The status of a proxy that is not registered at any coderd. */
 export const notRegistered: Changes<WorkspaceProxyStatus> = {
   registered: false,
   proxyID: undefined,

@@ -1,13 +1,14 @@
 import { blocked, fingerprint, Secret, type Settled, settle } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../../coder/model.ts";
+import { withAdvice } from "../../coderd/advice.ts";
 import { reasonOf } from "../../coderd/reasons.ts";
-import type { Access, Session } from "../coderd.ts";
+import type { Access, ProxySession } from "../coderd.ts";
 import type { SeenProxy } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { tokenSecret } from "../resources/token-secret.ts";
 import { type Registration, registrationOf, tokenKeyOf } from "../spec.ts";
-import type { Result } from "../steps/result.ts";
+import type { WorkspaceProxyResult } from "../steps/result.ts";
 import {
   notRegistered,
   type RegistrationRun,
@@ -36,11 +37,11 @@ export async function ensureRegistration(
   snapshot: Snapshot,
   environment: Environment,
   access: Access | undefined,
-): Promise<Result<RegisteredAs>> {
+): Promise<WorkspaceProxyResult<RegisteredAs>> {
   const registration = registrationOf(snapshot.proxy);
   if (!registration) return leaveToUser(snapshot, environment, access);
   if (access?.kind !== "session")
-    return { ...blocked("Pending", "Waiting for credentials."), ...unchanged(snapshot) };
+    return { ...blocked("Pending", "Waiting for condition CredentialsReady."), ...unchanged(snapshot) };
   const { keptToken, now, object } = snapshot;
   const { registration: backoff, seen } = environment.memory;
   const inputs = inputsOf(access, registration, keptToken);
@@ -53,18 +54,21 @@ export async function ensureRegistration(
 
 type Outcome = Settled<RegistrationState, RegistrationPlan, CoderFailure>;
 
-async function report(outcome: Outcome, run: RegistrationRun): Promise<Result<RegisteredAs>> {
+async function report(outcome: Outcome, run: RegistrationRun): Promise<WorkspaceProxyResult<RegisteredAs>> {
   const { plan } = outcome;
   switch (outcome.end) {
     case "overtaken":
     case "notAllowed":
-      return blocked("Pending", "The spec has changed while the proxy was being registered.");
+      return blocked(
+        "Pending",
+        "The spec has changed while the proxy was being registered; the operator starts over.",
+      );
     case "failed": {
       const { failure, retryInMs } = outcome;
       const reason = reasonOf(failure, { duplicate: "ProxyNameTaken" });
       const isUnregistered = plan.do === "refuse" && !plan.own;
       const status = isUnregistered ? { status: { registered: false } } : {};
-      const result = blocked(reason, failure.message, { ...status, requeueAfterMs: retryInMs });
+      const result = blocked(reason, withAdvice(failure), { ...status, requeueAfterMs: retryInMs });
       return { ...result, ...unchanged(run.snapshot) };
     }
     case "settled":
@@ -78,7 +82,7 @@ async function keep(
   { record, token }: Extract<RegistrationPlan, { do: "keep" }>,
   run: RegistrationRun,
   hasAsked: boolean,
-): Promise<Result<RegisteredAs>> {
+): Promise<WorkspaceProxyResult<RegisteredAs>> {
   const { environment, registration, session, snapshot } = run;
   const { memory } = environment;
   const { now } = snapshot;
@@ -105,11 +109,11 @@ function nextLookMs({ at, since, record }: SeenProxy, now: number): number {
 }
 
 /** The token of a proxy about which nothing new is known still serves. */
-function unchanged({ keptToken }: Snapshot): Pick<Result<RegisteredAs>, "value"> {
+function unchanged({ keptToken }: Snapshot): Pick<WorkspaceProxyResult<RegisteredAs>, "value"> {
   return keptToken ? { value: { token: keptToken } } : {};
 }
 
-function inputsOf(session: Session, registration: Registration, token: string | undefined): string {
+function inputsOf(session: ProxySession, registration: Registration, token: string | undefined): string {
   return fingerprint([session.fingerprint, JSON.stringify(registration), token]);
 }
 
@@ -118,7 +122,7 @@ async function leaveToUser(
   { proxy, owner, secrets }: Snapshot,
   { children }: Environment,
   access: Access | undefined,
-): Promise<Result<RegisteredAs>> {
+): Promise<WorkspaceProxyResult<RegisteredAs>> {
   const ref = tokenKeyOf(proxy);
   for (const secret of secrets) {
     if (secret.metadata.name !== ref?.name) await children.remove(Secret, secret, owner);

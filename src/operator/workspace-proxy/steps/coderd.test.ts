@@ -22,7 +22,7 @@ test.each<[string, WorkspaceProxySpec]>([
   ["no credentials", { primaryAccessURL: url }],
   ["a given token without a URL", { proxySessionTokenSecretRef: { name: "mine" } }],
 ])(
-  "an object from before admission asked for all of it, with %s, is told what to give",
+  "an object from before admission asked for all of it, with %s, gets a condition that says what to give",
   async (_case, spec) => {
     const { condition, value } = await find(spec);
     expect(value).toBeUndefined();

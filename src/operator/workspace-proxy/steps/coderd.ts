@@ -8,10 +8,14 @@ import { variableValue } from "../../pods/env-sources.ts";
 import type { Sources } from "../../sources.ts";
 import type { Coderd } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
-import type { Result } from "./result.ts";
+import type { WorkspaceProxyResult } from "./result.ts";
 
 /** Finds the coderd that the spec names, by reference or by URL. */
-export async function findCoderd({ controlPlane, proxy, sources }: Snapshot): Promise<Result<Coderd>> {
+export async function findCoderd({
+  controlPlane,
+  proxy,
+  sources,
+}: Snapshot): Promise<WorkspaceProxyResult<Coderd>> {
   const { credentials, identity, primaryAccessURL } = proxy;
   if (credentials.kind === "controlPlane") {
     const { name } = credentials;

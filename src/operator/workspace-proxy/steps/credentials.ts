@@ -4,14 +4,14 @@ import type { CoderPorts } from "../../ports.ts";
 import type { Sources } from "../../sources.ts";
 import type { Access, Coderd } from "../coderd.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import type { Result } from "./result.ts";
+import type { WorkspaceProxyResult } from "./result.ts";
 
 /** Reads the credentials that the spec refers to. Whether coderd takes them, the next step will find out. */
 export async function readCredentials(
   { proxy, sources }: Snapshot,
   { ports }: Environment,
   coderd: Coderd | undefined,
-): Promise<Result<Access>> {
+): Promise<WorkspaceProxyResult<Access>> {
   if (!coderd) return blocked("Pending", "Waiting for condition CoderdFound.");
   const { credentials, pod } = proxy;
   switch (credentials.kind) {
@@ -31,11 +31,14 @@ export async function readCredentials(
       return token ? { ...found, value: { kind: "token", token } } : found;
     }
     case "none":
-      return blocked("NotConfigured", "The spec names no credentials.");
+      return blocked(
+        "NotConfigured",
+        "The spec names no credentials; set spec.controlPlaneRef, spec.bootstrap or spec.proxySessionTokenSecretRef.",
+      );
   }
 }
 
-function operatorSession(coderd: Coderd, sources: Sources, ports: CoderPorts): Result<Access> {
+function operatorSession(coderd: Coderd, sources: Sources, ports: CoderPorts): WorkspaceProxyResult<Access> {
   const { controlPlane, url } = coderd;
   if (controlPlane?.status.phase !== "Ready") {
     const name = controlPlane?.settings.identity.name;

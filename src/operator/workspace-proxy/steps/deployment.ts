@@ -7,7 +7,7 @@ import type { Environment, Snapshot } from "../observe.ts";
 import { proxyDeployment, tokenChecksum } from "../resources/deployment.ts";
 import { ownURLVariables } from "../resources/own-url.ts";
 import { tokenKeyOf } from "../spec.ts";
-import type { Result } from "./result.ts";
+import type { WorkspaceProxyResult } from "./result.ts";
 
 interface ProxyInputs extends PodChange {
   readonly coderd: Coderd | undefined;
@@ -19,7 +19,7 @@ export async function ensureDeployment(
   snapshot: Snapshot,
   environment: Environment,
   { coderd, token, mayChange }: ProxyInputs,
-): Promise<Result<PodReport>> {
+): Promise<WorkspaceProxyResult<PodReport>> {
   const { proxy, deployment, sources } = snapshot;
   if (!mayChange) return leavePods(deployment, proxy, snapshot);
   const secret = tokenKeyOf(proxy);

@@ -30,7 +30,7 @@ test.each([
   });
 });
 
-test("what coderd complains of is told, without secrets and without what differs each time", async () => {
+test("what coderd complains of is reported, without secrets and without what differs each time", async () => {
   const errors = [
     "read tcp 10.0.0.1:51234->10.0.0.2:443: reset",
     "token abcdefghij-abcdefghijabcdefghij12 refused",

@@ -3,21 +3,21 @@ import type { WorkspaceProxy } from "../../../coder/model.ts";
 import { redact } from "../../../coder/redact.ts";
 import type { Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
-import type { Result } from "./result.ts";
+import type { WorkspaceProxyResult } from "./result.ts";
 
 /** Publishes the health of the proxy as coderd sees it. `seen` is absent when coderd could not be asked. */
 export async function reportHealth(
   { proxy }: Snapshot,
   _environment: unknown,
   seen: WorkspaceProxy | undefined,
-): Promise<Result> {
+): Promise<WorkspaceProxyResult> {
   if (!registrationOf(proxy))
     return unknown("NotManaged", "The spec gives a token; ask coderd for the health of the proxy.");
   if (!seen) return unknown("NotSeen", "coderd does not show the proxy to the operator at the moment.");
   return { status: { health: seen.status }, condition: verdict(seen) };
 }
 
-function unknown(reason: string, message: string): Result {
+function unknown(reason: string, message: string): WorkspaceProxyResult {
   return { status: { health: undefined }, condition: { status: "Unknown", reason, message } };
 }
 
@@ -29,7 +29,7 @@ function verdict(seen: WorkspaceProxy): ConditionState {
       return {
         status: "False",
         reason: "NotReported",
-        message: "No pod of the proxy has reported to coderd yet.",
+        message: "No pod of the proxy has reported to coderd yet; if this lasts, check its log.",
       };
     case "unreachable":
       return {
@@ -41,7 +41,7 @@ function verdict(seen: WorkspaceProxy): ConditionState {
       return {
         status: "False",
         reason: "Unhealthy",
-        message: `coderd reaches the proxy and finds fault with it${complaints(seen)}.`,
+        message: `coderd reaches the proxy and finds fault with it${complaints(seen)}; check that its version is that of coderd.`,
       };
     default:
       return { status: "Unknown", reason: "NotChecked", message: "coderd has not checked the proxy yet." };

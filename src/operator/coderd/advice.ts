@@ -1,0 +1,22 @@
+import type { CoderFailure } from "../../coder/failure.ts";
+
+const ADVICE: Readonly<Record<Exclude<CoderFailure["kind"], "forbidden">, string | undefined>> = {
+  duplicate: undefined,
+  invalid: "Correct what coderd rejects.",
+  notEntitled: "Add a license that includes it.",
+  notFound: undefined,
+  rateLimited: "The operator backs off and retries.",
+  transient: "The operator retries; if this lasts, check that coderd runs and can be reached.",
+  unsupported: "This coderd lacks the feature: it is an open-source build, or too old.",
+};
+
+const ACCESS_ADVICE = {
+  unauthenticated: "Use a token that is still valid.",
+  notPermitted: "Use the token of an owner.",
+} as const;
+
+/** What a condition says about a failure that is retried: what happened, and what helps. */
+export function withAdvice(failure: CoderFailure): string {
+  const advice = failure.kind === "forbidden" ? ACCESS_ADVICE[failure.why] : ADVICE[failure.kind];
+  return advice ? `${failure.message} ${advice}` : failure.message;
+}
