@@ -181,6 +181,10 @@ describe("a release", { timeout: 120_000 }, () => {
   });
 
   test("takes the CRDs and what users have made along only when asked to", async () => {
+    // No operator runs here that would take its finalizers off.
+    const metadata = { finalizers: null };
+    for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy] as Kind[])
+      await person.mergePatch(kind, { namespace, name: "early" }, { metadata });
     succeeded(await helm.release("upgrade", { ...release, values: { crds: { keep: false } } }));
     succeeded(await helm.run(["uninstall", release.name, "--namespace", release.namespace]));
     await eventually(
