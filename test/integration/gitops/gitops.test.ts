@@ -71,8 +71,9 @@ describe("Argo CD", () => {
 
   test.for(Object.keys(kinds) as KindName[])("no normal start of a %s looks broken", async (name) => {
     const { conditionTypes, quietReasons } = kinds[name];
-    // The others are reasons of operator access, of what is well, and of names that a person must free.
-    const others = ["Disabled", "Applied", "NamesTaken"];
+    // The others are reasons of operator access, of what is well, of names that a person must free, and of advice that
+    // Ready does not depend on.
+    const others = ["Disabled", "Applied", "NamesTaken", "TagMoves"];
     const reasons = [...quietReasons].filter((reason) => !others.includes(reason));
     for (const reason of reasons) {
       const object = observed(name, { [conditionTypes.deployment]: ["False", reason] });

@@ -87,7 +87,7 @@ describe("the condition", () => {
 
   test("is InvalidLicense for what is no license, until the Secret has one", async () => {
     await serve("garbage");
-    await putLicense("garbage", "eyJhbGciOiJub25lIn0.not-a-licence-at-all.x");
+    await putLicense("garbage", "eyJhbGciOiJub25lIn0.not-a-license-at-all.x");
     const { message } = await stage.untilCondition("garbage", TYPE, {
       status: "False",
       reason: "InvalidLicense",
