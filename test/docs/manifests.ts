@@ -11,11 +11,19 @@ const PodDisruptionBudget: Kind = {
   namespaced: true,
 };
 
+const HorizontalPodAutoscaler: Kind = {
+  apiVersion: "autoscaling/v2",
+  kind: "HorizontalPodAutoscaler",
+  plural: "horizontalpodautoscalers",
+  namespaced: true,
+};
+
 const kinds: readonly Kind[] = [
   CoderControlPlane,
   CoderProvisioner,
   CoderWorkspaceProxy,
   ConfigMap,
+  HorizontalPodAutoscaler,
   PodDisruptionBudget,
   Secret,
 ];

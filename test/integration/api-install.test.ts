@@ -85,17 +85,19 @@ describe("kubectl get coder", () => {
   it("lists the three kinds with what people look at", async () => {
     await kubectl("create", "-f", folder("samples"));
     const status = {
-      phase: "Ready",
+      conditions: [condition("Ready", "True", "Serving")],
       readyReplicas: 3,
       url: "http://coder.default.svc.cluster.local:80",
       licenseTier: "premium",
       version: "v2.26.0",
     };
     await reportStatus("ccp/coder", status);
-    await reportStatus("cwp/sydney", { phase: "Pending", registered: true, health: "ok" });
+    const waiting = [condition("Ready", "False", "RollingOut")];
+    await reportStatus("cwp/sydney", { conditions: waiting, registered: true, health: "ok" });
     const lines = (await kubectl("get", "coder")).split("\n");
     expect(row(lines, "codercontrolplane.coder.com/coder")).toEqual([
-      "Ready",
+      "True",
+      "Serving",
       "3",
       "http://coder.default.svc.cluster.local:80",
       "premium",
@@ -104,7 +106,7 @@ describe("kubectl get coder", () => {
     ]);
     expect(row(lines, "coderprovisioner.coder.com/default")).toContain("coder");
     expect(row(lines, "coderworkspaceproxy.coder.com/sydney")).toEqual(
-      expect.arrayContaining(["Pending", "true", "ok"]),
+      expect.arrayContaining(["False", "RollingOut", "true", "ok"]),
     );
   });
 
@@ -112,6 +114,10 @@ describe("kubectl get coder", () => {
     await kubectl("get", short);
   });
 });
+
+function condition(type: string, status: string, reason: string): object {
+  return { type, status, reason, message: reason, lastTransitionTime: "2026-01-01T00:00:00Z" };
+}
 
 function row(lines: readonly string[], name: string): string[] {
   const [, ...cells] = lines.find((line) => line.startsWith(`${name} `))?.split(/\s+/) ?? [];

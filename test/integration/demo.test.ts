@@ -83,7 +83,9 @@ describe.concurrent("the demo", { timeout: BOUND_MS }, () => {
     await using place = await Place.make();
     const demo = place.start("make", "--silent", "demo", "ONCE=1");
     expect(await demo.ended, demo.output).toBe(0);
-    const listed = demo.output.match(/^\S+\.coder\.com\/\S+ +Ready/gm)?.map((line) => line.split(" ")[0]);
+    const listed = demo.output
+      .match(/^\S+\.coder\.com\/\S+ +True +Serving/gm)
+      ?.map((line) => line.split(" ")[0]);
     expect(listed).toEqual([
       "codercontrolplane.coder.com/coder",
       "coderprovisioner.coder.com/linux",

@@ -44,7 +44,9 @@ function definitionsWithoutDefaults(): string {
   const folder = new URL("../../../config/crd/", import.meta.url);
   const items = readdirSync(folder).map((file) => parse(readFileSync(new URL(file, folder), "utf8")));
   const list = { apiVersion: "v1", kind: "List", items };
-  return JSON.stringify(list, (key, value) => (key === "default" ? undefined : value));
+  // A part of the key of a list must have its default: the protocol of ports.
+  const isDropped = (key: string, value: unknown) => key === "default" && value !== "TCP";
+  return JSON.stringify(list, (key, value) => (isDropped(key, value) ? undefined : value));
 }
 
 const children = (name: string) => essenceOfChildren(stage.person, stage.ref(name));
