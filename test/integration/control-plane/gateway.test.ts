@@ -64,6 +64,13 @@ describe("a cluster without the Gateway API", () => {
   });
 });
 
+/** Events are written after what they report. */
+async function untilEmitted(name: string, reason: string): Promise<void> {
+  await eventually(async () => {
+    expect((await stage.events(name)).map((event) => event.reason)).toContain(reason);
+  }, TIME_LIMIT);
+}
+
 describe("a route", () => {
   test("has the parents, hosts and backend that the spec says, and belongs to the control plane", async () => {
     const parentRefs = [{ name: "public", namespace: "gateways", sectionName: "https" }, { name: "private" }];
@@ -95,17 +102,20 @@ describe("a route", () => {
       async () => expect((await stage.get(HTTPRoute, "full")).spec?.hostnames[0]).toBe(host),
       TIME_LIMIT,
     );
+    await untilEmitted("full", "Reverted");
     await stage.person.delete(HTTPRoute, stage.ref("full"));
     await eventually(() => stage.get(HTTPRoute, "full"), TIME_LIMIT);
   });
 
   test("causes no writes once it is there, though the API server adds defaults to it", async () => {
-    await stage.settled("full");
+    await stage.create("calm", { expose: { gateway } });
+    await stage.settled("calm");
+    await untilEmitted("calm", "Created");
     const { length } = await stage.writes();
     const status = { parents: [{ controllerName: "example.com/gateway", parentRef: { name: "public" } }] };
-    await stage.person.patchStatus(HTTPRoute, stage.ref("full"), { status });
+    await stage.person.patchStatus(HTTPRoute, stage.ref("calm"), { status });
     await stage.timePasses(HOUR_MS);
-    await stage.touch("full", "an hour later");
+    await stage.touch("calm", "an hour later");
     expect((await stage.writes()).slice(length)).toEqual([]);
   });
 
