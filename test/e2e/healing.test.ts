@@ -232,8 +232,9 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
     const recorded = recordingNames()
       .map(loadRecording)
       .map(({ request, response }) => `${request.method} ${routeOf(request.path)} ${response.status}`);
+    // Who is not known gets the same answer everywhere.
     const seen = world.gateway.exchanges
-      .filter(({ status }) => status !== undefined)
+      .filter(({ status }) => status !== undefined && status !== 401)
       .map(({ method, path, status }) => `${method} ${routeOf(path)} ${status}`);
     expect([...new Set(seen)].filter((exchange) => !recorded.includes(exchange))).toEqual([]);
   });
@@ -241,5 +242,10 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
 
 /** A path without the names of things. */
 function routeOf(path: string): string {
-  return path.replace(/\b(organizations|provisionerkeys|workspaceproxies|keys)\/(?!me\b)[^/]+/g, "$1/:name");
+  const route = path.replace(
+    /\b(organizations|provisionerkeys|workspaceproxies|keys)\/(?!me\b)[^/]+/g,
+    "$1/:name",
+  );
+  // Daemons are recorded as coderd lists them by default, which has a limit.
+  return route.replace(/\?limit=0$/, "");
 }

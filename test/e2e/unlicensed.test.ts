@@ -51,7 +51,7 @@ describe.skipIf(!binaries)("a coderd that has no license", () => {
 
     const [expired, trial] = await mint(world.binaries, "expired", "trial");
     await tenant.putSecret("license", { license: expired });
-    await tenant.untilCondition(CoderControlPlane, license, { status: "False", reason: "Error" });
+    await tenant.untilCondition(CoderControlPlane, license, { status: "False", reason: "InvalidLicense" });
     await tenant.putSecret("license", { license: trial });
     await tenant.untilControlPlane({ licenseTier: "trial" });
     await tenant.untilDaemonsServe("linux", admin);

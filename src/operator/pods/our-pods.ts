@@ -63,9 +63,9 @@ export function podsOf(runner: Parent & { readonly childName: string }, caches: 
 
 /** Ticks of a status that say nothing new cause no run; the counts come with the Deployment. */
 function troubleChanged({ type, object, previous }: Change<Pod>): boolean {
-  if (type !== "deleted" && imagesOf(previous) !== imagesOf(object)) return true;
-  const before = previous && type !== "deleted" ? messageOf(previous) : undefined;
-  return before !== (type === "deleted" ? undefined : messageOf(object));
+  // With a pod its image goes out of use, and its key.
+  if (type === "deleted" || imagesOf(previous) !== imagesOf(object)) return true;
+  return (previous && messageOf(previous)) !== messageOf(object);
 }
 
 /** What the nodes pulled, which status shows. */

@@ -126,7 +126,10 @@ async function converge(
   const key = await steps.run(conditionTypes.keySecret, () =>
     ensureKeySecret(snapshot, environment, outcome),
   );
-  if (key) await steps.run(conditionTypes.rbac, () => ensurePermissions(snapshot, environment, tenancy));
+  // Grants that exist are kept to the spec also while there is no key: what it no longer allows must go.
+  const hasGrants = snapshot.deployment || snapshot.object.status?.workspaceNamespaces?.length;
+  if (key || hasGrants)
+    await steps.run(conditionTypes.rbac, () => ensurePermissions(snapshot, environment, tenancy));
   await steps.run(conditionTypes.disruption, () =>
     ensureDisruptionBudget(snapshot, environment, snapshot.provisioner),
   );

@@ -113,6 +113,8 @@ async function act(
   const added = await client.addLicense(jwt);
   if (!added.ok && added.failure.kind !== "duplicate") return { failed: added.failure };
   environment.memory.licenseListedAt = snapshot.now;
+  // A status that is held back would not say that it was uploaded, and the next run would do it again.
+  environment.memory.nextReport = { at: snapshot.now, awaitsReport: false };
   const license = `the license from Secret "${secretName}".`;
   const message = added.ok ? `Uploaded ${license}` : `coderd already has ${license}`;
   environment.own.emit("Normal", "LicenseApplied", message);

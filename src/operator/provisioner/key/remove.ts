@@ -116,7 +116,9 @@ async function removeAt(
   let last: RemovalAt = { outcome: "failed", failure: noCredentials(record) };
   for (const client of clients) {
     last = await removeWith(client, record, keepID);
-    if (last.outcome !== "failed" || last.failure.kind !== "forbidden") return last;
+    // Who may not see an organization gets the same answer as where there is none.
+    const mayBeSeenByOthers = last.outcome === "failed" ? last.failure.kind === "forbidden" : last.elsewhere;
+    if (!mayBeSeenByOthers) return last;
   }
   return last;
 }

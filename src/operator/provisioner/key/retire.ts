@@ -17,13 +17,15 @@ interface Retired {
   readonly retirement: Retirement;
 }
 
-/** Deletes the keys that were replaced, once every pod runs with the key in use. */
+/** Deletes the keys that were replaced, once every pod runs with the key in use and none finishes a build without it. */
 export async function retireKeys(state: KeyState, run: KeyRun, mayAsk: boolean): Promise<Retired> {
   const { snapshot, environment } = run;
   const retired = statusOf(state).retiredKeys ?? [];
   if (retired.length === 0) return { state, retirement: { kind: "done" } };
   const key = keyInUse(state, snapshot.provisioner);
-  if (!mayAsk || !key || !isRolledOutWith(key, snapshot.deployment))
+  // A Deployment does not count pods that end, but their daemons need their key until the last build is done.
+  const isDraining = snapshot.pods.some(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  if (!mayAsk || !key || isDraining || !isRolledOutWith(key, snapshot.deployment))
     return { state, retirement: waiting(retired) };
   const backedOff = environment.memory.retirement.current(attemptOf(run));
   if (backedOff) return { state, retirement: { kind: "failed", ...backedOff } };
