@@ -1,4 +1,4 @@
-import { Role, RoleBinding, ServiceAccount } from "kube-controller-runtime";
+import { Role, RoleBinding, Secret, ServiceAccount } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
@@ -32,6 +32,17 @@ test("daemons build workspaces in another namespace until it is off the list", a
   await stage.untilStatus("reaching", { workspaceNamespaces: [team] });
   await stage.untilCondition("reaching", "WorkspaceRBACReady", { status: "True" });
   await stage.change("reaching", { rbac: { workspaceNamespaces: [] } });
+  await stage.eventually(async () => expect(await inTeam()).toEqual([]));
+});
+
+test("a namespace that is off the list loses its grants also while the daemons have no key", async () => {
+  await stage.serve("keyless");
+  await stage.change("keyless", { rbac: { workspaceNamespaces: [team] } });
+  await stage.eventually(async () => expect(await inTeam()).toHaveLength(2));
+  await stage.change("keyless", { controlPlaneRef: { name: "nobody" } });
+  await stage.delete(Secret, "keyless-provisioner-key");
+  await stage.untilCondition("keyless", "ControlPlaneReady", { status: "False" });
+  await stage.change("keyless", { rbac: { workspaceNamespaces: [] } });
   await stage.eventually(async () => expect(await inTeam()).toEqual([]));
 });
 

@@ -1,3 +1,4 @@
+import { Pod } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
@@ -24,4 +25,34 @@ test("a retired key that can't be deleted keeps none of the others alive", async
   await stage.eventually(() => expect(coderd.keys.map((key) => key.name)).not.toContain("pool-old"));
   await stage.eventually(async () => expect((await stage.status("pool")).retiredKeys).toMatchObject([lost]));
   await stage.untilCondition("pool", "ProvisionerKeyReady", { status: "True", reason: "OldKeyLeft" });
+});
+
+test("the key of a pod that ends, and may finish a build, is kept until the pod is gone", async () => {
+  const before = await stage.serve("draining", { tags: { a: "1" } });
+  const labels = {
+    "app.kubernetes.io/name": "coder-provisioner",
+    "app.kubernetes.io/instance": "draining",
+    "app.kubernetes.io/managed-by": "coder-k8s",
+  };
+  const set = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "provisioner-draining-1", uid: "0-1" };
+  const ref = stage.ref("provisioner-draining-1-x");
+  await stage.person.create(Pod, {
+    metadata: {
+      ...ref,
+      labels,
+      ownerReferences: [{ ...set, controller: true }],
+      finalizers: ["example.com/building"],
+    },
+    spec: { containers: [{ name: "provisioner", image: "coder:x" }] },
+  });
+  await stage.person.delete(Pod, ref);
+  await stage.change("draining", { tags: { a: "2" } });
+  await stage.untilCondition("draining", "ProvisionerKeyReady", { status: "True", reason: "Rotating" });
+  await stage.rollOut("draining");
+  await stage.timePasses(5 * 60_000);
+  expect(coderd.keys.map(({ id }) => id)).toContain(before.provisionerKeyID);
+  await stage.person.mergePatch(Pod, ref, { metadata: { finalizers: [] } });
+  await stage.eventually(() =>
+    expect(coderd.keys.map(({ id }) => id)).not.toContain(before.provisionerKeyID),
+  );
 });
