@@ -16,6 +16,8 @@ import { type PodsSeen, type Rollout, rolloutOf } from "./rollout.ts";
 export interface PodRunner extends Parent {
   readonly childName: string;
   readonly replicas: number;
+  /** Present where the number follows something else than the spec. */
+  readonly autoscaling?: object | undefined;
 }
 
 /** What the statuses of our kinds say about pods. */
@@ -86,7 +88,7 @@ export function podStatus(deployment: Deployment | undefined, runner: PodRunner)
 
 function conditionOf(
   counts: Deployment["status"],
-  { app, childName, replicas }: PodRunner,
+  { app, childName, replicas, autoscaling }: PodRunner,
   rollout: Rollout,
 ): ConditionState {
   // An autoscaler may change the number at any time, so reaching it is no part of being ready.
@@ -96,7 +98,8 @@ function conditionOf(
     rollout.state === "complete" || (rollout.state === "scaling" && isScaledByOthers) ? "True" : "False";
   if (rollout.state === "stalled") return { status, reason: "Stalled", message: rollout.cause };
   if (replicas === 0 && present === 0) {
-    const message = `Deployment "${childName}" has no pods because spec.replicas is 0.`;
+    const why = autoscaling ? "no daemon is wanted now" : "spec.replicas is 0";
+    const message = `Deployment "${childName}" has no pods because ${why}.`;
     return { status: isScaledByOthers ? "True" : "False", reason: "ScaledToZero", message };
   }
   if (rollout.state === "complete") {
@@ -111,7 +114,7 @@ function conditionOf(
   return { status, reason, message: `${numbers}${left}.${cause}` };
 }
 
-/** That pods which served are gone is worth a warning; that there are none yet is not. */
+/** That pods which served are gone is worth a warning; that there are none yet, or that none is wanted, is not. */
 export function availability(
   report: PodReport | undefined,
   runner: PodRunner,
@@ -123,8 +126,9 @@ export function availability(
   }
   const earlier = findCondition(status?.conditions, AVAILABLE);
   const isLoss = earlier?.status === "True" || earlier?.reason === "NoPodReady";
+  const reason = runner.replicas === 0 ? "ScaledToZero" : isLoss ? "NoPodReady" : "Starting";
   const message = `No pod of Deployment "${runner.childName}" is ready; see condition DeploymentReady.`;
-  return { condition: { status: "False", reason: isLoss ? "NoPodReady" : "Starting", message } };
+  return { condition: { status: "False", reason, message } };
 }
 
 /** True while a rollout does not go on by itself; otherwise there is no such condition. */

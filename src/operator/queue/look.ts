@@ -14,8 +14,13 @@ export interface Looks {
   readonly tookMs: number;
   /** Looks in vain in a row, and the last reason. */
   readonly failures: number;
-  readonly failure: CoderFailure | undefined;
+  readonly failure: Pick<CoderFailure, "message"> | undefined;
 }
+
+/** A way to ask coderd, or why there is none. */
+export type Access =
+  | { readonly client: CoderClient }
+  | { readonly client: undefined; readonly message: string };
 
 export interface Look {
   readonly organizationId: string;
@@ -24,8 +29,10 @@ export interface Look {
 }
 
 /** Asks coderd for the whole queue of one organization: two requests, whatever the number of pools. */
-export async function look(client: CoderClient, before: Looks | undefined, at: Look): Promise<Looks> {
+export async function look(access: Access, before: Looks | undefined, at: Look): Promise<Looks> {
   const began = at.now();
+  if (!access.client) return inVain({ message: access.message }, before, { ...at, began });
+  const { client } = access;
   const [jobs, daemons] = await Promise.all([
     client.unfinishedJobs(at.organizationId),
     client.provisionerDaemons(at.organizationId),
@@ -36,9 +43,19 @@ export async function look(client: CoderClient, before: Looks | undefined, at: L
     return { queue, since: began, nextAt: began, tookMs, failures: 0, failure: undefined };
   }
   const failure = jobs.ok ? (daemons.ok ? undefined : daemons.failure) : jobs.failure;
-  const failures = (before?.failures ?? 0) + 1;
   const retryAfterMs = failure?.kind === "rateLimited" ? failure.retryAfterMs : undefined;
-  const pauseMs = pauseAfterFailure({ pollMs: at.pollMs, failures, retryAfterMs });
+  return inVain(failure, before, { ...at, began, retryAfterMs });
+}
+
+function inVain(
+  failure: Looks["failure"],
+  before: Looks | undefined,
+  at: Look & { readonly began: number; readonly retryAfterMs?: number | undefined },
+): Looks {
+  const { began, pollMs, retryAfterMs } = at;
+  const tookMs = at.now() - began;
+  const failures = (before?.failures ?? 0) + 1;
+  const pauseMs = pauseAfterFailure({ pollMs, failures, retryAfterMs });
   return {
     ...{ queue: undefined, tookMs, failures, failure },
     since: before?.since ?? began,

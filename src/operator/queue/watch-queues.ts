@@ -9,15 +9,14 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import type { CoderClient } from "../../coder/client.ts";
 import { findControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
 import { openSession, operatorToken, sessionSecrets } from "../control-plane/session/open.ts";
 import { isPaused } from "../pause.ts";
 import type { CoderPorts } from "../ports.ts";
 import { gatherSources, secretRefs } from "../sources.ts";
 import { type Decision, decide } from "./decide.ts";
-import { type Looks, look, sightOf } from "./look.ts";
-import { markPods } from "./mark.ts";
+import { type Access, type Looks, look, sightOf } from "./look.ts";
+import { markPods, unmarkPods } from "./mark.ts";
 import { isMoving, pauseAfterLook } from "./pace.ts";
 import type { History } from "./pool.ts";
 import { observePools, type PoolSource } from "./pools.ts";
@@ -61,10 +60,9 @@ export async function watchQueues(watched: Watched, environment: Environment): P
     await reportBuilds(object, "nothing", context);
     return awaitChange;
   }
-  const client = await connect(object, environment);
-  if (!client) return awaitChange;
+  const access = await connect(object, environment);
   const waiting = await Promise.all(
-    [...organizations].map(([id, sources]) => watchQueue({ client, memory, id, sources }, context)),
+    [...organizations].map(([id, sources]) => watchQueue({ access, memory, id, sources }, context)),
   );
   const looks = [...memory.values()].map((each) => each.looks);
   const condition = conditionOf(waiting.flat(), looks, context.clock.now());
@@ -76,14 +74,16 @@ export async function watchQueues(watched: Watched, environment: Environment): P
 async function connect(
   { metadata: { namespace = "", name } }: Stored<CoderControlPlane>,
   { ports, context }: Environment,
-): Promise<CoderClient | undefined> {
+): Promise<Access> {
   const observed = observeControlPlane({ namespace, name }, context.caches);
-  const { value: controlPlane } = findControlPlane({ namespace, name }, observed);
-  if (!controlPlane) return undefined;
+  const found = findControlPlane({ namespace, name }, observed);
+  const { value: controlPlane } = found;
+  if (!controlPlane) return { client: undefined, message: found.condition?.message ?? "" };
   const sources = await gatherSources(namespace, sessionSecrets(controlPlane), context);
-  const { value: token } = operatorToken(controlPlane, sources);
-  if (!token) return undefined;
-  return openSession(controlPlane.settings, { url: controlPlane.url, token }, { ports, sources });
+  const { value: token, condition } = operatorToken(controlPlane, sources);
+  if (!token) return { client: undefined, message: condition?.message ?? "" };
+  const { settings, url } = controlPlane;
+  return { client: openSession(settings, { url, token }, { ports, sources }) };
 }
 
 /** The Secrets that a session at the control plane needs. */
@@ -96,7 +96,7 @@ export function referencedSecrets(
 }
 
 interface Organization {
-  readonly client: CoderClient;
+  readonly access: Access;
   readonly memory: Map<string, QueueMemory>;
   readonly id: string;
   readonly sources: readonly PoolSource[];
@@ -104,7 +104,7 @@ interface Organization {
 
 /** Looks, decides and scales when it is time to. Returns the jobs of the organization that wait, as far as is known. */
 async function watchQueue(organization: Organization, context: RunContext): Promise<WaitingJobs[]> {
-  const { client, memory, id, sources } = organization;
+  const { access, memory, id, sources } = organization;
   const { clock } = context;
   const pollMs = pollOf(sources);
   const known = memory.get(id) ?? neverLooked(clock.now(), pollMs);
@@ -112,7 +112,7 @@ async function watchQueue(organization: Organization, context: RunContext): Prom
   // A clock that was set back would make the next look wait for as long.
   const isDue = clock.now() >= known.looks.nextAt || clock.now() < known.looks.since;
   const looks = isDue
-    ? await look(client, known.looks, { organizationId: id, pollMs, now: () => clock.now() })
+    ? await look(access, known.looks, { organizationId: id, pollMs, now: () => clock.now() })
     : known.looks;
   const now = clock.now();
   const pools = sources.map(({ pool }) => ({ ...pool, history: known.histories.get(pool.name) ?? [] }));
@@ -136,11 +136,22 @@ async function scalePools(
   const scaling = sources.map(async (source) => {
     const decision = decided.get(source.pool.name);
     if (isPaused(source.object)) return;
-    if (!source.provisioner.autoscaling || !decision) return forgetScaling(source, context);
-    if (queue) await markPods(source, queue, context);
-    await scalePool(source, decision, context);
+    if (!source.provisioner.autoscaling || !decision) {
+      await unmarkPods(source, context);
+      return forgetScaling(source, context);
+    }
+    const isMarked = !queue || (await markPods(source, queue, context));
+    await scalePool(source, isMarked ? decision : withoutLess(decision), context);
   });
   await Promise.all(scaling);
+}
+
+/** Without the marks of all that are busy, a smaller number could take one of them. */
+function withoutLess(decision: Decision): Decision {
+  const { pool, replicas } = decision;
+  if (replicas >= pool.replicas) return decision;
+  const held = "pods of busy daemons could not be marked as such; the operator's log says why";
+  return { ...decision, pool: { ...pool, held }, replicas: pool.replicas, cause: "held" };
 }
 
 /** The shortest interval that a pool that follows the queue asks for. */

@@ -1,7 +1,9 @@
 import { Deployment, findCondition, Pod } from "kube-controller-runtime";
+import { answers, when } from "kube-controller-runtime/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import type { SimulatedJob } from "../../../lab/coderd/jobs.ts";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
 import { BUSY_MARKS } from "../../../src/operator/pods/our-pods.ts";
 import { ReplicaSets } from "./replica-sets.ts";
@@ -26,6 +28,8 @@ afterEach(async () => {
   await stage[Symbol.asyncDispose]();
 });
 
+const COST = "controller.kubernetes.io/pod-deletion-cost";
+const EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 const LIMITS = { minReplicas: 0, maxReplicas: 5 };
 
 async function pool(
@@ -115,6 +119,25 @@ describe("a pool that follows the queue", () => {
     await within(30 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
   });
 
+  test("does not move without access to coderd, says so, and has the fallback after ten minutes", async () => {
+    await pool("pool", { ...LIMITS, fallbackReplicas: 3 });
+    await stage.publish("coder", { operatorAccessReady: false });
+    await within(5 * MINUTE, async () => {
+      const active = findCondition((await stage.status("pool")).conditions, "ScalingActive");
+      expect(active).toMatchObject({ status: "False", reason: "QueueUnknown" });
+    });
+    await within(5 * MINUTE, async () => {
+      const { status } = await stage.get(CoderControlPlane, "coder");
+      const served = findCondition(status?.conditions, "BuildsServed");
+      expect(served).toMatchObject({ status: "Unknown", reason: "QueueUnknown" });
+      expect(served?.message).toContain('The operator has no access to CoderControlPlane "coder".');
+    });
+    expect(await replicas("pool")).toBe(0);
+    await within(20 * MINUTE, async () => expect(await replicas("pool")).toBe(3));
+    await stage.publish("coder", { operatorAccessReady: true });
+    await within(30 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
+  });
+
   test("gets its fixed number back when the rule is taken away", async () => {
     await pool("pool");
     await stage.change("pool", { autoscaling: null, replicas: 2 });
@@ -141,6 +164,89 @@ describe("a pool that follows the queue", () => {
     const writes = stage.operator.transport.requests.slice(before).filter(({ method }) => method !== "GET");
     expect(writes.filter(({ path }) => /coderprov|pods|deployments/.test(path))).toEqual([]);
     expect(await replicas("pool")).toBe(2);
+  });
+});
+
+describe("the marks of busy pods", () => {
+  const annotations = async () => {
+    const { items } = await stage.person.list(Pod, { namespace: stage.namespace });
+    return items.map(({ metadata }) => metadata.annotations ?? {});
+  };
+  const untilMarked = () =>
+    within(5 * MINUTE, async () => {
+      const [first, ...others] = await annotations();
+      expect(first).toMatchObject({ [COST]: BUSY_MARKS[COST] });
+      expect(others).toEqual([]);
+    });
+
+  test("go when the rule is taken away, also from a pod that is still busy", async () => {
+    await pool("pool");
+    pods.buildMs = 60 * MINUTE;
+    const [build] = submit(1);
+    await untilMarked();
+    await stage.change("pool", { autoscaling: null, replicas: 1 });
+    await within(3 * MINUTE, async () => expect(await annotations()).toEqual([{}]));
+    expect(build?.status).toBe("running");
+  });
+
+  test("leave alone what others say of the pods of a pool with a fixed number", async () => {
+    await stage.create("pool", { replicas: 1 });
+    await within(MINUTE, async () => expect(coderd.daemons).toHaveLength(1));
+    const [name = ""] = coderd.daemons.map((daemon) => daemon.name);
+    const theirs = { [EVICT]: BUSY_MARKS[EVICT] };
+    await stage.person.mergePatch(Pod, stage.ref(name), { metadata: { annotations: theirs } });
+    const until = stage.clock.now() + 5 * MINUTE;
+    await within(6 * MINUTE, async () => expect(stage.clock.now()).toBeGreaterThan(until));
+    expect(await annotations()).toEqual([theirs]);
+  });
+
+  test("leave alone what the user gives all pods", async () => {
+    const theirs = { [EVICT]: "true" };
+    await pool("pool", LIMITS, { podAnnotations: theirs });
+    pods.buildMs = 5 * MINUTE;
+    const [build] = submit(1);
+    await within(MINUTE, async () => expect(await annotations()).toHaveLength(1));
+    const { items } = await stage.person.list(Pod, { namespace: stage.namespace });
+    const name = items[0]?.metadata.name ?? "";
+    await stage.person.mergePatch(Pod, stage.ref(name), { metadata: { annotations: theirs } });
+    await untilMarked();
+    expect(await annotations()).toEqual([{ ...BUSY_MARKS, ...theirs }]);
+    await within(10 * MINUTE, async () => {
+      expect(build?.status).toBe("succeeded");
+      expect(await annotations()).toEqual([theirs]);
+    });
+  });
+
+  test("that are refused keep a pool from shrinking, not from growing", async () => {
+    await pool("pool", { ...LIMITS, scaleDownDelaySeconds: 30 });
+    const body = {
+      kind: "Status",
+      apiVersion: "v1",
+      code: 403,
+      reason: "Forbidden",
+      message: "a webhook says no",
+    };
+    stage.operator.transport.fault = when(
+      ({ method, path }) => method === "PATCH" && path.includes("/pods/"),
+      answers(403, {}, JSON.stringify(body)),
+    );
+    pods.buildMs = 30 * MINUTE;
+    submit(1);
+    await within(5 * MINUTE, async () => expect(coderd.jobs.of(organization)[0]?.startedAt).toBeDefined());
+    pods.buildMs = MINUTE;
+    const short = submit(2);
+    await within(5 * MINUTE, async () => expect(await replicas("pool")).toBe(3));
+    await within(5 * MINUTE, async () => expect(short.every(isOver)).toBe(true));
+    await within(5 * MINUTE, async () => {
+      const active = findCondition((await stage.status("pool")).conditions, "ScalingActive");
+      expect(active).toMatchObject({ status: "False", reason: "ScalingHeld" });
+      expect(active?.message).toContain("could not be marked");
+    });
+    expect(await replicas("pool")).toBe(3);
+    expect(stage.operator.log.map(({ msg }) => msg)).toContain("pods could not be marked");
+    stage.operator.transport.fault = undefined;
+    await within(5 * MINUTE, async () => expect(await replicas("pool")).toBe(1));
+    expect(pods.disturbed).toEqual([]);
   });
 });
 
