@@ -29,21 +29,23 @@ interface Policy {
   readonly validations: readonly Validation[];
 }
 
-function checks(group: string, resource: string, verb: string, namespace: string): string {
-  return `authorizer.group('${group}').resource('${resource}').namespace(${namespace}).check('${verb}').allowed()`;
+function checks(group: string, path: string, verb: string, namespace: string): string {
+  const [resource, subresource] = path.split("/");
+  const part = subresource ? `.subresource('${subresource}')` : "";
+  return `authorizer.group('${group}').resource('${resource}')${part}.namespace(${namespace}).check('${verb}').allowed()`;
 }
 
 const rbacGroup = "rbac.authorization.k8s.io";
 
+const sameSpec = {
+  name: "isSame",
+  expression: "oldObject != null && object.?spec.orValue({}) == oldObject.?spec.orValue({})",
+} as const;
+
 const pods: Policy = {
   suffix: "pods",
   resources: ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"],
-  variables: [
-    {
-      name: "isSame",
-      expression: "oldObject != null && object.?spec.orValue({}) == oldObject.?spec.orValue({})",
-    },
-  ],
+  variables: [sameSpec],
   validations: [
     {
       expression: `variables.isSame || ${checks("apps", "deployments", "create", "request.namespace")}`,
@@ -54,22 +56,48 @@ const pods: Policy = {
   ],
 };
 
+/** How many pods run is for whoever may say so of their Deployment: autoscalers of Kubernetes may. */
+const scale: Policy = {
+  suffix: "scale",
+  resources: ["coderprovisioners/scale", "coderworkspaceproxies/scale"],
+  variables: [sameSpec],
+  validations: [
+    {
+      expression: `variables.isSame || ${checks("apps", "deployments/scale", "update", "request.namespace")}`,
+      messageExpression:
+        "'the operator scales a Deployment for this object: that needs the right to update deployments/scale in namespace \"' + request.namespace + '\", which ' + request.userInfo.username + ' lacks'",
+      reason: "Forbidden",
+    },
+  ],
+};
+
 /** How people are led to pods: by an object that the writer could have made as well. */
 const exposure: Policy = {
   suffix: "exposure",
   resources: ["codercontrolplanes", "coderworkspaceproxies"],
   validations: [
-    needsRight("expose.?ingress", "networking.k8s.io", "ingresses"),
-    needsRight("expose.?gateway", "gateway.networking.k8s.io", "httproutes"),
+    // Labels of the object are labels of these too.
+    needsRight({ field: "expose.?ingress", shapedBy: "labels" }, "networking.k8s.io", "ingresses"),
+    needsRight({ field: "expose.?gateway", shapedBy: "labels" }, "gateway.networking.k8s.io", "httproutes"),
   ],
 };
 
-/** A field of the spec, its parts joined by `.?`, that makes or shapes an object of another kind. */
-function needsRight(field: string, group: string, resource: string): Validation {
-  const value = (object: string) => `${object}.?spec.?${field}`;
-  const isSame = `oldObject != null && ${value("oldObject")} == ${value("object")}`;
+interface Wish {
+  /** A field of the spec, its parts joined by `.?`, that makes or shapes an object of another kind. */
+  readonly field: string;
+  /** Another field that shapes the object, once the first makes it. */
+  readonly shapedBy?: string;
+  /** A flag of the spec with which the field makes nothing. */
+  readonly unless?: string;
+}
+
+function needsRight({ field, shapedBy, unless }: Wish, group: string, resource: string): Validation {
+  const value = (object: string, name = field) => `${object}.?spec.?${name}`;
+  const same = [field, shapedBy, unless].filter((name) => name !== undefined);
+  const isSame = same.map((name) => `${value("oldObject", name)} == ${value("object", name)}`).join(" && ");
+  const isOff = unless ? `${value("object", unless)}.orValue(false) || ` : "";
   return {
-    expression: `!${value("object")}.hasValue() || (${isSame}) || ${checks(group, resource, "create", "request.namespace")}`,
+    expression: `!${value("object")}.hasValue() || ${isOff}(oldObject != null && ${isSame}) || ${checks(group, resource, "create", "request.namespace")}`,
     messageExpression: `'spec.${field.replaceAll("?", "")} needs the right to create ${resource} in namespace "' + request.namespace + '", which ' + request.userInfo.username + ' lacks'`,
     reason: "Forbidden",
   };
@@ -80,11 +108,18 @@ const children: Policy = {
   suffix: "children",
   resources: ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"],
   validations: [
-    needsRight("podDisruptionBudget", "policy", "poddisruptionbudgets"),
-    // By annotations clouds and vaults give a ServiceAccount an identity.
-    needsRight("serviceAccount.?annotations", "", "serviceaccounts"),
-    needsRight("serviceAccount.?labels", "", "serviceaccounts"),
-    needsRight("service.?annotations", "", "services"),
+    needsRight({ field: "podDisruptionBudget", shapedBy: "labels" }, "policy", "poddisruptionbudgets"),
+    // By annotations, labels and the name clouds and vaults give a ServiceAccount an identity.
+    needsRight({ field: "serviceAccount.?annotations" }, "", "serviceaccounts"),
+    needsRight({ field: "serviceAccount.?labels" }, "", "serviceaccounts"),
+    needsRight(
+      { field: "serviceAccount.?name", unless: "serviceAccount.?disableCreate" },
+      "",
+      "serviceaccounts",
+    ),
+    needsRight({ field: "labels" }, "", "serviceaccounts"),
+    needsRight({ field: "labels" }, "", "services"),
+    needsRight({ field: "service.?annotations" }, "", "services"),
     reachableFromOutside(),
   ],
 };
@@ -207,7 +242,7 @@ function objectsOf({ suffix, resources, variables, validations }: Policy, prefix
   return [policy, binding];
 }
 
-const policies = [pods, exposure, children, workspaceNamespaces, extraRules];
+const policies = [pods, scale, exposure, children, workspaceNamespaces, extraRules];
 
 /** The policies and their bindings as plain manifests. */
 export function admissionPolicies(): object[] {

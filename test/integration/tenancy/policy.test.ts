@@ -31,6 +31,15 @@ function rbac(name: string, spec: object): object {
   return controlPlane(own, name, { rbac: spec });
 }
 
+/** Somebody who may write control planes and Deployments of a namespace and nothing else. */
+async function deployerIn(namespace: string): Promise<Tenant> {
+  const writer = new Tenant(cluster, `deployer-in-${namespace}`);
+  for (const verb of ["create", "patch", "get"])
+    await writer.allow(namespace, verb, "codercontrolplanes.coder.com");
+  await writer.allow(namespace, "create", "deployments.apps");
+  return writer;
+}
+
 async function expectDenied(object: object, because: string | RegExp, who = tenant): Promise<void> {
   const { code, stderr } = await who.write(object);
   expect(stderr).toMatch(because);
@@ -116,10 +125,7 @@ describe("somebody who may edit one namespace", () => {
 
   test("has PodDisruptionBudgets, identities and load balancers only with the right to make them", async () => {
     const namespace = await cluster.createNamespace("no-children");
-    const writer = new Tenant(cluster, "childless");
-    for (const verb of ["create", "patch", "get"])
-      await writer.allow(namespace, verb, "codercontrolplanes.coder.com");
-    await writer.allow(namespace, "create", "deployments.apps");
+    const writer = await deployerIn(namespace);
     const cases = [
       ["poddisruptionbudgets.policy", { podDisruptionBudget: { minAvailable: 1 } }],
       ["serviceaccounts", { serviceAccount: { annotations: { "iam.example.com/role": "admin" } } }],
@@ -138,12 +144,71 @@ describe("somebody who may edit one namespace", () => {
 
   test("exposes pods by an Ingress only with the right to create ingresses", async () => {
     const namespace = await cluster.createNamespace("no-ingress");
-    const writer = new Tenant(cluster, "unexposed");
-    for (const verb of ["create", "patch", "get"])
-      await writer.allow(namespace, verb, "codercontrolplanes.coder.com");
-    await writer.allow(namespace, "create", "deployments.apps");
+    const writer = await deployerIn(namespace);
     const exposed = controlPlane(namespace, "none", { expose: { ingress: { host: "coder.example.com" } } });
     await expectDenied(exposed, `right to create ingresses in namespace "${namespace}"`, writer);
+  });
+
+  test("labels ServiceAccounts and Services only with the right to make both", async () => {
+    const namespace = await cluster.createNamespace("no-labels");
+    const writer = await deployerIn(namespace);
+    const labelled = (more = {}) =>
+      controlPlane(namespace, "labelled", { labels: { team: "platform" }, ...more });
+    await expectDenied(labelled(), "spec.labels needs the right to create serviceaccounts", writer);
+    await writer.allow(namespace, "create", "serviceaccounts");
+    await expectDenied(labelled(), "spec.labels needs the right to create services", writer);
+    await expectAccepted(labelled(), admin);
+    await expectAccepted(labelled({ image: "coder:next" }), writer);
+    await expectDenied(labelled({ labels: { team: "other" } }), "spec.labels needs the right", writer);
+    await writer.allow(namespace, "create", "services");
+    await expectAccepted(labelled({ labels: { team: "other" } }), writer);
+  });
+
+  test.for([
+    ["ingresses", { expose: { ingress: { host: "coder.example.com" } } }],
+    ["httproutes", { expose: { gateway: { host: "coder.example.com", parentRefs: [{ name: "public" }] } } }],
+    ["poddisruptionbudgets", { podDisruptionBudget: { minAvailable: 1 } }],
+  ] as const)("labels %s that are there only with the right to make them", async ([resource, spec]) => {
+    const namespace = await cluster.createNamespace("no-labels");
+    const writer = await deployerIn(namespace);
+    for (const plural of ["serviceaccounts", "services"]) await writer.allow(namespace, "create", plural);
+    const labelled = (team: string, more = {}) =>
+      controlPlane(namespace, "there", { ...spec, labels: { team }, ...more });
+    await expectAccepted(labelled("platform"), admin);
+    await expectAccepted(labelled("platform", { image: "coder:next" }), writer);
+    await expectDenied(labelled("other"), `right to create ${resource} in namespace "${namespace}"`, writer);
+  });
+
+  test("names a ServiceAccount that the operator makes only with the right to make one", async () => {
+    const namespace = await cluster.createNamespace("no-names");
+    const writer = await deployerIn(namespace);
+    const named = (serviceAccount: object) => controlPlane(namespace, "named", { serviceAccount });
+    const because = "spec.serviceAccount.name needs the right to create serviceaccounts";
+    await expectDenied(named({ name: "payments" }), because, writer);
+    await expectAccepted(named({ name: "payments", disableCreate: true }), writer);
+    await expectDenied(named({ name: "payments", disableCreate: false }), because, writer);
+    await writer.allow(namespace, "create", "serviceaccounts");
+    await expectAccepted(named({ name: "payments" }), writer);
+  });
+
+  test.for([
+    ["CoderProvisioner", "coderprovisioners"],
+    ["CoderWorkspaceProxy", "coderworkspaceproxies"],
+  ] as const)("scales a %s only with the right to scale deployments", async ([kind, plural]) => {
+    const namespace = await cluster.createNamespace("no-scale");
+    const writer = new Tenant(cluster, `scaler-in-${namespace}`);
+    for (const verb of ["get", "update", "patch"])
+      for (const path of [plural, `${plural}/scale`])
+        await writer.allow(namespace, verb, `${path}.coder.com`);
+    const spec = { controlPlaneRef: { name: "coder" } };
+    await expectAccepted({ ...controlPlane(namespace, "pool", spec), kind }, admin);
+    const scale = (replicas: number) =>
+      writer.kubectl(["scale", plural, "pool", "-n", namespace, `--replicas=${replicas}`]);
+    const because = `right to update deployments/scale in namespace "${namespace}"`;
+    expect((await scale(5)).stderr).toContain(because);
+    expect(await scale(1)).toMatchObject({ code: 0 });
+    await writer.allow(namespace, "update", "deployments/scale.apps");
+    expect(await scale(5)).toMatchObject({ code: 0 });
   });
 
   test.for([

@@ -33,7 +33,7 @@ export class Tenant {
 
   /** Gives a right in a namespace. */
   async allow(namespace: string, verb: string, resource: string): Promise<void> {
-    const name = `${verb}-${resource}`.replaceAll(".", "-");
+    const name = `${verb}-${resource}`.replaceAll(/[./]/g, "-");
     const [plural, ...group] = resource.split(".");
     await this.#cluster.apply({
       apiVersion: "rbac.authorization.k8s.io/v1",
