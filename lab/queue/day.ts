@@ -210,8 +210,6 @@ function asJob({ at, isPrebuild }: Build, index: number): ProvisionerJob {
     tags: TAGS,
     workerId: undefined,
     queuePosition: index + 1,
-    templateName: "",
-    workspaceName: "",
   };
 }
 

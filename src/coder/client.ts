@@ -40,7 +40,7 @@ export interface CoderClient {
    * the token may not list them.
    */
   unfinishedJobs(organizationId: string): CoderResult<provisioning.ProvisionerJob[]>;
-  /** The daemons of an organization. Whether those that are offline are among them depends on the version. */
+  /** The daemons of an organization, at most 2,000. Whether those that are offline are among them depends on the version. */
   provisionerDaemons(organizationId: string): CoderResult<provisioning.ProvisionerDaemon[]>;
   /** Empty also when the token may not read licenses: no proof of absence unless it is an owner's. */
   licenses(): CoderResult<model.License[]>;
@@ -74,14 +74,11 @@ export interface ClientOptions {
 /** coderd demands an icon when a proxy is changed, though not when it is created. */
 const FALLBACK_ICON = "/emojis/1f310.png";
 
-/** More than this in one organization are not counted one by one. */
-const MOST_JOBS = 1_000;
-
 /** 1,000 jobs, or as many daemons, with some 30 values each and tags. */
 const MOST_QUEUE_VALUES = 50_000;
 
 /** The default limit would list the newest 50 and hide the oldest. */
-const UNFINISHED = `status=pending,running,canceling&limit=${MOST_JOBS}`;
+const UNFINISHED = `status=pending,running,canceling&limit=${provisioning.MOST_JOBS}`;
 
 const nothing: Decoder<void> = () => undefined;
 
@@ -106,13 +103,13 @@ export function coderClient(options: ClientOptions): CoderClient {
       call("DELETE", `${keys(organizationId)}/${encodeURIComponent(name)}`, { decoder: nothing }),
     unfinishedJobs: (organizationId) =>
       call("GET", `${organization(organizationId)}/provisionerjobs?${UNFINISHED}`, {
-        decoder: list(provisioning.provisionerJob),
+        decoder: provisioning.provisionerJobs,
         // Each job that waits lists every daemon of the past week that could take it.
         answerShape: { mostValues: MOST_QUEUE_VALUES, emptiedLists: "available_workers" },
       }),
     provisionerDaemons: (organizationId) =>
       call("GET", `${organization(organizationId)}/provisionerdaemons?limit=0`, {
-        decoder: list(provisioning.provisionerDaemon),
+        decoder: provisioning.provisionerDaemons,
         answerShape: { mostValues: MOST_QUEUE_VALUES },
       }),
     licenses: () => call("GET", "/api/v2/licenses", { decoder: list(model.license) }),

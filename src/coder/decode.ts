@@ -61,11 +61,12 @@ export const boolean: Decoder<boolean> = (value, path) => {
   return value;
 };
 
-/** A list; Go writes an empty one as `null`. */
-export function list<T>(item: Decoder<T>): Decoder<T[]> {
+/** A list of no more than `most`; Go writes an empty one as `null`. */
+export function list<T>(item: Decoder<T>, most = Number.POSITIVE_INFINITY): Decoder<T[]> {
   return (value, path) => {
     if (value === null) return [];
     if (!Array.isArray(value)) throw unexpected(path, "a list", value);
+    if (value.length > most) throw new UnexpectedShape(path, `a list of more than ${most}`);
     return value.map((element, index) => item(element, `${path}[${index}]`));
   };
 }
@@ -76,6 +77,15 @@ export function record<T>(item: Decoder<T>): Decoder<Record<string, T>> {
     if (value === null) return {};
     const entries = Object.entries(fields(value, path));
     return Object.fromEntries(entries.map(([key, element]) => [key, item(element, `${path}.${key}`)]));
+  };
+}
+
+/** A map from string to string, with what is longer than `length` cut there and marked as cut. */
+export function cutRecord(length: number): Decoder<Record<string, string>> {
+  const cut = (text: string) => (text.length > length ? `${text.slice(0, length)}…` : text);
+  return (value, path) => {
+    const entries = Object.entries(record(excerpt)(value, path));
+    return Object.fromEntries(entries.map(([key, text]) => [cut(key), cut(text)]));
   };
 }
 

@@ -71,7 +71,7 @@ describe("the jobs of an organization", () => {
     const running = deployment.jobs.submit({ organization, tags: { env: "prod" } });
     deployment.jobs.acquire(daemon);
     await clock.advance(1_000);
-    const waiting = deployment.jobs.submit({ organization, workspaceName: "dev", templateName: "docker" });
+    const waiting = deployment.jobs.submit({ organization });
     deployment.jobs.finish(deployment.jobs.submit({ organization }));
     expect(success(await coder.unfinishedJobs(organization))).toEqual([
       {
@@ -83,8 +83,6 @@ describe("the jobs of an organization", () => {
         tags: { scope: "organization", owner: "" },
         workerId: undefined,
         queuePosition: 1,
-        templateName: "docker",
-        workspaceName: "dev",
       },
       expect.objectContaining({ id: running.id, status: "running", workerId: daemon.id, queuePosition: 0 }),
     ]);
@@ -122,7 +120,6 @@ describe("what a hostile coderd lists", () => {
       Array.from({ length: 60_000 }, () => 0),
       /more than 50000 values/,
     ],
-    ["a tag of a megabyte", [job({ tags: { a: "x".repeat(1_000_000) } })], /tags\.a is longer than 4096/],
     ["an identifier without end", [job({ id: "x".repeat(200) })], /id is longer than 128/],
     ["a time that is none", [job({ created_at: "soon" })], /created_at is no time/],
     ["lists of 40 megabytes", [job({ available_workers: ["x".repeat(40_000_000)] })], /larger than 32 MiB/],
@@ -132,6 +129,31 @@ describe("what a hostile coderd lists", () => {
       kind: "transient",
       message: expect.stringMatching(message),
     });
+  });
+
+  it("is refused when it holds more daemons than anybody runs", async () => {
+    const one = { id: "d", key_id: "k", name: "n", version: "v1", tags: null };
+    answerWith(DAEMONS, Array(2_001).fill(one));
+    expect(failure(await coder.provisionerDaemons(organization))).toMatchObject({
+      kind: "transient",
+      message: expect.stringMatching(/the answer is a list of more than 2000/),
+    });
+  });
+
+  it("is read no further than the 1,000 jobs that it was asked for", async () => {
+    answerWith(
+      JOBS,
+      Array.from({ length: 6_000 }, (_, index) => job({ id: `${index}` })),
+    );
+    const listed = success(await coder.unfinishedJobs(organization));
+    expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 1_000 }, (_, index) => `${index}`));
+  });
+
+  it("has its tags cut after 256 characters, such that they are no tags of a pool", async () => {
+    const [long, just] = ["x".repeat(1_000_000), "y".repeat(256)];
+    answerWith(JOBS, [job({ tags: { a: long, [just]: just, ["z".repeat(300)]: "" } })]);
+    const [{ tags = {} } = {}] = success(await coder.unfinishedJobs(organization));
+    expect(tags).toEqual({ a: `${"x".repeat(256)}…`, [just]: just, [`${"z".repeat(256)}…`]: "" });
   });
 });
 

@@ -1,4 +1,4 @@
-import { type Decoder, number, object, optional, record, string, time, word } from "./decode.ts";
+import { cutRecord, type Decoder, list, number, object, optional, string, time, word } from "./decode.ts";
 
 /** What a job asks of a daemon, or what a daemon offers. */
 export type Tags = Readonly<Record<string, string>>;
@@ -16,26 +16,33 @@ export interface ProvisionerJob {
   readonly workerId: string | undefined;
   /** Its place in the queue of the whole deployment, from 1: the order in which daemons take jobs. */
   readonly queuePosition: number;
-  readonly templateName: string;
-  readonly workspaceName: string;
 }
 
-const metadata = object((field) => ({
-  templateName: field("template_name", optional(string)) ?? "",
-  workspaceName: field("workspace_name", optional(string)) ?? "",
-}));
+/** More than this in one organization are not counted one by one. */
+export const MOST_JOBS = 1_000;
 
-export const provisionerJob: Decoder<ProvisionerJob> = object((field) => ({
+/** With all its fields, coderd fits no more into an answer that is read. */
+const MOST_DAEMONS = 2_000;
+
+/** Longer tags are cut, and then match those of no pool. */
+const LONGEST_TAG = 256;
+
+const tags: Decoder<Tags> = cutRecord(LONGEST_TAG);
+
+const provisionerJob: Decoder<ProvisionerJob> = object((field) => ({
   id: field("id", word),
   createdAt: field("created_at", time),
   startedAt: field("started_at", optional(time)),
   status: field("status", word),
   type: field("type", word),
-  tags: field("tags", record(string)),
+  tags: field("tags", tags),
   workerId: field("worker_id", optional(word)),
   queuePosition: field("queue_position", number),
-  ...(field("metadata", optional(metadata)) ?? { templateName: "", workspaceName: "" }),
 }));
+
+/** As many as coderd was asked for, also when it does not keep to that. */
+export const provisionerJobs: Decoder<ProvisionerJob[]> = (value, path) =>
+  list(provisionerJob)(Array.isArray(value) ? value.slice(0, MOST_JOBS) : value, path);
 
 /** A daemon that takes one job after the other. One that died without a word reads idle for up to 90 seconds. */
 export interface ProvisionerDaemon {
@@ -51,13 +58,16 @@ export interface ProvisionerDaemon {
   readonly currentJobId: string | undefined;
 }
 
-export const provisionerDaemon: Decoder<ProvisionerDaemon> = object((field) => ({
+const provisionerDaemon: Decoder<ProvisionerDaemon> = object((field) => ({
   id: field("id", word),
   keyId: field("key_id", word),
   name: field("name", string),
   version: field("version", word),
   lastSeenAt: field("last_seen_at", optional(time)),
-  tags: field("tags", record(string)),
+  tags: field("tags", tags),
   status: field("status", optional(word)) ?? "offline",
   currentJobId: field("current_job", optional(object((job) => job("id", word)))),
 }));
+
+/** Not cut: a pod whose daemon is missing from the list would pass for one without a job. */
+export const provisionerDaemons: Decoder<ProvisionerDaemon[]> = list(provisionerDaemon, MOST_DAEMONS);

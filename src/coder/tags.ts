@@ -15,14 +15,18 @@ export function daemonTags(keyTags: Tags): Tags {
  * that have all its tags. What kind of provisioner a job needs is not in coderd's API.
  */
 export function servesTags(daemon: Tags, job: Tags): boolean {
-  const asked = Object.keys(job).length;
-  const isUntagged = asked === 2 && contains(job, ORGANIZATION_SCOPE);
-  const offered = Object.keys(daemon).length;
-  if (isUntagged ? offered !== asked : offered < asked) return false;
-  return contains(daemon, job);
+  return serversOf(job)(daemon);
 }
 
-function contains(all: Tags, some: Tags): boolean {
-  for (const key of Object.keys(some)) if (!Object.hasOwn(all, key) || all[key] !== some[key]) return false;
+/** The same for many daemons: the tags of the job are taken apart once. */
+export function serversOf(job: Tags): (daemon: Tags) => boolean {
+  const asked = Object.entries(job);
+  const isUntagged = asked.length === 2 && contains(job, Object.entries(ORGANIZATION_SCOPE));
+  return (daemon) => contains(daemon, asked) && (!isUntagged || Object.keys(daemon).length === asked.length);
+}
+
+/** What every object inherits is no text, so that it equals no tag. */
+function contains(all: Tags, some: readonly (readonly [string, string])[]): boolean {
+  for (const [key, value] of some) if (all[key] !== value) return false;
   return true;
 }

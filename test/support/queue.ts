@@ -83,8 +83,6 @@ export function waiting(
     tags: daemonTags(tags),
     workerId: undefined,
     queuePosition: index + 1,
-    templateName: "",
-    workspaceName: "",
     ...changes,
   }));
 }

@@ -1,5 +1,5 @@
 import type { ProvisionerDaemon, ProvisionerJob, Tags } from "../../coder/provisioning.ts";
-import { servesTags } from "../../coder/tags.ts";
+import { serversOf } from "../../coder/tags.ts";
 import { type Census, takeCensus } from "./census.ts";
 import { isStuck, type Pool, type Queue } from "./pool.ts";
 
@@ -24,22 +24,37 @@ interface Candidate {
   room: number;
 }
 
+/** Free daemons of no pool with the same tags, while jobs are handed out. */
+interface Strangers {
+  readonly tags: Tags;
+  free: number;
+}
+
+/** Who could serve jobs with the same tags, in the order of preference. */
+interface Servers {
+  readonly pools: readonly Candidate[];
+  readonly strangers: readonly Strangers[];
+}
+
+/** Whoever runs daemons with more sets of tags than this has pools start daemons that might not be needed. */
+const MOST_STRANGERS = 100;
+
 /**
  * Gives each job that waits to one pool of those that it matches: to one with a free daemon; else to one that has not
  * reached its maximum; of these to the one with the highest priority, then with the fewest tags beyond the job's.
  */
 export function assignJobs(pools: readonly Pool[], { jobs, daemons }: Queue, now: number): Assignments {
-  const census = new Map(pools.map((pool) => [pool, takeCensus(pool, daemons)]));
+  const census = takeCensus(pools, daemons);
   const candidates = pools.map((pool) => candidate(pool, census.get(pool), now));
   const others = daemonsOfOthers(pools, daemons);
-  const ranked = new Map<string, readonly Candidate[]>();
-  const rankedFor = (tags: Tags): readonly Candidate[] => {
+  const servers = new Map<string, Servers>();
+  const serversFor = (tags: Tags): Servers => {
     const key = tagsKey(tags);
-    const known = ranked.get(key) ?? rank(candidates, tags);
-    ranked.set(key, known);
+    const known = servers.get(key) ?? findServers(candidates, others, tags);
+    servers.set(key, known);
     return known;
   };
-  const all = inOrder(jobs).map((job) => assign(job, rankedFor(job.tags), others));
+  const all = inOrder(jobs).map((job) => assign(job, serversFor(job.tags)));
   return { census, all };
 }
 
@@ -57,42 +72,49 @@ function inOrder(jobs: readonly ProvisionerJob[]): ProvisionerJob[] {
   );
 }
 
-function assign(
-  job: ProvisionerJob,
-  ranked: readonly Candidate[],
-  others: { tags: Tags; isFree: boolean }[],
-): Assignment {
-  const free = ranked.find((each) => each.free > 0);
-  const stranger = free ? undefined : others.find(({ isFree, tags }) => isFree && servesTags(tags, job.tags));
+function assign(job: ProvisionerJob, { pools, strangers }: Servers): Assignment {
+  const free = pools.find((each) => each.free > 0);
+  const stranger = free ? undefined : strangers.find((each) => each.free > 0);
   if (stranger) {
-    stranger.isFree = false;
+    stranger.free--;
     return { job, to: "others" };
   }
-  const chosen = free ?? ranked.find(({ room }) => room > 0) ?? ranked[0];
+  const chosen = free ?? pools.find(({ room }) => room > 0) ?? pools[0];
   if (!chosen) return { job, to: "nobody" };
   chosen.free--;
   chosen.room--;
   return { job, to: "pool", pool: chosen.pool };
 }
 
-function rank(candidates: readonly Candidate[], tags: Tags): readonly Candidate[] {
-  return candidates
-    .filter(({ pool }) => servesTags(pool.tags, tags))
+function findServers(candidates: readonly Candidate[], others: readonly Strangers[], tags: Tags): Servers {
+  const serves = serversOf(tags);
+  const pools = candidates
+    .filter(({ pool }) => serves(pool.tags))
     .sort(
       ({ pool: a }, { pool: b }) =>
         b.priority - a.priority ||
         Object.keys(a.tags).length - Object.keys(b.tags).length ||
         compare(a.name, b.name),
     );
+  return { pools, strangers: others.filter((each) => serves(each.tags)) };
 }
 
-/** Free daemons of no pool: coderd's own, or those that somebody runs in another way. */
-function daemonsOfOthers(pools: readonly Pool[], daemons: readonly ProvisionerDaemon[]) {
+/** Free daemons of no pool: coderd's own, or those that somebody runs in another way. Those with the fewest tags first. */
+function daemonsOfOthers(pools: readonly Pool[], daemons: readonly ProvisionerDaemon[]): Strangers[] {
   const keys = new Set(pools.flatMap(({ keyIds }) => keyIds));
   const pods = new Set(pools.flatMap(({ pods: all }) => all.map(({ name }) => name)));
-  return daemons
-    .filter(({ status, keyId, name }) => status === "idle" && !keys.has(keyId) && !pods.has(name))
-    .map(({ tags }) => ({ tags, isFree: true }));
+  const groups = new Map<string, Strangers & { readonly size: number }>();
+  for (const { status, keyId, name, tags } of daemons) {
+    if (status !== "idle" || keys.has(keyId) || pods.has(name)) continue;
+    const key = tagsKey(tags);
+    const group = groups.get(key) ?? { tags, size: Object.keys(tags).length, free: 0 };
+    group.free++;
+    groups.set(key, group);
+  }
+  return [...groups]
+    .sort(([a, { size }], [b, other]) => size - other.size || compare(a, b))
+    .slice(0, MOST_STRANGERS)
+    .map(([, group]) => group);
 }
 
 /** Equal for equal tags, and only for them. */

@@ -14,8 +14,16 @@ export interface Census {
 }
 
 /** Counts by pods: a daemon that coderd lists without a pod behind it can't take a job. */
-export function takeCensus(pool: Pool, daemons: readonly ProvisionerDaemon[]): Census {
+export function takeCensus(
+  pools: readonly Pool[],
+  daemons: readonly ProvisionerDaemon[],
+): ReadonlyMap<Pool, Census> {
   const states = new Map(daemons.map(({ name, status }) => [name, status]));
+  return new Map(pools.map((pool) => [pool, countPods(pool, states)]));
+}
+
+/** By what coderd says of the daemon of each name. */
+function countPods(pool: Pool, states: ReadonlyMap<string, string>): Census {
   const isIn = (state: string) => (pod: PoolPod) => states.get(pod.name) === state;
   const staying = pool.pods.filter(({ isLeaving }) => !isLeaving);
   const [busy, idle] = [staying.filter(isIn("busy")).length, staying.filter(isIn("idle")).length];

@@ -49,9 +49,11 @@ export function decide(pools: readonly Pool[], sight: QueueSight, now: number): 
   if (!sight.seen)
     return { decisions: pools.map((pool) => decideBlindly(pool, now - sight.since, now)), assignments: [] };
   const { census, all: assignments } = assignJobs(pools, sight.queue, now);
-  const pendingFor = (pool: Pool) => assignments.filter((each) => each.to === "pool" && each.pool === pool);
+  const pending = new Map<Pool, number>();
+  for (const each of assignments)
+    if (each.to === "pool") pending.set(each.pool, (pending.get(each.pool) ?? 0) + 1);
   const decisions = [...census].map(([pool, counted]) =>
-    decideByDemand(pool, { census: counted, pending: pendingFor(pool).length, now }),
+    decideByDemand(pool, { census: counted, pending: pending.get(pool) ?? 0, now }),
   );
   return { decisions, assignments };
 }
