@@ -1,44 +1,83 @@
-import { messageOf } from "kube-controller-runtime";
+import { type Action, messageOf, requeue } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
-import { retryRateLimited } from "../coderd/retry-rate-limited.ts";
 import { releaseGrants } from "../permissions/ensure-workspace-rbac.ts";
-import { type KeyRecord, recordedKeys } from "./key/record.ts";
-import { type Removal, RemovalBudget, type RemovalRun, removeKey } from "./key/remove.ts";
+import { isSameKey, type KeyRecord, recordedKeys } from "./key/record.ts";
+import { mayPass, RemovalBudget, type RemovalRun, removeKey } from "./key/remove.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 
+/** How long a deletion waits for a coderd that is out of reach: with the last calls it is over after two minutes. */
+const MOST_WAIT_MS = 110_000;
+const RETRY_MS = 5_000;
+
+/** A key that is still at coderd, and why. `retryMs` is when it may be tried again, if that can help. */
+interface LeftKey {
+  readonly name: string;
+  readonly problem: string;
+  readonly retryMs?: number | undefined;
+}
+
 /** Removes what the daemons have in other namespaces, and their keys at coderd. */
-export async function cleanUp(snapshot: Snapshot, environment: Environment): Promise<void> {
-  await releaseGrants(snapshot, environment);
-  await releaseKeys(snapshot, environment);
+export async function cleanUp(snapshot: Snapshot, environment: Environment): Promise<Action | undefined> {
+  const { memory } = environment;
+  if (!memory.released) await releaseGrants(snapshot, environment);
+  memory.released ??= [];
+  return releaseKeys(snapshot, environment, memory.released);
 }
 
 /**
- * Deletes at coderd every key that status says was made for this provisioner. Best effort: what fails is
- * reported and left behind, because nothing may keep a provisioner from being deleted, or for long.
+ * Deletes at coderd every key that status says was made for this provisioner and that is not among the `released`.
+ * Best effort: what fails for good, or for too long, is reported and left behind, because nothing may keep a
+ * provisioner from being deleted.
  */
-async function releaseKeys(snapshot: Snapshot, environment: Environment): Promise<void> {
-  const { clock, log, own } = environment;
-  const budget = new RemovalBudget(clock);
+async function releaseKeys(
+  snapshot: Snapshot,
+  environment: Environment,
+  released: KeyRecord[],
+): Promise<Action | undefined> {
+  const { clock } = environment;
+  const waitsUntil = Date.parse(`${snapshot.object.metadata.deletionTimestamp}`) + MOST_WAIT_MS;
+  // Nobody may have tried in all that time, so that the last try is a full one.
+  const budget = new RemovalBudget(clock, clock.now() < waitsUntil ? waitsUntil : undefined);
+  const left: LeftKey[] = [];
   for (const record of recordedKeys(snapshot.object.status)) {
+    if (released.some((other) => isSameKey(other, record))) continue;
     const problem = await release(record, { snapshot, environment, keepID: undefined, budget });
-    if (!problem) continue;
-    log.warn("provisioner key was left behind", { key: record.name, problem });
-    const message = `Provisioner key "${record.name}" stays at coderd; delete it by hand. ${problem}`;
-    own.emit("Warning", "KeyLeftBehind", message);
+    if (problem) left.push(problem);
+    else released.push(record);
   }
+  const remainingMs = waitsUntil - clock.now();
+  const pauses = left
+    .flatMap(({ retryMs = [] }) => retryMs)
+    .filter((ms) => ms <= RETRY_MS || ms < remainingMs);
+  if (remainingMs > 0 && pauses.length > 0) return requeue(Math.max(...pauses));
+  if (left.length > 0) reportLeft(left, environment);
+  return undefined;
 }
 
-/** Why the key could not be deleted, if it could not. */
-async function release(record: KeyRecord, run: RemovalRun): Promise<string | undefined> {
+async function release(record: KeyRecord, run: RemovalRun): Promise<LeftKey | undefined> {
+  const { name } = record;
   try {
-    const { clock, ports } = run.environment;
-    const pace = { clock, random: ports.random };
-    return failureOf(await retryRateLimited(() => removeKey(record, run), failureOf, pace))?.message;
+    const removal = await removeKey(record, run);
+    if (removal.outcome !== "failed") return undefined;
+    const { failure } = removal;
+    return { name, problem: failure.message, retryMs: mayPass(failure) ? pauseAfter(failure) : undefined };
   } catch (error) {
-    return `The operator could not look for a token (${messageOf(error)}).`;
+    return { name, problem: `The operator could not look for a token (${messageOf(error)}).` };
   }
 }
 
-function failureOf(removal: Removal): CoderFailure | undefined {
-  return removal.outcome === "failed" ? removal.failure : undefined;
+function pauseAfter(failure: CoderFailure): number {
+  return Math.max(RETRY_MS, (failure.kind === "rateLimited" && failure.retryAfterMs) || 0);
+}
+
+/** One event for all: an object may cause only so many, and each could be the one that is dropped. */
+function reportLeft(left: readonly LeftKey[], { log, own }: Environment): void {
+  for (const { name, problem } of left) log.warn("provisioner key was left behind", { key: name, problem });
+  const names = left.map(({ name }) => `"${name}"`).join(", ");
+  const what =
+    left.length === 1
+      ? `Provisioner key ${names} stays at coderd; delete it by hand.`
+      : `Provisioner keys ${names} stay at coderd; delete them by hand.`;
+  const problems = new Set(left.map(({ problem }) => problem));
+  own.emit("Warning", "KeyLeftBehind", [what, ...problems].join(" "));
 }

@@ -3,6 +3,7 @@ import type { Entitlement } from "../../coder/entitlements.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { coderdBackoff } from "../coderd/backoff.ts";
 import type { CoderPorts } from "../ports.ts";
+import type { KeyRecord } from "./key/record.ts";
 
 /** A key that is still at coderd, and why. */
 export type FailedRemoval = CoderFailure & { readonly keyName: string };
@@ -21,6 +22,8 @@ export interface Memory extends StartMemory {
   readonly retirement: Backoff<FailedRemoval>;
   /** The token that last worked, and where: it may outlive its Secret when a whole namespace is deleted. */
   session?: { readonly url: string; readonly token: string };
+  /** Of a deletion that has begun: the keys that are gone from coderd. */
+  released?: KeyRecord[];
 }
 
 export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {

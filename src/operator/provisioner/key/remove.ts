@@ -31,9 +31,10 @@ export class RemovalBudget {
   readonly #until: number;
   readonly #failures = new Map<string, CoderFailure>();
 
-  constructor(clock: Clock) {
+  /** `until` is for a run that is one of several, which have their deadline in common. */
+  constructor(clock: Clock, until = clock.now() + MOST_MS) {
     this.#clock = clock;
-    this.#until = clock.now() + MOST_MS;
+    this.#until = until;
   }
 
   get isSpent(): boolean {
@@ -46,8 +47,13 @@ export class RemovalBudget {
   }
 
   note(url: string, failure: CoderFailure): void {
-    if (failure.kind === "transient") this.#failures.set(url, failure);
+    if (mayPass(failure)) this.#failures.set(url, failure);
   }
+}
+
+/** Whether coderd is only out of reach, in trouble or busy, so that trying again may help. */
+export function mayPass({ kind }: CoderFailure): boolean {
+  return kind === "transient" || kind === "rateLimited";
 }
 
 /** Deletes a key that status has on record, at whichever coderd has it. Nothing else is ever deleted. */
@@ -55,8 +61,7 @@ export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Rem
   const { budget } = run;
   if (budget.isSpent) return { outcome: "failed", failure: outOfTime };
   const sessions = sessionsFor(record, run);
-  const failures: Removal[] =
-    sessions.length > 0 ? [] : [{ outcome: "failed", failure: noCredentials(record) }];
+  const failures = sessions.length > 0 ? [] : [noCredentials(record)];
   for (const { url, clients } of sessions) {
     const failure = budget.failureAt(url);
     const removal: RemovalAt = failure
@@ -64,10 +69,11 @@ export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Rem
       : await removeAt(clients, record, run.keepID);
     if (removal.outcome === "failed") {
       budget.note(url, removal.failure);
-      failures.push(removal);
+      failures.push(removal.failure);
     } else if (!removal.elsewhere) return removal;
   }
-  return failures[0] ?? { outcome: "absent" };
+  const failure = failures.find(mayPass) ?? failures[0];
+  return failure ? { outcome: "failed", failure } : { outcome: "absent" };
 }
 
 /** The ways to one URL: a client for each token, the likeliest first. */
