@@ -11,6 +11,7 @@ export default defineConfig({
           name: "unit",
           // Nothing waits in real time here, so whatever takes so long hangs.
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           maxWorkers: WORKERS,
           // These share nothing but modules, which take longer to load than to test.
           isolate: false,
@@ -27,6 +28,7 @@ export default defineConfig({
           include: ["test/{contract,docs/cluster,integration}/**/*.test.ts", "packages/*/test/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          expect: { poll: { timeout: 20_000 } },
           maxWorkers: WORKERS,
           // Of tests that mostly wait.
           maxConcurrency: 8,

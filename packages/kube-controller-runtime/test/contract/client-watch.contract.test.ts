@@ -1,8 +1,12 @@
 import { ApiError, ConfigMap, isNotFound, type Kind, type KubeObject, refOf } from "kube-controller-runtime";
-import { beforeAll, expect, test, vi } from "vitest";
+import { eventually } from "kube-controller-runtime/testing";
+import { beforeAll, expect, test } from "vitest";
 import type { WatchEvent, WatchOptions } from "../../src/client/client.ts";
 import { type ApiUnderTest, contract, newWidgetKind } from "./api-under-test.ts";
 import { collect, failure, namespaceOfThree } from "./support.ts";
+
+/** A real API server may be busy. */
+const TIME_LIMIT = { withinMs: 20_000 };
 
 contract("a watch", (api) => {
   let namespace: string;
@@ -21,8 +25,9 @@ contract("a watch", (api) => {
     const changed = await api().other.mergePatch(ConfigMap, refOf(created), { data: { a: "1" } });
     await api().other.delete(ConfigMap, refOf(created));
     await using watch = observe(api(), ConfigMap, { namespace, resourceVersion });
-    await vi.waitFor(() =>
-      expect(watch.seen).toEqual(["ADDED watched", "MODIFIED watched", "DELETED watched"]),
+    await eventually(
+      () => expect(watch.seen).toEqual(["ADDED watched", "MODIFIED watched", "DELETED watched"]),
+      TIME_LIMIT,
     );
     const [added, modified, deleted] = watch.events.map(({ object }) => object);
     expect(added).toEqual(created);
@@ -36,7 +41,7 @@ contract("a watch", (api) => {
     const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
     await using watch = observe(api(), ConfigMap, { namespace, resourceVersion });
     await api().other.create(ConfigMap, configMap("live"));
-    await vi.waitFor(() => expect(watch.seen).toEqual(["ADDED live"]));
+    await eventually(() => expect(watch.seen).toEqual(["ADDED live"]), TIME_LIMIT);
   });
 
   test("an object that begins or ceases to match comes or goes, the latter with the version of the change", async () => {
@@ -46,7 +51,7 @@ contract("a watch", (api) => {
     await using watch = observe(api(), ConfigMap, selection);
     await api().other.mergePatch(ConfigMap, ref, { metadata: { labels: { here: "yes" } } });
     const left = await api().other.mergePatch(ConfigMap, ref, { metadata: { labels: null } });
-    await vi.waitFor(() => expect(watch.seen).toEqual(["ADDED mover", "DELETED mover"]));
+    await eventually(() => expect(watch.seen).toEqual(["ADDED mover", "DELETED mover"]), TIME_LIMIT);
     expect(watch.events[1]?.object.metadata.resourceVersion).toBe(left.metadata.resourceVersion);
   });
 
@@ -57,13 +62,13 @@ contract("a watch", (api) => {
       const streamed = await namespaceOfThree(api());
       const options = { namespace: streamed, labelSelector: "!system,team", sendInitialEvents: true };
       await using watch = observe(api(), ConfigMap, options);
-      await vi.waitFor(() => expect(watch.events).toHaveLength(3));
+      await eventually(() => expect(watch.events).toHaveLength(3), TIME_LIMIT);
       expect(watch.seen.slice(0, 2).sort()).toEqual(["ADDED one", "ADDED two"]);
       const end = watch.events[2];
       expect(end?.type).toBe("BOOKMARK");
       expect(end?.object.metadata.annotations).toEqual({ "k8s.io/initial-events-end": "true" });
       await api().other.mergePatch(ConfigMap, { namespace: streamed, name: "one" }, { data: { a: "1" } });
-      await vi.waitFor(() => expect(watch.seen.at(-1)).toBe("MODIFIED one"));
+      await eventually(() => expect(watch.seen.at(-1)).toBe("MODIFIED one"), TIME_LIMIT);
     },
   );
 
@@ -71,7 +76,7 @@ contract("a watch", (api) => {
     const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
     await using watch = observe(api(), ConfigMap, { namespace, resourceVersion, metadataOnly: true });
     await api().other.create(ConfigMap, configMap("light-watch", { secret: "content" }));
-    await vi.waitFor(() => expect(watch.seen).toEqual(["ADDED light-watch"]));
+    await eventually(() => expect(watch.seen).toEqual(["ADDED light-watch"]), TIME_LIMIT);
     expect(JSON.stringify(watch.events)).not.toContain("content");
   });
 
@@ -91,7 +96,7 @@ contract("a watch", (api) => {
     const abort = new AbortController();
     const options = { namespace, timeoutSeconds: 60, idleTimeoutMs: 60_000, signal: abort.signal };
     const end = failure(collect(api().client.watch(ConfigMap, options)));
-    await vi.waitFor(() => expect(api().transport.openWatches).toBeGreaterThan(0));
+    await eventually(() => expect(api().transport.openWatches).toBeGreaterThan(0), TIME_LIMIT);
     abort.abort();
     expect(await end).toBeInstanceOf(ApiError);
   });
