@@ -110,7 +110,14 @@ describe("a route", () => {
   test("causes no writes once it is there, though the API server adds defaults to it", async () => {
     await stage.create("calm", { expose: { gateway } });
     await stage.settled("calm");
-    await untilEmitted("calm", "Created");
+    // While pods roll out, their numbers are news.
+    await eventually(async () => {
+      await stage.cluster.markPodsReady(stage.namespace, "app.kubernetes.io/instance=calm");
+      const { status } = await stage.controlPlane("calm");
+      expect(status?.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "True" }));
+    }, TIME_LIMIT);
+    await untilEmitted("calm", "Serving");
+    await stage.untilIdle();
     const { length } = await stage.writes();
     const status = { parents: [{ controllerName: "example.com/gateway", parentRef: { name: "public" } }] };
     await stage.person.patchStatus(HTTPRoute, stage.ref("calm"), { status });
