@@ -86,6 +86,18 @@ export function commonLabels({ app, identity }: Parent): Record<string, string> 
   };
 }
 
+/** The names of these labels, in the order of their values. */
+export const commonLabelNames: readonly string[] = Object.keys(
+  commonLabels({ app: "coder-control-plane", identity: { name: "", namespace: "", uid: "" } }),
+);
+
+/** Labels as a selector, as `kubectl -l` takes it. */
+export function selectorOf(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(",");
+}
+
 /** The annotations by which objects say whose they are. */
 export const ownershipMarks: OwnershipMarks = {
   handOver: "coder.com/adopt-by",

@@ -39,6 +39,9 @@ export function setCondition(
   return conditions.map((candidate) => (candidate === present ? condition : candidate));
 }
 
+/** The type of the condition that sums up the others. */
+export const READY = "Ready";
+
 /** The condition of a type, if a status has it. */
 export function findCondition(
   conditions: readonly Condition[] | undefined,

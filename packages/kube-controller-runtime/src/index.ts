@@ -34,7 +34,8 @@ export {
 export { type Action, awaitChange, requeue } from "./controller/action.ts";
 export { contentChanged, specOrMetadataChanged } from "./controller/predicates.ts";
 export { finalizer } from "./controller/finalizer.ts";
-export { allOf, Children, CONTROLLER_INDEX } from "./controller/children.ts";
+export { allOf } from "./controller/all-of.ts";
+export { Children, CONTROLLER_INDEX } from "./controller/children.ts";
 export {
   describeForeign,
   type ForeignObject,

@@ -15,7 +15,7 @@ import {
   type Stored,
   type WithStatus,
 } from "kube-controller-runtime";
-import type { Identity } from "../names.ts";
+import { type Identity, selectorOf } from "../names.ts";
 import type { ForeignGrants, GrantTie } from "./grant-tie.ts";
 import { refusal, type Tenancy } from "./tenancy.ts";
 import type { WorkspaceGrant } from "./workspace-grants.ts";
@@ -102,8 +102,7 @@ export async function releaseGrants(
 /** A person must remove what was granted in a namespace that `--namespaces` covered before and no longer covers. */
 function reportLeftGrants(grants: Grants, { log, own }: Granting, wanted: readonly string[]): void {
   const isLeft = (namespace: string) => !grants.isInScope(namespace) && !wanted.includes(namespace);
-  const labels = Object.entries(grants.tie.labelsOf(grants.identity));
-  const selector = labels.map(([name, value]) => `${name}=${value}`).join(",");
+  const selector = selectorOf(grants.tie.labelsOf(grants.identity));
   for (const namespace of recordedNamespaces(grants).filter(isLeft)) {
     const message = `Permissions in namespace "${namespace}" stay, because it is not among the operator's --namespaces any more. Remove them: kubectl -n ${namespace} delete roles,rolebindings -l ${selector}`;
     log.warn("workspace permissions were left behind", { namespace });

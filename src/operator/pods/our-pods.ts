@@ -9,7 +9,7 @@ import {
   Pod,
   type Stored,
 } from "kube-controller-runtime";
-import { commonLabels, identityOf, managedByUs, type Parent } from "../names.ts";
+import { commonLabelNames, commonLabels, identityOf, managedByUs, type Parent } from "../names.ts";
 import { podTrouble } from "./pod-trouble.ts";
 
 /** The index of pods, and of the objects that run them, by the labels that tie the ones to the others. */
@@ -21,10 +21,7 @@ function podOwner(parent: Parent): string {
 }
 
 function podOwnerOfLabels({ metadata }: Stored<Pod>): string[] {
-  const names = Object.keys(
-    commonLabels({ app: "coder-provisioner", identity: { name: "", namespace: "", uid: "" } }),
-  );
-  return [[metadata.namespace, ...names.map((name) => metadata.labels?.[name])].join("/")];
+  return [[metadata.namespace, ...commonLabelNames.map((name) => metadata.labels?.[name])].join("/")];
 }
 
 /** The tie under which an object's pods are found, for the index of its kind. */

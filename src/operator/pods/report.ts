@@ -8,7 +8,7 @@ import {
   type StepResult,
 } from "kube-controller-runtime";
 import type { Phase } from "../../api/v1alpha1/common.ts";
-import { commonLabels, type Parent } from "../names.ts";
+import { commonLabels, type Parent, selectorOf } from "../names.ts";
 import { runningImages } from "./image.ts";
 import { type PodsSeen, type Rollout, rolloutOf } from "./rollout.ts";
 
@@ -81,9 +81,8 @@ export function reportPods(
 /** With what the scale subresource shows to `kubectl scale` and to autoscalers. */
 export function podStatus(deployment: Deployment | undefined, runner: PodRunner): PodStatus {
   const { readyReplicas = 0, replicas = 0 } = deployment?.status ?? {};
-  const labels = Object.entries(commonLabels(runner)).map(([name, value]) => `${name}=${value}`);
   const phase = readyReplicas > 0 ? "Ready" : "Pending";
-  return { readyReplicas, replicas, selector: labels.join(","), phase };
+  return { readyReplicas, replicas, selector: selectorOf(commonLabels(runner)), phase };
 }
 
 function conditionOf(

@@ -1,13 +1,13 @@
-import { hash } from "node:crypto";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
 import { ApiError, isAlreadyExists, isConflict } from "../client/error.ts";
 import { find, findSame } from "../client/find.ts";
 import { type Kind, type KubeObject, keyOfObject, refOf, type Stored } from "../object.ts";
-import { controllerOf, controllerReference } from "../owner.ts";
+import { controllerOf } from "../owner.ts";
+import { allOf } from "./all-of.ts";
+import { marked, on, wasAppliedLast } from "./desired.ts";
 import { adoptFields, hasUpdatedFields, ownsAll } from "./managed-fields.ts";
 import {
-  isAbroad,
   NotOursError,
   type Owner,
   type OwnershipMarks,
@@ -104,7 +104,7 @@ export class Children {
     owner: Owner,
     { resourceVersion, leaveHandedOver = false }: ApplyOptions = {},
   ): Promise<Stored<T>> {
-    const child = { kind, desired: this.#marked(desired, owner), owner, resourceVersion };
+    const child = { kind, desired: marked(desired, owner, this.#marks), owner, resourceVersion };
     let present = this.#caches.of(kind).get(keyOfObject(desired));
     // The caller may know more than the cache, which lags behind and has only objects with our label.
     if (resourceVersion && present?.metadata.resourceVersion !== resourceVersion)
@@ -122,7 +122,7 @@ export class Children {
 
   /** Makes a child that must not exist yet; rejects with `AlreadyExists`, or `NotOursError`, when it does. */
   async create<T extends KubeObject>(kind: Kind<T>, desired: T, owner: Owner): Promise<Stored<T>> {
-    const made = await this.#make({ kind, desired: this.#marked(desired, owner), owner }, 1);
+    const made = await this.#make({ kind, desired: marked(desired, owner, this.#marks), owner }, 1);
     if (made) return made;
     const present = await find(this.#client, kind, refOf(desired));
     if (present) refuseForeign(kind, { present, desired, owner }, this.#marks);
@@ -205,7 +205,7 @@ export class Children {
       if (isAdopted) {
         const condition = { uid, ...(resourceVersion ? { resourceVersion } : {}) };
         const applied = await this.#client.apply(kind, on(desired, condition));
-        if (this.#wasAppliedLast(seen, desired)) this.#onReverted?.(owner, applied);
+        if (wasAppliedLast(seen, desired, this.#marks)) this.#onReverted?.(owner, applied);
         return applied;
       }
       const present = await this.#adopt(child);
@@ -217,12 +217,7 @@ export class Children {
   }
 
   #isUpToDate(present: Stored<KubeObject>, desired: KubeObject): boolean {
-    return this.#wasAppliedLast(present, desired) && ownsAll(present, desired, this.#fieldManager);
-  }
-
-  #wasAppliedLast(present: Stored<KubeObject>, desired: KubeObject): boolean {
-    const { applied } = this.#marks;
-    return present.metadata.annotations?.[applied] === desired.metadata?.annotations?.[applied];
+    return wasAppliedLast(present, desired, this.#marks) && ownsAll(present, desired, this.#fieldManager);
   }
 
   /** Hands fields over to our apply, in an object that still is for the owner to take. */
@@ -264,42 +259,8 @@ export class Children {
   #standing(present: Stored<KubeObject>, owner: Owner): Standing["is"] {
     return standingOf(present, owner, this.#marks).is;
   }
-
-  #marked<T extends KubeObject>(desired: T, owner: Owner): T {
-    const { ownerUid, applied } = this.#marks;
-    const { uid } = owner.object.metadata;
-    const { annotations, ...metadata } = desired.metadata ?? {};
-    const tie = isAbroad(desired, owner)
-      ? { annotations: { ...annotations, [ownerUid]: uid } }
-      : { annotations, ownerReferences: [controllerReference(owner.object, owner.kind)] };
-    const tied = { ...desired, metadata: { ...metadata, ...tie } };
-    return on(tied, { annotations: { ...tie.annotations, [applied]: hashOf(tied) } });
-  }
-}
-
-/** Waits for all, also when some fail: what is not ours is reported together, any other failure comes first. */
-export async function allOf<R>(work: readonly Promise<R>[]): Promise<R[]> {
-  const results: R[] = [];
-  const failures: unknown[] = [];
-  for (const settled of await Promise.allSettled(work)) {
-    if (settled.status === "fulfilled") results.push(settled.value);
-    else failures.push(settled.reason);
-  }
-  const [first, ...more] = failures.filter((error) => error instanceof NotOursError);
-  if (failures.length > more.length + (first ? 1 : 0))
-    throw failures.find((error) => !(error instanceof NotOursError));
-  if (first) throw new NotOursError([...first.objects, ...more.flatMap(({ objects }) => objects)]);
-  return results;
-}
-
-function on<T extends KubeObject>(desired: T, metadata: NonNullable<KubeObject["metadata"]>): T {
-  return { ...desired, metadata: { ...desired.metadata, ...metadata } };
 }
 
 function versionOf({ metadata: { uid, resourceVersion } }: Stored<KubeObject>) {
   return { uid, resourceVersion };
-}
-
-function hashOf(desired: KubeObject): string {
-  return hash("sha256", JSON.stringify(desired)).slice(0, 32);
 }

@@ -1,4 +1,4 @@
-import { type Condition, setCondition } from "../conditions.ts";
+import { type Condition, READY, setCondition } from "../conditions.ts";
 import type { RunContext } from "../controller/controller.ts";
 import { type WithStatus, writeStatus } from "../controller/status.ts";
 import type { Kind, Stored } from "../object.ts";
@@ -30,7 +30,7 @@ export function accept<T extends WithStatus<WithConditions>>(
     const update = (status: WithConditions): WithConditions => ({
       ...first,
       ...status,
-      conditions: [...setCondition(status.conditions ?? [], "Ready", { ...ready, now })],
+      conditions: [...setCondition(status.conditions ?? [], READY, { ...ready, now })],
     });
     return writeStatus<T, WithConditions>(client, { kind, object, update });
   };

@@ -1,4 +1,4 @@
-import type { Condition } from "../conditions.ts";
+import { type Condition, READY } from "../conditions.ts";
 import type { EventRecorder } from "../events.ts";
 import type { KubeObject, Stored } from "../object.ts";
 
@@ -8,8 +8,6 @@ export interface Transition {
   /** Reasons that belong to a normal start, or are reported otherwise: no event. */
   readonly quiet: ReadonlySet<string>;
 }
-
-const READY = "Ready";
 
 type Happening = Parameters<EventRecorder["event"]>[1];
 

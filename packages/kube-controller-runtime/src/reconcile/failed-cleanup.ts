@@ -1,4 +1,4 @@
-import { type Condition, setCondition } from "../conditions.ts";
+import { type Condition, READY, setCondition } from "../conditions.ts";
 import type { RunContext } from "../controller/controller.ts";
 import { type WithStatus, writeStatus } from "../controller/status.ts";
 import type { Kind, Stored } from "../object.ts";
@@ -28,7 +28,7 @@ export async function reportFailedCleanup<T extends WithStatus<StatusWithConditi
   } as const;
   const update = (current: StatusWithConditions) => ({
     ...current,
-    conditions: [...setCondition(current.conditions ?? [], "Ready", state)],
+    conditions: [...setCondition(current.conditions ?? [], READY, state)],
   });
   await writeStatus<T, StatusWithConditions>(client, { kind, object, update });
 }

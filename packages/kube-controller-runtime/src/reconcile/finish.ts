@@ -1,12 +1,10 @@
-import { type Condition, findCondition } from "../conditions.ts";
+import { type Condition, findCondition, READY } from "../conditions.ts";
 import { type Action, requeue } from "../controller/action.ts";
 import type { RunContext } from "../controller/controller.ts";
 import { mergePatchBetween, type WithStatus, writeStatus } from "../controller/status.ts";
 import type { Steps } from "../controller/steps.ts";
 import type { Kind, KubeObject, Stored } from "../object.ts";
 import { announceTransitions } from "./announce.ts";
-
-const READY = "Ready";
 
 /** True while people are served by an earlier spec: a change of the spec is no start. */
 export const AVAILABLE = "Available";
