@@ -1,16 +1,12 @@
-import { randomUUID } from "node:crypto";
 import {
   type Condition,
   CoreEvent,
   controllerOf,
   Deployment,
   findCondition,
-  fnv1a32,
-  Ingress,
   type Kind,
   type KubeObject,
   Role,
-  RoleBinding,
   resourceName,
   Secret,
   Service,
@@ -18,153 +14,23 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
-import { HTTPRoute } from "../../src/operator/exposure/gateway.ts";
+import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
+import {
+  type Case,
+  casesIn,
+  contentOf,
+  families,
+  labelsOf,
+  type Origin,
+  originNames,
+  origins,
+  type Parent,
+  pool,
+} from "./ownership-cases.ts";
 import { openProxyStage, type ProxyStage } from "./stages/workspace-proxy.ts";
 import type { World } from "./world/world.ts";
 
 const TIME_LIMIT = { withinMs: 40_000 };
-
-interface Parent extends KubeObject {
-  status?: { conditions?: Condition[] };
-}
-
-interface Family {
-  readonly kind: Kind<Parent>;
-  readonly app: string;
-  /** A spec that asks for a child of the kind. */
-  readonly spec: (child: Kind) => object;
-  /** The kinds of children and how they are named, the Deployment among them. */
-  readonly children: readonly (readonly [Kind, (name: string, namespace: string) => string])[];
-}
-
-const host = "coder.example.com";
-const exposeBy = (child: Kind) =>
-  child === (HTTPRoute as Kind)
-    ? { gateway: { host, parentRefs: [{ name: "public" }] } }
-    : { ingress: { host } };
-const grant = (name: string, namespace: string) => `${name}-${fnv1a32(`${namespace}\0${name}`)}`;
-const same = (name: string) => name;
-const pool = (name: string) => `provisioner-${name}`;
-const proxy = (name: string) => `wsproxy-${name}`;
-
-const families: readonly Family[] = [
-  {
-    kind: CoderControlPlane as Kind<Parent>,
-    app: "coder-control-plane",
-    spec: (child) => ({ expose: exposeBy(child) }),
-    children: [
-      [ServiceAccount, same],
-      [Role, (name, namespace) => `${grant(name, namespace)}-workspace-perms`],
-      [RoleBinding, grant],
-      [Service, same],
-      [Ingress, same],
-      [HTTPRoute, same],
-      [Deployment, same],
-      [Secret, (name) => `${name}-operator-token`],
-    ],
-  },
-  {
-    kind: CoderProvisioner as Kind<Parent>,
-    app: "coder-provisioner",
-    spec: () => ({ controlPlaneRef: { name: "coder" } }),
-    children: [
-      [Secret, (name) => `${name}-provisioner-key`],
-      [ServiceAccount, (name) => `${name}-provisioner`],
-      [Role, pool],
-      [RoleBinding, pool],
-      [Deployment, pool],
-    ],
-  },
-  {
-    kind: CoderWorkspaceProxy as Kind<Parent>,
-    app: "coder-workspace-proxy",
-    spec: (child) => ({ controlPlaneRef: { name: "coder" }, expose: exposeBy(child) }),
-    children: [
-      [Secret, (name) => `${name}-proxy-token`],
-      [Service, proxy],
-      [Ingress, proxy],
-      [HTTPRoute, proxy],
-      [Deployment, proxy],
-    ],
-  },
-];
-
-/** How an object of a child's name comes to be there, and whether it is the parent's. */
-const origins = {
-  "that nobody controls": { isOurs: false, metadata: () => ({}) },
-  "of another controller": {
-    isOurs: false,
-    metadata: () => ({
-      ownerReferences: [reference({ apiVersion: "apps/v1", kind: "StatefulSet", name: "rival" })],
-    }),
-  },
-  "of a Helm release": {
-    isOurs: false,
-    metadata: () => ({
-      labels: { "app.kubernetes.io/managed-by": "Helm" },
-      annotations: { "meta.helm.sh/release-name": "shop" },
-    }),
-  },
-  "of an earlier uid": {
-    isOurs: true,
-    metadata: ({ kind }: Family, name: string) => ({
-      ownerReferences: [reference({ apiVersion: kind.apiVersion, kind: kind.kind, name })],
-    }),
-  },
-  "with our labels only": {
-    isOurs: true,
-    metadata: ({ app }: Family, name: string) => ({ labels: labelsOf(app, name) }),
-  },
-  "that is handed over": {
-    isOurs: true,
-    metadata: ({ kind }: Family, name: string) => ({
-      annotations: { "coder.com/adopt-by": `${kind.kind}/${name}` },
-    }),
-  },
-} as const;
-
-type Origin = keyof typeof origins;
-
-function reference(owner: { apiVersion: string; kind: string; name: string }) {
-  return { ...owner, uid: randomUUID(), controller: true };
-}
-
-function labelsOf(app: string, name: string): Record<string, string> {
-  return {
-    "app.kubernetes.io/name": app,
-    "app.kubernetes.io/instance": name,
-    "app.kubernetes.io/managed-by": "coder-k8s",
-  };
-}
-
-/** What the object has beside its metadata: unlike ours where that can be changed. */
-function contentOf(kind: Kind, childName: string, labels: object): object {
-  const pod = { containers: [{ name: "old", image: "example.invalid/old:1" }] };
-  const roleName = childName.startsWith("provisioner-") ? childName : `${childName}-workspace-perms`;
-  const contents: Readonly<Record<string, object>> = {
-    Role: { rules: [] },
-    RoleBinding: {
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: roleName },
-      subjects: [],
-    },
-    Service: { spec: { ports: [{ name: "http", port: 1234 }], selector: { app: "old" } } },
-    Ingress: { spec: { defaultBackend: { service: { name: "old", port: { number: 80 } } } } },
-    HTTPRoute: { spec: { parentRefs: [{ name: "old" }], hostnames: ["old.example.com"] } },
-    Deployment: {
-      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: pod } },
-    },
-  };
-  return contents[kind.kind] ?? {};
-}
-
-interface Case {
-  readonly family: Family;
-  readonly child: Kind;
-  readonly origin: Origin;
-  readonly name: string;
-  readonly childName: string;
-}
 
 /** What becomes of objects that have the names of children, whosever they are, in a world that serves HTTPRoutes. */
 export function ownershipSuite(openWorld: () => Promise<World>): void {
@@ -176,16 +42,7 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
   }, 120_000);
   afterAll(() => stage?.[Symbol.asyncDispose]());
 
-  function cases(): Case[] {
-    return families.flatMap((family) =>
-      family.children.flatMap(([child, nameOf]) =>
-        (Object.keys(origins) as Origin[]).map((origin, index) => {
-          const name = `${family.app.slice(6, 9)}-${child.kind.toLowerCase()}-${index}`;
-          return { family, child, origin, name, childName: nameOf(name, stage?.namespace ?? "") };
-        }),
-      ),
-    );
-  }
+  const cases = () => casesIn(stage?.namespace ?? "");
 
   const before = new Map<string, Stored<KubeObject>>();
   const parents = new Map<string, Stored<Parent>>();
@@ -233,16 +90,21 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
   const isUnused = ({ child, family }: Pick<Case, "child" | "family">) =>
     child === (Secret as Kind) && family.app === "coder-control-plane";
 
+  const caseOf = (app: string, kind: Kind, origin: Origin): Case => {
+    const found = cases().find(
+      ({ family, child, origin: from }) => family.app === app && child === kind && from === origin,
+    );
+    if (!found) throw new Error("no such case");
+    return found;
+  };
+
   describe.each(families)("a child of a $kind.kind", (family) => {
     const rows = family.children.flatMap(([child]) =>
-      (Object.keys(origins) as Origin[]).map((origin) => [child.kind, origin] as const),
+      originNames.map((origin) => [child.kind, origin, child] as const),
     );
 
-    test.each(rows)("%s %s is taken or left as ownership says", async (kind, origin) => {
-      const found = cases().find(
-        (each) => each.family === family && each.child.kind === kind && each.origin === origin,
-      );
-      if (!found) throw new Error("no such case");
+    test.each(rows)("%s %s is taken or left as ownership says", async (_kind, origin, child) => {
+      const found = caseOf(family.app, child, origin);
       if (!origins[origin].isOurs) {
         await untilRefused(found);
         const [, deploymentName] = family.children.find(([child]) => child === (Deployment as Kind)) ?? [];
@@ -259,14 +121,6 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
       } else await untilTaken(found);
     });
   });
-
-  const caseOf = (app: string, kind: Kind, origin: Origin): Case => {
-    const found = cases().find(
-      ({ family, child, origin: from }) => family.app === app && child === kind && from === origin,
-    );
-    if (!found) throw new Error("no such case");
-    return found;
-  };
 
   describe("a foreign object that has a child's name", () => {
     test("is named with its holder and the ways out, a command to hand it over among them", async () => {

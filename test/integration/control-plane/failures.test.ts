@@ -1,9 +1,9 @@
-import { Deployment, explain, type TransportRequest } from "kube-controller-runtime";
+import { Deployment, explain } from "kube-controller-runtime";
 import { eventually, type Fault, times, when } from "kube-controller-runtime/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
+import { failedRunsOf, statusOf, writeOf } from "../../support/failed-runs.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const TIME_LIMIT = { withinMs: 20_000 };
@@ -24,20 +24,7 @@ afterEach(() => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-/** A write of a child. */
-const writeOf = (plural: string, name: string) => (request: TransportRequest) =>
-  request.method === "PATCH" && request.path.includes(`/${plural}/${name}`);
-
-/** A write of the status of a control plane. */
-const statusOf = (name: string) => (request: TransportRequest) =>
-  request.path.includes(`/codercontrolplanes/${name}/status`);
-
-/** What the operator logged when its runs of a control plane failed. */
-function failuresOf(name: string): string[] {
-  return stage.operator.log
-    .filter(({ msg, object }) => msg.startsWith("run failed") && object === `${stage.namespace}/${name}`)
-    .map(({ error }) => JSON.stringify(error));
-}
+const failuresOf = (name: string) => failedRunsOf(stage, name);
 
 test("a conflict of the status with somebody else's write is settled within the run", async () => {
   const meddle: Fault = async (_request, pass) => {

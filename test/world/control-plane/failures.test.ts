@@ -9,6 +9,7 @@ import {
 import { answers, when } from "kube-controller-runtime/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { failedRunsOf, statusOf, writeOf } from "../../support/failed-runs.ts";
 import { ChildrenStage } from "../../support/stages/children.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
@@ -28,20 +29,7 @@ beforeEach(async () => {
 });
 afterEach(() => stage[Symbol.asyncDispose]());
 
-/** A write of a child. */
-const writeOf = (plural: string, name: string) => (request: TransportRequest) =>
-  request.method === "PATCH" && request.path.includes(`/${plural}/${name}`);
-
-/** A write of the status of a control plane. */
-const statusOf = (name: string) => (request: TransportRequest) =>
-  request.path.includes(`/codercontrolplanes/${name}/status`);
-
-/** What the operator logged when its runs of a control plane failed. */
-function failuresOf(name: string): string[] {
-  return stage.operator.log
-    .filter(({ msg, object }) => msg.startsWith("run failed") && object === `${stage.namespace}/${name}`)
-    .map(({ error }) => JSON.stringify(error));
-}
+const failuresOf = (name: string) => failedRunsOf(stage, name);
 
 function untilRetried(name: string): Promise<void> {
   return stage.eventually(() => expect(failuresOf(name).length).toBeGreaterThan(2));
