@@ -12,7 +12,7 @@ import type { Container } from "./pod.ts";
 
 // stands for `coder`: writes down how it was started, then serves its health until it is asked to end
 const PROGRAM = `#!${process.execPath}
-const { readFileSync, writeFileSync } = require("node:fs");
+const { existsSync, readFileSync, writeFileSync } = require("node:fs");
 const listen = process.argv.find((argument) => argument.startsWith("--http-address="));
 const [host, port] = (listen ?? "").split("=").pop().split(":");
 writeFileSync(process.env.REPORT, JSON.stringify({
@@ -22,7 +22,9 @@ writeFileSync(process.env.REPORT, JSON.stringify({
 }));
 if (process.env.FAIL) process.exit(1);
 process.on("SIGTERM", () => process.env.STUBBORN || process.exit(0));
-if (listen) require("node:http").createServer((_, response) => response.end("OK")).listen(Number(port), host);
+if (listen) require("node:http").createServer((_, response) => {
+  response.writeHead(existsSync(process.env.REPORT + ".sick") ? 503 : 200).end();
+}).listen(Number(port), host);
 setInterval(() => {}, 1_000);
 `;
 
@@ -100,6 +102,20 @@ test("a command takes the place of the image's entrypoint", async () => {
 test("a process is ready once its probe is answered", async () => {
   const container = await start(serves);
   await vi.waitFor(async () => expect(await container.isReady()).toBe(true), 10_000);
+});
+
+test("a ready process stays ready until three probes in a row fail, as a kubelet has it", async () => {
+  const container = await start(serves);
+  await vi.waitFor(async () => expect(await container.isReady()).toBe(true), 10_000);
+  const inARow = async () => [
+    await container.isReady(),
+    await container.isReady(),
+    await container.isReady(),
+  ];
+  await writeFile(join(dir, "report.sick"), "");
+  expect(await inARow()).toEqual([true, true, false]);
+  await rm(join(dir, "report.sick"));
+  expect(await container.isReady()).toBe(true);
 });
 
 test("without a probe a process is ready while it runs", async () => {

@@ -66,11 +66,11 @@ async function launch(
 }
 
 function running(program: Supervised, plan: ContainerPlan, dir: string): RunningContainer {
-  const probe = probeUrl(plan);
+  const probe = steadyProbe(plan);
   const ended = program.ended.then(() => rm(dir, { recursive: true, force: true }));
   return {
     ended,
-    isReady: async () => program.running && (probe === undefined || (await answers(probe))),
+    isReady: async () => program.running && (await probe()),
     async stop(graceMs) {
       program.signal("SIGTERM");
       const waited = new AbortController();
@@ -80,6 +80,18 @@ function running(program: Supervised, plan: ContainerPlan, dir: string): Running
       program.signal("SIGKILL");
       await ended;
     },
+  };
+}
+
+/** As a kubelet has it: what is ready stays so until several probes in a row fail, so that one slow answer changes nothing. */
+function steadyProbe(plan: ContainerPlan): () => Promise<boolean> {
+  const probe = probeUrl(plan);
+  if (!probe) return async () => true;
+  const { failureThreshold = 3 } = plan.container.readinessProbe ?? {};
+  let failures = failureThreshold;
+  return async () => {
+    failures = (await answers(probe)) ? 0 : failures + 1;
+    return failures < failureThreshold;
   };
 }
 
