@@ -13,23 +13,19 @@ import {
 
 export interface BuildInfo {
   readonly version: string;
-  readonly deploymentId: string | undefined;
 }
 
 export const buildInfo: Decoder<BuildInfo> = object((field) => ({
   version: field("version", word),
-  deploymentId: field("deployment_id", optional(word)),
 }));
 
 export interface User {
-  readonly id: string;
   readonly username: string;
   readonly roles: readonly string[];
   readonly organizationIds: readonly string[];
 }
 
 export const user: Decoder<User> = object((field) => ({
-  id: field("id", word),
   username: field("username", string),
   roles: field("roles", list(object((role) => role("name", string)))),
   organizationIds: field("organization_ids", list(string)),
@@ -38,20 +34,15 @@ export const user: Decoder<User> = object((field) => ({
 /** Compare organizations by `id`: `default` is an alias whose organization has another name. */
 export interface Organization {
   readonly id: string;
-  readonly name: string;
-  readonly isDefault: boolean;
 }
 
 export const organization: Decoder<Organization> = object((field) => ({
   id: field("id", word),
-  name: field("name", string),
-  isDefault: field("is_default", boolean),
 }));
 
 export interface ProvisionerKey {
   readonly id: string;
   readonly name: string;
-  readonly organizationId: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly createdAt: string | undefined;
 }
@@ -59,7 +50,6 @@ export interface ProvisionerKey {
 export const provisionerKey: Decoder<ProvisionerKey> = object((field) => ({
   id: field("id", word),
   name: field("name", string),
-  organizationId: field("organization", word),
   tags: field("tags", record(string)),
   createdAt: field("created_at", optional(word)),
 }));

@@ -62,7 +62,6 @@ export const nothingApplied = Object.fromEntries(
 export const key = (over: Partial<ProvisionerKey> = {}): ProvisionerKey => ({
   id: "k1",
   name: "pool",
-  organizationId: organizationID,
   tags,
   createdAt: undefined,
   ...over,

@@ -11,6 +11,7 @@ import { type Exposed, exposureOf } from "../exposure/expose.ts";
 import { serviceSettings } from "../exposure/service.ts";
 import { type Identity, identityOf, labelLength, shortName } from "../names.ts";
 import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
+import { oncePerObject } from "../once-per-object.ts";
 import { type Builder, serviceAccountSettings, workspaceAccess } from "../permissions/settings.ts";
 import type { ContainerPort } from "../pods/certificates.ts";
 import { type PodSettings, podSettings } from "../pods/settings.ts";
@@ -40,7 +41,9 @@ export const httpContainerPort: ContainerPort = { name: "http", containerPort: 8
 const probeDefaults = { readiness: readinessProbeDefault, liveness: livenessProbeDefault };
 
 /** Takes any stored object, also one from before the CRD had defaults, or without a spec. */
-export function withDefaults(stored: Stored<CoderControlPlane>): ControlPlane {
+export const withDefaults = oncePerObject(settingsOf);
+
+function settingsOf(stored: Stored<CoderControlPlane>): ControlPlane {
   const spec: ControlPlaneSpec = stored.spec ?? {};
   const identity = identityOf(stored);
   const childName = controlPlaneChildName(identity.name);

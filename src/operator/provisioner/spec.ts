@@ -10,6 +10,7 @@ import { maxKeyNameLength, reservedKeyNames } from "../../api/v1alpha1/limits.ts
 import type { ProvisionerSpec, ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import { avoidReserved, type Identity, identityOf, labelLength, nameLength, shortName } from "../names.ts";
 import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
+import { oncePerObject } from "../once-per-object.ts";
 import { type Builder, serviceAccountSettings, workspaceAccess } from "../permissions/settings.ts";
 import { type PodSettings, podSettings } from "../pods/settings.ts";
 
@@ -51,7 +52,9 @@ export interface Provisioner extends Builder {
 const probeDefaults = { readiness: { enabled: false }, liveness: livenessProbeDefault };
 
 /** Takes any stored object, also one from before the CRD had rules, or without a spec. */
-export function withDefaults(stored: Stored<CoderProvisioner>): Provisioner {
+export const withDefaults = oncePerObject(settingsOf);
+
+function settingsOf(stored: Stored<CoderProvisioner>): Provisioner {
   const spec: Partial<ProvisionerSpec> = stored.spec ?? {};
   const identity = identityOf(stored);
   return {

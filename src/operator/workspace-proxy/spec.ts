@@ -11,6 +11,7 @@ import { type Exposed, exposureOf } from "../exposure/expose.ts";
 import { serviceSettings } from "../exposure/service.ts";
 import { avoidReserved, type Identity, identityOf, labelLength, nameLength, shortName } from "../names.ts";
 import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
+import { oncePerObject } from "../once-per-object.ts";
 import type { ContainerPort } from "../pods/certificates.ts";
 import { type PodSettings, podSettings } from "../pods/settings.ts";
 
@@ -74,7 +75,9 @@ export const httpContainerPort: ContainerPort = { name: "http", containerPort: 3
 const probeDefaults = { readiness: readinessProbeDefault, liveness: livenessProbeDefault };
 
 /** Takes any stored object, also one from before the CRD had defaults and rules. */
-export function withDefaults(stored: Stored<CoderWorkspaceProxy>): WorkspaceProxy {
+export const withDefaults = oncePerObject(settingsOf);
+
+function settingsOf(stored: Stored<CoderWorkspaceProxy>): WorkspaceProxy {
   const spec: WorkspaceProxySpec = stored.spec ?? {};
   const identity = identityOf(stored);
   const pod = podSettings(spec, probeDefaults);
