@@ -21,6 +21,7 @@ import { CoderClients } from "../src/coder/clients.ts";
 import type { Route } from "../src/coder/http/route.ts";
 import { type OperatorAccess, operatorAccess } from "../src/coder/operator-access/access.ts";
 import { controllers } from "../src/operator/controllers.ts";
+import { DaemonObserver } from "../src/operator/daemons/observer.ts";
 import { ownershipMarks } from "../src/operator/names.ts";
 import type { Tenancy } from "../src/operator/permissions/tenancy.ts";
 import { collectMessages } from "./messages.ts";
@@ -118,6 +119,7 @@ export async function launchOperator(
       {
         coderd,
         database: database ?? operatorAccess({ clock, fence }),
+        daemons: new DaemonObserver(clock),
         random,
         ...(options.tokenLeftBehind ? { tokenLeftBehind: options.tokenLeftBehind } : {}),
       },

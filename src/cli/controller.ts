@@ -10,6 +10,7 @@ import { CoderClients } from "../coder/clients.ts";
 import { operatorAccess } from "../coder/operator-access/access.ts";
 import { type FinishedCall, timed } from "../coder/timed.ts";
 import { controllers } from "../operator/controllers.ts";
+import { DaemonObserver } from "../operator/daemons/observer.ts";
 import { OperatorMetrics } from "../operator/metrics/metrics.ts";
 import { ownershipMarks } from "../operator/names.ts";
 import { coderdRoute } from "./coderd-route.ts";
@@ -62,8 +63,9 @@ export async function runController(
     const database = timed(operatorAccess({ clock: systemClock, fence }), systemClock, (call) =>
       metrics.databaseCalled(call),
     );
+    const daemons = new DaemonObserver(systemClock);
     return controllers(
-      { coderd, database, random: Math.random, tokenLeftBehind: () => metrics.tokenLeftBehind() },
+      { coderd, database, daemons, random: Math.random, tokenLeftBehind: () => metrics.tokenLeftBehind() },
       { operatorNamespace, workspaceNamespaces: options.workspaceNamespaces },
     );
   }

@@ -1,11 +1,14 @@
 import type { Random } from "kube-controller-runtime";
 import type { CoderClients } from "../coder/clients.ts";
 import type { OperatorAccess } from "../coder/operator-access/access.ts";
+import type { DaemonObserver } from "./daemons/observer.ts";
 
 /** The ways out of the cluster's API that controllers have: coderd's HTTP API and its database. */
 export interface CoderPorts {
   readonly coderd: CoderClients;
   readonly database: OperatorAccess;
+  /** Shared by all that need to know which daemons coderd has. */
+  readonly daemons: DaemonObserver;
   readonly random: Random;
   /** Counts what a deletion had to leave behind: events can't be written in a namespace that ends. */
   readonly tokenLeftBehind?: () => void;

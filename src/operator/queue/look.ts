@@ -1,5 +1,6 @@
 import type { CoderClient } from "../../coder/client.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
+import type { DaemonObserver } from "../daemons/observer.ts";
 import { pauseAfterFailure } from "./pace.ts";
 import type { Queue, QueueSight } from "./pool.ts";
 
@@ -19,10 +20,11 @@ export interface Looks {
 
 /** A way to ask coderd, or why there is none. */
 export type Access =
-  | { readonly client: CoderClient }
+  | { readonly client: CoderClient; readonly url: string; readonly token: string }
   | { readonly client: undefined; readonly message: string };
 
 export interface Look {
+  readonly observer: DaemonObserver;
   readonly organizationId: string;
   readonly pollMs: number;
   readonly now: () => number;
@@ -35,14 +37,14 @@ export async function look(access: Access, before: Looks | undefined, at: Look):
   const { client } = access;
   const [jobs, daemons] = await Promise.all([
     client.unfinishedJobs(at.organizationId),
-    client.provisionerDaemons(at.organizationId),
+    at.observer.observe({ ...access, organizationId: at.organizationId, maxAgeMs: 0 }),
   ]);
   const tookMs = at.now() - began;
-  if (jobs.ok && daemons.ok) {
-    const queue = { jobs: jobs.value, daemons: daemons.value };
+  if (jobs.ok && daemons.seen) {
+    const queue = { jobs: jobs.value, daemons: daemons.daemons };
     return { queue, since: began, nextAt: began, tookMs, failures: 0, failure: undefined };
   }
-  const failure = jobs.ok ? (daemons.ok ? undefined : daemons.failure) : jobs.failure;
+  const failure = jobs.ok ? (daemons.seen ? undefined : daemons.failure) : jobs.failure;
   const retryAfterMs = failure?.kind === "rateLimited" ? failure.retryAfterMs : undefined;
   return inVain(failure, before, { ...at, began, retryAfterMs });
 }

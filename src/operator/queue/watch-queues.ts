@@ -62,7 +62,7 @@ export async function watchQueues(watched: Watched, environment: Environment): P
   }
   const access = await connect(object, environment);
   const waiting = await Promise.all(
-    [...organizations].map(([id, sources]) => watchQueue({ access, memory, id, sources }, context)),
+    [...organizations].map(([id, sources]) => watchQueue({ access, memory, id, sources }, environment)),
   );
   const looks = [...memory.values()].map((each) => each.looks);
   const condition = conditionOf(waiting.flat(), looks, context.clock.now());
@@ -83,7 +83,7 @@ async function connect(
   const { value: token, condition } = operatorToken(controlPlane, sources);
   if (!token) return { client: undefined, message: condition?.message ?? "" };
   const { settings, url } = controlPlane;
-  return { client: openSession(settings, { url, token }, { ports, sources }) };
+  return { client: openSession(settings, { url, token }, { ports, sources }), url, token };
 }
 
 /** The Secrets that a session at the control plane needs. */
@@ -103,7 +103,10 @@ interface Organization {
 }
 
 /** Looks, decides and scales when it is time to. Returns the jobs of the organization that wait, as far as is known. */
-async function watchQueue(organization: Organization, context: RunContext): Promise<WaitingJobs[]> {
+async function watchQueue(
+  organization: Organization,
+  { context, ports: { daemons: observer } }: Environment,
+): Promise<WaitingJobs[]> {
   const { access, memory, id, sources } = organization;
   const { clock } = context;
   const pollMs = pollOf(sources);
@@ -112,7 +115,7 @@ async function watchQueue(organization: Organization, context: RunContext): Prom
   // A clock that was set back would make the next look wait for as long.
   const isDue = clock.now() >= known.looks.nextAt || clock.now() < known.looks.since;
   const looks = isDue
-    ? await look(access, known.looks, { organizationId: id, pollMs, now: () => clock.now() })
+    ? await look(access, known.looks, { observer, organizationId: id, pollMs, now: () => clock.now() })
     : known.looks;
   const now = clock.now();
   const pools = sources.map(({ pool }) => ({ ...pool, history: known.histories.get(pool.name) ?? [] }));

@@ -1,4 +1,4 @@
-import { Secret } from "kube-controller-runtime";
+import { Secret, systemClock } from "kube-controller-runtime";
 import { answers, type Fault, prepareManager } from "kube-controller-runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { aControlPlane } from "../../../../lab/builders.ts";
@@ -6,6 +6,7 @@ import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../
 import type { CoderClients } from "../../../coder/clients.ts";
 import type { OperatorAccess } from "../../../coder/operator-access/access.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
+import { DaemonObserver } from "../../daemons/observer.ts";
 import { openTenancy } from "../../permissions/tenancy.ts";
 import type { CoderPorts } from "../../ports.ts";
 import { controlPlaneController } from "../controller.ts";
@@ -51,7 +52,8 @@ function loseTrackOf(secret: string) {
 
 test("a token that was stored is not revoked because the API server fails right after it", async () => {
   const { access, isValid } = database();
-  const ports: CoderPorts = { coderd, database: access, random: () => 0.5 };
+  const daemons = new DaemonObserver(systemClock);
+  const ports: CoderPorts = { coderd, database: access, daemons, random: () => 0.5 };
   const world = prepareManager([controlPlaneController(ports, openTenancy)]);
   for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy]) world.api.install(kind);
   world.start();

@@ -1,0 +1,127 @@
+import { type Clock, fingerprint } from "kube-controller-runtime";
+import type { CoderClient } from "../../coder/client.ts";
+import type { CoderFailure } from "../../coder/failure.ts";
+import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
+
+/** Whom to ask for daemons, as whom, and how old an answer may be. */
+export interface DaemonQuestion {
+  readonly client: Pick<CoderClient, "provisionerDaemons">;
+  /** Where the client asks and with what: answers are shared among those for whom both are the same. */
+  readonly url: string;
+  readonly token: string;
+  readonly organizationId: string;
+  /** 0 asks in any case, or joins a question that is under way. */
+  readonly maxAgeMs: number;
+}
+
+/** The daemons of an organization as coderd listed them. */
+interface DaemonsSeen {
+  readonly seen: true;
+  readonly daemons: readonly ProvisionerDaemon[];
+  /** When coderd was asked. */
+  readonly at: number;
+  readonly tookMs: number;
+}
+
+export type DaemonSight =
+  | DaemonsSeen
+  /** coderd does not answer, or not to us. It is not asked again before `retryInMs`, unless with a `maxAgeMs` of 0. */
+  | { readonly seen: false; readonly failure: CoderFailure; readonly retryInMs: number };
+
+interface Known {
+  asking: Promise<DaemonSight> | undefined;
+  last: DaemonsSeen | undefined;
+  failed: { readonly failure: CoderFailure; readonly inARow: number; readonly retryAt: number } | undefined;
+  usedAt: number;
+}
+
+const FIRST_RETRY_MS = 2_000;
+const LAST_RETRY_MS = 60_000;
+
+/** coderd spends no more than a twentieth of its time on this question, however slow it is. */
+const REST_PER_ANSWER = 20;
+const MOST_REST_MS = 120_000;
+
+const FORGET_AFTER_MS = 10 * 60_000;
+
+/**
+ * Asks coderds for their daemons, once for all pools of an organization and for the queue: whoever asks while an answer
+ * is on its way, or soon after it came, gets the same one. What it remembers is only there to save requests.
+ */
+export class DaemonObserver {
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Known>();
+  #sweptAt = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async observe(question: DaemonQuestion): Promise<DaemonSight> {
+    const now = this.#clock.now();
+    this.#sweep(now);
+    const known = this.#of(question);
+    known.usedAt = now;
+    if (known.asking) return known.asking;
+    if (question.maxAgeMs > 0) {
+      const remembered = remember(known, question.maxAgeMs, now);
+      if (remembered) return remembered;
+    }
+    known.asking = this.#ask(question, known).finally(() => {
+      known.asking = undefined;
+    });
+    return known.asking;
+  }
+
+  async #ask({ client, organizationId }: DaemonQuestion, known: Known): Promise<DaemonSight> {
+    const at = this.#clock.now();
+    const answer = await client.provisionerDaemons(organizationId);
+    const now = this.#clock.now();
+    if (answer.ok) {
+      known.failed = undefined;
+      known.last = { seen: true, daemons: answer.value, at, tookMs: now - at };
+      return known.last;
+    }
+    const { failure } = answer;
+    const inARow = (known.failed?.inARow ?? 0) + 1;
+    const retryInMs = pauseAfter(failure, inARow);
+    known.failed = { failure, inARow, retryAt: now + retryInMs };
+    return { seen: false, failure, retryInMs };
+  }
+
+  #of({ url, token, organizationId }: DaemonQuestion): Known {
+    const key = fingerprint([url, token, organizationId]);
+    const known = this.#known.get(key) ?? {
+      asking: undefined,
+      last: undefined,
+      failed: undefined,
+      usedAt: 0,
+    };
+    this.#known.set(key, known);
+    return known;
+  }
+
+  /** A list of daemons is large: nobody's is kept. */
+  #sweep(now: number): void {
+    if (Math.abs(now - this.#sweptAt) < FORGET_AFTER_MS) return;
+    this.#sweptAt = now;
+    for (const [key, { asking, usedAt }] of this.#known)
+      if (!asking && now - usedAt >= FORGET_AFTER_MS) this.#known.delete(key);
+  }
+}
+
+/** What is still good for an answer. A clock that was set back makes everything old. */
+function remember({ last, failed }: Known, maxAgeMs: number, now: number): DaemonSight | undefined {
+  if (failed) {
+    const retryInMs = failed.retryAt - now;
+    return retryInMs > 0 ? { seen: false, failure: failed.failure, retryInMs } : undefined;
+  }
+  if (!last || now < last.at) return undefined;
+  const restMs = Math.min(last.tookMs * REST_PER_ANSWER, MOST_REST_MS);
+  return now - last.at < Math.max(maxAgeMs, restMs) ? last : undefined;
+}
+
+function pauseAfter(failure: CoderFailure, inARow: number): number {
+  const pause = Math.min(FIRST_RETRY_MS * 2 ** (inARow - 1), LAST_RETRY_MS);
+  return Math.max(pause, (failure.kind === "rateLimited" && failure.retryAfterMs) || 0);
+}
