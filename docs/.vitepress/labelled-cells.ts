@@ -13,7 +13,7 @@ export function labelledCells(markdown: MarkdownRenderer): void {
         tokens.findIndex(({ type }, at) => at > index && type === "table_close"),
       );
       const titles = inside.flatMap(({ type }, at) =>
-        type === "th_open" ? [inside[at + 1]?.content ?? ""] : [],
+        type === "th_open" ? [inside[at + 1]?.children?.map(({ content }) => content).join("") ?? ""] : [],
       );
       if (titles.length < WIDE) continue;
       const cells = inside.filter(({ type }) => type === "td_open");
