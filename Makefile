@@ -72,6 +72,10 @@ check-generated: $(INSTALLED) ## fail when a generated file is not what its sour
 build: $(INSTALLED) ## bundle the operator into dist/coder-k8s.mjs
 	@$(BIN)/node tools/build/main.ts
 
+.PHONY: plugin
+plugin: $(INSTALLED) ## bundle kubectl coder into dist/kubectl-coder, for Node on the PATH
+	@$(BIN)/node tools/plugin/main.ts
+
 .PHONY: package
 package: $(INSTALLED) ## pack the controller runtime as others install it into dist/kube-controller-runtime-<version>.tgz
 	@$(BIN)/node tools/package/main.ts

@@ -2,13 +2,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { systemClock } from "kube-controller-runtime";
 import type { CoderdDeployment } from "../lab/coderd/deployment.ts";
+import { type Line, span } from "../src/plugin/terminal/text.ts";
 import { Board } from "./board.ts";
 import { type GuideFacts, guide } from "./guide.ts";
 import type { Replica } from "./operators.ts";
 import { Show, seconds } from "./show.ts";
 import { Signposts } from "./signposts.ts";
 import type { Screen } from "./view/screen.ts";
-import { type Line, span } from "./view/text.ts";
 import { watch } from "./watch.ts";
 import { startWorld, type World, type WorldOptions } from "./world.ts";
 

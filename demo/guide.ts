@@ -1,4 +1,4 @@
-import { type Line, span } from "./view/text.ts";
+import { type Line, span } from "../src/plugin/terminal/text.ts";
 
 /** What somebody needs to know to play. */
 export interface GuideFacts {

@@ -1,8 +1,8 @@
 import type { Clock } from "kube-controller-runtime";
+import type { Line } from "../src/plugin/terminal/text.ts";
 import { changeBetween, type Row, TITLE_WIDTH } from "./rows.ts";
 import { frame, type Part } from "./view/frame.ts";
 import { RECENT, type Screen } from "./view/screen.ts";
-import type { Line } from "./view/text.ts";
 import { PART_NAMES, type PartName, type Progress } from "./world.ts";
 
 /** Keeps what there is to see, and passes everything that changes to the screen. */

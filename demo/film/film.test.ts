@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { span } from "../../src/plugin/terminal/text.ts";
 import { CAST } from "../rows.ts";
-import { span } from "../view/text.ts";
 import { paced } from "./pace.ts";
 import { filmSvg } from "./svg.ts";
 

@@ -2,10 +2,10 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { messageOf, systemClock } from "kube-controller-runtime";
+import { cut, type Line, span } from "../../src/plugin/terminal/text.ts";
 import { Board } from "../board.ts";
 import type { Row } from "../rows.ts";
 import { frame } from "../view/frame.ts";
-import { cut, type Line, span } from "../view/text.ts";
 import { startWorld } from "../world.ts";
 import { paced } from "./pace.ts";
 import { type Frame, filmSvg } from "./svg.ts";

@@ -1,4 +1,4 @@
-import type { Line, Span } from "../view/text.ts";
+import type { Line, Span } from "../../src/plugin/terminal/text.ts";
 
 /** What is on the screen from a moment on. */
 export interface Frame {

@@ -1,5 +1,5 @@
+import { type Line, type Span, span, wrap } from "../../src/plugin/terminal/text.ts";
 import { markOf, type Row, TITLE_WIDTH } from "../rows.ts";
-import { type Line, type Span, span, wrap } from "./text.ts";
 
 /** Something that runs, or is about to. */
 export interface Part {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { type Line, render, span, wrap } from "../../src/plugin/terminal/text.ts";
 import { frame } from "./frame.ts";
 import { LiveScreen, PlainScreen } from "./screen.ts";
-import { type Line, render, span, wrap } from "./text.ts";
 
 class Terminal {
   readonly columns = 60;

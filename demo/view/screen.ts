@@ -1,5 +1,5 @@
 import type { WriteStream } from "node:tty";
-import { type Line, render } from "./text.ts";
+import { type Line, render } from "../../src/plugin/terminal/text.ts";
 
 /** Where a demo shows itself. */
 export interface Screen {

@@ -8,6 +8,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Where `make build` puts the bundle and the image takes it from, relative to the repository. */
 export const releaseFile = "dist/coder-k8s.mjs";
 
+/** Where `make plugin` puts `kubectl coder`: kubectl finds it by this name on the PATH. */
+export const pluginFile = "dist/kubectl-coder";
+
 /** What went into a bundle. */
 export interface Bundle {
   readonly bytes: number;

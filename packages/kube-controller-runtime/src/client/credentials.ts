@@ -24,6 +24,8 @@ export interface Credentials {
   readonly origin: string;
   /** Non-empty when the API server is served below a path, as by Rancher. */
   readonly pathPrefix: string;
+  /** The namespace of the context or the service account; absent where neither names one. */
+  readonly namespace?: string | undefined;
   /** What to connect through. */
   readonly proxy?: ProxyAddress | undefined;
   /** Of the moment; another value after a reading that found other certificates. */
@@ -51,6 +53,7 @@ export async function loadCredentials(
   return {
     origin: server.origin,
     pathPrefix: server.pathname.replace(/\/$/, ""),
+    namespace: settings.namespace,
     proxy: settings.cluster.proxy ?? proxyFromEnvironment(server, surroundings.env),
     get tls() {
       return reader.identity.tls;

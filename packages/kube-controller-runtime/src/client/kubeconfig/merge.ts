@@ -7,14 +7,18 @@ import { anonymous, type UserSettings, userSettings } from "./user.ts";
 export interface Settings {
   readonly cluster: ClusterSettings;
   readonly user: UserSettings;
+  /** Where work is meant to happen when nobody says otherwise. */
+  readonly namespace: string | undefined;
 }
 
 /**
- * The cluster and the user of the current context. As in client-go, the first file that has an entry of a name
- * gives all of it, the first that has a current context chooses, and relative paths begin at the entry's own file.
+ * The cluster and the user of the named context, the current one by default. As in client-go, the first file that has
+ * an entry of a name gives all of it, the first that has a current context chooses, and relative paths begin at the
+ * entry's own file.
  */
-export function currentSettings(files: readonly KubeconfigFile[]): Settings {
+export function currentSettings(files: readonly KubeconfigFile[], named?: string): Settings {
   const paths = files.map(({ path }) => path).join(", ");
+  if (named !== undefined) return settingsOf(files, contextOf(files, named, paths));
   const chosen = files.find(({ currentContext }) => currentContext !== undefined);
   const name = chosen?.currentContext;
   if (!chosen || name === undefined)
@@ -27,14 +31,21 @@ export function currentSettings(files: readonly KubeconfigFile[]): Settings {
   return settingsOf(files, context);
 }
 
+function contextOf(files: readonly KubeconfigFile[], name: string, paths: string): Entry {
+  const context = entryOf(files, "contexts", name);
+  if (!context) throw new KubeconfigError(`there is no context "${name}" in ${paths}`);
+  return context;
+}
+
 function settingsOf(files: readonly KubeconfigFile[], { fields }: Entry): Settings {
   const cluster = entryOf(files, "clusters", fields.required("cluster"));
   if (!cluster) throw fields.refuse("cluster", "names no cluster of the kubeconfig");
+  const where = { cluster: clusterSettings(cluster), namespace: fields.text("namespace") };
   const userName = fields.text("user");
-  if (userName === undefined) return { cluster: clusterSettings(cluster), user: anonymous };
+  if (userName === undefined) return { ...where, user: anonymous };
   const user = entryOf(files, "users", userName);
   if (!user) throw fields.refuse("user", "names no user of the kubeconfig");
-  return { cluster: clusterSettings(cluster), user: userSettings(user) };
+  return { ...where, user: userSettings(user) };
 }
 
 function entryOf(

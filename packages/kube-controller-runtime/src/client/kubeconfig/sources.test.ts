@@ -54,6 +54,32 @@ describe("several files in KUBECONFIG", () => {
   });
 });
 
+describe("a named context", () => {
+  const config = {
+    ...server("s"),
+    ...user("t"),
+    contexts: [
+      { name: "a", context: { cluster: "c", user: "u", namespace: "one" } },
+      { name: "b", context: { cluster: "c", namespace: "two" } },
+    ],
+    "current-context": "a",
+  };
+  const load = (context?: string) => {
+    const { paths } = merged(config);
+    const env = { KUBECONFIG: paths.join(delimiter), KUBERNETES_SERVICE_HOST: "10.0.0.1" };
+    return loadSettings({ context }, { env, home: "/nonexistent", serviceAccount: "/nonexistent" });
+  };
+
+  test("is used instead of the current one, with its user and its namespace", async () => {
+    expect(await load()).toMatchObject({ namespace: "one", user: { token: { text: "t" } } });
+    expect(await load("b")).toMatchObject({ namespace: "two", user: { token: undefined } });
+  });
+
+  test("that no file has is refused by its name", async () => {
+    await expect(load("c")).rejects.toThrow('there is no context "c" in');
+  });
+});
+
 describe("a kubeconfig", () => {
   const load = (kubeconfig: string) =>
     loadSettings({ kubeconfig }, { env: {}, home: "/nonexistent", serviceAccount: "/nonexistent" });

@@ -1,4 +1,4 @@
-import { access } from "node:fs/promises";
+import { access, readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -10,6 +10,8 @@ import { anonymous } from "./user.ts";
 export interface CredentialsSource {
   /** A kubeconfig file; when absent `KUBECONFIG`, the service account and `~/.kube/config` are tried. */
   readonly kubeconfig?: string | undefined;
+  /** A context of the kubeconfig; its current one when absent. */
+  readonly context?: string | undefined;
 }
 
 /** What a process finds around it. */
@@ -34,14 +36,14 @@ export function ownSurroundings(): Surroundings {
  * `~/.kube/config`. Throws with what to set when there is no usable cluster.
  */
 export async function loadSettings(
-  { kubeconfig }: CredentialsSource,
+  { kubeconfig, context }: CredentialsSource,
   { env, home, serviceAccount }: Surroundings,
 ): Promise<Settings> {
-  if (kubeconfig) return currentSettings([await readKubeconfig(kubeconfig)]);
-  if (env.KUBECONFIG) return currentSettings(await readExisting(env.KUBECONFIG));
-  if (env.KUBERNETES_SERVICE_HOST) return inCluster(env, serviceAccount);
+  if (kubeconfig) return currentSettings([await readKubeconfig(kubeconfig)], context);
+  if (env.KUBECONFIG) return currentSettings(await readExisting(env.KUBECONFIG), context);
+  if (env.KUBERNETES_SERVICE_HOST && context === undefined) return inCluster(env, serviceAccount);
   const ofHome = join(home, ".kube", "config");
-  if (await exists(ofHome)) return currentSettings([await readKubeconfig(ofHome)]);
+  if (await exists(ofHome)) return currentSettings([await readKubeconfig(ofHome)], context);
   throw new KubeconfigError("no Kubernetes cluster is configured: set --kubeconfig or KUBECONFIG");
 }
 
@@ -62,7 +64,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-function inCluster(env: NodeJS.ProcessEnv, folder: string): Settings {
+async function inCluster(env: NodeJS.ProcessEnv, folder: string): Promise<Settings> {
   const { KUBERNETES_SERVICE_HOST: host = "", KUBERNETES_SERVICE_PORT: port } = env;
   if (!port) throw new KubeconfigError("KUBERNETES_SERVICE_HOST is set without KUBERNETES_SERVICE_PORT");
   const where = "the service account";
@@ -77,5 +79,9 @@ function inCluster(env: NodeJS.ProcessEnv, folder: string): Settings {
       pluginConfig: undefined,
     },
     user: { ...anonymous, token: { field: "token", where, file: join(folder, "token") } },
+    namespace: await readFile(join(folder, "namespace"), "utf8").then(
+      (text) => text.trim() || undefined,
+      () => undefined,
+    ),
   };
 }

@@ -10,29 +10,33 @@ export interface Span {
 
 export type Line = readonly Span[];
 
-/** Where lines go to: how wide it is, and whether it shows colours. */
+/** Where lines go to: how wide it is, and whether it shows colours and more than ASCII. */
 export interface Medium {
   readonly width: number;
   readonly colour: boolean;
+  readonly unicode?: boolean;
 }
 
+/** Much of what is shown was written by others: nothing but a style moves the cursor or changes a colour. */
 export function span(text: string, style?: Style): Span {
-  return style ? { text, style } : { text };
+  const plain = text.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, " ");
+  return style ? { text: plain, style } : { text: plain };
 }
 
 /** A line as it is written, cut to the width: a longer one would break the count of lines on the screen. */
-export function render(line: Line, { width, colour }: Medium): string {
-  return cut(line, width)
+export function render(line: Line, { width, colour, unicode = true }: Medium): string {
+  return cut(line, width, unicode ? "…" : "~")
     .map(({ text, style }) => (style && colour ? styleText(style, text, { validateStream: false }) : text))
     .join("");
 }
 
 /** The line without what is beyond the width. */
-export function cut(line: Line, width: number): Line {
+export function cut(line: Line, width: number, ellipsis = "…"): Line {
   let left = width;
   return line.map((each) => {
     const { text } = each;
-    const shown = text.length > left ? `${text.slice(0, Math.max(0, left - 1))}${left > 0 ? "…" : ""}` : text;
+    const end = left > 0 ? ellipsis : "";
+    const shown = text.length > left ? `${text.slice(0, Math.max(0, left - 1))}${end}` : text;
     left -= shown.length;
     return { ...each, text: shown };
   });

@@ -1,0 +1,104 @@
+import {
+  ApiError,
+  type Client,
+  type Clock,
+  HttpClient,
+  httpTransport,
+  type Kind,
+  type KubeObject,
+  loadCredentials,
+  type Stored,
+  type Transport,
+} from "kube-controller-runtime";
+
+/** Where to look, as the flags that all commands have say it. */
+export interface Where {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly allNamespaces?: boolean | undefined;
+}
+
+/** The cluster as the person sees it: with their credentials, and nothing else. */
+export interface Cluster {
+  readonly client: Client;
+  /** Where to look; `undefined` means in all namespaces. */
+  readonly namespace: string | undefined;
+  /** Where to act on an object that was given by its name alone. */
+  readonly homeNamespace: string;
+  /** What a path of the API answers that is not JSON: logs, metrics through a proxy. */
+  readonly text: (path: string) => Promise<string>;
+  readonly close: () => Promise<void>;
+}
+
+const PAGE = 500;
+const TEXT_TIMEOUT_MS = 30_000;
+/** As much of a log or of metrics as is read. */
+const MOST_TEXT = 4 * 1024 * 1024;
+
+/** Finds the kubeconfig and its context by the rules of kubectl. Throws with what to set when there is none. */
+export async function openCluster(where: Where, clock: Clock, version: string): Promise<Cluster> {
+  const credentials = await loadCredentials(where, clock);
+  const transport = httpTransport(credentials);
+  const homeNamespace = where.namespace ?? credentials.namespace ?? "default";
+  return clusterOver(transport, { clock, version, homeNamespace, allNamespaces: where.allNamespaces });
+}
+
+interface ClusterOptions {
+  readonly clock: Clock;
+  readonly version: string;
+  readonly homeNamespace: string;
+  readonly allNamespaces?: boolean | undefined;
+}
+
+export function clusterOver(transport: Transport, options: ClusterOptions): Cluster {
+  const { clock, version, homeNamespace, allNamespaces } = options;
+  const userAgent = `kubectl-coder/${version}`;
+  return {
+    client: new HttpClient({ transport, clock, fieldManager: "kubectl-coder", userAgent }),
+    namespace: allNamespaces ? undefined : homeNamespace,
+    homeNamespace,
+    text: (path) => readText(transport, path, userAgent),
+    close: () => transport.close(),
+  };
+}
+
+/** All objects of a kind in a namespace, or in all. */
+export async function listAll<T extends KubeObject>(
+  client: Pick<Client, "list">,
+  kind: Kind<T>,
+  selection: { readonly namespace: string | undefined; labelSelector?: string; fieldSelector?: string },
+): Promise<Stored<T>[]> {
+  const items: Stored<T>[] = [];
+  let continueToken: string | undefined;
+  do {
+    const page = await client.list(kind, { ...selection, limit: PAGE, continueToken });
+    // A list leaves out what is the same for all of its items.
+    items.push(...page.items.map((item) => ({ ...item, apiVersion: kind.apiVersion, kind: kind.kind })));
+    continueToken = page.continueToken;
+  } while (continueToken);
+  return items;
+}
+
+async function readText(transport: Transport, path: string, userAgent: string): Promise<string> {
+  const signal = AbortSignal.timeout(TEXT_TIMEOUT_MS);
+  const headers = { accept: "*/*", "user-agent": userAgent };
+  const response = await transport.send({ method: "GET", path, headers, signal });
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > MOST_TEXT) break;
+  }
+  const text = Buffer.concat(chunks).subarray(0, MOST_TEXT).toString("utf8");
+  if (response.status < 300) return text;
+  throw new ApiError(`get ${path.replace(/\?.*/, "")}: HTTP ${response.status}`, {
+    reason: reasonOf(response.status),
+    code: response.status,
+  });
+}
+
+function reasonOf(status: number): string {
+  return { 401: "Unauthorized", 403: "Forbidden", 404: "NotFound" }[status] ?? "InternalError";
+}

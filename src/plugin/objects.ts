@@ -1,0 +1,97 @@
+import { find, isForbidden, type Kind, type ObjectRef, type Stored } from "kube-controller-runtime";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../api/v1alpha1/kinds.ts";
+import { type Cluster, listAll } from "./cluster.ts";
+import { CommandError, type Context } from "./command.ts";
+import { Gaps } from "./gaps.ts";
+
+/** An object of any of our kinds. */
+type OurObject = CoderControlPlane | CoderProvisioner | CoderWorkspaceProxy;
+
+interface NamedKind {
+  readonly kind: Kind<OurObject>;
+  /** How people call it, the usual name first. */
+  readonly names: readonly string[];
+}
+
+const OUR_KINDS: readonly NamedKind[] = [
+  { kind: CoderControlPlane, names: ["controlplane", "ccp", "codercontrolplane", "codercontrolplanes"] },
+  { kind: CoderProvisioner, names: ["provisioner", "cprov", "coderprovisioner", "coderprovisioners"] },
+  { kind: CoderWorkspaceProxy, names: ["proxy", "cwp", "coderworkspaceproxy", "coderworkspaceproxies"] },
+];
+
+/** One of our objects, with its kind. */
+export interface Found {
+  readonly kind: Kind<OurObject>;
+  readonly object: Stored<OurObject>;
+}
+
+function namesOfKind(kind: Kind): string {
+  return OUR_KINDS.find((named) => named.kind.kind === kind.kind)?.names[0] ?? kind.kind.toLowerCase();
+}
+
+/** `provisioner/linux`, as the person types it. */
+export function typedName(kind: Kind, { name }: ObjectRef): string {
+  return `${namesOfKind(kind)}/${name}`;
+}
+
+/**
+ * The object that the person means by `kind/name`, or by a name alone where only one of our kinds has it. Throws when
+ * there is none or several, and when the person may not read any.
+ */
+export async function findObject(cluster: Cluster, typed: string): Promise<Found> {
+  const candidates = await findObjects(cluster, typed);
+  const [first, ...others] = candidates;
+  const where = `in namespace "${cluster.homeNamespace}"`;
+  if (!first) throw new CommandError(`There is no "${typed}" ${where}.`);
+  if (others.length === 0) return first;
+  const names = candidates.map(({ kind, object }) => typedName(kind, object.metadata));
+  throw new CommandError(`Several objects ${where} have that name: say ${names.join(" or ")}.`);
+}
+
+async function findObjects({ client, homeNamespace }: Cluster, typed: string): Promise<Found[]> {
+  const slash = typed.indexOf("/");
+  const name = typed.slice(slash + 1);
+  const kinds = kindsNamed(slash < 0 ? undefined : typed.slice(0, slash));
+  const refused: string[] = [];
+  const found = await Promise.all(
+    kinds.map(async ({ kind }) => {
+      try {
+        const object = await find(client, kind, { namespace: homeNamespace, name });
+        return object && { kind, object };
+      } catch (error) {
+        if (!isForbidden(error)) throw error;
+        refused.push(kind.plural);
+        return undefined;
+      }
+    }),
+  );
+  const present = found.filter((each) => each !== undefined);
+  if (present.length === 0 && refused.length > 0)
+    throw new CommandError(`You may not get ${refused.join(", ")} in namespace "${homeNamespace}".`);
+  return present;
+}
+
+function kindsNamed(name: string | undefined): readonly NamedKind[] {
+  if (name === undefined) return OUR_KINDS;
+  const kinds = OUR_KINDS.filter(({ names }) => names.includes(name.toLowerCase()));
+  if (kinds.length > 0) return kinds;
+  throw new CommandError(
+    `"${name}" is none of our kinds: say ${OUR_KINDS.map(({ names }) => names[0]).join(", ")}.`,
+  );
+}
+
+/** For completion: all our objects as `kind/name`, or those of one kind by name. */
+export function completeObjects(only?: Kind): (context: Context) => Promise<readonly string[]> {
+  return async (context) => {
+    const { client, homeNamespace: namespace } = await context.connect();
+    const gaps = new Gaps();
+    const kinds = OUR_KINDS.filter(({ kind }) => !only || kind.kind === only.kind);
+    const lists = await Promise.all(
+      kinds.map(async ({ kind }) => {
+        const items = await gaps.read(`list ${kind.plural}`, listAll(client, kind, { namespace }));
+        return (items ?? []).map(({ metadata }) => (only ? metadata.name : typedName(kind, metadata)));
+      }),
+    );
+    return lists.flat();
+  };
+}

@@ -1,0 +1,43 @@
+import type { Answer } from "./command.ts";
+import type { Output } from "./program.ts";
+import type { Look } from "./terminal/look.ts";
+import { render } from "./terminal/text.ts";
+
+/** An answer as it is written, with a line end after the last line. */
+export async function printed(answer: Answer, output: Output | undefined, look: Look): Promise<string> {
+  switch (output) {
+    case "json":
+      return `${JSON.stringify(answer.data, undefined, 2)}\n`;
+    case "yaml": {
+      const { stringify } = await import("yaml");
+      return stringify(answer.data, { lineWidth: 0, aliasDuplicateObjects: false });
+    }
+    default:
+      return answer
+        .lines(look)
+        .map((line) => `${render(line, look).trimEnd()}\n`)
+        .join("");
+  }
+}
+
+/** Where answers go: what replaces an earlier answer erases it, where that is possible. */
+export class Display {
+  readonly #write: (text: string) => void;
+  readonly #rows: number | undefined;
+  #height = 0;
+
+  /** `rows` is the height of the terminal; `undefined` where nothing can be erased. */
+  constructor(write: (text: string) => void, rows: number | undefined) {
+    this.#write = write;
+    this.#rows = rows;
+  }
+
+  show(text: string): void {
+    const erase = this.#height > 0 ? `\x1b[${this.#height}A\x1b[0J` : "";
+    const lines = text.split("\n").slice(0, -1);
+    // What has scrolled away can't be erased, so a replaceable answer is never higher than the terminal.
+    const fitting = this.#rows === undefined ? lines : lines.slice(0, Math.max(1, this.#rows - 1));
+    this.#write(erase + fitting.map((line) => `${line}\n`).join(""));
+    this.#height = this.#rows === undefined ? 0 : fitting.length;
+  }
+}

@@ -1,0 +1,102 @@
+import { CommanderError, Option, Command as Parser } from "commander";
+import type { Where } from "./cluster.ts";
+import { type Command, EXIT, type ExitCode, type Flag, type Given } from "./command.ts";
+
+const OUTPUTS = ["json", "yaml"] as const;
+export type Output = (typeof OUTPUTS)[number];
+
+/** The flags that every command has, with kubectl's names. */
+export const COMMON_FLAGS: readonly Flag[] = [
+  { flags: "-n, --namespace <name>", summary: "namespace to look in; else that of the kubeconfig's context" },
+  { flags: "-A, --all-namespaces", summary: "look in all namespaces" },
+  { flags: "--context <name>", summary: "context of the kubeconfig; else its current one" },
+  { flags: "--kubeconfig <file>", summary: "kubeconfig to use; else KUBECONFIG, then ~/.kube/config" },
+  {
+    flags: "-o, --output <format>",
+    summary: "print the data instead of a text for people",
+    choices: OUTPUTS,
+  },
+];
+
+export interface CommonFlags extends Where {
+  readonly output?: Output;
+}
+
+/** What a line of words asks for. */
+export interface Call {
+  readonly command: Command;
+  readonly given: Given;
+  readonly common: CommonFlags;
+}
+
+export interface ProgramOptions {
+  readonly commands: readonly Command[];
+  readonly version: string;
+  readonly write: (text: string) => void;
+  readonly writeError: (text: string) => void;
+}
+
+/** The call that the words ask for, or the exit code when help, the version or a mistake has been printed instead. */
+export function parseCall(words: readonly string[], options: ProgramOptions): Call | ExitCode {
+  let call: Call | undefined;
+  const program = programOf(options, (asked) => {
+    call = asked;
+  });
+  try {
+    program.parse([...words], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
+  }
+  if (call) return call;
+  throw new TypeError("the words were parsed, and ask for nothing");
+}
+
+function programOf({ commands, version, ...out }: ProgramOptions, found: (call: Call) => void): Parser {
+  const settle = (parser: Parser) =>
+    parser
+      .configureOutput({ writeOut: out.write, writeErr: out.writeError })
+      .exitOverride()
+      .helpOption("-h, --help", "print this help and exit")
+      .helpCommand(false)
+      .showHelpAfterError("(run with --help to see what there is)");
+  const program = settle(new Parser("kubectl coder"))
+    .description("See and steer Coder on Kubernetes, with your own kubeconfig and rights.")
+    .version(version, "-V, --version", "print the version and exit");
+  for (const command of commands) {
+    const words = command.name.split(" ");
+    const last = words.pop() ?? "";
+    const parent = words.reduce((above, word) => settle(groupIn(above, word)), program);
+    describe(settle(parent.command(last)), command, found);
+  }
+  return program;
+}
+
+/** The parser of a first word that several commands share. */
+function groupIn(above: Parser, word: string): Parser {
+  const present = above.commands.find((command) => command.name() === word);
+  return present ?? above.command(word);
+}
+
+function describe(parser: Parser, command: Command, found: (call: Call) => void): void {
+  const { summary, details, examples, arguments: words = [], flags = [] } = command;
+  parser.summary(summary).description(details ? `${summary}.\n\n${details}` : `${summary}.`);
+  for (const { name, optional, summary: meaning, choices } of words) {
+    const argument = parser.createArgument(optional ? `[${name}]` : `<${name}>`, meaning);
+    parser.addArgument(choices ? argument.choices(choices) : argument);
+  }
+  for (const flag of [...flags, ...COMMON_FLAGS]) parser.addOption(optionOf(flag));
+  const lines = examples.map(({ does, line }) => `  # ${does}\n  ${line}`);
+  parser.addHelpText("after", `\nExamples:\n${lines.join("\n\n")}`);
+  parser.action(() => {
+    const { namespace, allNamespaces, context, kubeconfig, output, ...own } = parser.opts();
+    const common = { namespace, allNamespaces, context, kubeconfig, output };
+    found({ command, given: { arguments: parser.processedArgs, flags: own }, common });
+  });
+}
+
+function optionOf({ flags, summary, choices, default: usual }: Flag): Option {
+  const option = new Option(flags, summary);
+  if (choices) option.choices(choices);
+  return usual === undefined ? option : option.default(usual);
+}

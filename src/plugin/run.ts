@@ -1,0 +1,101 @@
+import type { Readable } from "node:stream";
+import type { WriteStream } from "node:tty";
+import { type Clock, messageOf, redactText } from "kube-controller-runtime";
+import type { Cluster, Where } from "./cluster.ts";
+import { type Answer, type Command, CommandError, type Context, EXIT, type ExitCode } from "./command.ts";
+import { commands } from "./commands/all.ts";
+import { complete } from "./completion.ts";
+import { Display, printed } from "./output.ts";
+import { type CommonFlags, parseCall } from "./program.ts";
+import { lookOf, plainLook } from "./terminal/look.ts";
+
+/** What the plugin has of its process. */
+export interface Surroundings {
+  /** Without the program itself. */
+  readonly words: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdin: Readable;
+  readonly stdout: Pick<WriteStream, "write"> & Partial<WriteStream>;
+  readonly stderr: Pick<WriteStream, "write"> & Partial<WriteStream>;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly open: (where: Where) => Promise<Cluster>;
+}
+
+/** The word by which kubectl asks for completions. */
+const COMPLETE = "__complete";
+
+/** Does what the words say and resolves with the exit code; never rejects. */
+export async function runPlugin(surroundings: Surroundings): Promise<ExitCode> {
+  const { words, stdout, stderr } = surroundings;
+  try {
+    if (words[0] === COMPLETE) return await answerCompletion(words.slice(1), surroundings);
+    const call = parseCall(words, {
+      commands,
+      version: surroundings.version,
+      write: (text) => void stdout.write(text),
+      writeError: (text) => void stderr.write(text),
+    });
+    if (typeof call === "number") return call;
+    const { command, given, common } = call;
+    return await withContext(common, surroundings, (context) =>
+      present(command.run(context, given), common, surroundings),
+    );
+  } catch (error) {
+    stderr.write(`kubectl coder: ${redactText(messageOf(error))}\n`);
+    return error instanceof CommandError ? error.exit : EXIT.failed;
+  }
+}
+
+async function withContext<T>(
+  where: CommonFlags,
+  surroundings: Surroundings,
+  work: (context: Context) => Promise<T>,
+): Promise<T> {
+  const { clock, version, env, signal, stdin, stdout, stderr, open } = surroundings;
+  let cluster: Promise<Cluster> | undefined;
+  const connect = () => {
+    cluster ??= open(where);
+    return cluster;
+  };
+  const streams = { stdin, stdout, stderr } as Context["streams"];
+  try {
+    return await work({ connect, clock, env, signal, version, streams });
+  } finally {
+    await cluster?.then(
+      (opened) => opened.close(),
+      () => undefined,
+    );
+  }
+}
+
+async function present(
+  answers: ReturnType<Command["run"]>,
+  { output }: CommonFlags,
+  { stdout, env, clock }: Surroundings,
+): Promise<ExitCode> {
+  const write = (text: string) => void stdout.write(text);
+  const look = () => (output ? plainLook(clock.now()) : lookOf(stdout, env, clock.now()));
+  if (!(Symbol.asyncIterator in answers)) {
+    const answer = await answers;
+    write(await printed(answer, output, look()));
+    return answer.exit;
+  }
+  const display = new Display(write, output || !stdout.isTTY ? undefined : stdout.rows);
+  let last: Answer | undefined;
+  for await (const answer of answers) {
+    display.show(await printed(answer, output, look()));
+    last = answer;
+  }
+  return last?.exit ?? EXIT.fine;
+}
+
+/** A completion that fails is none: nobody wants an error in the middle of a line. */
+async function answerCompletion(words: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
+  const candidates = await complete(words, commands, (where, names) =>
+    withContext(where, surroundings, names).catch(() => []),
+  );
+  surroundings.stdout.write(candidates.map((line) => `${line}\n`).join(""));
+  return EXIT.fine;
+}

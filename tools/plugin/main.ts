@@ -1,0 +1,7 @@
+/** Makes `kubectl coder` as one file that runs by itself wherever there is a Node. */
+
+import { pluginFile } from "../build/bundle.ts";
+import { bundlePlugin } from "./bundle.ts";
+
+const { bytes } = await bundlePlugin(pluginFile);
+console.log(`${pluginFile}: ${Math.round(bytes / 1024)} KB`);
