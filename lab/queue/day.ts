@@ -172,7 +172,11 @@ class Day {
     const connected = this.#pods.filter(({ readyAt }) => readyAt <= second);
     return {
       seen: true,
-      queue: { jobs: this.#pending.map(asJob), daemons: connected.map((pod) => asDaemon(pod, second)) },
+      queue: {
+        jobs: this.#pending.map(asJob),
+        daemons: connected.map((pod) => asDaemon(pod, second)),
+        isCut: false,
+      },
     };
   }
 

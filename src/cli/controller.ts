@@ -65,7 +65,14 @@ export async function runController(
     );
     const daemons = new DaemonObserver(systemClock);
     return controllers(
-      { coderd, database, daemons, random: Math.random, tokenLeftBehind: () => metrics.tokenLeftBehind() },
+      {
+        coderd,
+        database,
+        daemons,
+        random: Math.random,
+        tokenLeftBehind: () => metrics.tokenLeftBehind(),
+        queueObserved: (controlPlane, numbers) => metrics.queueObserved(controlPlane, numbers),
+      },
       { operatorNamespace, workspaceNamespaces: options.workspaceNamespaces },
     );
   }

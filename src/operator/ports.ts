@@ -1,7 +1,8 @@
-import type { Random } from "kube-controller-runtime";
+import type { ObjectKey, Random } from "kube-controller-runtime";
 import type { CoderClients } from "../coder/clients.ts";
 import type { OperatorAccess } from "../coder/operator-access/access.ts";
 import type { DaemonObserver } from "./daemons/observer.ts";
+import type { QueueNumbers } from "./queue/numbers.ts";
 
 /** The ways out of the cluster's API that controllers have: coderd's HTTP API and its database. */
 export interface CoderPorts {
@@ -12,4 +13,6 @@ export interface CoderPorts {
   readonly random: Random;
   /** Counts what a deletion had to leave behind: events can't be written in a namespace that ends. */
   readonly tokenLeftBehind?: () => void;
+  /** Receives the numbers of a control plane's queues after each look; undefined when nobody looks any more. */
+  readonly queueObserved?: (controlPlane: ObjectKey, numbers: QueueNumbers | undefined) => void;
 }

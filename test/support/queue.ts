@@ -93,5 +93,5 @@ export function seen(
   others: Queue["daemons"] = [],
 ) {
   const daemons = [...scenes.flatMap((each) => each.daemons), ...others];
-  return { seen: true as const, queue: { jobs, daemons } };
+  return { seen: true as const, queue: { jobs, daemons, isCut: false } };
 }

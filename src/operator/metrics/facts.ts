@@ -1,12 +1,16 @@
-import type { Kind, KubeObject, Stored } from "kube-controller-runtime";
-import type { Condition } from "../../api/v1alpha1/common.ts";
 import {
-  controlPlaneDefaults,
-  provisionerDefaults,
-  workspaceProxyDefaults,
-} from "../../api/v1alpha1/defaults.ts";
+  type Kind,
+  type KubeObject,
+  keyOfObject,
+  type ObjectKey,
+  type Stored,
+} from "kube-controller-runtime";
+import type { Condition } from "../../api/v1alpha1/common.ts";
+import { controlPlaneDefaults, workspaceProxyDefaults } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import { namedControlPlane } from "../control-plane/session/find.ts";
 import { isPaused } from "../pause.ts";
+import { withDefaults as provisionerWithDefaults } from "../provisioner/spec.ts";
 
 /** What metrics show of an object: only what its manifest and its status say. */
 export interface Facts {
@@ -22,6 +26,8 @@ export interface Facts {
   readonly tokenSecret?: string | undefined;
   /** The provisioner key in use, and the coderd that has it. */
   readonly key?: { readonly url: string; readonly id: string } | undefined;
+  /** The control plane in whose queues its builds wait: that of a provisioner, or a control plane itself. */
+  readonly queueOf?: ObjectKey | undefined;
 }
 
 /** One of our kinds and how to read its objects. */
@@ -32,17 +38,20 @@ export interface MeasuredKind {
 
 /** The kinds that metrics measure. */
 export const measuredKinds: readonly MeasuredKind[] = [
-  measured(CoderControlPlane, ({ spec, status }) => ({
+  measured(CoderControlPlane, ({ metadata, spec, status }) => ({
     ...common(status),
     desiredReplicas: spec?.replicas ?? controlPlaneDefaults.replicas,
     licenseTier: status?.licenseTier,
     licensedURL: spec?.licenseSecretRef && status?.url,
     tokenSecret: status?.operatorTokenSecretRef?.name,
+    queueOf: keyOfObject({ metadata }),
   })),
-  measured(CoderProvisioner, ({ spec, status }) => ({
-    ...common(status),
-    desiredReplicas: spec?.replicas ?? provisionerDefaults.replicas,
-    key: keyOf(status),
+  measured(CoderProvisioner, (object) => ({
+    ...common(object.status),
+    // What the queue asked for last, where the number follows it.
+    desiredReplicas: provisionerWithDefaults(object).replicas,
+    key: keyOf(object.status),
+    queueOf: namedControlPlane(object)[0],
   })),
   measured(CoderWorkspaceProxy, ({ spec, status }) => ({
     ...common(status),

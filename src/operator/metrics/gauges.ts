@@ -1,3 +1,4 @@
+import type { PoolNumbers, QueueTotals } from "../queue/numbers.ts";
 import type { CoderdDates } from "./coderd-dates.ts";
 import type { Facts } from "./facts.ts";
 
@@ -9,6 +10,10 @@ export interface Subject {
   /** When the operator's token ends, in seconds since the epoch, where it made that itself. */
   readonly tokenExpiry: number | undefined;
   readonly dates: Pick<CoderdDates, "licenseExpiry" | "keyCreation">;
+  /** What the last look at coderd's queue showed of a provisioner; absent while that is unknown. */
+  readonly pool: PoolNumbers | undefined;
+  /** The same of all queues of a control plane. */
+  readonly queue: QueueTotals | undefined;
 }
 
 interface Sample {
@@ -86,7 +91,59 @@ export const objectGauges: readonly ObjectGauge[] = [
     help: "When coderd made the key that the provisioner uses, in Unix time.",
     read: ({ facts: { key }, dates }) => known(key && dates.keyCreation(key.url, key.id)),
   },
+  {
+    name: "queue_pending_jobs",
+    help: "Builds that wait in coderd's queues for a daemon.",
+    read: ({ queue }) => counted(queue?.pending),
+  },
+  {
+    name: "queue_unmatched_jobs",
+    help: "Builds that wait for tags that no provisioner offers.",
+    read: ({ queue }) => counted(queue?.unmatched),
+  },
+  {
+    name: "queue_oldest_job_timestamp_seconds",
+    help: "When the build was made that has waited the longest, in Unix time; no sample while none waits.",
+    read: ({ queue }) => known(inSeconds(queue?.oldestAt)),
+  },
+  {
+    name: "pool_pending_jobs",
+    help: "Builds that wait for a daemon of the provisioner.",
+    read: ({ pool }) => counted(pool?.pending),
+  },
+  {
+    name: "pool_oldest_job_timestamp_seconds",
+    help: "When the build was made that has waited the longest for the provisioner, in Unix time; no sample while none waits.",
+    read: ({ pool }) => known(inSeconds(pool?.oldestAt)),
+  },
+  {
+    name: "pool_daemons",
+    help: "Daemons of the provisioner by what they do: busy, idle, starting, or draining, which finish a build and leave.",
+    labelNames: ["state"],
+    read: ({ pool }) => (pool ? daemonSamples(pool) : []),
+  },
+  {
+    name: "pool_wanted_daemons",
+    help: "Daemons that the queue asks for: busy ones, builds that wait and spec.autoscaling.minIdle, before minimum and maximum.",
+    read: ({ pool }) => counted(pool?.wanted),
+  },
 ];
+
+function daemonSamples({ busy, idle, starting, draining }: PoolNumbers): Sample[] {
+  return Object.entries({ busy, idle, starting, draining }).map(([state, value]) => ({
+    labels: { state },
+    value,
+  }));
+}
+
+function inSeconds(ms: number | undefined): number | undefined {
+  return ms && ms / 1_000;
+}
+
+/** Zero is a number too. */
+function counted(value: number | undefined): Sample[] {
+  return value === undefined ? [] : [{ value }];
+}
 
 function known(value: number | "" | undefined): Sample[] {
   return value ? [{ value }] : [];

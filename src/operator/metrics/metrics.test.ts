@@ -179,6 +179,58 @@ it("count how long calls to coderd and to its database took, and what came of th
   ]);
 });
 
+describe("of coderd's queue", () => {
+  const pool = { pending: 2, oldestAt: 5_000, wanted: 3, busy: 1, idle: 0, starting: 2, draining: 4 };
+  const totals = { pending: 7, oldestAt: 1_000, unmatched: 5 };
+  const spec = { controlPlaneRef: { name: "coder" } };
+
+  beforeEach(() => {
+    put(CoderControlPlane);
+    put(CoderProvisioner, { spec }, "pool");
+    put(CoderProvisioner, { spec }, "other");
+    metrics.queueObserved("n/coder", { totals, pools: new Map([["pool", pool]]) });
+  });
+
+  it("show what waits for a provisioner since when, and what its daemons do", async () => {
+    const labels = own("CoderProvisioner", "pool");
+    expect(await samples("coder_k8s_pool_pending_jobs")).toEqual([`{${labels}} 2`]);
+    expect(await samples("coder_k8s_pool_oldest_job_timestamp_seconds")).toEqual([`{${labels}} 5`]);
+    expect(await samples("coder_k8s_pool_wanted_daemons")).toEqual([`{${labels}} 3`]);
+    expect(await samples("coder_k8s_pool_daemons")).toEqual([
+      `{${labels},state="busy"} 1`,
+      `{${labels},state="idle"} 0`,
+      `{${labels},state="starting"} 2`,
+      `{${labels},state="draining"} 4`,
+    ]);
+  });
+
+  it("show what waits at a control plane since when, and what nobody serves", async () => {
+    const labels = own("CoderControlPlane");
+    expect(await samples("coder_k8s_queue_pending_jobs")).toEqual([`{${labels}} 7`]);
+    expect(await samples("coder_k8s_queue_unmatched_jobs")).toEqual([`{${labels}} 5`]);
+    expect(await samples("coder_k8s_queue_oldest_job_timestamp_seconds")).toEqual([`{${labels}} 1`]);
+  });
+
+  it("say nothing of what is no longer known", async () => {
+    metrics.queueObserved("n/coder", { totals: undefined, pools: new Map() });
+    expect(await samples("coder_k8s_queue_pending_jobs")).toEqual([]);
+    expect(await samples("coder_k8s_pool_pending_jobs")).toEqual([]);
+    metrics.queueObserved("n/coder", undefined);
+    expect(await samples("coder_k8s_pool_daemons")).toEqual([]);
+  });
+
+  it("count the daemons that the queue asked for as those that a provisioner should have", async () => {
+    put(
+      CoderProvisioner,
+      { spec: { ...spec, autoscaling: { maxReplicas: 5 } }, status: { desiredReplicas: 0 } },
+      "pool",
+    );
+    expect(await samples("coder_k8s_object_desired_replicas")).toContain(
+      `{${own("CoderProvisioner", "pool")}} 0`,
+    );
+  });
+});
+
 it("of a provisioner show when its key was made", async () => {
   const key = { name: "pool", organizationId: "o", tags: {} };
   metrics.coderd.provisionerKeysListed(URL, [

@@ -13,8 +13,10 @@ import {
 } from "kube-controller-runtime";
 import { RuntimeMetrics } from "kube-controller-runtime/prometheus";
 import { Counter, Histogram } from "prom-client";
+import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { FinishedCall } from "../../coder/timed.ts";
 import { tokenExpiry } from "../control-plane/resources/token-secret.ts";
+import type { QueueNumbers } from "../queue/numbers.ts";
 import { CoderdDates } from "./coderd-dates.ts";
 import { type LabelledSubject, ObjectRegistry } from "./exposition.ts";
 import { type Facts, type MeasuredKind, measuredKinds } from "./facts.ts";
@@ -54,6 +56,7 @@ export class OperatorMetrics extends RuntimeMetrics {
   /** Receives what coderds report. */
   readonly coderd = new CoderdDates();
   readonly #clock: Clock;
+  readonly #queues = new Map<ObjectKey, QueueNumbers>();
   readonly #measured = new Map<string, Measured>();
   readonly #tokensLeft: Counter;
   readonly #coderdCalls: Histogram<"call" | "result">;
@@ -98,6 +101,12 @@ export class OperatorMetrics extends RuntimeMetrics {
     this.#tokensLeft.inc();
   }
 
+  /** What the queues of a control plane hold, or that nobody looks at them any more. */
+  queueObserved(controlPlane: ObjectKey, numbers: QueueNumbers | undefined): void {
+    if (numbers) this.#queues.set(controlPlane, numbers);
+    else this.#queues.delete(controlPlane);
+  }
+
   override cached(kind: Kind, objects: StoreReader<KubeObject>): void {
     super.cached(kind, objects);
     if (kind === (Secret as Kind)) this.#secrets = objects;
@@ -139,10 +148,14 @@ export class OperatorMetrics extends RuntimeMetrics {
 
   #subject(object: Stored<KubeObject>, { kind, facts, syncs }: Measured) {
     const { namespace = "", name } = object.metadata;
+    const read = facts(object);
+    const numbers = read.queueOf === undefined ? undefined : this.#queues.get(read.queueOf);
     return {
       labels: { kind: kind.kind, namespace, name },
-      facts: facts(object),
-      tokenExpiry: this.#tokenExpiry(namespace, facts(object).tokenSecret),
+      facts: read,
+      queue: kind === (CoderControlPlane as Kind) ? numbers?.totals : undefined,
+      pool: kind === (CoderProvisioner as Kind) ? numbers?.pools.get(name) : undefined,
+      tokenExpiry: this.#tokenExpiry(namespace, read.tokenSecret),
       lastSync: syncs.get(keyOfObject(object))?.at,
       dates: this.coderd,
     };

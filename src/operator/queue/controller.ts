@@ -15,17 +15,19 @@ import { CONTROL_PLANE_INDEX, namedControlPlane } from "../control-plane/session
 import { managedByUs } from "../names.ts";
 import { podWatch } from "../pods/our-pods.ts";
 import type { CoderPorts } from "../ports.ts";
-import { type QueueMemory, referencedSecrets, watchQueues } from "./watch-queues.ts";
+import { referencedSecrets } from "./access.ts";
+import { type QueueMemory, watchQueues } from "./watch-queues.ts";
 
 /** Looks at the queue of each organization that has provisioners, once for all of them, and reports builds that wait. */
 export function queueController(ports: CoderPorts): Controller {
-  const memories = new Map<ObjectKey, { readonly uid: string; readonly memory: Map<string, QueueMemory> }>();
+  const memories = new Map<ObjectKey, { readonly uid: string; readonly memory: QueueMemory }>();
   return (
     controller("queue")
       .for(CoderControlPlane)
       .watches(CoderControlPlane, (object) => [keyOfObject(object)], { when: accessChanged })
       .watches(CoderProvisioner, (object) => namedControlPlane(object), {
         indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane },
+        when: poolChanged,
       })
       .watches(Deployment, () => [], managedByUs)
       // To see where tokens go, and to have them.
@@ -37,11 +39,11 @@ export function queueController(ports: CoderPorts): Controller {
         const object = context.caches.of(CoderControlPlane).get(key);
         if (!object || object.metadata.deletionTimestamp !== undefined) {
           memories.delete(key);
+          ports.queueObserved?.(key, undefined);
           return awaitChange;
         }
         const known = memories.get(key);
-        const memory: Map<string, QueueMemory> =
-          known?.uid === object.metadata.uid ? known.memory : new Map();
+        const memory: QueueMemory = known?.uid === object.metadata.uid ? known.memory : new Map();
         memories.set(key, { uid: object.metadata.uid, memory });
         return watchQueues({ key, object, memory }, { ports, context });
       })
@@ -51,4 +53,14 @@ export function queueController(ports: CoderPorts): Controller {
 /** The operator may ask coderd from now on, or no longer. */
 function accessChanged({ object, previous }: Change<CoderControlPlane>): boolean {
   return object.status?.operatorAccessReady !== previous?.status?.operatorAccessReady;
+}
+
+/** What is decided depends on it; the numbers in a status change with every decision. */
+function poolChanged({ type, object, previous }: Change<CoderProvisioner>): boolean {
+  return (
+    type !== "updated" ||
+    object.metadata.generation !== previous?.metadata.generation ||
+    object.metadata.deletionTimestamp !== previous?.metadata.deletionTimestamp ||
+    object.status?.organizationID !== previous?.status?.organizationID
+  );
 }

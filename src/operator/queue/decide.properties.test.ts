@@ -117,7 +117,7 @@ describe("whatever the queue and the pools", () => {
         const pools = all.map(({ pool }) => pool);
         const sight = seen(all, queued, strangers);
         const { jobs: listed, daemons } = sight.queue;
-        const reversed = { jobs: listed.toReversed(), daemons: daemons.toReversed() };
+        const reversed = { ...sight.queue, jobs: listed.toReversed(), daemons: daemons.toReversed() };
         expect(numbers(pools.toReversed(), { seen: true, queue: reversed })).toEqual(numbers(pools, sight));
       }),
     );

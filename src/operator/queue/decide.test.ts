@@ -72,6 +72,13 @@ describe("a pool", () => {
     },
   );
 
+  it("gives up nothing while coderd does not list all jobs, of which older ones may wait for it", () => {
+    const one = scene("bii");
+    const { queue } = seen([one]);
+    const [decision] = decide([one.pool], { seen: true, queue: { ...queue, isCut: true } }, NOW).decisions;
+    expect([decision?.replicas, decision?.cause]).toEqual([3, "cut"]);
+  });
+
   it.each([
     ["goes down after the delay", { history: lately(4, 6 * MINUTE) }, [0, "following"]],
     ["waits while more was wanted within the delay", { history: lately(4, 4 * MINUTE) }, [4, "delayed"]],

@@ -16,6 +16,8 @@ type Cause =
   | "working"
   /** More daemons than wanted are kept until the rollout is over. */
   | "rollingOut"
+  /** More daemons than wanted are kept, because not all jobs are listed. */
+  | "cut"
   /** Fewer daemons than wanted: no node had room for the last ones for a while. */
   | "unschedulable"
   | "held"
@@ -53,7 +55,12 @@ export function decide(pools: readonly Pool[], sight: QueueSight, now: number): 
   for (const each of assignments)
     if (each.to === "pool") pending.set(each.pool, (pending.get(each.pool) ?? 0) + 1);
   const decisions = [...census].map(([pool, counted]) =>
-    decideByDemand(pool, { census: counted, pending: pending.get(pool) ?? 0, now }),
+    decideByDemand(pool, {
+      census: counted,
+      pending: pending.get(pool) ?? 0,
+      isCut: sight.queue.isCut,
+      now,
+    }),
   );
   return { decisions, assignments };
 }
@@ -72,16 +79,16 @@ function decideBlindly(pool: Pool, blindMs: number, now: number): Decision {
 interface Known {
   readonly census: Census;
   readonly pending: number;
+  readonly isCut: boolean;
   readonly now: number;
 }
 
-function decideByDemand(pool: Pool, { census, pending, now }: Known): Decision {
+function decideByDemand(pool: Pool, { census, pending, isCut, now }: Known): Decision {
   const demand = census.busy + pending + pool.minIdle;
   const least = Math.min(pool.isKeptWarm ? Math.max(pool.min, 1) : pool.min, pool.max);
   const wanted = Math.min(Math.max(demand, least), pool.max);
   const history = remember(startedWith(pool, now), { at: now, wanted }, pool.scaleDownDelayMs);
-  const known = { wanted, census, history, now };
-  return { pool, ...move(pool, known), demand, pending, census, history };
+  return { pool, ...move(pool, { wanted, census, isCut, history, now }), demand, pending, census, history };
 }
 
 /** Nobody knows what was wanted before the first look: what is there counts as wanted until then. */
@@ -93,11 +100,15 @@ function startedWith({ history, replicas, max }: Pool, now: number): History {
 interface Wish {
   readonly wanted: number;
   readonly census: Census;
+  readonly isCut: boolean;
   readonly history: History;
   readonly now: number;
 }
 
-function move(pool: Pool, { wanted, census, history, now }: Wish): Pick<Decision, "replicas" | "cause"> {
+function move(
+  pool: Pool,
+  { wanted, census, isCut, history, now }: Wish,
+): Pick<Decision, "replicas" | "cause"> {
   const { replicas } = pool;
   const stay = (cause: Cause) => ({ replicas, cause });
   if (pool.held !== undefined) return stay("held");
@@ -107,6 +118,7 @@ function move(pool: Pool, { wanted, census, history, now }: Wish): Pick<Decision
   }
   if (wanted === replicas) return stay("following");
   if (pool.isRollingOut) return stay("rollingOut");
+  if (isCut) return stay("cut");
   const lately = highestOf(history);
   const target = Math.max(lately, replicas - removable(pool, census));
   if (target >= replicas) return stay(lately >= replicas ? "delayed" : "working");

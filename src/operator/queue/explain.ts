@@ -1,5 +1,5 @@
 import { timestamp } from "kube-controller-runtime";
-import type { Tags } from "../../coder/provisioning.ts";
+import { MOST_JOBS, type Tags } from "../../coder/provisioning.ts";
 import type { Decision } from "./decide.ts";
 import { highestOf } from "./history.ts";
 import type { WaitCause, WaitingJobs } from "./waiting.ts";
@@ -21,6 +21,8 @@ export function explainDecision(decision: Decision): string {
       return `Keeps ${daemons} for now (${load}): no more of them are idle.`;
     case "rollingOut":
       return `Keeps ${daemons} until the rollout is over (${load}).`;
+    case "cut":
+      return `Keeps ${daemons} for now (${load}): coderd lists only the newest ${MOST_JOBS} unfinished builds, and older ones may wait.`;
     case "unschedulable":
       return `Stays at ${daemons} (${load}): no node has room for pods that are there already. Add nodes or lower the resource requests.`;
     case "held":

@@ -1,14 +1,15 @@
 import type { CoderClient } from "../../coder/client.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
+import { MOST_JOBS } from "../../coder/provisioning.ts";
 import type { DaemonObserver } from "../daemons/observer.ts";
 import { pauseAfterFailure } from "./pace.ts";
-import type { Queue, QueueSight } from "./pool.ts";
+import type { QueueSight } from "./pool.ts";
 
-/** What is known of the queue of one organization, and when to look again. */
+/** How looks at the queue of one organization went, and when to look again. */
 export interface Looks {
-  /** The last that coderd said, while it answers. */
-  readonly queue: Queue | undefined;
-  /** Since when it is known, or since when coderd is asked in vain. */
+  /** Whether the last one showed the queue. */
+  readonly seen: boolean;
+  /** When the last one began, or since when coderd is asked in vain. */
   readonly since: number;
   readonly nextAt: number;
   /** How long coderd took to answer. */
@@ -30,8 +31,18 @@ export interface Look {
   readonly now: () => number;
 }
 
+interface Looked {
+  readonly looks: Looks;
+  readonly sight: QueueSight;
+}
+
+/** What has just begun has nothing to wait for; the first look can wait as well. */
+export function neverLooked(now: number, pollMs: number): Looks {
+  return { seen: false, since: now, nextAt: now + pollMs, tookMs: 0, failures: 0, failure: undefined };
+}
+
 /** Asks coderd for the whole queue of one organization: two requests, whatever the number of pools. */
-export async function look(access: Access, before: Looks | undefined, at: Look): Promise<Looks> {
+export async function look(access: Access, before: Looks, at: Look): Promise<Looked> {
   const began = at.now();
   if (!access.client) return inVain({ message: access.message }, before, { ...at, began });
   const { client } = access;
@@ -41,8 +52,11 @@ export async function look(access: Access, before: Looks | undefined, at: Look):
   ]);
   const tookMs = at.now() - began;
   if (jobs.ok && daemons.seen) {
-    const queue = { jobs: jobs.value, daemons: daemons.daemons };
-    return { queue, since: began, nextAt: began, tookMs, failures: 0, failure: undefined };
+    const isCut = jobs.value.length >= MOST_JOBS;
+    return {
+      looks: { seen: true, since: began, nextAt: began, tookMs, failures: 0, failure: undefined },
+      sight: { seen: true, queue: { jobs: jobs.value, daemons: daemons.daemons, isCut } },
+    };
   }
   const failure = jobs.ok ? (daemons.seen ? undefined : daemons.failure) : jobs.failure;
   const retryAfterMs = failure?.kind === "rateLimited" ? failure.retryAfterMs : undefined;
@@ -51,20 +65,15 @@ export async function look(access: Access, before: Looks | undefined, at: Look):
 
 function inVain(
   failure: Looks["failure"],
-  before: Looks | undefined,
+  { since, failures: before }: Looks,
   at: Look & { readonly began: number; readonly retryAfterMs?: number | undefined },
-): Looks {
+): Looked {
   const { began, pollMs, retryAfterMs } = at;
   const tookMs = at.now() - began;
-  const failures = (before?.failures ?? 0) + 1;
-  const pauseMs = pauseAfterFailure({ pollMs, failures, retryAfterMs });
+  const failures = before + 1;
+  const nextAt = began + tookMs + pauseAfterFailure({ pollMs, failures, retryAfterMs });
   return {
-    ...{ queue: undefined, tookMs, failures, failure },
-    since: before?.since ?? began,
-    nextAt: began + tookMs + pauseMs,
+    looks: { seen: false, since, nextAt, tookMs, failures, failure },
+    sight: { seen: false, since },
   };
-}
-
-export function sightOf({ queue, since }: Looks): QueueSight {
-  return queue ? { seen: true, queue } : { seen: false, since };
 }

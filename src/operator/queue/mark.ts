@@ -6,25 +6,40 @@ import type { PoolSource } from "./pools.ts";
 /** A mark, or null to take it off. */
 type Marks = Readonly<Record<string, string | null>>;
 
+/** Marks that the API server refused, and until when they are not tried again. */
+export interface Refusal {
+  readonly until: number;
+}
+
+const RETRY_MS = 60_000;
+
 /**
  * Marks the pods of a pool whose daemons are busy, and takes the marks from those that no longer are. A pod is written
- * only when that changes. Pods that leave keep theirs. Returns whether all are marked as they should be.
+ * only when that changes. Pods that leave keep theirs. Returns what was refused, if anything was.
  */
-export function markPods(source: PoolSource, { daemons }: Queue, context: RunContext): Promise<boolean> {
+export function markPods(
+  source: PoolSource,
+  { daemons, before }: Pick<Queue, "daemons"> & { readonly before: Refusal | undefined },
+  context: RunContext,
+): Promise<Refusal | undefined> {
   const busy = new Set(daemons.filter(({ status }) => status === "busy").map(({ name }) => name));
   const ours = marksOf(source);
-  return writeMarks(
-    source,
-    (name, present) => (busy.has(name) ? missingOf(ours, present) : leftOf(ours, present)),
-    context,
+  const changes = changesOf(source, (name, present) =>
+    busy.has(name) ? missingOf(ours, present) : leftOf(ours, present),
   );
+  return writeMarks(source, { changes, before }, context);
 }
 
 /** Takes the marks from the pods of a pool with a fixed number: from those that have all of them, so from ours. */
-export async function unmarkPods(source: PoolSource, context: RunContext): Promise<void> {
+export function unmarkPods(
+  source: PoolSource,
+  before: Refusal | undefined,
+  context: RunContext,
+): Promise<Refusal | undefined> {
   const ours = marksOf(source);
   const isOurs = (present: Marks) => ours.every(([key, value]) => present[key] === value);
-  await writeMarks(source, (_, present) => (isOurs(present) ? leftOf(ours, present) : {}), context);
+  const changes = changesOf(source, (_, present) => (isOurs(present) ? leftOf(ours, present) : {}));
+  return writeMarks(source, { changes, before }, context);
 }
 
 /** What the user gives all pods stays as it is. */
@@ -43,21 +58,35 @@ function leftOf(ours: readonly [string, string][], present: Marks): Marks {
   );
 }
 
+interface PodChange {
+  readonly pod: Stored<Pod>;
+  readonly annotations: Marks;
+}
+
+function changesOf({ pods }: PoolSource, marksFor: (name: string, present: Marks) => Marks): PodChange[] {
+  return [...pods]
+    .filter(([, { metadata }]) => metadata.deletionTimestamp === undefined)
+    .map(([name, pod]) => ({ pod, annotations: marksFor(name, pod.metadata.annotations ?? {}) }))
+    .filter(({ annotations }) => Object.keys(annotations).length > 0);
+}
+
+/** What was refused is tried again after a while, and only the first refusal is logged. */
 async function writeMarks(
-  { pods, object }: PoolSource,
-  changesOf: (name: string, present: Marks) => Marks,
-  { client, log }: RunContext,
-): Promise<boolean> {
-  const write = async (name: string, pod: Stored<Pod>): Promise<void> => {
-    const { annotations: present = {}, deletionTimestamp } = pod.metadata;
-    const annotations = changesOf(name, present);
-    if (deletionTimestamp !== undefined || Object.keys(annotations).length === 0) return;
-    await client.mergePatch(Pod, refOf(pod), { metadata: { annotations } });
-  };
-  const results = await Promise.allSettled([...pods].map(([name, pod]) => write(name, pod)));
+  { object }: PoolSource,
+  { changes, before }: { readonly changes: readonly PodChange[]; readonly before: Refusal | undefined },
+  { client, clock, log }: RunContext,
+): Promise<Refusal | undefined> {
+  if (changes.length === 0) return undefined;
+  // A clock that was set back would make the next try wait for as long.
+  const restMs = (before?.until ?? 0) - clock.now();
+  if (before && restMs > 0 && restMs <= RETRY_MS) return before;
+  const writing = changes.map(({ pod, annotations }) =>
+    client.mergePatch(Pod, refOf(pod), { metadata: { annotations } }),
+  );
+  const results = await Promise.allSettled(writing);
   const failed = results.find((result) => result.status === "rejected" && !isNotFound(result.reason));
-  if (failed?.status !== "rejected") return true;
+  if (failed?.status !== "rejected") return undefined;
   const problem = failed.reason instanceof Error ? failed.reason.message : String(failed.reason);
-  log.warn("pods could not be marked", { provisioner: object.metadata.name, problem });
-  return false;
+  if (!before) log.warn("pods could not be marked", { provisioner: object.metadata.name, problem });
+  return { until: clock.now() + RETRY_MS };
 }

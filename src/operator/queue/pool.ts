@@ -4,6 +4,8 @@ import type { ProvisionerDaemon, ProvisionerJob, Tags } from "../../coder/provis
 export interface Queue {
   readonly jobs: readonly ProvisionerJob[];
   readonly daemons: readonly ProvisionerDaemon[];
+  /** Whether there may be older jobs that coderd did not list. */
+  readonly isCut: boolean;
 }
 
 /** What is known of a queue when a decision is due. */

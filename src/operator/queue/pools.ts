@@ -27,20 +27,24 @@ export interface PoolSource {
   readonly pool: Omit<Pool, "history">;
 }
 
-/** The pools of a control plane by the id of their organization. One without a key belongs to none yet. */
-export function observePools(controlPlane: ObjectKey, { caches }: RunContext): Map<string, PoolSource[]> {
-  const byOrganization = new Map<string, PoolSource[]>();
+/** The provisioners of a control plane by the id of their organization. One without a key belongs to none yet. */
+export function organizationsOf(
+  controlPlane: ObjectKey,
+  { caches }: RunContext,
+): Map<string, Stored<CoderProvisioner>[]> {
+  const organizations = new Map<string, Stored<CoderProvisioner>[]>();
   for (const object of caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, controlPlane)) {
     const { organizationID } = object.status ?? {};
     if (!organizationID || object.metadata.deletionTimestamp !== undefined) continue;
-    const sources = byOrganization.get(organizationID) ?? [];
-    sources.push(sourceOf(object, caches));
-    byOrganization.set(organizationID, sources);
+    const objects = organizations.get(organizationID) ?? [];
+    objects.push(object);
+    organizations.set(organizationID, objects);
   }
-  return byOrganization;
+  return organizations;
 }
 
-function sourceOf(object: Stored<CoderProvisioner>, caches: RunContext["caches"]): PoolSource {
+/** A provisioner as a pool, from its pods and its Deployment. */
+export function observePool(object: Stored<CoderProvisioner>, { caches }: RunContext): PoolSource {
   const provisioner = withDefaults(object);
   const { name, namespace } = provisioner.identity;
   const deployment = caches.of(Deployment).get(keyOf({ namespace, name: provisioner.childName }));

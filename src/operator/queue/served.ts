@@ -1,4 +1,5 @@
 import { type ConditionState, timestamp } from "kube-controller-runtime";
+import { MOST_JOBS } from "../../coder/provisioning.ts";
 import { explainWaiting } from "./explain.ts";
 import type { WaitCause, WaitingJobs } from "./waiting.ts";
 
@@ -16,17 +17,59 @@ const REASONS: Readonly<Record<WaitCause["kind"], string>> = {
   due: "NotTaken",
 };
 
-/** Whether builds wait for longer than they should, since when, for which tags and why. */
-export function buildsServed(waiting: readonly WaitingJobs[], now: number): ConditionState {
+/** Builds of one organization that wait for longer than they should: a few sentences, however many there are. */
+export interface LateBuilds {
+  /** Those that wait the longest, first. */
+  readonly groups: readonly LateGroup[];
+  /** How many wait beside them. */
+  readonly more: number;
+  /** Older ones may wait that coderd does not list. */
+  readonly isCut: boolean;
+}
+
+interface LateGroup {
+  readonly count: number;
+  readonly since: number;
+  readonly reason: string;
+  readonly story: string;
+}
+
+export const noneLate: LateBuilds = { groups: [], more: 0, isCut: false };
+
+export function lateBuilds(waiting: readonly WaitingJobs[], isCut: boolean, now: number): LateBuilds {
   const late = waiting.filter(
     ({ since, cause }) => cause.kind === "noPool" || now - since >= WORTH_A_WORD_MS,
   );
-  const [first] = late;
-  if (!first) return { status: "True", reason: "Served", message: "No build waits for a daemon." };
-  const stories = late.slice(0, MOST_GROUPS).map((group) => explainWaiting(group));
-  const rest = late.slice(MOST_GROUPS).reduce((sum, { count }) => sum + count, 0);
-  const more = rest > 0 ? [`${rest} more wait.`] : [];
-  return { status: "False", reason: REASONS[first.cause.kind], message: [...stories, ...more].join(" ") };
+  const groups = late.slice(0, MOST_GROUPS).map((group) => ({
+    count: group.count,
+    since: group.since,
+    reason: REASONS[group.cause.kind],
+    story: explainWaiting(group),
+  }));
+  return { groups, more: sumOf(late.slice(MOST_GROUPS)), isCut };
+}
+
+/** Whether builds of any organization wait for longer than they should, since when, for which tags and why. */
+export function buildsServed(all: readonly LateBuilds[]): ConditionState {
+  const groups = all.flatMap((each) => each.groups).toSorted((a, b) => a.since - b.since);
+  const isCut = all.some((each) => each.isCut);
+  const [first] = groups;
+  if (!first && !isCut) return { status: "True", reason: "Served", message: "No build waits for a daemon." };
+  const more = all.reduce((sum, each) => sum + each.more, sumOf(groups.slice(MOST_GROUPS)));
+  const sentences = [
+    ...groups.slice(0, MOST_GROUPS).map(({ story }) => story),
+    ...(more > 0 ? [`${more} more wait.`] : []),
+    ...(isCut
+      ? [
+          `coderd lists only the newest ${MOST_JOBS} unfinished builds of an organization; older ones may wait.`,
+        ]
+      : []),
+  ];
+  return { status: "False", reason: first?.reason ?? "QueueTooLong", message: sentences.join(" ") };
+}
+
+function sumOf(groups: readonly { readonly count: number }[]): number {
+  return groups.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** Nobody knows whether builds wait. */

@@ -33,7 +33,7 @@ function look({ pools, builders, jobs }: World, now: number) {
     pods.map(({ name }) => daemon(name, busy.has(name) ? "busy" : "idle", { tags, keyId })),
   );
   const listed = jobs.map((job) => (builders.has(job.id) ? { ...job, status: "running" } : job));
-  return decide(pools, { seen: true, queue: { jobs: listed, daemons } }, now).decisions;
+  return decide(pools, { seen: true, queue: { jobs: listed, daemons, isCut: false } }, now).decisions;
 }
 
 function follow(world: World, now: number): number[] {

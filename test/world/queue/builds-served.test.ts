@@ -116,6 +116,17 @@ describe("the control plane says why builds wait", () => {
     await untilServed({ status: "True", reason: "Served" });
   });
 
+  test("and that coderd does not list the oldest when more than it lists are unfinished", async () => {
+    await stage.serve("pool", { tags: { env: "test" } });
+    await untilServed({ status: "True" });
+    coderd.jobs.submit({ organization, tags: { env: "prod" } });
+    for (let count = 0; count < 1_000; count++) coderd.jobs.submit({ organization, tags: { env: "test" } });
+    const { message } = (await untilServed({ status: "False" })) ?? {};
+    expect(message).toMatch(
+      /coderd lists only the newest 1000 unfinished builds of an organization; older ones may wait\.$/,
+    );
+  });
+
   test("with nothing but the truth when coderd does not answer", async () => {
     await stage.serve("pool");
     await untilServed({ status: "True" });

@@ -219,6 +219,12 @@ describe("the marks of busy pods", () => {
 
   test("that are refused keep a pool from shrinking, not from growing", async () => {
     await pool("pool", { ...LIMITS, scaleDownDelaySeconds: 30 });
+    const warningsOf = () =>
+      stage.operator.log.filter(({ msg }) => msg === "pods could not be marked").length;
+    const patches = () =>
+      stage.operator.transport.requests.filter(
+        ({ method, path }) => method === "PATCH" && path.includes("/pods/"),
+      ).length;
     const body = {
       kind: "Status",
       apiVersion: "v1",
@@ -243,11 +249,26 @@ describe("the marks of busy pods", () => {
       expect(active?.message).toContain("could not be marked");
     });
     expect(await replicas("pool")).toBe(3);
-    expect(stage.operator.log.map(({ msg }) => msg)).toContain("pods could not be marked");
+    const [warnings, refused] = [warningsOf(), patches()];
+    const until = stage.clock.now() + 10 * MINUTE;
+    await within(11 * MINUTE, async () => expect(stage.clock.now()).toBeGreaterThan(until));
+    expect([warnings, warningsOf()]).toEqual([1, 1]);
+    expect(patches() - refused).toBeLessThanOrEqual(11);
     stage.operator.transport.fault = undefined;
     await within(5 * MINUTE, async () => expect(await replicas("pool")).toBe(1));
     expect(pods.disturbed).toEqual([]);
   });
+});
+
+test("a pool grows within seconds once its maximum is raised, however seldom it looks", async () => {
+  await stage.create("pool", { replicas: 0, autoscaling: { ...LIMITS, maxReplicas: 1, pollSeconds: 60 } });
+  pods.buildMs = 60 * MINUTE;
+  submit(3);
+  await within(10 * MINUTE, async () => expect(await replicas("pool")).toBe(1));
+  const until = stage.clock.now() + 10 * MINUTE;
+  await within(11 * MINUTE, async () => expect(stage.clock.now()).toBeGreaterThan(until));
+  await stage.change("pool", { autoscaling: { maxReplicas: 5 } });
+  await within(10_000, async () => expect(await replicas("pool")).toBe(3));
 });
 
 test("of two pools that overlap, the one with the higher priority grows", async () => {

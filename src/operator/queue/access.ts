@@ -1,0 +1,33 @@
+import type { ObjectRef, RunContext, Stored } from "kube-controller-runtime";
+import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { findControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
+import { openSession, operatorToken, sessionSecrets } from "../control-plane/session/open.ts";
+import type { CoderPorts } from "../ports.ts";
+import { gatherSources, secretRefs } from "../sources.ts";
+import type { Access } from "./look.ts";
+
+/** A session at the coderd of a control plane, with the operator's token. */
+export async function connect(
+  { metadata: { namespace = "", name } }: Stored<CoderControlPlane>,
+  ports: CoderPorts,
+  context: RunContext,
+): Promise<Access> {
+  const observed = observeControlPlane({ namespace, name }, context.caches);
+  const found = findControlPlane({ namespace, name }, observed);
+  const { value: controlPlane } = found;
+  if (!controlPlane) return { client: undefined, message: found.condition?.message ?? "" };
+  const sources = await gatherSources(namespace, sessionSecrets(controlPlane), context);
+  const { value: token, condition } = operatorToken(controlPlane, sources);
+  if (!token) return { client: undefined, message: condition?.message ?? "" };
+  const { settings, url } = controlPlane;
+  return { client: openSession(settings, { url, token }, { ports, sources }), url, token };
+}
+
+/** The Secrets that a session at the control plane needs. */
+export function referencedSecrets(
+  { metadata: { namespace = "", name } }: Stored<CoderControlPlane>,
+  caches: RunContext["caches"],
+): ObjectRef[] {
+  const observed = observeControlPlane({ namespace, name }, caches);
+  return observed ? secretRefs(namespace, sessionSecrets(observed), caches) : [];
+}

@@ -1,0 +1,132 @@
+import type { RunContext, Stored } from "kube-controller-runtime";
+import { autoscalingDefaults } from "../../api/v1alpha1/defaults.ts";
+import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import type { DaemonObserver } from "../daemons/observer.ts";
+import { decide, type Plan } from "./decide.ts";
+import { type Access, type Looks, look, neverLooked } from "./look.ts";
+import type { Refusal } from "./mark.ts";
+import { numbersOf, type QueueNumbers } from "./numbers.ts";
+import { isMoving, pauseAfterLook } from "./pace.ts";
+import type { History } from "./pool.ts";
+import { observePool, type PoolSource } from "./pools.ts";
+import { type Decided, scalePools } from "./scale-pools.ts";
+import { type LateBuilds, lateBuilds, noneLate } from "./served.ts";
+import { whyJobsWait } from "./waiting.ts";
+
+/** How often to look while no pool follows the queue. */
+const POLL_MS = 60_000;
+
+/** What is kept of an organization's queue: nothing that grows with it. */
+export interface OrganizationMemory {
+  readonly looks: Looks;
+  /** The specs of the pools that the last decision was for. */
+  readonly specs: string;
+  /** What was wanted of each pool, by its name. */
+  readonly histories: ReadonlyMap<string, History>;
+  readonly refusals: ReadonlyMap<string, Refusal>;
+  readonly late: LateBuilds;
+  readonly numbers: QueueNumbers | undefined;
+}
+
+/** An organization's pools, and what is kept of its queue. */
+export interface Organization {
+  readonly id: string;
+  readonly pools: readonly Stored<CoderProvisioner>[];
+  readonly memory: OrganizationMemory;
+}
+
+export function organization(
+  id: string,
+  pools: readonly Stored<CoderProvisioner>[],
+  { known, now }: { readonly known: OrganizationMemory | undefined; readonly now: number },
+): Organization {
+  const unknown = { specs: specsOf(pools), histories: new Map(), refusals: new Map() };
+  const looks = neverLooked(now, pollOf(pools));
+  return { id, pools, memory: known ?? { ...unknown, looks, late: noneLate, numbers: undefined } };
+}
+
+/** When to look next: soon after a spec has changed, unless coderd does not answer. */
+export function dueAt({ pools, memory: { looks, specs } }: Organization): number {
+  const { nextAt, since, tookMs, failures } = looks;
+  if (failures > 0 || specs === specsOf(pools)) return nextAt;
+  return Math.min(nextAt, since + tookMs + pauseAfterLook({ pollMs: pollOf(pools), isMoving: true, tookMs }));
+}
+
+/** How coderd is asked. */
+interface Coderd {
+  readonly access: Access;
+  readonly observer: DaemonObserver;
+}
+
+/** What to keep, and the first thing that went wrong. */
+interface Watched {
+  readonly memory: OrganizationMemory;
+  readonly error?: unknown;
+}
+
+/** Looks, decides and scales. A failure to scale is returned, since what was seen is worth keeping. */
+export async function watchOrganization(
+  { id, pools, memory }: Organization,
+  { access, observer }: Coderd,
+  context: RunContext,
+): Promise<Watched> {
+  const pollMs = pollOf(pools);
+  const now = () => context.clock.now();
+  const { looks, sight } = await look(access, memory.looks, { observer, organizationId: id, pollMs, now });
+  const at = now();
+  const sources = pools.map((object) => observePool(object, context));
+  const plan = decide(
+    sources.map(({ pool }) => ({ ...pool, history: memory.histories.get(pool.name) ?? [] })),
+    sight,
+    at,
+  );
+  const scaled = await scalePools(together(sources, plan), { sight, refusals: memory.refusals }, context);
+  const isFollowing = new Set(
+    sources.flatMap(({ provisioner, pool }) => (provisioner.autoscaling ? pool.name : [])),
+  );
+  const following = scaled.map(({ decision }) => decision).filter(({ pool }) => isFollowing.has(pool.name));
+  return {
+    memory: {
+      looks: scheduled(looks, { pollMs, moving: isMoving(following, at) }),
+      specs: specsOf(pools),
+      histories: new Map(plan.decisions.map(({ pool, history }) => [pool.name, history])),
+      refusals: new Map(
+        scaled.flatMap(({ decision, refusal }) => (refusal ? [[decision.pool.name, refusal] as const] : [])),
+      ),
+      late: sight.seen ? lateBuilds(whyJobsWait(plan, at), sight.queue.isCut, at) : noneLate,
+      numbers: sight.seen ? numbersOf(plan) : undefined,
+    },
+    error: scaled.find(({ error }) => error !== undefined)?.error,
+  };
+}
+
+function together(sources: readonly PoolSource[], { decisions }: Plan): Decided[] {
+  const decided = new Map(decisions.map((decision) => [decision.pool.name, decision]));
+  return sources.flatMap((source) => {
+    const decision = decided.get(source.pool.name);
+    return decision ? [{ source, decision }] : [];
+  });
+}
+
+/** Equal as long as nobody changes a spec, adds a pool or removes one. */
+function specsOf(pools: readonly Stored<CoderProvisioner>[]): string {
+  return pools
+    .map(({ metadata: { uid, generation } }) => `${uid} ${generation}`)
+    .sort()
+    .join();
+}
+
+/** The shortest interval that a pool that follows the queue asks for. */
+function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
+  const wished = pools.flatMap(({ spec }) => {
+    if (!spec?.autoscaling) return [];
+    return [(spec.autoscaling.pollSeconds ?? autoscalingDefaults.pollSeconds) * 1_000];
+  });
+  return Math.min(POLL_MS, ...wished);
+}
+
+function scheduled(looks: Looks, { pollMs, moving }: { pollMs: number; moving: boolean }): Looks {
+  if (!looks.seen) return looks;
+  const pauseMs = pauseAfterLook({ pollMs, isMoving: moving, tookMs: looks.tookMs });
+  return { ...looks, nextAt: looks.since + looks.tookMs + pauseMs };
+}
