@@ -2,7 +2,7 @@ import type { ObjectKey, Random } from "kube-controller-runtime";
 import type { CoderClients } from "../coder/clients.ts";
 import type { OperatorAccess } from "../coder/operator-access/access.ts";
 import type { DaemonObserver } from "./daemons/observer.ts";
-import type { QueueNumbers } from "./queue/numbers.ts";
+import type { QueueNumbers } from "./queue-numbers.ts";
 
 /** The ways out of the cluster's API that controllers have: coderd's HTTP API and its database. */
 export interface CoderPorts {

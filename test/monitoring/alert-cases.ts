@@ -51,6 +51,7 @@ function condition(object: Named, type: string, state: { status: string; reason:
 
 const replicas = (object: Named, state: "ready" | "desired") =>
   about(`coder_k8s_object_${state}_replicas`, object);
+const oldestBuild = (object: Named) => about("coder_k8s_queue_oldest_job_timestamp_seconds", object);
 const expiry = (object: Named) => about("coder_k8s_license_expiry_timestamp_seconds", object);
 
 /** What nobody wants to run has no ready pod. */
@@ -75,6 +76,11 @@ function noReadyPod(alert: string, object: Named): AlertCase {
 function duration(seconds: number): string {
   const [days, hours, minutes] = [Math.floor(seconds / DAY), (seconds / 3600) % 24, (seconds / 60) % 60];
   return `${days}d ${Math.floor(hours)}h ${Math.floor(minutes)}m ${seconds % 60}s`;
+}
+
+/** `900` → `15m 0s`: without the units that are zero in front. */
+function briefly(seconds: number): string {
+  return duration(seconds).replace(/^(0[dh] )+/, "");
 }
 
 function licenseEnds(
@@ -170,6 +176,17 @@ export const alertCases: readonly AlertCase[] = [
   },
   noReadyPod("CoderControlPlaneDown", plane),
   noReadyPod("CoderProvisionerDown", pool),
+  {
+    alert: "CoderBuildsWaiting",
+    series: [{ series: oldestBuild(plane), wrong: 0 }],
+    harmless: [
+      // Builds that are taken a minute after they were made.
+      { series: oldestBuild(other(plane)), well: 60, wrong: 60, counter: true },
+      steady(about("coder_k8s_pool_oldest_job_timestamp_seconds", pool), 0),
+    ],
+    labels: { ...plane },
+    value: (minute) => briefly(minute * 60),
+  },
   {
     alert: "CoderWorkspaceProxyUnhealthy",
     series: [

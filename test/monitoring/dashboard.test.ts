@@ -31,6 +31,9 @@ beforeAll(async () => {
     const ready = 'coder_k8s_object_condition{condition="Ready",status="True"}';
     expect(await prometheus.query(ready)).toHaveLength(3);
   });
+  // A build that waits, and one that nobody could serve.
+  const organization = world.simulator?.organizations[0]?.id ?? "";
+  for (const tags of [{ os: "linux" }, { gpu: "none" }]) world.simulator?.jobs.submit({ organization, tags });
   // Watches break and requests fail, which is on the dashboard too. A leader that loses its Lease meanwhile ends, and
   // comes back at another address.
   await world.cluster.restartApiServer();

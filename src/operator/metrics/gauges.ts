@@ -1,4 +1,4 @@
-import type { PoolNumbers, QueueTotals } from "../queue/numbers.ts";
+import type { PoolNumbers, QueueTotals } from "../queue-numbers.ts";
 import type { CoderdDates } from "./coderd-dates.ts";
 import type { Facts } from "./facts.ts";
 

@@ -16,7 +16,7 @@ import { Counter, Histogram } from "prom-client";
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { FinishedCall } from "../../coder/timed.ts";
 import { tokenExpiry } from "../control-plane/resources/token-secret.ts";
-import type { QueueNumbers } from "../queue/numbers.ts";
+import type { QueueNumbers } from "../queue-numbers.ts";
 import { CoderdDates } from "./coderd-dates.ts";
 import { type LabelledSubject, ObjectRegistry } from "./exposition.ts";
 import { type Facts, type MeasuredKind, measuredKinds } from "./facts.ts";

@@ -36,9 +36,12 @@ interface Looked {
   readonly sight: QueueSight;
 }
 
-/** What has just begun has nothing to wait for; the first look can wait as well. */
+/** What has just begun has nothing to wait for: the first look can wait as well, while a fleet starts. */
+const FIRST_LOOK_MS = 15_000;
+
 export function neverLooked(now: number, pollMs: number): Looks {
-  return { seen: false, since: now, nextAt: now + pollMs, tookMs: 0, failures: 0, failure: undefined };
+  const nextAt = now + Math.min(pollMs, FIRST_LOOK_MS);
+  return { seen: false, since: now, nextAt, tookMs: 0, failures: 0, failure: undefined };
 }
 
 /** Asks coderd for the whole queue of one organization: two requests, whatever the number of pools. */
