@@ -4,6 +4,7 @@ import { daemonTags } from "../../src/coder/tags.ts";
 import { type Accounts, StaticAccounts } from "./accounts.ts";
 import { entitlementsOf } from "./entitlements.ts";
 import { Faults, matches } from "./faults.ts";
+import { ReplicaHealth } from "./health.ts";
 import { Jobs } from "./jobs.ts";
 import { readLicense, type StoredLicense } from "./licenses.ts";
 
@@ -64,6 +65,8 @@ export interface DeploymentOptions {
   readonly now?: () => number;
   /** Per user; unlimited when left out, as on the coderd of the recordings. */
   readonly requestsPerMinute?: number;
+  /** Daemons within coderd, of which only its health takes notice here. */
+  readonly builtInDaemons?: number;
   /** Names of organizations besides the default one. */
   readonly organizations?: readonly string[];
 }
@@ -76,6 +79,7 @@ export class CoderdDeployment {
   readonly accounts: Accounts;
   readonly now: () => number;
   readonly requestsPerMinute: number | undefined;
+  readonly builtInDaemons: number;
   readonly organizations: readonly Organization[];
   readonly faults = new Faults();
   readonly calls: RecordedCall[] = [];
@@ -89,6 +93,10 @@ export class CoderdDeployment {
   licenses: StoredLicense[] = [];
   proxies: SimulatedProxy[] = [];
   lastRefresh: number;
+  /** Users that take a seat. */
+  activeUsers = 1;
+  /** The replicas, each with its own checks; requests for health go to one after the other. */
+  readonly health: ReplicaHealth[] = [new ReplicaHealth()];
   #licenseSequence = 0;
 
   constructor(options: DeploymentOptions = {}) {
@@ -98,6 +106,7 @@ export class CoderdDeployment {
     this.now = options.now ?? Date.now;
     this.jobs = new Jobs(this.now);
     this.requestsPerMinute = options.requestsPerMinute;
+    this.builtInDaemons = options.builtInDaemons ?? 3;
     this.lastRefresh = this.now();
     const others = (options.organizations ?? []).map((name) => this.#organization(name, false));
     this.organizations = [this.#organization("coder", true), ...others];
@@ -118,7 +127,8 @@ export class CoderdDeployment {
   }
 
   entitlements() {
-    return entitlementsOf(this.licenses, this.now(), this.lastRefresh);
+    const { lastRefresh: refreshedAt, activeUsers } = this;
+    return entitlementsOf(this.licenses, { now: this.now(), refreshedAt, activeUsers });
   }
 
   allows(feature: string): boolean {

@@ -30,21 +30,31 @@ type Entitlement = "entitled" | "grace_period" | "not_entitled";
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** What the licenses of a deployment allow at `now`, as `GET /api/v2/entitlements` answers. */
-export function entitlementsOf(licenses: readonly StoredLicense[], now: number, refreshedAt: number) {
+/** Whom the licenses of a deployment have to serve. */
+interface Usage {
+  readonly now: number;
+  readonly refreshedAt: number;
+  readonly activeUsers: number;
+}
+
+/** What the licenses of a deployment allow, as `GET /api/v2/entitlements` answers. */
+export function entitlementsOf(licenses: readonly StoredLicense[], { now, refreshedAt, activeUsers }: Usage) {
   const seconds = now / 1_000;
-  const current = licenses.filter(({ claims }) => claims.exp > seconds);
+  const unexpired = licenses.filter(({ claims }) => claims.exp > seconds);
+  const current = unexpired.filter(({ claims }) => claims.nbf <= seconds);
+  const limit = seatsOf(current, seconds);
   const features = Object.entries(FEATURES).map(([name, feature]) => {
+    if (name === "user_limit") return [name, { ...limit, actual: activeUsers }];
     const entitlement = best(current.map((license) => allows(license, name, seconds)));
-    const enabled = feature.on && entitlement !== "not_entitled";
-    return [name, { entitlement, enabled, ...(name === "user_limit" ? { actual: 1 } : {}) }];
+    return [name, { entitlement, enabled: feature.on && entitlement !== "not_entitled" }];
   });
+  const trial = current.at(-1)?.claims.trial ?? false;
   return {
     features: Object.fromEntries(features),
-    warnings: current.flatMap((license) => expiryWarning(license, seconds)),
-    errors: licenses.length > current.length ? ["A license has expired."] : [],
+    warnings: [...expiryWarning(unexpired, seconds, trial), ...seatWarning(limit, activeUsers)],
+    errors: [],
     has_license: current.length > 0,
-    trial: current.length > 0 && current.every(({ claims }) => claims.trial),
+    trial,
     require_telemetry: false,
     refreshed_at: new Date(refreshedAt).toISOString(),
   };
@@ -62,8 +72,39 @@ function best(entitlements: readonly Entitlement[]): Entitlement {
   return entitlements.includes("grace_period") ? "grace_period" : "not_entitled";
 }
 
-function expiryWarning({ claims }: StoredLicense, seconds: number): string[] {
-  const days = Math.ceil((claims.license_expires - seconds) / DAY_SECONDS);
-  if (days <= 0 || days > 30) return [];
+interface SeatLimit {
+  readonly entitlement: Entitlement;
+  readonly enabled: boolean;
+  readonly limit?: number;
+}
+
+/** Of several limits the best entitlement counts, and of the same the larger. */
+function seatsOf(current: readonly StoredLicense[], seconds: number): SeatLimit {
+  const limits = current.flatMap(({ claims }) => {
+    const limit = claims.features?.user_limit;
+    const entitlement: Entitlement = claims.license_expires > seconds ? "entitled" : "grace_period";
+    return limit ? [{ entitlement, enabled: true, limit }] : [];
+  });
+  const entitlement = best(limits.map((limit) => limit.entitlement));
+  const [largest] = limits
+    .filter((limit) => limit.entitlement === entitlement)
+    .toSorted((one, other) => other.limit - one.limit);
+  return largest ?? { entitlement: "not_entitled", enabled: false };
+}
+
+/** coderd warns of the end of the first period that licenses cover without a gap. */
+function expiryWarning(unexpired: readonly StoredLicense[], seconds: number, trial: boolean): string[] {
+  const terms = unexpired.map(({ claims }) => claims).toSorted((one, other) => one.nbf - other.nbf);
+  let end = terms[0]?.license_expires ?? 0;
+  for (const { nbf, license_expires } of terms) if (nbf <= end) end = Math.max(end, license_expires);
+  const days = Math.ceil((end - seconds) / DAY_SECONDS);
+  if (days <= 0 || days >= (trial ? 7 : 30)) return [];
   return [`Your license expires in ${days} day${days === 1 ? "" : "s"}.`];
+}
+
+function seatWarning({ entitlement, limit }: SeatLimit, users: number): string[] {
+  if (limit === undefined) return [];
+  if (users > limit) return [`Your deployment has ${users} active users but is only licensed for ${limit}.`];
+  if (entitlement !== "grace_period") return [];
+  return [`Your deployment has ${users} active users but the license with the limit ${limit} is expired.`];
 }

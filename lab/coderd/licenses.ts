@@ -13,7 +13,7 @@ export interface LicenseClaims {
   readonly account_id: string;
   readonly trial: boolean;
   readonly feature_set: string;
-  readonly features: null;
+  readonly features: Readonly<Record<string, number>> | null;
   readonly version: number;
 }
 
@@ -31,6 +31,10 @@ export interface FakeLicense {
   /** From now to the end of the term; negative for one that is over. */
   readonly expiresInMs?: number;
   readonly graceMs?: number;
+  /** From now to the beginning of the term, which is now or earlier unless this says otherwise. */
+  readonly startsInMs?: number;
+  /** Active users that it allows; no limit when left out. */
+  readonly seats?: number;
   readonly now?: number;
 }
 
@@ -45,12 +49,12 @@ export function fakeLicense(options: FakeLicense = {}): string {
     account_type: "salesforce",
     exp: seconds(expires + (options.graceMs ?? 0)),
     feature_set: options.featureSet ?? "premium",
-    features: null,
+    features: options.seats === undefined ? null : { user_limit: options.seats },
     iat: seconds(now),
     iss: "test@testing.test",
     jti: randomUUID(),
     license_expires: seconds(expires),
-    nbf: seconds(Math.min(now, expires)),
+    nbf: seconds(options.startsInMs === undefined ? Math.min(now, expires) : now + options.startsInMs),
     trial: options.trial ?? false,
     version: 3,
   };

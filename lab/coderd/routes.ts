@@ -1,6 +1,6 @@
 import type { Account } from "./accounts.ts";
 import type { CoderdDeployment } from "./deployment.ts";
-import { json, message, notFound, type Reply, routeNotFound, signedOut } from "./reply.ts";
+import { forbidden, json, message, notFound, type Reply, routeNotFound, signedOut } from "./reply.ts";
 import type { Call, Route } from "./route.ts";
 import { keyRoutes } from "./routes-keys.ts";
 import { licenseRoutes } from "./routes-licenses.ts";
@@ -29,6 +29,7 @@ const userRoutes: readonly Route[] = [
     },
   },
   { method: "GET", path: "/api/v2/replicas", licensed: {}, handle: replicas },
+  { method: "GET", path: "/api/v2/debug/health", handle: health },
 ];
 
 const routes: readonly Route[] = [
@@ -119,6 +120,13 @@ function currentUser({ deployment, account }: Call): Reply {
     organization_ids: account.organizationIds ?? deployment.organizations.map(({ id }) => id),
     roles: account.owner ? [{ name: "owner", display_name: "Owner" }] : [],
   });
+}
+
+function health({ deployment, account }: Call): Reply {
+  if (!account.owner) return forbidden;
+  deployment.health.push(...deployment.health.splice(0, 1));
+  const { daemons, builtInDaemons } = deployment;
+  return json(200, deployment.health.at(-1)?.report(deployment.now(), daemons.length + builtInDaemons));
 }
 
 function replicas({ deployment }: Call): Reply {

@@ -1,6 +1,7 @@
 import type { Clock } from "kube-controller-runtime";
 import { type Decoder, list } from "./decode.ts";
 import type { CoderFailure } from "./failure.ts";
+import { type HealthReport, healthReport } from "./health.ts";
 import type { Answer, AnswerShape } from "./http/answer.ts";
 import { classify, type Subject, transient } from "./http/classify.ts";
 import type { HttpRequest } from "./http/host.ts";
@@ -46,6 +47,8 @@ export interface CoderClient {
   licenses(): CoderResult<model.License[]>;
   addLicense(jwt: string): CoderResult<model.License>;
   entitlements(): CoderResult<model.Entitlements>;
+  /** What the replica that answers thinks of the deployment. It may need up to 30 s for it, once in ten minutes. */
+  health(): CoderResult<HealthReport>;
   workspaceProxies(): CoderResult<model.WorkspaceProxy[]>;
   workspaceProxy(nameOrId: string): CoderResult<model.WorkspaceProxy>;
   createWorkspaceProxy(proxy: ProxyRegistration): CoderResult<model.RegisteredProxy>;
@@ -76,6 +79,9 @@ const FALLBACK_ICON = "/emojis/1f310.png";
 
 /** 1,000 jobs, or as many daemons, with some 30 values each and tags. */
 const MOST_QUEUE_VALUES = 50_000;
+
+/** 1,000 daemons, and relays with their logs: all that is in a health report. */
+const MOST_REPORT_VALUES = 50_000;
 
 /** The default limit would list the newest 50 and hide the oldest. */
 const UNFINISHED = `status=pending,running,canceling&limit=${provisioning.MOST_JOBS}`;
@@ -116,6 +122,11 @@ export function coderClient(options: ClientOptions): CoderClient {
     addLicense: (jwt) =>
       call("POST", "/api/v2/licenses", { decoder: model.license, body: { license: jwt }, secret: jwt }),
     entitlements: () => call("GET", "/api/v2/entitlements", { decoder: model.entitlements }),
+    health: () =>
+      call("GET", "/api/v2/debug/health", {
+        decoder: healthReport,
+        answerShape: { mostValues: MOST_REPORT_VALUES },
+      }),
     workspaceProxies: () => call("GET", "/api/v2/workspaceproxies", { decoder: model.workspaceProxies }),
     workspaceProxy: (nameOrId) => call("GET", proxy(nameOrId), { decoder: model.workspaceProxy }),
     createWorkspaceProxy: ({ name, displayName, icon }) =>

@@ -49,11 +49,28 @@ export const number: Decoder<number> = (value, path) => {
   return value;
 };
 
+/** How many there are of something. */
+export const count: Decoder<number> = (value, path) => {
+  const found = number(value, path);
+  if (!Number.isSafeInteger(found) || found < 0) throw new UnexpectedShape(path, "no count");
+  return found;
+};
+
 /** A time as coderd writes it, in milliseconds since the epoch. */
 export const time: Decoder<number> = (value, path) => {
   const parsed = Date.parse(word(value, path));
   if (Number.isNaN(parsed)) throw new UnexpectedShape(path, "no time");
   return parsed;
+};
+
+/** The last second of the year 9999: later ones have no RFC 3339 form. */
+const LAST_SECOND = 253_402_300_799;
+
+/** A time in seconds since the epoch, in milliseconds. */
+export const unixTime: Decoder<number> = (value, path) => {
+  const seconds = number(value, path);
+  if (!(seconds >= 0 && seconds <= LAST_SECOND)) throw new UnexpectedShape(path, "no time");
+  return Math.floor(seconds) * 1_000;
 };
 
 export const boolean: Decoder<boolean> = (value, path) => {

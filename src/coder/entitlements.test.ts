@@ -3,7 +3,8 @@ import { externalProvisionerDaemons, isAllowed, licenseTier } from "./entitlemen
 import type { Entitlements } from "./model.ts";
 
 function entitlements(features: Record<string, string>, rest: Partial<Entitlements> = {}): Entitlements {
-  return { hasLicense: true, trial: false, features, ...rest };
+  const seats = { used: undefined, allowed: undefined };
+  return { hasLicense: true, trial: false, features, seats, warnings: [], ...rest };
 }
 
 const ENTERPRISE = { custom_roles: "not_entitled", multiple_organizations: "not_entitled" };

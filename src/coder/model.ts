@@ -1,5 +1,6 @@
 import {
   boolean,
+  count,
   type Decoder,
   excerpt,
   list,
@@ -8,6 +9,7 @@ import {
   optional,
   record,
   string,
+  unixTime,
   word,
 } from "./decode.ts";
 
@@ -56,20 +58,33 @@ export const provisionerKey: Decoder<ProvisionerKey> = object((field) => ({
 
 export const createdProvisionerKey: Decoder<string> = object((field) => field("key", string));
 
+/** A license as coderd has it, also one that is over. Times are in milliseconds since the epoch. */
 export interface License {
   readonly id: number;
   readonly uuid: string;
-  /** The end of the license's term, in seconds since the epoch. */
-  readonly expires: number | undefined;
+  /** The term; absent where the license lacks a date that every valid one has. */
+  readonly term: LicenseTerm | undefined;
 }
+
+export interface LicenseTerm {
+  readonly starts: number;
+  readonly expires: number;
+  /** The end of the grace period, in which the license still counts: not before the end of the term. */
+  readonly graceEnds: number;
+}
+
+const term: Decoder<LicenseTerm | undefined> = object((claim) => {
+  const starts = claim("nbf", optional(unixTime));
+  const expires = claim("license_expires", optional(unixTime));
+  const graceEnds = claim("exp", optional(unixTime));
+  if (starts === undefined || expires === undefined || graceEnds === undefined) return undefined;
+  return { starts, expires, graceEnds: Math.max(expires, graceEnds) };
+});
 
 export const license: Decoder<License> = object((field) => ({
   id: field("id", number),
   uuid: field("uuid", word),
-  expires: field(
-    "claims",
-    object((claim) => claim("license_expires", optional(number))),
-  ),
+  term: field("claims", term),
 }));
 
 /** What the licenses of a deployment allow. Anyone may read it: it proves nothing about a token. */
@@ -78,13 +93,31 @@ export interface Entitlements {
   readonly trial: boolean;
   /** Feature name to `entitled`, `grace_period`, `not_entitled`, or what a later coderd may add. */
   readonly features: Readonly<Record<string, string>>;
+  /** Active users; `allowed` is absent where the license sets no limit. */
+  readonly seats: { readonly used: number | undefined; readonly allowed: number | undefined };
+  /** In coderd's own words, errors before warnings. */
+  readonly warnings: readonly string[];
 }
 
-export const entitlements: Decoder<Entitlements> = object((field) => ({
-  hasLicense: field("has_license", boolean),
-  trial: field("trial", boolean),
-  features: field("features", record(object((feature) => feature("entitlement", word)))),
+const seats = object((feature) => ({
+  used: feature("actual", optional(count)),
+  allowed: feature("limit", optional(count)),
 }));
+
+export const entitlements: Decoder<Entitlements> = object((field) => {
+  const errors = field("errors", optional(list(excerpt)));
+  const warnings = field("warnings", optional(list(excerpt)));
+  return {
+    hasLicense: field("has_license", boolean),
+    trial: field("trial", boolean),
+    features: field("features", record(object((feature) => feature("entitlement", word)))),
+    seats: field("features", optional(object((feature) => feature("user_limit", optional(seats))))) ?? {
+      used: undefined,
+      allowed: undefined,
+    },
+    warnings: [...(errors ?? []), ...(warnings ?? [])],
+  };
+});
 
 export interface WorkspaceProxy {
   readonly id: string;

@@ -1,12 +1,9 @@
 import type { CoderClient } from "./client.ts";
-import type { License, ProvisionerKey } from "./model.ts";
+import type { ProvisionerKey } from "./model.ts";
 import type { Result } from "./result.ts";
 
 /** Gets a copy of what coderds answer to others; metrics implement it. It gets no secret. */
 export interface CoderObserver {
-  /** All licenses that the coderd at `url` has, those that are over among them. */
-  licensesListed(url: string, licenses: readonly License[]): void;
-  licenseAdded(url: string, license: License): void;
   /** Keys that the coderd at `url` has in one organization. */
   provisionerKeysListed(url: string, keys: readonly ProvisionerKey[]): void;
 }
@@ -15,8 +12,6 @@ export interface CoderObserver {
 export function observed(client: CoderClient, url: string, observer: CoderObserver): CoderClient {
   return {
     ...client,
-    licenses: () => reporting(client.licenses(), (licenses) => observer.licensesListed(url, licenses)),
-    addLicense: (jwt) => reporting(client.addLicense(jwt), (license) => observer.licenseAdded(url, license)),
     provisionerKeys: (organizationId) =>
       reporting(client.provisionerKeys(organizationId), (keys) => observer.provisionerKeysListed(url, keys)),
   };

@@ -10,7 +10,7 @@ coderdContract("the coderd simulator", async () => {
   accounts.add("ownerowner-ownerownerownerowner12", { owner: true });
   accounts.add("membermemb-membermembermembermem1", { owner: false });
   const server = await startCoderdServer();
-  server.add({ accounts });
+  server.add({ accounts, builtInDaemons: 0 });
   return {
     url: server.url,
     ownerToken: "ownerowner-ownerownerownerowner12",

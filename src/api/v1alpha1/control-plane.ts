@@ -20,7 +20,9 @@ import { rbac, serviceAccount, workspaceNamespaces } from "./permissions.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
   flag,
+  int64,
   type KindDescription,
+  list,
   object,
   optional,
   rules,
@@ -93,6 +95,23 @@ const controlPlaneSpec = object("What the control plane should be.", {
   tls: optional(tls({ default: {} })),
 });
 
+const license = object("The license that counts, merged from all that coderd has, whoever uploaded them.", {
+  expires: optional(
+    time("End of the term; of licenses that follow one another without a gap, that of the last."),
+  ),
+  graceEnds: optional(time("End of the grace after the term: licensed features stop then.")),
+  seatsAllowed: optional(int64("Active users that the license allows; absent means no limit.")),
+  seatsUsed: optional(int64("Active users, as coderd counts them.")),
+  tier: word<LicenseTier>("Tier of the license: none, trial, enterprise, premium or unknown."),
+  trial: flag("Whether it is a trial."),
+  warnings: optional(
+    list("What coderd warns of, in its own words.", text("A warning."), {
+      "x-kubernetes-list-type": "atomic",
+    }),
+  ),
+});
+export type LicenseStatus = Static<typeof license>;
+
 type LicenseTier = "none" | "trial" | "enterprise" | "premium" | "unknown";
 
 const controlPlaneStatus = object("What the control plane is, as the operator last saw it.", {
@@ -101,6 +120,7 @@ const controlPlaneStatus = object("What the control plane is, as the operator la
   externalProvisionerDaemonsEntitlement: optional(
     text("Entitlement to external provisioners: entitled, grace_period, not_entitled or unknown."),
   ),
+  license: optional(license),
   licenseLastApplied: optional(time("When the operator last uploaded the license.")),
   licenseLastAppliedHash: optional(text("SHA-256 of the license that was uploaded, in hexadecimal.")),
   licenseTier: optional(

@@ -1,4 +1,4 @@
-import { Backoff, type Random } from "kube-controller-runtime";
+import { Backoff, type BackoffRule, type Random } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { rateLimitDelay } from "../../coder/rate-limit.ts";
 
@@ -19,9 +19,24 @@ const delays: Readonly<Record<Exclude<CoderFailure["kind"], "rateLimited">, numb
 
 /** Leaves coderd alone after a failure, by its kind. A rate limit is waited out, longer each time, whatever changes. */
 export function coderdBackoff<F extends CoderFailure>(random: Random): Backoff<F> {
-  return new Backoff((failure, inARow) =>
-    failure.kind === "rateLimited"
-      ? { ms: rateLimitDelay(inARow, failure.retryAfterMs, random), endsOnChange: false }
-      : { ms: delays[failure.kind], endsOnChange: true },
-  );
+  return new Backoff((failure, inARow) => delayAfter(failure, inARow, random));
+}
+
+/** The longest pause after what takes coderd an effort each time that it is asked. */
+const MOST_EFFORT_MS = 5 * 60_000;
+
+/** The same for what takes coderd an effort: the longer it fails, the less often it is asked, down to every five minutes. */
+export function calmBackoff<F extends CoderFailure>(random: Random): Backoff<F> {
+  return new Backoff((failure, inARow) => {
+    const { ms, endsOnChange } = delayAfter(failure, inARow, random);
+    return failure.kind === "transient"
+      ? { ms: Math.min(ms * 2 ** inARow, MOST_EFFORT_MS), endsOnChange }
+      : { ms, endsOnChange };
+  });
+}
+
+function delayAfter(failure: CoderFailure, inARow: number, random: Random): BackoffRule {
+  return failure.kind === "rateLimited"
+    ? { ms: rateLimitDelay(inARow, failure.retryAfterMs, random), endsOnChange: false }
+    : { ms: delays[failure.kind], endsOnChange: true };
 }

@@ -38,6 +38,7 @@ import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
+import { reportHealth } from "./health/step.ts";
 import { newMemory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { referencedConfigMaps, referencedSecrets } from "./references.ts";
@@ -49,6 +50,7 @@ import { ensureDeployment } from "./steps/deployment.ts";
 import { checkDurability } from "./steps/durable-database.ts";
 import { publishEntitlements } from "./steps/entitlements.ts";
 import { ensureLicense } from "./steps/license.ts";
+import { reportLicenseTerm } from "./steps/license-term.ts";
 import { mayHoldToken } from "./token/revoke.ts";
 import { checkTokenSecret, ensureOperatorAccess } from "./token/step.ts";
 
@@ -130,9 +132,14 @@ async function converge(
   const token = isServing ? access : undefined;
   const license = await steps.run(conditionTypes.license, () => ensureLicense(snapshot, environment, token));
   const uploaded = license?.uploaded ?? false;
-  await steps.run(conditionTypes.entitlements, () =>
+  const facts = await steps.run(conditionTypes.entitlements, () =>
     publishEntitlements(snapshot, environment, { token, uploaded }),
   );
+  await steps.run(conditionTypes.licenseTerm, () =>
+    reportLicenseTerm(snapshot, environment, { token, facts }),
+  );
+  const isBusy = facts?.entitlements.ok ?? false;
+  await steps.run(conditionTypes.health, () => reportHealth(snapshot, environment, { token, isBusy }));
   return steps;
 }
 

@@ -1,7 +1,10 @@
 import { Backoff, type StartMemory } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
-import { coderdBackoff } from "../coderd/backoff.ts";
+import type { License } from "../../coder/model.ts";
+import type { Result } from "../../coder/result.ts";
+import { calmBackoff, coderdBackoff } from "../coderd/backoff.ts";
 import type { CoderPorts } from "../ports.ts";
+import type { HeldFindings } from "./health/steady.ts";
 import type { AccessFailure } from "./token/failure.ts";
 
 /** How often a failed attempt at the database is repeated while nothing changes. */
@@ -23,7 +26,17 @@ export interface Memory extends StartMemory {
   readonly license: Backoff<CoderFailure>;
   /** When coderd was last seen to list a license. */
   licenseListedAt?: number;
+  /** What coderd listed, for the steps of the same run. */
+  listedLicenses?: { readonly at: number; readonly answer: Result<readonly License[], CoderFailure> };
   readonly entitlements: Backoff<CoderFailure>;
+  health?: ReportedHealth;
+  readonly healthBackoff: Backoff<CoderFailure>;
+}
+
+/** What coderd last reported of its health, and when. */
+export interface ReportedHealth {
+  readonly held: HeldFindings;
+  readonly askedAt: number;
 }
 
 export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {
@@ -32,6 +45,7 @@ export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {
     revocation: databaseBackoff(),
     license: coderdBackoff(random),
     entitlements: coderdBackoff(random),
+    healthBackoff: calmBackoff(random),
   };
 }
 

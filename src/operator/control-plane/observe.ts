@@ -15,6 +15,7 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
+import { autoscalingDefaults, provisionerDefaults } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
 import { isRouteServed } from "../exposure/gateway.ts";
@@ -51,6 +52,8 @@ export interface Snapshot {
   readonly tokenSecret: Observed<Stored<Secret> | undefined>;
   /** Whether any provisioner or workspace proxy names this control plane. */
   readonly hasDependents: boolean;
+  /** Whether there are provisioners of this control plane and each may have no daemon, as it is meant. */
+  readonly poolsMayRest: boolean;
   /** Whether the cluster has the Gateway API. */
   readonly isRouteServed: boolean;
   /** The Secrets and ConfigMaps that the spec refers to. */
@@ -101,10 +104,19 @@ export async function observe(
     hasDependents: [CoderProvisioner, CoderWorkspaceProxy].some(
       (kind: Kind) => caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object)).length > 0,
     ),
+    poolsMayRest: mayRest(caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object))),
     isRouteServed: isRouteServed(controlPlane.exposure, caches),
     sources,
     databaseAt: (connectionUrl) => databaseTarget(controlPlane, connectionUrl, context),
   };
+}
+
+function mayRest(pools: readonly Stored<CoderProvisioner>[]): boolean {
+  const least = ({ spec }: Stored<CoderProvisioner>) =>
+    spec?.autoscaling
+      ? (spec.autoscaling.minReplicas ?? autoscalingDefaults.minReplicas)
+      : (spec?.replicas ?? provisionerDefaults.replicas);
+  return pools.length > 0 && pools.every((pool) => least(pool) === 0);
 }
 
 /**

@@ -21,6 +21,8 @@ export const conditionTypes = {
   access: "OperatorAccessReady",
   license: "LicenseApplied",
   entitlements: "EntitlementsKnown",
+  licenseTerm: "LicenseValid",
+  health: "Healthy",
   builds: "BuildsServed",
 } as const;
 

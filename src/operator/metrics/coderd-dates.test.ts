@@ -9,7 +9,6 @@ import { CoderClients } from "../../coder/clients.ts";
 import { CoderdDates } from "./coderd-dates.ts";
 
 const TOKEN = "ownerowner-ownerownerownerowner12";
-const DAY_MS = 24 * 60 * 60 * 1_000;
 
 let server: CoderdServer;
 let deployment: CoderdDeployment;
@@ -32,44 +31,8 @@ afterEach(async () => {
   await server.close();
 });
 
-function licenseFor(days: number): string {
-  return fakeLicense({ expiresInMs: days * DAY_MS, now: clock.now() });
-}
-
-function daysLeft(): number | undefined {
-  const expiry = dates.licenseExpiry(server.url);
-  return expiry && Math.round((expiry * 1_000 - clock.now()) / DAY_MS);
-}
-
-it("knows the end of a license from the answer to its upload, before any list", async () => {
-  await coder.addLicense(licenseFor(30));
-  expect(daysLeft()).toBe(30);
-});
-
-it("takes the license that ends last, since coderd heeds them all", async () => {
-  for (const days of [-10, 90, 30]) deployment.addLicense(licenseFor(days));
-  await coder.licenses();
-  expect(daysLeft()).toBe(90);
-  await coder.addLicense(licenseFor(60));
-  expect(daysLeft()).toBe(90);
-});
-
-it("forgets a license that coderd no longer lists", async () => {
-  await coder.addLicense(licenseFor(30));
-  deployment.licenses.splice(0);
-  await coder.licenses();
-  expect(daysLeft()).toBeUndefined();
-});
-
-it("keeps what it knew when coderd can't be asked", async () => {
-  await coder.addLicense(licenseFor(30));
-  deployment.faults.inject({ fault: { kind: "html" }, on: "GET /api/v2/licenses", times: 1 });
-  expect((await coder.licenses()).ok).toBe(false);
-  expect(daysLeft()).toBe(30);
-});
-
 it("knows when a provisioner key was made, until nobody uses its coderd", async () => {
-  deployment.addLicense(licenseFor(30));
+  deployment.addLicense(fakeLicense());
   const organization = await coder.organization("default");
   if (!organization.ok) throw new Error(organization.failure.message);
   const { id } = organization.value;

@@ -1,4 +1,4 @@
-import type { License, ProvisionerKey } from "../../coder/model.ts";
+import type { ProvisionerKey } from "../../coder/model.ts";
 import type { CoderObserver } from "../../coder/observer.ts";
 
 /** As many coderds, and as many keys of each, as are remembered: what they say may be made up to fill the memory. */
@@ -10,19 +10,7 @@ const MOST_KEYS = 1_000;
  * themselves. All in seconds since the epoch. What a coderd says is kept apart from what others say.
  */
 export class CoderdDates implements CoderObserver {
-  readonly #licenseExpiry = new Map<string, number>();
   readonly #keyCreation = new Map<string, Map<string, number>>();
-
-  licensesListed(url: string, licenses: readonly License[]): void {
-    this.#licenseExpiry.delete(url);
-    for (const license of licenses) this.licenseAdded(url, license);
-  }
-
-  /** coderd keeps every license it was given, and what one of them allows is allowed: the last to end counts. */
-  licenseAdded(url: string, { expires }: License): void {
-    const known = this.#licenseExpiry.get(url) ?? 0;
-    if (expires !== undefined && expires > known) remember(this.#licenseExpiry, MOST_CODERDS, [url, expires]);
-  }
 
   /** Keys that others made in coderd are among them: a number each, which costs less than to distinguish them. */
   provisionerKeysListed(url: string, keys: readonly ProvisionerKey[]): void {
@@ -34,25 +22,18 @@ export class CoderdDates implements CoderObserver {
     }
   }
 
-  licenseExpiry(url: string): number | undefined {
-    return this.#licenseExpiry.get(url);
-  }
-
   keyCreation(url: string, id: string): number | undefined {
     return this.#keyCreation.get(url)?.get(id);
   }
 
   /** The number of dates that are remembered. */
   get size(): number {
-    return [...this.#keyCreation.values()].reduce((sum, { size }) => sum + size, this.#licenseExpiry.size);
+    return [...this.#keyCreation.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
   /** Of these coderds nobody will ask again. */
   forget(urls: readonly string[]): void {
-    for (const url of urls) {
-      this.#licenseExpiry.delete(url);
-      this.#keyCreation.delete(url);
-    }
+    for (const url of urls) this.#keyCreation.delete(url);
   }
 }
 

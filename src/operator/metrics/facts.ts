@@ -6,6 +6,7 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import type { Condition } from "../../api/v1alpha1/common.ts";
+import type { LicenseStatus } from "../../api/v1alpha1/control-plane.ts";
 import { controlPlaneDefaults, workspaceProxyDefaults } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import { namedControlPlane } from "../control-plane/session/find.ts";
@@ -20,8 +21,9 @@ export interface Facts {
   readonly readyReplicas: number;
   readonly desiredReplicas: number;
   readonly licenseTier?: string | undefined;
-  /** The coderd whose license this object manages. */
-  readonly licensedURL?: string | undefined;
+  readonly license?: LicenseStatus | undefined;
+  /** The coderd that this object runs. */
+  readonly url?: string | undefined;
   /** The Secret with the token that the operator uses. */
   readonly tokenSecret?: string | undefined;
   /** The provisioner key in use, and the coderd that has it. */
@@ -42,7 +44,8 @@ export const measuredKinds: readonly MeasuredKind[] = [
     ...common(status),
     desiredReplicas: spec?.replicas ?? controlPlaneDefaults.replicas,
     licenseTier: status?.licenseTier,
-    licensedURL: spec?.licenseSecretRef && status?.url,
+    license: status?.license,
+    url: status?.url,
     tokenSecret: status?.operatorTokenSecretRef?.name,
     queueOf: keyOfObject({ metadata }),
   })),

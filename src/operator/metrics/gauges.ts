@@ -9,7 +9,7 @@ export interface Subject {
   readonly lastSync: number | undefined;
   /** When the operator's token ends, in seconds since the epoch, where it made that itself. */
   readonly tokenExpiry: number | undefined;
-  readonly dates: Pick<CoderdDates, "licenseExpiry" | "keyCreation">;
+  readonly dates: Pick<CoderdDates, "keyCreation">;
   /** What the last look at coderd's queue showed of a provisioner; absent while that is unknown. */
   readonly pool: PoolNumbers | undefined;
   /** The same of all queues of a control plane. */
@@ -78,8 +78,23 @@ export const objectGauges: readonly ObjectGauge[] = [
   },
   {
     name: "license_expiry_timestamp_seconds",
-    help: "When the term of the control plane's license ends, in Unix time; known where spec.licenseSecretRef is set.",
-    read: ({ facts: { licensedURL }, dates }) => known(licensedURL && dates.licenseExpiry(licensedURL)),
+    help: "When the term of the control plane's licenses ends, in Unix time, whoever uploaded them.",
+    read: ({ facts: { license } }) => known(dateInSeconds(license?.expires)),
+  },
+  {
+    name: "license_grace_end_timestamp_seconds",
+    help: "When the grace after the term of the control plane's licenses ends, in Unix time.",
+    read: ({ facts: { license } }) => known(dateInSeconds(license?.graceEnds)),
+  },
+  {
+    name: "license_seats_used",
+    help: "Active users, as coderd counts them.",
+    read: ({ facts: { license } }) => counted(license?.seatsUsed),
+  },
+  {
+    name: "license_seats_allowed",
+    help: "Active users that the license allows; no sample means no limit.",
+    read: ({ facts: { license } }) => counted(license?.seatsAllowed),
   },
   {
     name: "operator_token_expiry_timestamp_seconds",
@@ -138,6 +153,11 @@ function daemonSamples({ busy, idle, starting, draining }: PoolNumbers): Sample[
 
 function inSeconds(ms: number | undefined): number | undefined {
   return ms && ms / 1_000;
+}
+
+function dateInSeconds(time: string | undefined): number | undefined {
+  const ms = Date.parse(time ?? "");
+  return Number.isNaN(ms) ? undefined : ms / 1_000;
 }
 
 /** Zero is a number too. */

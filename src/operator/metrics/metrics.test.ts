@@ -131,23 +131,27 @@ describe("of a control plane", () => {
     ]);
   });
 
-  it("show the end of the license that the operator manages, and of no other", async () => {
-    metrics.coderd.licenseAdded(URL, { id: 1, uuid: "u", expires: 1_800_000_000 });
-    put(CoderControlPlane, { status: { url: URL } });
+  it("show the end of its licenses and of their grace, whoever uploaded them", async () => {
+    put(CoderControlPlane);
     expect(await samples(expiry)).toEqual([]);
-    put(CoderControlPlane, { spec: { licenseSecretRef: { name: "license" } }, status: { url: URL } });
+    const license = { tier: "premium", trial: false } as const;
+    const [expires, graceEnds] = ["2027-01-15T08:00:00Z", "2027-01-16T08:00:00Z"];
+    put(CoderControlPlane, { status: { license: { ...license, expires, graceEnds } } });
     expect(await samples(expiry)).toEqual([`{${own("CoderControlPlane")}} 1800000000`]);
+    expect(await samples("coder_k8s_license_grace_end_timestamp_seconds")).toEqual([
+      `{${own("CoderControlPlane")}} 1800086400`,
+    ]);
+    put(CoderControlPlane, { status: { license: { ...license, expires: "soon" } } });
+    expect(await samples(expiry)).toEqual([]);
   });
 
-  it("leave nothing of a deleted one's license for another at the same URL", async () => {
-    const content = { spec: { licenseSecretRef: { name: "license" } }, status: { url: URL } };
-    metrics.coderd.licenseAdded(URL, { id: 1, uuid: "u", expires: 1_800_000_000 });
-    put(CoderControlPlane, content);
-    finish(CoderControlPlane, "success");
-    remove(CoderControlPlane);
-    finish(CoderControlPlane, "success");
-    put(CoderControlPlane, content, "other");
-    expect(await samples(expiry)).toEqual([]);
+  it("show the seats that are used, zero among them, and those that are allowed where there is a limit", async () => {
+    const license = { tier: "premium", trial: false, seatsUsed: 0 } as const;
+    put(CoderControlPlane, { status: { license } });
+    expect(await samples("coder_k8s_license_seats_used")).toEqual([`{${own("CoderControlPlane")}} 0`]);
+    expect(await samples("coder_k8s_license_seats_allowed")).toEqual([]);
+    put(CoderControlPlane, { status: { license: { ...license, seatsAllowed: 10 } } });
+    expect(await samples("coder_k8s_license_seats_allowed")).toEqual([`{${own("CoderControlPlane")}} 10`]);
   });
 });
 

@@ -162,6 +162,6 @@ export class OperatorMetrics extends RuntimeMetrics {
   }
 }
 
-function topicsOf({ licensedURL }: Facts): string[] {
-  return licensedURL === undefined ? [] : [licensedURL];
+function topicsOf({ url }: Facts): string[] {
+  return url === undefined ? [] : [url];
 }

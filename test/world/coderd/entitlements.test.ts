@@ -131,12 +131,13 @@ describe("the condition", () => {
   });
 });
 
-test("five quiet minutes show two refreshes, and no other write, event or question but those for the license", async () => {
+test("five quiet minutes show two refreshes, one question about health, and no other write, event or question but those for the license", async () => {
   const coderd = await stage.coderd("quiet");
   await stage.putSecret("quiet-license", { license: fakeLicense({ now: stage.clock.now() }) });
   await stage.serve("quiet", coderd, { licenseSecretRef: { name: "quiet-license" } });
   await stage.untilStatus("quiet", { licenseTier: "premium" });
   await stage.untilCondition("quiet", "LicenseApplied", { status: "True" });
+  await stage.untilCondition("quiet", "Healthy", { status: "True" });
   await stage.timePasses(0);
   const writes = () => stage.writes().filter(({ name }) => name?.startsWith("quiet"));
   const writtenBefore = writes().length;
@@ -159,7 +160,7 @@ test("five quiet minutes show two refreshes, and no other write, event or questi
   const calls = coderd.deployment.calls.slice(callsBefore).map(({ request }) => request);
   const refresh = [QUESTION, "GET /api/v2/buildinfo"];
   expect(calls.toSorted()).toEqual(
-    [...refresh, ...refresh, ...Array(2).fill("GET /api/v2/licenses")].toSorted(),
+    [...refresh, ...refresh, ...Array(2).fill("GET /api/v2/licenses"), "GET /api/v2/debug/health"].toSorted(),
   );
   expect(checks.size).toBe(3);
   expect(stage.databases.connections).toBe(connectionsBefore);

@@ -160,6 +160,7 @@ describe("a month before its end", () => {
 describe("in steady state", () => {
   test("no database is connected to, by many runs or by a restart", async () => {
     const served = await serve("steady");
+    await stage.untilCondition("steady", "Healthy", { status: "True" });
     const { connections } = stage.databases;
     const calls = served.deployment.count();
     for (let run = 0; run < 10; run++) await stage.touch("steady", String(run));
@@ -168,7 +169,8 @@ describe("in steady state", () => {
     await stage.eventually(() => expect(served.deployment.count("GET /api/v2/users/me")).toBe(2));
     await stage.touch("steady", "after the restart");
     expect(served.deployment.count("GET /api/v2/organizations")).toBe(2);
-    expect(served.deployment.count()).toBe(calls + 2);
+    expect(served.deployment.count("GET /api/v2/debug/health")).toBe(2);
+    expect(served.deployment.count()).toBe(calls + 3);
     expect(stage.databases.connections).toBe(connections);
   });
 });

@@ -1,7 +1,10 @@
 import { type BackedOff, blocked, timestamp } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
+import type { CoderClient } from "../../../coder/client.ts";
 import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
+import type { Entitlements, License } from "../../../coder/model.ts";
+import type { Result } from "../../../coder/result.ts";
 import { withAdvice } from "../../coderd/advice.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { coderdClient } from "../token/check.ts";
@@ -9,12 +12,21 @@ import type { ControlPlaneResult } from "./result.ts";
 
 const REFRESH_MS = 2 * 60_000;
 
-/** Publishes what the licenses of the deployment allow, and coderd's version: every two minutes, and after an upload. */
+/** What coderd said of its licenses in this run. */
+export interface LicenseFacts {
+  readonly entitlements: Result<Entitlements, CoderFailure>;
+  readonly licenses: Result<readonly License[], CoderFailure>;
+}
+
+/**
+ * Publishes what the licenses of the deployment allow, and coderd's version: every two minutes, and after an upload. The
+ * value is there when coderd was asked in this run.
+ */
 export async function publishEntitlements(
   snapshot: Snapshot,
   environment: Environment,
   { token, uploaded }: { token: string | undefined; uploaded: boolean },
-): Promise<ControlPlaneResult> {
+): Promise<ControlPlaneResult<LicenseFacts>> {
   if (snapshot.controlPlane.operatorAccess.kind === "disabled") return disabled;
   if (!token) return blocked("Pending", "Waiting for a ready pod of coderd and for operator access.");
   const { entitlements: backoff } = environment.memory;
@@ -25,11 +37,16 @@ export async function publishEntitlements(
   if (!uploaded && !backoff.hasFailed && waitMs > 0)
     return { ...known(snapshot.object.status?.licenseTier ?? "unknown"), requeueAfterMs: waitMs };
   const client = coderdClient(token, { snapshot, environment });
-  const [entitlements, build] = await Promise.all([client.entitlements(), client.buildInfo()]);
+  const [entitlements, build, licenses] = await Promise.all([
+    client.entitlements(),
+    client.buildInfo(),
+    listLicenses(client, snapshot, environment),
+  ]);
+  const value = { entitlements, licenses };
   const version = build.ok ? { version: build.value.version } : {};
   if (!entitlements.ok) {
     const result = notKnown(backoff.begin(entitlements.failure, attempt));
-    return { ...result, status: { ...result.status, ...version } };
+    return { ...result, status: { ...result.status, ...version }, value };
   }
   backoff.end();
   const tier = licenseTier(entitlements.value);
@@ -42,7 +59,20 @@ export async function publishEntitlements(
       ...version,
     },
     requeueAfterMs: REFRESH_MS,
+    value,
   };
+}
+
+/** One list for all steps of a run, and proof for the next that coderd still has a license. */
+async function listLicenses(
+  client: Pick<CoderClient, "licenses">,
+  { now }: Snapshot,
+  { memory }: Environment,
+): Promise<Result<readonly License[], CoderFailure>> {
+  if (memory.listedLicenses?.at === now) return memory.listedLicenses.answer;
+  const listed = await client.licenses();
+  if (listed.ok && listed.value.length > 0) memory.licenseListedAt = now;
+  return listed;
 }
 
 /** How long the last answer is good for. One from the future, by a clock that was ahead, is good for nothing. */
@@ -51,7 +81,7 @@ function untilRefresh({ object, now }: Snapshot): number {
   return age >= 0 ? REFRESH_MS - age : 0;
 }
 
-function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): ControlPlaneResult {
+function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): ControlPlaneResult<never> {
   const passing = failure.kind === "transient" || failure.kind === "rateLimited";
   const status = passing ? {} : unknownEntitlements;
   return blocked("EntitlementsQueryFailed", withAdvice(failure), { status, requeueAfterMs: retryInMs });
@@ -69,6 +99,6 @@ const disabled = blocked<ControlPlaneStatus>(
   { status: { ...unknownEntitlements, entitlementsLastChecked: undefined } },
 );
 
-function known(tier: string): ControlPlaneResult {
+function known(tier: string): ControlPlaneResult<never> {
   return { condition: { status: "True", reason: "Known", message: `The license tier is ${tier}.` } };
 }

@@ -106,6 +106,7 @@ async function act(
   const client = coderdClient(upload.token, upload);
   if (plan.do === "list") {
     const listed = await client.licenses();
+    environment.memory.listedLicenses = { at: snapshot.now, answer: listed };
     if (!listed.ok) return { failed: listed.failure };
     if (listed.value.length > 0) environment.memory.licenseListedAt = snapshot.now;
     return { next: { ...state, isListed: listed.value.length > 0 } };
@@ -113,6 +114,7 @@ async function act(
   const added = await client.addLicense(jwt);
   if (!added.ok && added.failure.kind !== "duplicate") return { failed: added.failure };
   environment.memory.licenseListedAt = snapshot.now;
+  delete environment.memory.listedLicenses;
   // A status that is held back would not say that it was uploaded, and the next run would do it again.
   environment.memory.nextReport = { at: snapshot.now, awaitsReport: false };
   const license = `the license from Secret "${secretName}".`;

@@ -1,0 +1,75 @@
+import { type BackedOff, fingerprint } from "kube-controller-runtime";
+import type { CoderFailure } from "../../../coder/failure.ts";
+import { withAdvice } from "../../coderd/advice.ts";
+import { reasonOf } from "../../coderd/reasons.ts";
+import type { ReportedHealth } from "../memory.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import type { ControlPlaneResult } from "../steps/result.ts";
+import { coderdClient } from "../token/check.ts";
+import { addReport } from "./steady.ts";
+import { verdict } from "./verdict.ts";
+
+/** A replica makes a report every ten minutes at most, so asking more often says little more. */
+const ASK_EVERY_MS = 5 * 60_000;
+/** How long a report counts while no other is to be had. */
+const VALID_MS = 15 * 60_000;
+/** The first report takes a coderd seconds to make: what others wait for is published first. */
+const AFTER_START_MS = 1_000;
+
+interface HealthInputs {
+  readonly token: string | undefined;
+  /** This run found out something else of coderd, which is to be published first. */
+  readonly isBusy: boolean;
+}
+
+/** Says what coderd thinks of its own health, every five minutes. A coderd that can't say is no sick one. */
+export async function reportHealth(
+  snapshot: Snapshot,
+  environment: Environment,
+  { token, isBusy }: HealthInputs,
+): Promise<ControlPlaneResult> {
+  if (snapshot.controlPlane.operatorAccess.kind === "disabled")
+    return unknown("Disabled", "Operator access is off, so coderd is not asked for its health.");
+  if (!token) return unknown("Pending", "Waiting for a ready pod of coderd and for operator access.");
+  const { memory } = environment;
+  const dueInMs = memory.health ? memory.health.askedAt + ASK_EVERY_MS - snapshot.now : 0;
+  if (memory.health && dueInMs > 0) return { ...known(snapshot, memory.health), requeueAfterMs: dueInMs };
+  const attempt = { inputs: fingerprint([token]), now: snapshot.now };
+  const backedOff = memory.healthBackoff.current(attempt);
+  if (backedOff) return notReported(backedOff, snapshot, environment);
+  if (isBusy) return { requeueAfterMs: AFTER_START_MS };
+  const answer = await coderdClient(token, { snapshot, environment }).health();
+  if (!answer.ok)
+    return notReported(memory.healthBackoff.begin(answer.failure, attempt), snapshot, environment);
+  memory.healthBackoff.end();
+  const held = addReport(memory.health?.held ?? [], answer.value, snapshot.controlPlane.replicas);
+  memory.health = { held, askedAt: snapshot.now };
+  return { ...known(snapshot, memory.health), requeueAfterMs: ASK_EVERY_MS };
+}
+
+function known({ poolsMayRest }: Snapshot, { held }: ReportedHealth): ControlPlaneResult {
+  const findings = held.map(({ finding }) => finding);
+  return { condition: verdict(findings, poolsMayRest) };
+}
+
+/** A coderd that does not answer for once is as healthy as its last report says. */
+function notReported(
+  { failure, retryInMs }: BackedOff<CoderFailure>,
+  snapshot: Snapshot,
+  { memory: { health } }: Environment,
+): ControlPlaneResult {
+  const isPassing = failure.kind === "transient" || failure.kind === "rateLimited";
+  const isValid = health !== undefined && snapshot.now - health.askedAt < VALID_MS;
+  const result =
+    isPassing && isValid ? known(snapshot, health) : unknown(reasonFor(failure), withAdvice(failure));
+  return { ...result, requeueAfterMs: retryInMs };
+}
+
+function reasonFor(failure: CoderFailure): string {
+  const isAnswered = failure.kind === "transient" && failure.why !== "noAnswer";
+  return reasonOf(failure, isAnswered ? { transient: "NoReport" } : {});
+}
+
+function unknown(reason: string, message: string): ControlPlaneResult {
+  return { condition: { status: "Unknown", reason, message } };
+}

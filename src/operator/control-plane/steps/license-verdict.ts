@@ -1,0 +1,85 @@
+import type { ConditionState } from "kube-controller-runtime";
+import { type MergedTerm, mergedTerm } from "../../../coder/license-term.ts";
+import type { Entitlements, License } from "../../../coder/model.ts";
+import { redact } from "../../../coder/redact.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+/** coderd begins to warn at the same time. */
+const SOON_MS = 30 * DAY_MS;
+const TRIAL_SOON_MS = 7 * DAY_MS;
+
+/** The license is good, and needs a successor. */
+export const EXPIRES_SOON = "ExpiresSoon";
+
+const RENEW = "upload a new license, or put it into the Secret that spec.licenseSecretRef names";
+
+/** What there is to judge of the licenses of a deployment. */
+export interface Licensing {
+  readonly entitlements: Entitlements;
+  readonly hasLicenses: boolean;
+  /** Absent without a license that has dates. */
+  readonly term: MergedTerm | undefined;
+  readonly now: number;
+}
+
+export function licensingOf(
+  entitlements: Entitlements,
+  licenses: readonly License[],
+  now: number,
+): Licensing {
+  const terms = licenses.flatMap(({ term }) => term ?? []);
+  return { entitlements, hasLicenses: licenses.length > 0, term: mergedTerm(terms, now), now };
+}
+
+/** Whether the deployment is licensed, in its term and within its seats: the gravest that is not so gives the reason. */
+export function judgeLicense(licensing: Licensing): ConditionState {
+  const { entitlements, hasLicenses, term } = licensing;
+  if (!hasLicenses)
+    return state("Unknown", "NoLicense", "coderd has no license; features that need one are off.");
+  if (term?.state === "over")
+    return state(
+      "False",
+      "Expired",
+      `The license ended on ${day(term.expires)} and its grace on ${day(term.graceEnds)}, so licensed features are off; ${RENEW}.`,
+    );
+  if (term?.state === "notStarted")
+    return state(
+      "False",
+      "NotStarted",
+      `The license counts from ${day(term.starts)} on; until then licensed features are off.`,
+    );
+  if (!entitlements.hasLicense) return state("False", "NotAccepted", notAccepted(entitlements));
+  return whileLicensed(licensing, term);
+}
+
+function whileLicensed({ entitlements, now }: Licensing, term: MergedTerm | undefined): ConditionState {
+  const { used = 0, allowed = Number.POSITIVE_INFINITY } = entitlements.seats;
+  const seats = `${used} users are active, but the license has ${allowed} seats; suspend users or get a larger license.`;
+  const isOver = used > allowed;
+  if (term?.state === "inGrace")
+    return state(
+      "False",
+      "InGrace",
+      `The license ended on ${day(term.expires)}; licensed features work until ${day(term.graceEnds)}. Until then, ${RENEW}.${isOver ? ` ${seats}` : ""}`,
+    );
+  const isSoon = term !== undefined && term.expires - now < (entitlements.trial ? TRIAL_SOON_MS : SOON_MS);
+  const end = term && `The license ends on ${day(term.expires)}`;
+  if (isOver) return state("False", "OverSeats", isSoon ? `${seats} ${end}.` : seats);
+  if (isSoon)
+    return state("True", EXPIRES_SOON, `${end}, and its grace on ${day(term.graceEnds)}; ${RENEW}.`);
+  return state("True", "Valid", end ? `${end}.` : "The license does not say when it ends.");
+}
+
+function notAccepted({ warnings: [first] }: Entitlements): string {
+  const why = first === undefined ? "" : ` It says: ${redact(first)}`;
+  return `coderd has a license but does not accept it, so licensed features are off; ${RENEW}.${why}`;
+}
+
+function state(status: ConditionState["status"], reason: string, message: string): ConditionState {
+  return { status, reason, message };
+}
+
+/** A date does not change from one look to the next, as the number of days left would. */
+function day(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
