@@ -31,7 +31,7 @@ export interface FakeLicense {
   /** From now to the end of the term; negative for one that is over. */
   readonly expiresInMs?: number;
   readonly graceMs?: number;
-  /** From now to the beginning of the term, which is now or earlier unless this says otherwise. */
+  /** From now to the beginning of the term: long ago, by any clock of a test, unless this says otherwise. */
   readonly startsInMs?: number;
   /** Active users that it allows; no limit when left out. */
   readonly seats?: number;
@@ -54,7 +54,7 @@ export function fakeLicense(options: FakeLicense = {}): string {
     iss: "test@testing.test",
     jti: randomUUID(),
     license_expires: seconds(expires),
-    nbf: seconds(options.startsInMs === undefined ? Math.min(now, expires) : now + options.startsInMs),
+    nbf: seconds(now + (options.startsInMs ?? -10 * 365 * DAY_MS)),
     trial: options.trial ?? false,
     version: 3,
   };

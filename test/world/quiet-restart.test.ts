@@ -1,6 +1,6 @@
 import { findCondition, type Kind, type KubeObject } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
 import { openProxyStage, type ProxyStage } from "../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../support/world/memory.ts";
 
@@ -28,6 +28,8 @@ beforeAll(async () => {
       const { status } = await stage.get(CoderProvisioner, `pool-${index}`);
       expect(findCondition(status?.conditions, "Ready")).toMatchObject({ status: "True" });
       expect((await stage.status(`proxy-${index}`)).registered).toBe(true);
+      const plane = await stage.get(CoderControlPlane, `coder-${index}`);
+      expect(findCondition(plane.status?.conditions, "Healthy")).toBeDefined();
     }
   });
   await stage.untilIdle();

@@ -8,7 +8,7 @@ const none: HealthFinding = { section: "provisioner_daemons", code: "EPD01", isE
 const report = (madeAt: number, findings: readonly HealthFinding[]) => ({ madeAt, findings });
 
 /** What is held after reports in turn, each made after the one before. */
-function after(replicas: number, ...turns: readonly (readonly HealthFinding[])[]) {
+function heldAfter(replicas: number, ...turns: readonly (readonly HealthFinding[])[]) {
   return codes(
     turns.map((findings, minute) => report(minute, findings)),
     replicas,
@@ -21,22 +21,22 @@ function codes(reports: readonly HealthReport[], replicas: number) {
 }
 
 test("with one replica the newest report counts", () => {
-  expect(after(1, [slow])).toEqual(["EDB02"]);
-  expect(after(1, [slow], [])).toEqual([]);
+  expect(heldAfter(1, [slow])).toEqual(["EDB02"]);
+  expect(heldAfter(1, [slow], [])).toEqual([]);
 });
 
 describe("with several replicas", () => {
   test("a finding that one of them has is held while reports alternate", () => {
     const alternating = Array.from({ length: 50 }, (_, turn) => (turn % 2 ? [slow] : []));
     for (let length = 2; length <= alternating.length; length++)
-      expect(after(2, ...alternating.slice(0, length))).toEqual(["EDB02"]);
+      expect(heldAfter(2, ...alternating.slice(0, length))).toEqual(["EDB02"]);
   });
 
   test("it ends when two reports for each have come without it", () => {
-    expect(after(2, [slow], [], [], [])).toEqual(["EDB02"]);
-    expect(after(2, [slow], [], [], [], [])).toEqual([]);
-    expect(after(3, [slow], [], [], [], [], [])).toEqual(["EDB02"]);
-    expect(after(3, [slow], [], [], [], [], [], [])).toEqual([]);
+    expect(heldAfter(2, [slow], [], [], [])).toEqual(["EDB02"]);
+    expect(heldAfter(2, [slow], [], [], [], [])).toEqual([]);
+    expect(heldAfter(3, [slow], [], [], [], [], [])).toEqual(["EDB02"]);
+    expect(heldAfter(3, [slow], [], [], [], [], [], [])).toEqual([]);
   });
 
   test("a report that a replica repeats counts once", () => {
@@ -45,7 +45,7 @@ describe("with several replicas", () => {
   });
 
   test("each finding is held for itself, as it was last reported", () => {
-    expect(after(2, [slow], [none])).toEqual(["EPD01", "EDB02"]);
+    expect(heldAfter(2, [slow], [none])).toEqual(["EPD01", "EDB02"]);
     const before = addReport([], report(1, [slow]), 2);
     const [worse] = addReport(before, report(2, [{ ...slow, isError: true }]), 2);
     expect(worse?.finding.isError).toBe(true);

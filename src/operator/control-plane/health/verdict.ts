@@ -37,7 +37,7 @@ const sections: Readonly<Record<HealthSection, { readonly about: string; readonl
   database: { about: "the database", reason: "DatabaseFailing" },
   derp: { about: "relays (DERP)", reason: "RelaysFailing" },
   provisioner_daemons: { about: "provisioner daemons", reason: "ProvisionerDaemonsFailing" },
-  websocket: { about: "WebSockets", reason: "WebSocketsFailing" },
+  websocket: { about: "connections by WebSocket", reason: "WebSocketsFailing" },
   workspace_proxy: { about: "workspace proxies", reason: "WorkspaceProxiesFailing" },
 };
 
