@@ -1,7 +1,7 @@
 import type { LicenseTerm } from "./model.ts";
 
 /** Where a deployment stands between the terms of its licenses. */
-export type TermState = "notStarted" | "inTerm" | "inGrace" | "over";
+type TermState = "notStarted" | "inTerm" | "inGrace" | "over";
 
 /** The term that counts, merged from those of all licenses. Times are in milliseconds since the epoch. */
 export interface MergedTerm extends LicenseTerm {

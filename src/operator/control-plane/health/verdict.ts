@@ -42,7 +42,7 @@ const sections: Readonly<Record<HealthSection, { readonly about: string; readonl
 };
 
 /** The findings that are faults, where `mayRest` says that the absence of daemons is none. */
-export function faults(findings: readonly HealthFinding[], mayRest: boolean): readonly HealthFinding[] {
+function faults(findings: readonly HealthFinding[], mayRest: boolean): readonly HealthFinding[] {
   return mayRest ? findings.filter(({ code }) => code !== NO_DAEMONS) : findings;
 }
 
