@@ -5,7 +5,7 @@ import { CommandError, type Context } from "./command.ts";
 import { Gaps } from "./gaps.ts";
 
 /** An object of any of our kinds. */
-type OurObject = CoderControlPlane | CoderProvisioner | CoderWorkspaceProxy;
+export type OurObject = CoderControlPlane | CoderProvisioner | CoderWorkspaceProxy;
 
 interface NamedKind {
   readonly kind: Kind<OurObject>;
@@ -25,13 +25,15 @@ export interface Found {
   readonly object: Stored<OurObject>;
 }
 
-function namesOfKind(kind: Kind): string {
-  return OUR_KINDS.find((named) => named.kind.kind === kind.kind)?.names[0] ?? kind.kind.toLowerCase();
-}
-
 /** `provisioner/linux`, as the person types it. */
 export function typedName(kind: Kind, { name }: ObjectRef): string {
-  return `${namesOfKind(kind)}/${name}`;
+  return typedNameOf(kind.kind, name);
+}
+
+/** The same from what an event or an owner reference says. */
+export function typedNameOf(kind: string, name: string): string {
+  const ours = OUR_KINDS.find((named) => named.kind.kind === kind);
+  return `${ours?.names[0] ?? kind.toLowerCase()}/${name}`;
 }
 
 /**

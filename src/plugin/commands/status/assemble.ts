@@ -1,0 +1,136 @@
+import type { CoreEvent, Stored } from "kube-controller-runtime";
+import { controlPlaneDefaults } from "../../../api/v1alpha1/defaults.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import { defined } from "../../../operator/normalise.ts";
+import { isPaused } from "../../../operator/pause.ts";
+import { type OurObject, typedName, typedNameOf } from "../../objects.ts";
+import { type Problem, problemsOf } from "../../problems.ts";
+import { certificateSecrets, certificatesOf, daysUntil } from "./certificates.ts";
+import type { Gathered } from "./gather.ts";
+import { eventReport, exposureOf, poolReport, proxyReport, stateOf } from "./parts.ts";
+import type { Certificate, ControlPlaneReport, License, StatusReport, Upgrade } from "./report.ts";
+
+const MOST_EVENTS = 8;
+/** Whoever renews by hand needs some days; what renews by itself has done so long before. */
+const CERTIFICATE_DAYS = 14;
+
+/** The provisioners and proxies of a control plane. */
+interface Family {
+  readonly provisioners: readonly Stored<CoderProvisioner>[];
+  readonly proxies: readonly Stored<CoderWorkspaceProxy>[];
+}
+
+/** What was gathered, control plane by control plane, those that need a person first. */
+export function assemble(gathered: Gathered, now: number): Omit<StatusReport, "gaps"> {
+  const families = familiesOf(gathered);
+  const events = Map.groupBy(gathered.events, ({ involvedObject: { kind = "", namespace, name = "" } }) =>
+    keyIn(namespace, typedNameOf(kind, name)),
+  );
+  const controlPlanes = gathered.controlPlanes
+    .map((object) => {
+      const family = families.of(object);
+      const mine = [object, ...family.provisioners, ...family.proxies];
+      const recent = mine.flatMap((each) => events.get(keyIn(each.metadata.namespace, nameOf(each))) ?? []);
+      return controlPlaneReport(object, { gathered, family, events: recent, now });
+    })
+    .sort((a, b) => urgency(a) - urgency(b) || (a.name < b.name ? -1 : 1));
+  return { controlPlanes, others: families.others.flatMap((object) => problemsOf(nameOf(object), object)) };
+}
+
+function familiesOf({ controlPlanes, provisioners, proxies }: Gathered) {
+  const ownerOf = ({ metadata, spec }: Stored<CoderProvisioner> | Stored<CoderWorkspaceProxy>) =>
+    keyIn(metadata.namespace, spec?.controlPlaneRef?.name ?? "");
+  const present = new Set(controlPlanes.map(({ metadata }) => keyIn(metadata.namespace, metadata.name)));
+  const [pools, sites] = [Map.groupBy(provisioners, ownerOf), Map.groupBy(proxies, ownerOf)];
+  return {
+    of({ metadata }: Stored<CoderControlPlane>): Family {
+      const key = keyIn(metadata.namespace, metadata.name);
+      return { provisioners: pools.get(key) ?? [], proxies: sites.get(key) ?? [] };
+    },
+    others: [...provisioners, ...proxies].filter((object) => !present.has(ownerOf(object))),
+  };
+}
+
+interface Material {
+  readonly gathered: Gathered;
+  readonly family: Family;
+  readonly events: readonly Stored<CoreEvent>[];
+  readonly now: number;
+}
+
+function controlPlaneReport(object: Stored<CoderControlPlane>, material: Material): ControlPlaneReport {
+  const { gathered, family, now } = material;
+  const { metadata, spec, status } = object;
+  const named = [object, ...family.proxies].flatMap(certificateSecrets);
+  const certificates = certificatesOf(named, gathered.secrets, now);
+  const { conditions, version, url } = status ?? {};
+  const image = spec?.image ?? controlPlaneDefaults.image;
+  return {
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    ready: stateOf(conditions, "Ready"),
+    paused: isPaused(object),
+    ...defined({ health: stateOf(conditions, "Healthy"), version, image, upgrade: upgradeOf(object) }),
+    pods: { ready: status?.readyReplicas ?? 0, wanted: spec?.replicas ?? controlPlaneDefaults.replicas },
+    ...defined({ url, exposure: exposureOf(object) }),
+    certificates,
+    ...defined({ license: licenseOf(object, now), builds: stateOf(conditions, "BuildsServed") }),
+    pools: family.provisioners.map((pool) => poolReport(pool, gathered.pods)),
+    proxies: family.proxies.map(proxyReport),
+    problems: problemsIn(object, family, certificates),
+    events: newest(material.events),
+  };
+}
+
+/** What needs a person comes first. */
+function problemsIn(
+  object: Stored<CoderControlPlane>,
+  { provisioners, proxies }: Family,
+  certificates: readonly Certificate[],
+): Problem[] {
+  const all = [object, ...provisioners, ...proxies].flatMap((each) => problemsOf(nameOf(each), each));
+  const ending = certificates.flatMap((certificate) => ends(nameOf(object), certificate));
+  return [...all, ...ending].sort((a, b) => Number(b.severity === "wrong") - Number(a.severity === "wrong"));
+}
+
+function ends(object: string, { secret, servedBy, daysLeft }: Certificate): Problem[] {
+  if (daysLeft === undefined || daysLeft >= CERTIFICATE_DAYS) return [];
+  const when = daysLeft < 0 ? "has expired" : `expires in ${daysLeft} days`;
+  const message = `The certificate in Secret "${secret}", which ${servedBy} serves, ${when}; renew it.`;
+  return [{ severity: "wrong", object, condition: "Certificate", reason: "ExpiresSoon", message }];
+}
+
+function licenseOf({ status }: Stored<CoderControlPlane>, now: number): License | undefined {
+  const { license, licenseTier } = (status ?? {}) as { license?: License; licenseTier?: string };
+  if (!license) return licenseTier === undefined ? undefined : { tier: licenseTier };
+  const end = license.expires === undefined ? undefined : Date.parse(license.expires);
+  return end === undefined ? license : { ...license, daysLeft: daysUntil(end, now) };
+}
+
+function upgradeOf({ status }: Stored<CoderControlPlane>): Upgrade | undefined {
+  const { upgrade } = (status ?? {}) as { upgrade?: Upgrade };
+  if (!upgrade || upgrade.stage === "Completed") return undefined;
+  const { stage, from, to, since, message } = upgrade;
+  return { stage, from, to, since, ...defined({ message }) };
+}
+
+function newest(events: readonly Stored<CoreEvent>[]) {
+  return events
+    .map(eventReport)
+    .sort((a, b) => (a.at < b.at ? 1 : -1))
+    .slice(0, MOST_EVENTS);
+}
+
+function urgency({ problems }: ControlPlaneReport): number {
+  return problems.some(({ severity }) => severity === "wrong") ? 0 : problems.length > 0 ? 1 : 2;
+}
+
+function nameOf(object: Stored<OurObject>): string {
+  const kinds = [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy];
+  const kind = kinds.find((each) => each.kind === object.kind) ?? CoderControlPlane;
+  return typedName(kind, object.metadata);
+}
+
+function keyIn(namespace: string | undefined, name: string): string {
+  return `${namespace ?? ""}/${name}`;
+}

@@ -1,0 +1,103 @@
+import { ApiError, messageOf } from "kube-controller-runtime";
+import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
+import type { Cluster } from "../../cluster.ts";
+import {
+  type Answer,
+  answer,
+  type Command,
+  CommandError,
+  type Context,
+  EXIT,
+  type ExitCode,
+} from "../../command.ts";
+import { Gaps } from "../../gaps.ts";
+import { completeObjects } from "../../objects.ts";
+import { assemble } from "./assemble.ts";
+import { gather } from "./gather.ts";
+import { statusLines } from "./overview.ts";
+import type { StatusReport } from "./report.ts";
+
+const REDRAW_MS = 2_000;
+
+export const status: Command = {
+  name: "status",
+  summary: "Show control planes with their pools and proxies, what is wrong, and what to do",
+  details:
+    "One screen for one control plane, a table for several. Exit code 3 when something needs a person. Busy and idle are known of pools that follow the queue.",
+  arguments: [
+    {
+      name: "name",
+      summary: "the control plane; all of the namespace when absent",
+      optional: true,
+      complete: completeObjects(CoderControlPlane),
+    },
+  ],
+  flags: [{ flags: "-w, --watch", summary: "show it again every 2 seconds until Ctrl-C" }],
+  examples: [
+    { does: "See everything about the control planes of a namespace", line: "kubectl coder status -n coder" },
+    { does: "Follow an upgrade", line: "kubectl coder status coder --watch" },
+    {
+      does: "Find what is wrong in the whole cluster, for a script",
+      line: "kubectl coder status -A -o json",
+    },
+  ],
+  run: (context, { arguments: [name], flags }) =>
+    flags.watch ? following(context, name) : look(context, name),
+};
+
+/** The report of the control plane of that name, or of all in sight. */
+export async function statusReport(
+  context: Context,
+  name?: string,
+): Promise<StatusReport & { isReadable: boolean }> {
+  const cluster = await context.connect();
+  const gaps = new Gaps();
+  const gathered = await gather(cluster, gaps);
+  const { controlPlanes, others } = assemble(gathered, context.clock.now());
+  const { isReadable } = gathered;
+  if (name === undefined) return { controlPlanes, others, gaps: gaps.lines, isReadable };
+  const chosen = controlPlanes.filter((report) => report.name === name);
+  if (chosen.length === 0 && isReadable)
+    throw new CommandError(`There is no CoderControlPlane "${name}" in ${placeOf(cluster)}.`);
+  return { controlPlanes: chosen, others: [], gaps: gaps.lines, isReadable };
+}
+
+function placeOf({ namespace }: Cluster): string {
+  return namespace === undefined ? "any namespace" : `namespace "${namespace}"`;
+}
+
+async function look(context: Context, name: string | undefined): Promise<Answer> {
+  const { isReadable, ...report } = await statusReport(context, name);
+  return answer<StatusReport>(report, statusLines, isReadable ? exitOf(report) : EXIT.failed);
+}
+
+function exitOf({ controlPlanes, others }: StatusReport): ExitCode {
+  const all = [...controlPlanes.flatMap(({ problems }) => problems), ...others];
+  return all.some(({ severity }) => severity === "wrong") ? EXIT.attention : EXIT.fine;
+}
+
+/** Until Ctrl-C. A cluster that does not answer for a while is reported on the screen. */
+async function* following(context: Context, name: string | undefined): AsyncGenerator<Answer> {
+  let last = await look(context, name);
+  yield last;
+  for (;;) {
+    const isOver = await context.clock.sleep(REDRAW_MS, context.signal).then(
+      () => false,
+      () => true,
+    );
+    if (isOver) return;
+    try {
+      last = await look(context, name);
+      yield last;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      yield stale(last, messageOf(error));
+    }
+  }
+}
+
+/** The last answer, with a line that says that it is the last. */
+function stale(last: Answer, why: string): Answer {
+  const report = last.data as StatusReport;
+  return answer({ ...report, gaps: [...report.gaps, `No newer answer: ${why}.`] }, statusLines, last.exit);
+}

@@ -1,0 +1,73 @@
+import { gapLines } from "../../terminal/gaps.ts";
+import type { Look } from "../../terminal/look.ts";
+import { table } from "../../terminal/table.ts";
+import { type Line, span } from "../../terminal/text.ts";
+import { mark } from "../../terminal/words.ts";
+import type { ControlPlaneReport, StatusReport } from "./report.ts";
+import { moodOf, problemLines, screen } from "./screen.ts";
+
+/** A screen for one control plane, a table for several; what could not be read comes last. */
+export function statusLines({ controlPlanes, others, gaps }: StatusReport, look: Look): Line[] {
+  const [first, ...more] = controlPlanes;
+  const body =
+    first === undefined
+      ? none(gaps)
+      : more.length === 0
+        ? screen(first, look)
+        : overview(controlPlanes, look);
+  const apart: Line[] =
+    others.length === 0
+      ? []
+      : [
+          [],
+          [span("WITHOUT THEIR CONTROL PLANE", "bold")],
+          ...others.flatMap((each) => problemLines(each, look)),
+        ];
+  return [...body, ...apart, ...gapLines(gaps, look)];
+}
+
+function none(gaps: readonly string[]): Line[] {
+  return gaps.length > 0 ? [] : [[span("There is no CoderControlPlane here. Look elsewhere with -n or -A.")]];
+}
+
+function overview(reports: readonly ControlPlaneReport[], look: Look): Line[] {
+  const columns = [
+    "",
+    "NAMESPACE",
+    "NAME",
+    "READY",
+    "VERSION",
+    "PODS",
+    "LICENSE",
+    "POOLS",
+    "PROXIES",
+    "WHAT IS WRONG",
+  ];
+  const rows = reports.map((report) => {
+    const { namespace, name, ready, version, pods, license, pools, proxies, problems, paused } = report;
+    const [first, ...rest] = problems;
+    const wrong = first
+      ? `${first.object} ${first.reason}${rest.length > 0 ? ` and ${rest.length} more` : ""}`
+      : "-";
+    return [
+      mark(moodOf(report), look),
+      span(namespace),
+      span(name, "bold"),
+      span(paused ? "paused" : (ready?.reason ?? "-")),
+      span(version ?? "-"),
+      span(`${pods.ready}/${pods.wanted}`),
+      span(license?.tier ?? "-"),
+      span(`${pools.length}`),
+      span(`${proxies.length}`),
+      span(wrong),
+    ];
+  });
+  return [
+    ...table(
+      columns.map((title) => ({ title })),
+      rows,
+    ),
+    [],
+    [span("One screen for each: kubectl coder status <name> -n <namespace>", "dim")],
+  ];
+}

@@ -1,0 +1,107 @@
+import {
+  type Condition,
+  type CoreEvent,
+  findCondition,
+  type Pod,
+  type Stored,
+} from "kube-controller-runtime";
+import { provisionerDefaults, workspaceProxyDefaults } from "../../../api/v1alpha1/defaults.ts";
+import type {
+  CoderControlPlane,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+} from "../../../api/v1alpha1/kinds.ts";
+import { labelValue } from "../../../operator/names.ts";
+import { isPaused } from "../../../operator/pause.ts";
+import { BUSY_MARKS } from "../../../operator/pods/our-pods.ts";
+import { typedNameOf } from "../../objects.ts";
+import type { EventReport, PoolReport, ProxyReport, State } from "./report.ts";
+
+export function stateOf(conditions: readonly Condition[] | undefined, type: string): State | undefined {
+  const found = findCondition(conditions, type);
+  return found && { status: found.status, reason: found.reason, message: found.message };
+}
+
+/** A pool with the numbers that its status, its pods and its conditions have. */
+export function poolReport(
+  object: Stored<CoderProvisioner>,
+  pods: readonly Stored<Pod>[] | undefined,
+): PoolReport {
+  const { spec, status, metadata } = object;
+  const { autoscaling } = spec ?? {};
+  const daemons = status?.readyReplicas ?? 0;
+  const wanted = status?.desiredReplicas ?? spec?.replicas ?? provisionerDefaults.replicas;
+  const busy = autoscaling && pods?.filter((pod) => isOf(pod, metadata.name) && isBusy(pod)).length;
+  const pending = pendingOf(status?.conditions);
+  const organization = status?.organizationName ?? spec?.organizationName;
+  return {
+    name: metadata.name,
+    ready: stateOf(status?.conditions, "Ready"),
+    paused: isPaused(object),
+    daemons,
+    wanted,
+    ...(busy === undefined ? {} : { busy, idle: Math.max(0, daemons - busy) }),
+    ...(pending === undefined ? {} : { pending }),
+    ...(autoscaling ? { limits: `${autoscaling.minReplicas ?? 1}-${autoscaling.maxReplicas}` } : {}),
+    ...(organization ? { organization } : {}),
+    tags: spec?.tags ?? {},
+  };
+}
+
+function isOf({ metadata }: Stored<Pod>, name: string): boolean {
+  const { labels = {} } = metadata;
+  return (
+    labels["app.kubernetes.io/name"] === "coder-provisioner" &&
+    labels["app.kubernetes.io/instance"] === labelValue(name)
+  );
+}
+
+/** The operator marks the pods of busy daemons. */
+function isBusy({ metadata: { annotations = {} } }: Stored<Pod>): boolean {
+  return Object.entries(BUSY_MARKS).some(([name, value]) => annotations[name] === value);
+}
+
+/** The builds that the pool was given when its number was last decided. */
+function pendingOf(conditions: readonly Condition[] | undefined): number | undefined {
+  const scaling = findCondition(conditions, "ScalingActive");
+  const [, number] = /(\d+) builds? waiting/.exec(scaling?.message ?? "") ?? [];
+  return number === undefined ? undefined : Number(number);
+}
+
+export function proxyReport(object: Stored<CoderWorkspaceProxy>): ProxyReport {
+  const { spec, status, metadata } = object;
+  const host = spec?.expose?.ingress?.host ?? spec?.expose?.gateway?.host;
+  return {
+    name: metadata.name,
+    ready: stateOf(status?.conditions, "Ready"),
+    paused: isPaused(object),
+    pods: status?.readyReplicas ?? 0,
+    wanted: spec?.replicas ?? workspaceProxyDefaults.replicas,
+    ...(status?.health ? { health: status.health } : {}),
+    ...(host ? { host } : {}),
+  };
+}
+
+export function exposureOf({ spec }: Stored<CoderControlPlane>) {
+  const { ingress, gateway } = spec?.expose ?? {};
+  const chosen = ingress ?? gateway;
+  if (!chosen) return undefined;
+  const hosts = [chosen.host, chosen.wildcardHost].filter((host): host is string => Boolean(host));
+  return { by: ingress ? "Ingress" : "HTTPRoute", hosts } as const;
+}
+
+export function eventReport(event: Stored<CoreEvent>): EventReport {
+  const { involvedObject, type = "Normal", reason = "", message = "", count, series } = event;
+  return {
+    at: timeOf(event),
+    type,
+    reason,
+    object: typedNameOf(involvedObject.kind ?? "", involvedObject.name ?? ""),
+    message,
+    count: series?.count ?? count ?? 1,
+  };
+}
+
+function timeOf({ series, lastTimestamp, eventTime, metadata }: Stored<CoreEvent>): string {
+  return series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "";
+}

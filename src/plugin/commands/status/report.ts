@@ -1,0 +1,103 @@
+import type { Problem } from "../../problems.ts";
+
+/** A condition in a few words. */
+export interface State {
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Certificate {
+  /** The Secret that holds it. */
+  readonly secret: string;
+  /** What serves it: an object of ours, or its Ingress. */
+  readonly servedBy: string;
+  /** Absent when it could not be read. */
+  readonly expires?: string;
+  readonly daysLeft?: number;
+}
+
+export interface License {
+  readonly tier: string;
+  readonly expires?: string;
+  readonly daysLeft?: number;
+  readonly graceEnds?: string;
+  readonly seatsUsed?: number;
+  readonly seatsAllowed?: number;
+  readonly warnings?: readonly string[];
+}
+
+/** The daemons of one CoderProvisioner. Numbers that nobody knows are absent. */
+export interface PoolReport {
+  readonly name: string;
+  readonly ready: State | undefined;
+  readonly paused: boolean;
+  readonly daemons: number;
+  readonly wanted: number;
+  readonly busy?: number;
+  readonly idle?: number;
+  readonly pending?: number;
+  /** `min-max` of a pool that follows the queue. */
+  readonly limits?: string;
+  readonly organization?: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+export interface ProxyReport {
+  readonly name: string;
+  readonly ready: State | undefined;
+  readonly paused: boolean;
+  readonly pods: number;
+  readonly wanted: number;
+  readonly health?: string;
+  readonly host?: string;
+}
+
+export interface EventReport {
+  readonly at: string;
+  readonly type: string;
+  readonly reason: string;
+  /** `kind/name`. */
+  readonly object: string;
+  readonly message: string;
+  readonly count: number;
+}
+
+export interface Upgrade {
+  readonly stage: string;
+  readonly from: string;
+  readonly to: string;
+  readonly since: string;
+  readonly message?: string;
+}
+
+/** One control plane, and all that belongs to it. */
+export interface ControlPlaneReport {
+  readonly namespace: string;
+  readonly name: string;
+  readonly ready: State | undefined;
+  readonly paused: boolean;
+  readonly health?: State;
+  readonly version?: string;
+  readonly image?: string;
+  readonly upgrade?: Upgrade;
+  readonly pods: { readonly ready: number; readonly wanted: number };
+  readonly url?: string;
+  readonly exposure?: { readonly by: "Ingress" | "HTTPRoute"; readonly hosts: readonly string[] };
+  readonly certificates: readonly Certificate[];
+  readonly license?: License;
+  readonly builds?: State;
+  readonly pools: readonly PoolReport[];
+  readonly proxies: readonly ProxyReport[];
+  readonly problems: readonly Problem[];
+  /** The newest first. */
+  readonly events: readonly EventReport[];
+}
+
+export interface StatusReport {
+  readonly controlPlanes: readonly ControlPlaneReport[];
+  /** Provisioners and proxies whose control plane is not among these, as `kind/name`, and why that matters. */
+  readonly others: readonly Problem[];
+  /** What could not be read, a line for each. */
+  readonly gaps: readonly string[];
+}

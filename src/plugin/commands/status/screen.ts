@@ -1,0 +1,180 @@
+import type { Problem } from "../../problems.ts";
+import type { Look } from "../../terminal/look.ts";
+import { table } from "../../terminal/table.ts";
+import { type Line, type Span, span } from "../../terminal/text.ts";
+import { age, type Mood, mark, paragraph, separator } from "../../terminal/words.ts";
+import type { ControlPlaneReport, License, PoolReport, ProxyReport, State } from "./report.ts";
+
+const LABEL_WIDTH = 12;
+const INDENT = "  ";
+
+/** One control plane on one screen. */
+export function screen(report: ControlPlaneReport, look: Look): Line[] {
+  const { name, namespace, problems, pools, proxies, events } = report;
+  const title = [mark(moodOf(report), look), span(` ${name}`, "bold"), span(` in namespace ${namespace}`)];
+  return [
+    title,
+    ...facts(report, look).map(([label, ...spans]) => [
+      span(INDENT + label.padEnd(LABEL_WIDTH), "dim"),
+      ...spans,
+    ]),
+    ...section("POOLS", poolTable(pools, look)),
+    ...section("PROXIES", proxyTable(proxies, look)),
+    ...section(
+      "WHAT IS WRONG",
+      problems.flatMap((problem) => problemLines(problem, look)),
+    ),
+    ...section(
+      "EVENTS",
+      table(
+        [{ title: "AGE", align: "right" }, { title: "OBJECT" }, { title: "REASON" }, { title: "MESSAGE" }],
+        events.map(({ at, object, reason, type, message, count }) => [
+          span(age(at, look.now)),
+          span(object),
+          span(reason, type === "Warning" ? "yellow" : undefined),
+          span(count > 1 ? `${message} (${count} times)` : message, "dim"),
+        ]),
+        INDENT,
+      ),
+    ),
+  ];
+}
+
+/** How it is at a glance. */
+export function moodOf({
+  ready,
+  paused,
+  problems,
+}: Pick<ControlPlaneReport, "ready" | "paused" | "problems">): Mood {
+  if (problems.some(({ severity }) => severity === "wrong")) return "wrong";
+  if (paused) return "unknown";
+  return ready?.status === "True" && problems.length === 0 ? "good" : "waiting";
+}
+
+function section(title: string, lines: readonly Line[]): Line[] {
+  return lines.length === 0 ? [] : [[], [span(title, "bold")], ...lines];
+}
+
+type Fact = readonly [label: string, ...spans: Span[]];
+
+function facts(report: ControlPlaneReport, look: Look): Fact[] {
+  const { ready, paused, health, version, image, upgrade, pods, url, exposure, license, builds } = report;
+  const dot = separator(look);
+  const all: (Fact | undefined)[] = [
+    ["Ready", ...stateSpans(ready, look), ...(paused ? [span(`${dot}paused`, "yellow")] : [])],
+    health && ["Health", ...stateSpans(health, look)],
+    ["Version", span([version ?? "not reported yet", image].filter(Boolean).join(dot))],
+    upgrade && [
+      "Upgrade",
+      span(
+        `${upgrade.stage} for ${age(upgrade.since, look.now)}${dot}${upgrade.from} to ${upgrade.to}`,
+        "yellow",
+      ),
+    ],
+    ["Pods", span(`${pods.ready} of ${pods.wanted} ready`)],
+    url === undefined ? undefined : ["URL", span(url)],
+    exposure && ["Exposure", span(`${exposure.by}${dot}${exposure.hosts.join(", ")}`)],
+    ...report.certificates.map(
+      ({ secret, servedBy, daysLeft }): Fact => [
+        "Certificate",
+        span(`${secret}${dot}${servedBy}${dot}`),
+        daysLeft === undefined ? span("days left unknown", "dim") : span(`${daysLeft} days left`),
+      ],
+    ),
+    license && ["License", span(licenseText(license, dot))],
+    builds && ["Builds", span(builds.status === "True" ? "none waits" : builds.reason, toneOf(builds))],
+  ];
+  return all.filter((fact) => fact !== undefined);
+}
+
+function toneOf({ status }: State): "green" | "red" | "yellow" {
+  return status === "True" ? "green" : status === "False" ? "red" : "yellow";
+}
+
+function stateSpans(state: State | undefined, look: Look): Span[] {
+  if (!state) return [span("not reported yet", "dim")];
+  const { status, reason } = state;
+  return [
+    span(status === "True" ? "yes" : status === "False" ? "no" : "unknown", toneOf(state)),
+    span(`${separator(look)}${reason}`),
+  ];
+}
+
+function licenseText({ tier, expires, daysLeft, seatsUsed, seatsAllowed }: License, dot: string): string {
+  const term = expires && daysLeft !== undefined ? `until ${expires.slice(0, 10)} (${daysLeft} days)` : "";
+  const seats =
+    seatsUsed === undefined
+      ? ""
+      : `${seatsUsed} of ${seatsAllowed === undefined ? "unlimited" : seatsAllowed} seats`;
+  return [tier, term, seats].filter(Boolean).join(dot);
+}
+
+function poolTable(pools: readonly PoolReport[], look: Look): Line[] {
+  const number = (value: number | undefined) => span(value === undefined ? "-" : `${value}`);
+  return table(
+    [
+      ...[{ title: "" }, { title: "NAME" }, { title: "READY", align: "right" } as const],
+      ...["WANTED", "BUSY", "IDLE", "PENDING"].map((title) => ({ title, align: "right" }) as const),
+      ...[{ title: "LIMITS" }, { title: "ORGANIZATION" }, { title: "TAGS" }],
+    ],
+    pools.map((pool) => [
+      rowMark(pool, look),
+      span(pool.name),
+      ...[pool.daemons, pool.wanted, pool.busy, pool.idle, pool.pending].map(number),
+      span(pool.limits ?? "fixed"),
+      span(pool.organization ?? "-"),
+      span(tagText(pool.tags)),
+    ]),
+    INDENT,
+  );
+}
+
+function proxyTable(proxies: readonly ProxyReport[], look: Look): Line[] {
+  return table(
+    [{ title: "" }, { title: "NAME" }, { title: "READY" }, { title: "HEALTH" }, { title: "HOST" }],
+    proxies.map((proxy) => [
+      rowMark(proxy, look),
+      span(proxy.name),
+      span(`${proxy.pods}/${proxy.wanted}`),
+      span(proxy.health ?? "-"),
+      span(proxy.host ?? "-"),
+    ]),
+    INDENT,
+  );
+}
+
+function rowMark({ ready, paused }: PoolReport | ProxyReport, look: Look): Span {
+  const mood = paused
+    ? "unknown"
+    : ready?.status === "True"
+      ? "good"
+      : ready?.status === "False"
+        ? "wrong"
+        : "waiting";
+  return mark(mood, look);
+}
+
+function tagText(tags: Readonly<Record<string, string>>): string {
+  return (
+    Object.entries(tags)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(",") || "-"
+  );
+}
+
+/** What, where, since when, and what to do, as the operator wrote it. */
+export function problemLines(
+  { severity, object, condition, reason, message, since }: Problem,
+  look: Look,
+): Line[] {
+  const lasting = since ? ` for ${age(since, look.now)}` : "";
+  return [
+    [
+      span(INDENT),
+      mark(severity, look),
+      span(` ${object}`, "bold"),
+      span(` ${condition}: ${reason}${lasting}`),
+    ],
+    ...paragraph(message, look, `${INDENT}${INDENT}`),
+  ];
+}

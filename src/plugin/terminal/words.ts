@@ -1,0 +1,51 @@
+import type { Look } from "./look.ts";
+import { type Line, type Span, span } from "./text.ts";
+
+export type Mood = "good" | "wrong" | "waiting" | "unknown";
+
+const MARKS = {
+  good: { style: "green", unicode: "✓", ascii: "ok" },
+  wrong: { style: "red", unicode: "✗", ascii: "!!" },
+  waiting: { style: "yellow", unicode: "…", ascii: ".." },
+  unknown: { style: "dim", unicode: "–", ascii: "--" },
+} as const;
+
+/** A mark that says at a glance how it is, without colour too. */
+export function mark(mood: Mood, { unicode }: Look): Span {
+  const { style, unicode: sign, ascii } = MARKS[mood];
+  return span(unicode ? sign : ascii, style);
+}
+
+export function separator({ unicode }: Look): string {
+  return unicode ? " · " : ", ";
+}
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+];
+
+/** How long ago, as kubectl prints ages: the largest unit that gives at least two. */
+export function age(since: string | undefined, now: number): string {
+  const ms = now - Date.parse(since ?? "");
+  if (Number.isNaN(ms)) return "?";
+  const [unit = "s", size = 1_000] = UNITS.find(([, each]) => ms >= 2 * each) ?? ["s", 1_000];
+  return `${Math.max(0, Math.floor(ms / size))}${unit}`;
+}
+
+const NARROWEST_TEXT = 30;
+
+/** Text in as many lines as the width needs, each after an indent; words are never cut. */
+export function paragraph(text: string, { width }: Look, indent: string): Line[] {
+  const room = Math.max(NARROWEST_TEXT, width - indent.length);
+  const lines: string[] = [];
+  for (const word of span(text).text.split(/ +/).filter(Boolean)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= room)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines.map((line) => [span(indent + line)]);
+}

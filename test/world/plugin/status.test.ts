@@ -1,0 +1,145 @@
+import type { TransportRequest } from "kube-controller-runtime";
+import { FaultyTransport, offline } from "kube-controller-runtime/testing";
+import { beforeAll, describe, expect, test } from "vitest";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import type { StatusReport } from "../../../src/plugin/commands/status/report.ts";
+import { kubectlCoder, limited } from "../../support/plugin.ts";
+import { setUpScene } from "../../support/plugin-scene.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
+
+const world = new MemoryWorld();
+const me = { transport: world.api, clock: world.clock, namespace: "coder" };
+const terminal = { ...me, columns: 100 };
+beforeAll(() => setUpScene({ client: world.person, namespace: "coder", now: world.clock.now() }));
+
+const reportOf = (json: string): StatusReport => JSON.parse(json);
+
+describe("status of one control plane", () => {
+  test("is one screen with its version, license, certificate, pools, proxies, problems and events", async () => {
+    const { code, out } = await kubectlCoder(terminal, "status", "coder");
+    expect(code).toBe(3);
+    for (const line of [
+      "✗ coder in namespace coder",
+      "  Version     v2.24.1 · ghcr.io/coder/coder:v2.24.1",
+      "  Certificate coder-tls · Ingress · 61 days left",
+      "  ✓  linux      3       3     2     1        1  1-5     default       os=linux",
+      "  ✓  sydney  1/1    ok      sydney.example.com",
+      "  ✗ provisioner/gpu DeploymentReady: Stalled for 5m",
+      "   3h  controlplane/coder  LicenseApplied         coderd has the license.",
+    ])
+      expect(out.split("\n")).toContain(line);
+    expect(Math.max(...out.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(100);
+  });
+
+  test("is plain ASCII of any width in a pipe", async () => {
+    const { out } = await kubectlCoder(me, "status", "coder");
+    expect(out).toMatch(/^[\n -~]+$/);
+    expect(out).toContain("give the pull secret that its registry asks for.");
+  });
+
+  test("that does not exist ends with 1 and says where it was looked for", async () => {
+    expect(await kubectlCoder(me, "status", "nobody")).toEqual({
+      code: 1,
+      out: "",
+      error: 'kubectl coder: There is no CoderControlPlane "nobody" in namespace "coder".\n',
+    });
+  });
+});
+
+describe("a person who may read only some kinds", () => {
+  const lists = (...plurals: string[]) => ({
+    ...me,
+    transport: limited(world.api, ({ path }: TransportRequest) =>
+      plurals.some((plural) => path.includes(`/namespaces/coder/${plural}`)),
+    ),
+  });
+
+  test("sees what these say, and a line for each of the others", async () => {
+    const person = lists("codercontrolplanes", "coderprovisioners");
+    const { code, out } = await kubectlCoder(person, "status", "-o", "json");
+    const { controlPlanes, gaps } = reportOf(out);
+    expect(code).toBe(3);
+    expect(controlPlanes[0]?.pools.map(({ name }) => name)).toEqual(["gpu", "linux"]);
+    expect(controlPlanes[0]?.certificates).toEqual([{ secret: "coder-tls", servedBy: "Ingress" }]);
+    expect(gaps).toEqual([
+      'You may not list coderworkspaceproxies in namespace "coder".',
+      'You may not list pods in namespace "coder".',
+      'You may not list events in namespace "coder".',
+      'You may not get secrets in namespace "coder".',
+    ]);
+  });
+
+  test("gets exit code 1 when control planes are not among them, and the rest all the same", async () => {
+    const { code, out } = await kubectlCoder(lists("coderprovisioners"), "status", "-A", "-o", "json");
+    expect(code).toBe(1);
+    expect(reportOf(out).gaps).toContain("You may not list codercontrolplanes in all namespaces.");
+    const inNamespace = await kubectlCoder(lists("coderprovisioners"), "status");
+    expect(inNamespace.out).toContain("provisioner/gpu DeploymentReady: Stalled");
+  });
+});
+
+describe("status --watch", () => {
+  /** Watches for some seconds; `midway` happens after the first of them. */
+  async function watched(transport: FaultyTransport, midway: () => void = () => {}): Promise<string> {
+    const stop = new AbortController();
+    const person = { ...terminal, transport, signal: stop.signal };
+    const seen = kubectlCoder(person, "status", "coder", "--watch");
+    await world.clock.advance(1_000);
+    midway();
+    await world.clock.advance(4_500);
+    stop.abort();
+    const { code, out } = await seen;
+    expect(code).toBe(3);
+    return out;
+  }
+
+  test("draws the screen again in its place every two seconds, and ends with Ctrl-C", async () => {
+    const out = await watched(new FaultyTransport(world.api));
+    const [first = "", ...others] = out.split("\x1b[0J");
+    expect(others).toHaveLength(2);
+    expect(first).toContain("coder in namespace coder");
+    // The first ends with the move that takes the cursor back to its own first line.
+    expect(first.split("\n").at(-1)).toBe(`\x1b[${first.split("\n").length - 1}A`);
+  });
+
+  test("keeps the last screen while the cluster does not answer, and says so", async () => {
+    const transport = new FaultyTransport(world.api);
+    const out = await watched(transport, () => {
+      transport.fault = offline;
+    });
+    expect(out.split("\n").at(-2)).toMatch(
+      /^– No newer answer: list \w+: the API server could not be reached\./,
+    );
+  });
+});
+
+test("200 control planes are a table with the broken ones first, and cost no more requests than one", async () => {
+  const fleet = new MemoryWorld();
+  const transport = new FaultyTransport(fleet.api);
+  for (let number = 0; number < 200; number++) {
+    const metadata = { namespace: `team-${number}`, name: "coder" };
+    const good = number !== 117;
+    await fleet.person.create(CoderControlPlane, { metadata });
+    const condition = {
+      type: "Ready",
+      status: good ? "True" : "False",
+      reason: good ? "Serving" : "Invalid",
+    };
+    const conditions = [{ ...condition, message: "m", lastTransitionTime: "2026-01-01T00:00:00Z" }];
+    await fleet.person.patchStatus(CoderControlPlane, metadata, { status: { conditions } });
+  }
+  const { code, out } = await kubectlCoder({ ...me, transport, clock: fleet.clock }, "status", "-A");
+  const lines = out.split("\n");
+  expect(code).toBe(3);
+  expect(lines[1]).toMatch(/^!! {2}team-117 +coder +Invalid .*controlplane\/coder Invalid$/);
+  expect(lines.filter((line) => line.startsWith("ok  team-"))).toHaveLength(199);
+  expect(transport.requests).toHaveLength(5);
+});
+
+test("a namespace without a control plane says so and is fine", async () => {
+  const { code, out } = await kubectlCoder({ ...me, namespace: "empty" }, "status");
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: "There is no CoderControlPlane here. Look elsewhere with -n or -A.\n",
+  });
+});
