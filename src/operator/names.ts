@@ -111,6 +111,12 @@ export const conflictAdvice: ConflictAdvice = { handOver: ownershipMarks.handOve
 /** A change of it makes the operator look at everything anew, whatever pause it keeps. */
 export const REQUEST_ANNOTATION = "coder.com/reconcile-at";
 
+/** A change of it asks for another provisioner key, or for another token of the operator. */
+export const ROTATE_ANNOTATION = "coder.com/rotate-at";
+
+/** On a Secret of ours: the request for which what it holds was made. Written with the value, so it never lies. */
+export const ROTATED_ANNOTATION = "coder.com/rotated-at";
+
 /** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */
 export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}`, transform: slim };
 

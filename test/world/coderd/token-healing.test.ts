@@ -100,6 +100,40 @@ describe("what somebody did to the Secret is noticed at once", () => {
   });
 });
 
+describe("the annotation coder.com/rotate-at", () => {
+  const request = (name: string, at: string) =>
+    stage.person.mergePatch(CoderControlPlane, stage.ref(name), {
+      metadata: { annotations: { "coder.com/rotate-at": at } },
+    });
+
+  test("has the token replaced and the old one ended, once for each value", async () => {
+    const served = await serve("asked");
+    const seen = [served.token];
+    for (const at of ["one", "two"]) {
+      await request("asked", at);
+      await stage.eventually(async () => expect(seen).not.toContain(await stage.token(served.secretName)));
+      seen.push(await untilHealed(served));
+    }
+    await stage.timePasses(11 * 60_000);
+    expect(await untilHealed(served)).toBe(seen[2]);
+    await stage.eventually(async () => expect(await expiryOf(served)).toBeGreaterThan(stage.clock.now()));
+    const issued = (await stage.events("asked")).filter(({ reason }) => reason === "TokenIssued");
+    expect(issued.at(0)?.message).toContain("Another token was asked for");
+  });
+
+  test("leaves the token in use while the database can't be reached, and is honoured later", async () => {
+    const served = await serve("asked-in-vain");
+    const url = urlVariable("postgres://operator:some-password@127.0.0.1:1/nowhere");
+    await stage.change("asked-in-vain", { extraEnv: [url] });
+    await request("asked-in-vain", "one");
+    await stage.untilCondition("asked-in-vain", "OperatorAccessReady", {
+      status: "True",
+      reason: "RenewalFailed",
+    });
+    expect(await stage.token(served.secretName)).toBe(served.token);
+  });
+});
+
 describe("a month before its end", () => {
   test("a token is replaced, and what the Secret holds is valid at every moment", async () => {
     const served = await serve("expiring");

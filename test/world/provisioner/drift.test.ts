@@ -67,6 +67,25 @@ describe("drift rotates the key: the new one beside the old, which is deleted wh
     ]);
   });
 
+  test("a request by the annotation coder.com/rotate-at, once for each value", async () => {
+    const request = (at: string | null) =>
+      stage.person.mergePatch(CoderProvisioner, stage.ref("asked"), {
+        metadata: { annotations: { "coder.com/rotate-at": at } },
+      });
+    let before = await stage.serve("asked");
+    for (const at of ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]) {
+      await request(at);
+      before = await expectRotation("asked", before);
+      await stage.timePasses(TWO_MINUTES);
+      expect((await stage.untilSettled("asked")).provisionerKeyID).toBe(before.provisionerKeyID);
+    }
+    await request(null);
+    await stage.timePasses(TWO_MINUTES);
+    expect((await stage.untilSettled("asked")).provisionerKeyID).toBe(before.provisionerKeyID);
+    const rotated = (await stage.events("asked")).filter(({ reason }) => reason === "KeyRotated");
+    expect(rotated.map(({ message }) => message).join()).toContain("somebody asked for another");
+  });
+
   test("organization", async () => {
     const before = await stage.serve("moved");
     await stage.change("moved", { organizationName: "team" });

@@ -1,5 +1,5 @@
 import { type Secret, timestamp } from "kube-controller-runtime";
-import { childMetadata } from "../../names.ts";
+import { childMetadata, ROTATED_ANNOTATION } from "../../names.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { valueSecret } from "../../secret.ts";
 import type { ControlPlane } from "../spec.ts";
@@ -11,11 +11,17 @@ export interface HeldToken {
   readonly token: string;
   /** Milliseconds since the epoch; absent when nobody noted it. */
   readonly expiresAt: number | undefined;
+  /** The request for a rotation that this token answers. */
+  readonly rotation?: string | undefined;
 }
 
 /** The Secret with the operator's own token. */
 export function tokenSecret(controlPlane: ControlPlane, { name, key }: SecretKey, held: HeldToken): Secret {
-  const annotations = held.expiresAt === undefined ? {} : { [expiryAnnotation]: timestamp(held.expiresAt) };
+  const { expiresAt, rotation } = held;
+  const annotations = {
+    ...(expiresAt === undefined ? {} : { [expiryAnnotation]: timestamp(expiresAt) }),
+    ...(rotation === undefined ? {} : { [ROTATED_ANNOTATION]: rotation }),
+  };
   return valueSecret(childMetadata(controlPlane, name, annotations), { key, value: held.token });
 }
 

@@ -8,12 +8,13 @@ import {
 } from "kube-controller-runtime";
 import type { DatabaseTarget } from "../../../coder/operator-access/access.ts";
 import type { IssueReason } from "../../../coder/operator-access/token.ts";
+import { ROTATE_ANNOTATION } from "../../names.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { databaseVariable } from "../references.ts";
 import { checkToken, type TokenCheck, type TokenRun, wasGood } from "./check.ts";
 import { connectionUrl } from "./database.ts";
 import type { AccessFailure } from "./failure.ts";
-import { planToken, type TokenFacts, type TokenPlan } from "./plan.ts";
+import { isAsked, planToken, type TokenFacts, type TokenPlan } from "./plan.ts";
 import { handOver, heldToken, refuseForeign, storeToken } from "./secret.ts";
 
 /** All that a run knows of the token. */
@@ -44,7 +45,8 @@ export function tokenEffect(ref: SecretKey, run: TokenRun): Effect<TokenState, T
     plan: ({ present, check, database }) => {
       const held = heldToken(ref, present, run.snapshot);
       const { now } = run.snapshot;
-      return planToken({ now, held, check, database, wasGood: held ? wasGood(held.token, ref, run) : false });
+      const known = { wasGood: held ? wasGood(held.token, ref, run) : false, rotation: requestOf(run) };
+      return planToken({ now, held, check, database, ...known });
     },
     needs: (plan) => needs[plan.do],
     act: async (plan, state) => {
@@ -74,17 +76,20 @@ async function obtain(ref: SecretKey, state: TokenState, run: TokenRun): Step {
   const target = snapshot.databaseAt(url.value);
   const { present } = state;
   const held = heldToken(ref, present, snapshot);
-  const issued = await environment.ports.database.ensureToken(target, held?.token);
+  const rotation = requestOf(run);
+  // The database gives another in the place of one that it is not shown, and ends that one once the Secret has the new.
+  const kept = isAsked(held, rotation) ? undefined : held;
+  const issued = await environment.ports.database.ensureToken(target, kept?.token);
   if (!issued.ok) return { failed: issued.failure };
   const { token, expiresAt, issuedBecause, hasPredecessor } = issued.value;
   if (issuedBecause === undefined) {
-    await storeToken(ref, { token, expiresAt }, run);
+    await storeToken(ref, { token, expiresAt, rotation: held?.rotation }, run);
     return confirm(token, state, run);
   }
-  const fresh = { token, expiresAt: hasPredecessor ? undefined : expiresAt };
+  const fresh = { token, expiresAt: hasPredecessor ? undefined : expiresAt, rotation };
   const stored = await handOver(ref, fresh, { present, run });
   if (!stored) return lookAgain(ref, target, { state, run });
-  announce(ref, issuedBecause, run);
+  announce(ref, held && !kept ? "Another token was asked for" : faults[issuedBecause], run);
   const next = { ...state, present: stored, database: "issued" } as const;
   return hasPredecessor ? { next } : confirm(token, next, run);
 }
@@ -132,8 +137,13 @@ const faults: Readonly<Record<IssueReason, string>> = {
 };
 
 /** The first token is part of a normal start. */
-function announce(ref: SecretKey, because: IssueReason, { snapshot, environment }: TokenRun): void {
+function announce(ref: SecretKey, because: string, { snapshot, environment }: TokenRun): void {
   if (!snapshot.object.status?.operatorTokenSecretRef) return;
-  const message = `${faults[because]}; a new one is in Secret "${ref.name}".`;
+  const message = `${because}; a new one is in Secret "${ref.name}".`;
   environment.own.emit("Normal", "TokenIssued", message);
+}
+
+/** The request of a person for another token. */
+function requestOf({ snapshot }: TokenRun): string | undefined {
+  return snapshot.object.metadata.annotations?.[ROTATE_ANNOTATION];
 }

@@ -6,7 +6,9 @@ import type { TokenCheck } from "./check.ts";
 export interface TokenFacts {
   readonly now: number;
   /** The token that the Secret holds. */
-  readonly held: Pick<HeldToken, "expiresAt"> | undefined;
+  readonly held: Pick<HeldToken, "expiresAt" | "rotation"> | undefined;
+  /** The request for another token, if there is one. */
+  readonly rotation?: string | undefined;
   /** What coderd said to it; absent while it was not asked in this run. */
   readonly check: (Pick<TokenCheck, "verdict"> & { readonly lacksMembership?: boolean }) | undefined;
   /** Whether the token was good when it was last tried. */
@@ -28,19 +30,27 @@ export type TokenPlan =
   /** Ask coderd whether it works. */
   | { readonly do: "check" }
   /**
-   * It works, but it ends soon, its predecessor may still be valid, or its user is not a member of every organization.
+   * It works, but somebody asked for another, it ends soon, its predecessor may still be valid, or its user is not a member of every organization.
    * Failing at that is no outage.
    */
   | { readonly do: "renew" }
   /** Nothing says that it works, so the database has to. */
   | { readonly do: "obtain" };
 
-export function planToken({ now, held, check, wasGood, database }: TokenFacts): TokenPlan {
+export function planToken({ now, held, rotation, check, wasGood, database }: TokenFacts): TokenPlan {
   if (database === "confirmed") return { do: "keep" };
   if (!held || database === "issued") return { do: "obtain" };
   if (!check) return { do: "check" };
   if (check.verdict === "rejected" || (check.verdict === "unclear" && !wasGood)) return { do: "obtain" };
   const { expiresAt } = held;
   const endsSoon = expiresAt === undefined || expiresAt - now < RENEW_BEFORE_MS;
-  return { do: endsSoon || check.lacksMembership ? "renew" : "keep" };
+  return { do: endsSoon || isAsked(held, rotation) || check.lacksMembership ? "renew" : "keep" };
+}
+
+/** Whether another token than this one is asked for. */
+export function isAsked(
+  held: Pick<HeldToken, "rotation"> | undefined,
+  rotation: string | undefined,
+): boolean {
+  return rotation !== undefined && held?.rotation !== rotation;
 }

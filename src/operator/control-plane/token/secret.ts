@@ -1,5 +1,6 @@
 import { isAlreadyExists, isConflict, NotOursError, Secret, type Stored } from "kube-controller-runtime";
 import { tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
+import { ROTATED_ANNOTATION } from "../../names.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { readSecretValue } from "../../secret.ts";
 import type { Snapshot } from "../observe.ts";
@@ -19,7 +20,8 @@ export function heldToken(
 ): HeldToken | undefined {
   for (const secret of [present, ...secrets]) {
     const token = secret && readSecretValue(secret, key)?.trim();
-    if (token) return { token, expiresAt: tokenExpiry(secret) };
+    const rotation = secret?.metadata.annotations?.[ROTATED_ANNOTATION];
+    if (token) return { token, expiresAt: tokenExpiry(secret), rotation };
   }
   return undefined;
 }

@@ -57,7 +57,8 @@ async function create(
   const body = { name: plan.name, tags: wanted.tags };
   const created = await run.client.createProvisionerKey(pending.organizationID ?? "", body);
   if (!created.ok) return giveUp(created.failure, state, run);
-  const content = { keyName: plan.name, attempt: pending.attempt, value: created.value };
+  const { rotation } = wanted;
+  const content = { keyName: plan.name, attempt: pending.attempt, rotation, value: created.value };
   const stored = await storeKey(content, state, run);
   environment.own.emit("Normal", eventReasons[plan.do], announcement(plan, wanted.organizationName));
   return { next: { ...stored, coderd: undefined } };
@@ -100,6 +101,7 @@ function failedAgain({ because }: MakePlan): CoderFailure {
 const words: Readonly<Record<Reason, string>> = {
   new: "there was none",
   secretLost: "its Secret was lost",
+  requested: "somebody asked for another",
   controlPlane: "the control plane changed",
   url: "the control plane's URL changed",
   organization: "the organization changed",

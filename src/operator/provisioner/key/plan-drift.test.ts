@@ -20,6 +20,12 @@ describe("drift", () => {
       coderd: coderd(key()),
       plan: rotate(beside, "tags"),
     },
+    {
+      when: "another key is asked for",
+      wanted: { rotation: "2026" },
+      coderd: coderd(key()),
+      plan: rotate(beside, "requested"),
+    },
     { when: "tags removed", wanted: { tags: {} }, coderd: coderd(key()), plan: rotate(beside, "tags") },
     {
       when: "organization changed: asks coderd which it is",

@@ -19,6 +19,8 @@ export interface WantedKey {
   /** Whether a key may keep the name it has. */
   readonly isWantedName: (name: string) => boolean;
   readonly secretRef: SecretKey;
+  /** The request for another key, if there is one. */
+  readonly rotation?: string | undefined;
 }
 
 /** What coderd has in the wanted organization. */
@@ -45,6 +47,7 @@ export interface KeyFacts {
 export type Reason =
   | "new"
   | "secretLost"
+  | "requested"
   | "controlPlane"
   | "url"
   | "organization"
@@ -95,7 +98,8 @@ export function planKey(facts: KeyFacts): KeyPlan {
   const held = facts.held.find((candidate) => isSamePlace(candidate.place, place));
   if (!held) return make(facts, [applied.name ? "secretLost" : "new"]);
   if (!isSamePlace(place, wanted.secretRef)) return { do: "copySecret", from: place };
-  const drift = driftOf(facts);
+  const isAsked = wanted.rotation !== undefined && wanted.rotation !== held.rotation;
+  const drift = [...(isAsked ? (["requested"] as const) : []), ...driftOf(facts)];
   if (drift.length > 0) return make(facts, drift);
   if (facts.coderd) return compare(held, facts.coderd, facts);
   if (!isComplete(facts)) return { do: "ask", needed: true };

@@ -11,6 +11,8 @@ export interface KeyMark {
   readonly keyName?: string | undefined;
   /** The attempt at making a key, see `pendingKey` in the status. */
   readonly attempt?: string | undefined;
+  /** The request for a rotation that this key answers. */
+  readonly rotation?: string | undefined;
 }
 
 /** A place in a Secret that has a value. */

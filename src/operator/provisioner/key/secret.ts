@@ -1,4 +1,5 @@
 import { Secret, type Stored } from "kube-controller-runtime";
+import { ROTATED_ANNOTATION } from "../../names.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { readSecretValue } from "../../secret.ts";
 import { keyChecksum } from "../hashes.ts";
@@ -31,11 +32,16 @@ export function secretNamed(secrets: readonly Secret[], name: string): Secret | 
 
 export function markOf(secret: Secret | undefined): KeyMark {
   const annotations = secret?.metadata?.annotations;
-  return { keyName: annotations?.[keyNameAnnotation], attempt: annotations?.[attemptAnnotation] };
+  return {
+    keyName: annotations?.[keyNameAnnotation],
+    attempt: annotations?.[attemptAnnotation],
+    rotation: annotations?.[ROTATED_ANNOTATION],
+  };
 }
 
-export function markAnnotations({ keyName, attempt }: KeyMark): Record<string, string> {
+export function markAnnotations({ keyName, attempt, rotation }: KeyMark): Record<string, string> {
   return {
+    ...(rotation === undefined ? {} : { [ROTATED_ANNOTATION]: rotation }),
     ...(keyName === undefined ? {} : { [keyNameAnnotation]: keyName }),
     ...(attempt === undefined ? {} : { [attemptAnnotation]: attempt }),
   };

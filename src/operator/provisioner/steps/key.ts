@@ -2,6 +2,7 @@ import { blocked, fingerprint, type SettleOptions, type StepResult, settle } fro
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { withAdvice } from "../../coderd/advice.ts";
 import { reasonOf } from "../../coderd/reasons.ts";
+import { ROTATE_ANNOTATION } from "../../names.ts";
 import { keyEffect } from "../key/effect.ts";
 import { freshKeyName, isWantedName } from "../key/names.ts";
 import type { WantedKey } from "../key/plan.ts";
@@ -56,7 +57,9 @@ export async function ensureKey(
     client: session.client,
     isCheckDue: entitled && age >= CHECK_EVERY_MS,
   };
-  const inputs = fingerprint([String(object.metadata.generation), session.controlPlane.url, session.token]);
+  const { generation, annotations } = object.metadata;
+  const request = annotations?.[ROTATE_ANNOTATION] ?? "";
+  const inputs = fingerprint([String(generation), session.controlPlane.url, session.token, request]);
   try {
     return await report(run, start, { inputs, now, backoff: memory.key, mayAsk: entitled });
   } catch (error) {
@@ -111,7 +114,7 @@ function waits(snapshot: Snapshot): StepResult<object, never> {
 /** What the spec, the control plane and the credentials ask for. */
 function wantedKey(
   session: ProvisionerSession,
-  { provisioner }: Snapshot,
+  { provisioner, object }: Snapshot,
   { ports }: Environment,
 ): WantedKey {
   return {
@@ -125,6 +128,7 @@ function wantedKey(
     freshName: freshKeyName(provisioner, ports.random),
     isWantedName: (name) => isWantedName(name, provisioner),
     secretRef: provisioner.key.secret,
+    rotation: object.metadata.annotations?.[ROTATE_ANNOTATION],
   };
 }
 
