@@ -22,6 +22,8 @@ runPlugin({
   signal: stop.signal,
   clock: systemClock,
   version,
+  // Named late: Node loads its fetch at the first use, and most commands need none.
+  fetch: (...request) => fetch(...request),
   open: (where) => openCluster(where, systemClock, version),
 }).then((code) => {
   process.exitCode = code;

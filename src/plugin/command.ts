@@ -77,6 +77,8 @@ export interface Context {
   readonly connect: () => Promise<Cluster>;
   readonly clock: Clock;
   readonly env: NodeJS.ProcessEnv;
+  /** For coderd, where the person has named one; the cluster has a client of its own. */
+  readonly fetch: typeof fetch;
   /** Aborted when the person presses Ctrl-C. */
   readonly signal: AbortSignal;
   readonly version: string;

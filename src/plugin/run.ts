@@ -20,6 +20,7 @@ export interface Surroundings {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly version: string;
+  readonly fetch: typeof fetch;
   readonly open: (where: Where) => Promise<Cluster>;
 }
 
@@ -53,7 +54,7 @@ async function withContext<T>(
   surroundings: Surroundings,
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
-  const { clock, version, env, signal, stdin, stdout, stderr, open } = surroundings;
+  const { clock, version, env, signal, stdin, stdout, stderr, open, fetch } = surroundings;
   let cluster: Promise<Cluster> | undefined;
   const connect = () => {
     cluster ??= open(where);
@@ -61,7 +62,7 @@ async function withContext<T>(
   };
   const streams = { stdin, stdout, stderr } as Context["streams"];
   try {
-    return await work({ connect, clock, env, signal, version, streams });
+    return await work({ connect, clock, env, fetch, signal, version, streams });
   } finally {
     await cluster?.then(
       (opened) => opened.close(),

@@ -16,6 +16,7 @@ export interface Person {
   /** That of the kubeconfig's context. */
   readonly namespace: string;
   readonly env?: NodeJS.ProcessEnv;
+  readonly fetch?: typeof fetch;
   readonly signal?: AbortSignal;
   /** A terminal of so many columns with Unicode, without colours; absent means a pipe. */
   readonly columns?: number;
@@ -43,6 +44,7 @@ export async function kubectlCoder(person: Person, ...words: string[]): Promise<
     signal: person.signal ?? new AbortController().signal,
     clock,
     version: "1.2.3",
+    fetch: person.fetch ?? (() => Promise.reject(new Error("no network in this test"))),
     open: async (where) =>
       clusterOver(transport, {
         clock,

@@ -1,7 +1,10 @@
 import type { Command } from "../command.ts";
 import { completion } from "./completion.ts";
 import { pause, resume } from "./pause.ts";
+import { restart } from "./restart.ts";
+import { rotate } from "./rotate.ts";
 import { status } from "./status/command.ts";
+import { why } from "./why/command.ts";
 
 /** All commands, in the order of the help. */
-export const commands: readonly Command[] = [status, pause, resume, completion];
+export const commands: readonly Command[] = [status, why, pause, resume, restart, rotate, completion];

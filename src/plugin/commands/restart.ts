@@ -1,0 +1,32 @@
+import { timestamp } from "kube-controller-runtime";
+import { answer, type Command } from "../command.ts";
+import { completeObjects, findObject, typedName } from "../objects.ts";
+import { type Written, writtenLines } from "./written.ts";
+
+/** The one that `kubectl rollout restart` sets, so that others understand it too. */
+const RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
+
+export const restart: Command = {
+  name: "restart",
+  summary: "Replace the pods of an object one after the other",
+  details: `Sets ${RESTARTED_AT} in spec.podAnnotations. Daemons finish their builds first, within their grace period.`,
+  arguments: [
+    {
+      name: "object",
+      summary: "kind/name, as provisioner/linux, or a name that only one of our kinds has",
+      complete: completeObjects(),
+    },
+  ],
+  examples: [
+    { does: "Have all daemons of a pool start anew", line: "kubectl coder restart provisioner/linux" },
+  ],
+  run: async (context, { arguments: [typed = ""] }) => {
+    const cluster = await context.connect();
+    const { kind, object } = await findObject(cluster, typed);
+    const podAnnotations = { [RESTARTED_AT]: timestamp(context.clock.now()) };
+    await cluster.client.mergePatch(kind, object.metadata, { spec: { podAnnotations } });
+    const name = typedName(kind, object.metadata);
+    const next = `Follow it: kubectl coder why ${name} -n ${cluster.homeNamespace}`;
+    return answer<Written>({ object: name, did: "restarted", changed: true, next }, writtenLines);
+  },
+};

@@ -1,0 +1,58 @@
+import { type Kind, timestamp } from "kube-controller-runtime";
+import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import { ROTATE_ANNOTATION } from "../../operator/names.ts";
+import { answer, type Command, CommandError } from "../command.ts";
+import { completeObjects, findObject, type OurObject, typedName } from "../objects.ts";
+import { type Written, writtenLines } from "./written.ts";
+
+/** What can be rotated, whose it is, and what happens then. */
+const SUBJECTS: Readonly<Record<string, { readonly kind: Kind<OurObject>; readonly next: string }>> = {
+  provisioner: {
+    kind: CoderProvisioner,
+    next: "A new key is made; the old one is deleted when daemons with the new one have replaced all others.",
+  },
+  token: {
+    kind: CoderControlPlane,
+    next: "The operator makes itself a new token and revokes the old one.",
+  },
+};
+
+export const rotate: Command = {
+  name: "rotate",
+  summary: "Have a provisioner key, or the operator's own token, replaced without an outage",
+  details: `Sets the annotation ${ROTATE_ANNOTATION} to the present time.`,
+  arguments: [
+    {
+      name: "what",
+      summary: "provisioner: the key of a pool; token: that of the operator at a control plane",
+      choices: Object.keys(SUBJECTS),
+    },
+    { name: "name", summary: "the CoderProvisioner, or the CoderControlPlane", complete: completeObjects() },
+  ],
+  examples: [
+    { does: "Replace the key of a pool", line: "kubectl coder rotate provisioner linux" },
+    { does: "Replace the operator's token at a control plane", line: "kubectl coder rotate token coder" },
+  ],
+  run: async (context, { arguments: [what = "", typed = ""] }) => {
+    const subject = SUBJECTS[what];
+    if (!subject) throw new CommandError(`"${what}" can't be rotated.`);
+    const cluster = await context.connect();
+    const { kind, object } = await findObject(
+      cluster,
+      typed.includes("/") ? typed : typedName(subject.kind, { name: typed }),
+    );
+    if (kind.kind !== subject.kind.kind) throw new CommandError(`"${typed}" is not a ${subject.kind.kind}.`);
+    const annotations = { [ROTATE_ANNOTATION]: timestamp(context.clock.now()) };
+    await cluster.client.mergePatch(kind, object.metadata, { metadata: { annotations } });
+    const name = typedName(kind, object.metadata);
+    return answer<Written>(
+      {
+        object: name,
+        did: `asked to rotate its ${what === "token" ? "token" : "key"}`,
+        changed: true,
+        next: subject.next,
+      },
+      writtenLines,
+    );
+  },
+};

@@ -1,0 +1,116 @@
+import { type Kind, type Pod, redactText, type Stored } from "kube-controller-runtime";
+import { CoderControlPlane, CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
+import { labelValue } from "../../../operator/names.ts";
+import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
+import { type Found, type OurObject, typedName } from "../../objects.ts";
+import { type Problem, problemsOf } from "../../problems.ts";
+import type { Link } from "./report.ts";
+import type { Scene } from "./scene.ts";
+
+const MOST_PODS = 3;
+
+/** Conditions that say no more than that the control plane is not so far. */
+const OF_CONTROL_PLANE: ReadonlySet<string> = new Set([
+  "ControlPlaneReady",
+  "OperatorAccessReady",
+  "CoderdFound",
+]);
+
+/** Conditions whose cause is in the pods. */
+const OF_PODS: ReadonlySet<string> = new Set(["DeploymentReady", "DaemonsConnected", "Healthy", "Ready"]);
+
+const APPS: Readonly<Record<string, string>> = {
+  CoderControlPlane: "coder-control-plane",
+  CoderProvisioner: "coder-provisioner",
+  CoderWorkspaceProxy: "coder-workspace-proxy",
+};
+
+/** Why an object is not as it should be, each problem down to its cause. Empty when nothing is wrong. */
+export function explainObject({ kind, object }: Found, scene: Scene, depth = 0): Link[] {
+  const name = typedName(kind, object.metadata);
+  return problemsOf(name, object).flatMap((problem) => {
+    const causes = causesOf(problem, { kind, object }, { scene, depth: depth + 1 });
+    // The operator's message is about the same pod: the pod itself says it once.
+    const isTold = causes.some(({ message }) => message !== undefined && problem.message.includes(message));
+    return [linkOf(problem, depth, isTold), ...causes];
+  });
+}
+
+function linkOf(
+  { object, condition, reason, message, severity }: Problem,
+  depth: number,
+  isTold: boolean,
+): Link {
+  return { depth, object, state: `${condition}: ${reason}`, severity, ...(isTold ? {} : { message }) };
+}
+
+interface Search {
+  readonly scene: Scene;
+  readonly depth: number;
+}
+
+function causesOf({ condition }: Problem, { kind, object }: Found, search: Search): Link[] {
+  if (kind.kind !== CoderControlPlane.kind && OF_CONTROL_PLANE.has(condition))
+    return ofControlPlane(object, search);
+  return OF_PODS.has(condition) ? ofPods(kind, object, search) : [];
+}
+
+function ofControlPlane({ spec }: Stored<OurObject>, { scene, depth }: Search): Link[] {
+  const { controlPlaneRef } = (spec ?? {}) as { controlPlaneRef?: { name?: string } };
+  const controlPlane = scene.controlPlanes.find(({ metadata }) => metadata.name === controlPlaneRef?.name);
+  return controlPlane ? explainObject({ kind: CoderControlPlane, object: controlPlane }, scene, depth) : [];
+}
+
+function ofPods(kind: Kind, { metadata }: Stored<OurObject>, { scene, depth }: Search): Link[] {
+  const isOf = ({ metadata: { labels = {} } }: Stored<Pod>) =>
+    labels["app.kubernetes.io/name"] === APPS[kind.kind] &&
+    labels["app.kubernetes.io/instance"] === labelValue(metadata.name);
+  const pods = scene.pods.filter(isOf);
+  const links = pods.flatMap((pod) => ofPod(pod, { scene, depth }));
+  if (links.length > 0) return links.slice(0, MOST_PODS * 2);
+  return pods.length > 0 ? [] : withoutPods(metadata.name, { scene, depth });
+}
+
+function ofPod(pod: Stored<Pod>, { scene, depth }: Search): Link[] {
+  const { name } = pod.metadata;
+  const trouble = podTrouble(pod, scene.now);
+  if (trouble?.kind !== "found") return [];
+  const found = {
+    depth,
+    object: `pod/${name}`,
+    state: pod.status?.phase ?? "Unknown",
+    severity: "wrong",
+  } as const;
+  const event = scene.warnings.find(({ involvedObject }) => involvedObject.name === name);
+  return [
+    { ...found, message: trouble.message.replace(`Pod "${name}": `, "") },
+    ...(event ? [eventLink(event, depth + 1)] : []),
+  ];
+}
+
+/** Who makes pods says why there are none: a quota, or Pod Security. */
+function withoutPods(name: string, { scene, depth }: Search): Link[] {
+  const event = scene.warnings.find(
+    ({ involvedObject, reason }) =>
+      reason === "FailedCreate" &&
+      new RegExp(`^(provisioner-|wsproxy-)?${escaped(name)}-`).test(involvedObject.name ?? ""),
+  );
+  return event ? [eventLink(event, depth)] : [];
+}
+
+function eventLink(
+  { involvedObject, reason = "", message = "" }: Scene["warnings"][number],
+  depth: number,
+): Link {
+  const object = `${(involvedObject.kind ?? "").toLowerCase()}/${involvedObject.name ?? ""}`;
+  return { depth, object, state: `event ${reason}`, message: redactText(message), severity: "wrong" };
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+/** The pools of a namespace as things to explain. */
+export function poolsIn({ provisioners }: Scene): Found[] {
+  return provisioners.map((object) => ({ kind: CoderProvisioner, object }));
+}

@@ -1,0 +1,63 @@
+import { beforeEach, expect, test } from "vitest";
+import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import { kubectlCoder, limited } from "../../support/plugin.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
+
+let world: MemoryWorld;
+beforeEach(async () => {
+  world = new MemoryWorld();
+  await world.person.create(CoderControlPlane, { metadata: ref("coder") });
+  await world.person.create(CoderProvisioner, {
+    metadata: ref("coder"),
+    spec: { controlPlaneRef: { name: "coder" }, podAnnotations: { team: "blue" } },
+  });
+});
+
+const ref = (name: string) => ({ namespace: "dev", name });
+const run = (...words: string[]) =>
+  kubectlCoder({ transport: world.api, clock: world.clock, namespace: "dev" }, ...words);
+
+test("restart sets kubectl's annotation on the pods and keeps those of others", async () => {
+  expect((await run("restart", "provisioner/coder")).out).toMatch(/^provisioner\/coder restarted\n/);
+  const { spec } = await world.person.get(CoderProvisioner, ref("coder"));
+  expect(spec?.podAnnotations).toEqual({
+    team: "blue",
+    "kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z",
+  });
+});
+
+test.each([
+  ["provisioner", CoderProvisioner],
+  ["token", CoderControlPlane],
+])(
+  "rotate %s sets the annotation that the operator honours, on the right object alone",
+  async (what, kind) => {
+    expect(await run("rotate", what, "coder")).toMatchObject({ code: 0 });
+    for (const each of [CoderProvisioner, CoderControlPlane]) {
+      const { metadata } = await world.person.get<CoderProvisioner | CoderControlPlane>(each, ref("coder"));
+      expect(metadata.annotations?.["coder.com/rotate-at"]).toBe(
+        each === kind ? "2026-01-01T00:00:00Z" : undefined,
+      );
+    }
+  },
+);
+
+test("a name that two kinds have is asked for again with its kind", async () => {
+  expect((await run("pause", "coder")).error).toBe(
+    'kubectl coder: Several objects in namespace "dev" have that name: say controlplane/coder or provisioner/coder.\n',
+  );
+});
+
+test("a write that is refused is one line with exit code 1", async () => {
+  const transport = limited(world.api, ({ method }) => method === "GET");
+  const person = { transport, clock: world.clock, namespace: "dev" };
+  for (const words of [
+    ["pause", "ccp/coder"],
+    ["restart", "ccp/coder"],
+    ["rotate", "token", "coder"],
+  ]) {
+    const { code, error } = await kubectlCoder(person, ...words);
+    expect(code).toBe(1);
+    expect(error).toMatch(/^kubectl coder: patch CoderControlPlane "dev\/coder": forbidden: no rights\n$/);
+  }
+});

@@ -1,0 +1,141 @@
+import { type Kind, Pod } from "kube-controller-runtime";
+import { beforeAll, describe, expect, test } from "vitest";
+import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import { kubectlCoder, limited } from "../../support/plugin.ts";
+import { setUpScene } from "../../support/plugin-scene.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
+
+const world = new MemoryWorld();
+const me = { transport: world.api, clock: world.clock, namespace: "coder" };
+
+/** A provisioner in the state that the operator would report. */
+async function pool(name: string, controlPlane: string, condition: Readonly<Record<string, string>>) {
+  const metadata = { namespace: "coder", name };
+  await world.person.create(CoderProvisioner, {
+    metadata,
+    spec: { controlPlaneRef: { name: controlPlane } },
+  });
+  const conditions = [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }];
+  await world.person.patchStatus(CoderProvisioner as Kind<never>, metadata, { status: { conditions } });
+}
+
+beforeAll(() => setUpScene({ client: world.person, namespace: "coder", now: world.clock.now() }));
+
+const answerFor = async (...words: string[]) =>
+  JSON.parse((await kubectlCoder(me, "why", ...words, "-o", "json")).out);
+
+describe("why about an object", () => {
+  test("leads from its condition to the pod, and says a thing once", async () => {
+    const { code, out } = await kubectlCoder({ ...me, columns: 100 }, "why", "provisioner/gpu");
+    expect(code).toBe(3);
+    expect(out).toBe(
+      [
+        "provisioner/gpu",
+        "└─ ✗ provisioner/gpu DeploymentReady: Stalled",
+        "   └─ ✗ pod/provisioner-gpu-7d9c-x2 Pending",
+        '        image "registry.example.com/coder:v2.24.1-gpu" can\'t be pulled: 401 Unauthorized. Correct',
+        "        the image, or give the pull secret that its registry asks for.",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test("that is well says so with exit code 0", async () => {
+    const { code, out } = await kubectlCoder(me, "why", "sydney");
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: "ok proxy/sydney: Nothing is wrong that the cluster shows.\n",
+    });
+  });
+
+  test("follows a provisioner to what is wrong with its control plane", async () => {
+    const message = "Waiting for the control plane.";
+    await pool("late", "coder", { type: "ControlPlaneReady", status: "False", reason: "Pending", message });
+    const { chain } = await answerFor("late");
+    expect(chain).toMatchObject([
+      { depth: 0, object: "provisioner/late", state: "ControlPlaneReady: Pending", message },
+      { depth: 1, object: "controlplane/coder", state: "BuildsServed: NoMatchingProvisioner" },
+    ]);
+  });
+
+  test("works without the right to see pods and events, with a line for each", async () => {
+    const transport = limited(world.api, ({ path }) => path.includes("/coder.com/"));
+    const { out } = await kubectlCoder({ ...me, transport }, "why", "provisioner/gpu");
+    expect(out).toContain("can't be pulled");
+    expect(out).toContain('-- You may not list pods in namespace "coder".');
+    expect(out).toContain('-- You may not list events in namespace "coder".');
+  });
+
+  test("shows nothing secret that somebody put into a pod's message", async () => {
+    const url = "postgres://coder:hunter2@db/coder";
+    const status = {
+      containerStatuses: [
+        {
+          ...{ name: "c", image: "i", imageID: "", ready: false, restartCount: 1 },
+          state: { terminated: { exitCode: 1, message: `can't reach ${url}` } },
+        },
+      ],
+    };
+    const labels = {
+      "app.kubernetes.io/name": "coder-provisioner",
+      "app.kubernetes.io/instance": "crashing",
+      "app.kubernetes.io/managed-by": "coder-k8s",
+    };
+    await world.person.create(Pod, { metadata: { namespace: "coder", name: "crashing-1", labels }, status });
+    await pool("crashing", "coder", {
+      type: "DeploymentReady",
+      status: "False",
+      reason: "Stalled",
+      message: "m",
+    });
+    const { answer } = await answerFor("crashing");
+    expect(answer).toContain("crashes with exit code 1: can't reach postgres://");
+    expect(answer).not.toContain("hunter2");
+  });
+});
+
+describe("why about a build", () => {
+  /** coderd as the person sees it. */
+  const coderd = (paths: Readonly<Record<string, unknown>>) => ({
+    ...me,
+    env: { CODER_URL: "https://coder.example.com", CODER_SESSION_TOKEN: "marked-token" },
+    fetch: async (url: string | URL | Request, options?: RequestInit) => {
+      const { pathname } = new URL(String(url));
+      expect(new Headers(options?.headers).get("Coder-Session-Token")).toBe("marked-token");
+      const body = paths[pathname];
+      return new Response(JSON.stringify(body ?? {}), { status: body ? 200 : 404 });
+    },
+  });
+  const tags = { scope: "organization", owner: "", os: "linux" };
+  const pending = (more: object) => ({ job: { status: "pending", tags: { ...tags, ...more } } });
+
+  test("names the pool that could take it, and why that pool does not", async () => {
+    const person = coderd({ "/api/v2/workspacebuilds/b1": pending({ gpu: "a100" }) });
+    const { code, out } = await kubectlCoder(person, "why", "build/b1");
+    expect(code).toBe(3);
+    expect(out).toContain("It waits for a daemon with the tags os=linux, gpu=a100.");
+    expect(out).toContain("pod/provisioner-gpu-7d9c-x2");
+    expect(out).not.toContain("provisioner/linux");
+  });
+
+  test("of a workspace names the tag that no pool has, and the nearest pool", async () => {
+    const latest_build = pending({ region: "eu" });
+    const person = coderd({ "/api/v2/users/alice/workspace/dev": { latest_build } });
+    const { out } = await kubectlCoder(person, "why", "workspace/alice/dev");
+    expect(out).toMatch(/No CoderProvisioner .* The nearest, "\w+", lacks region=eu\./);
+  });
+
+  test("that coderd does not show is one line, without the token", async () => {
+    const seen = await kubectlCoder(coderd({}), "why", "workspace/dev");
+    expect(seen.code).toBe(1);
+    expect(seen.error).toBe(
+      "kubectl coder: coderd has no /api/v2/users/me/workspace/dev, or you may not see it.\n",
+    );
+  });
+
+  test("goes by what the control planes report where the person has named no coderd", async () => {
+    const { out } = await kubectlCoder(me, "why", "workspace/dev");
+    expect(out).toContain("controlplane/coder BuildsServed: NoMatchingProvisioner");
+    expect(out).toContain("-- Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this one");
+  });
+});
