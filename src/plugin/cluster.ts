@@ -24,6 +24,8 @@ export interface Cluster {
   readonly client: Client;
   /** Where to look; `undefined` means in all namespaces. */
   readonly namespace: string | undefined;
+  /** The namespace that the person named; `undefined` when the kubeconfig did, or nobody. */
+  readonly chosenNamespace: string | undefined;
   /** Where to act on an object that was given by its name alone. */
   readonly homeNamespace: string;
   /** What a path of the API answers that is not JSON: logs, metrics through a proxy. */
@@ -41,13 +43,14 @@ export async function openCluster(where: Where, clock: Clock, version: string): 
   const credentials = await loadCredentials(where, clock);
   const transport = httpTransport(credentials);
   const homeNamespace = where.namespace ?? credentials.namespace ?? "default";
-  return clusterOver(transport, { clock, version, homeNamespace, allNamespaces: where.allNamespaces });
+  return clusterOver(transport, { ...where, clock, version, homeNamespace });
 }
 
 interface ClusterOptions {
   readonly clock: Clock;
   readonly version: string;
   readonly homeNamespace: string;
+  readonly namespace?: string | undefined;
   readonly allNamespaces?: boolean | undefined;
 }
 
@@ -57,6 +60,7 @@ export function clusterOver(transport: Transport, options: ClusterOptions): Clus
   return {
     client: new HttpClient({ transport, clock, fieldManager: "kubectl-coder", userAgent }),
     namespace: allNamespaces ? undefined : homeNamespace,
+    chosenNamespace: allNamespaces ? undefined : options.namespace,
     homeNamespace,
     text: (path) => readText(transport, path, userAgent),
     close: () => transport.close(),

@@ -13,7 +13,7 @@ interface NamedKind {
   readonly names: readonly string[];
 }
 
-const OUR_KINDS: readonly NamedKind[] = [
+export const OUR_KINDS: readonly NamedKind[] = [
   { kind: CoderControlPlane, names: ["controlplane", "ccp", "codercontrolplane", "codercontrolplanes"] },
   { kind: CoderProvisioner, names: ["provisioner", "cprov", "coderprovisioner", "coderprovisioners"] },
   { kind: CoderWorkspaceProxy, names: ["proxy", "cwp", "coderworkspaceproxy", "coderworkspaceproxies"] },

@@ -49,8 +49,8 @@ export async function kubectlCoder(person: Person, ...words: string[]): Promise<
       clusterOver(transport, {
         clock,
         version: "1.2.3",
+        ...where,
         homeNamespace: where.namespace ?? namespace,
-        allNamespaces: where.allNamespaces,
       }),
   });
   return { code, out, error };

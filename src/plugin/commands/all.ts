@@ -1,4 +1,5 @@
 import type { Command } from "../command.ts";
+import { check } from "./check/command.ts";
 import { completion } from "./completion.ts";
 import { pause, resume } from "./pause.ts";
 import { restart } from "./restart.ts";
@@ -7,4 +8,4 @@ import { status } from "./status/command.ts";
 import { why } from "./why/command.ts";
 
 /** All commands, in the order of the help. */
-export const commands: readonly Command[] = [status, why, pause, resume, restart, rotate, completion];
+export const commands: readonly Command[] = [status, why, pause, resume, restart, rotate, check, completion];

@@ -39,7 +39,7 @@ function roomOf(path: string): string {
   const [part = "", folder = "", below = ""] = path.replace("packages/", "").split("/");
   if (part === "kube-controller-runtime") return folder === "testing" ? `${part}/testing` : part;
   if (part !== "src") return part;
-  if (below === "controllers.ts") return "operator/controllers.ts";
+  if (below === "controllers.ts" || below === "rules.ts") return `operator/${below}`;
   if (folder === "operator") return below.endsWith(".ts") ? "operator/*.ts" : `operator/${below}`;
   return folder === "cli" || folder.endsWith(".ts") ? "cli" : folder;
 }

@@ -46,7 +46,7 @@ export const status: Command = {
 };
 
 /** The report of the control plane of that name, or of all in sight. */
-export async function statusReport(
+async function statusReport(
   context: Context,
   name?: string,
 ): Promise<StatusReport & { isReadable: boolean }> {

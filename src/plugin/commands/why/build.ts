@@ -107,7 +107,7 @@ function explainPool({ kind, object }: Found, scene: Scene): Link[] {
   ];
 }
 
-export function tagText(tags: Tags): string {
+function tagText(tags: Tags): string {
   const all = Object.entries(tags).filter(
     ([key, value]) => !(key === "owner" && value === "") && !(key === "scope" && value === "organization"),
   );

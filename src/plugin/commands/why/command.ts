@@ -34,7 +34,7 @@ export const why: Command = {
 };
 
 /** The chain of causes behind the state of what the person names. */
-export async function whyReport(context: Context, typed: string): Promise<WhyReport> {
+async function whyReport(context: Context, typed: string): Promise<WhyReport> {
   const cluster = await context.connect();
   const gaps = new Gaps();
   if (!OF_CODERD.test(typed)) {

@@ -1,0 +1,137 @@
+import { CustomResourceDefinition, type Deployment, isNotFound, type Stored } from "kube-controller-runtime";
+import { type Cluster, listAll } from "../../cluster.ts";
+import type { Gaps } from "../../gaps.ts";
+import { type Found, OUR_KINDS, typedName } from "../../objects.ts";
+import { problemsOf } from "../../problems.ts";
+import { VERSION_LABEL } from "./operator.ts";
+import type { Finding } from "./report.ts";
+
+const GROUP = "coder.com";
+/** A cleanup gives up after two minutes; what is there longer does not move. */
+const STUCK_AFTER_MS = 5 * 60_000;
+const MOST_SHOWN = 5;
+
+/** Volumes that Kubernetes has deprecated or no longer serves. */
+const DEPRECATED_VOLUMES: readonly string[] = [
+  ...["awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "flexVolume", "flocker"],
+  ...["gcePersistentDisk", "gitRepo", "glusterfs", "photonPersistentDisk", "portworxVolume", "quobyte"],
+  ...["rbd", "scaleIO", "storageos", "vsphereVolume"],
+];
+
+/** Whether the CRDs are there, served, and of the operator's version. */
+export async function crdFinding(
+  cluster: Cluster,
+  operator: Stored<Deployment> | undefined,
+  gaps: Gaps,
+): Promise<Finding> {
+  const what = "CRDs";
+  const reading = Promise.all(
+    OUR_KINDS.map(async ({ kind }) => {
+      const name = `${kind.plural}.${GROUP}`;
+      const found = cluster.client.get(CustomResourceDefinition, { name }).catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      });
+      return { name, crd: await found };
+    }),
+  );
+  const all = await gaps.read("get customresourcedefinitions", reading);
+  if (!all) return { what, verdict: "unknown", message: "The CRDs could not be read." };
+  const missing = all.filter(({ crd }) => !crd).map(({ name }) => name);
+  if (missing.length > 0)
+    return {
+      what,
+      verdict: "wrong",
+      message: `${missing.join(", ")} missing: install the chart with crds.enabled=true.`,
+    };
+  const wanted = operator?.metadata.labels?.[VERSION_LABEL];
+  const versions = new Set(all.map(({ crd }) => crd?.metadata.labels?.[VERSION_LABEL]));
+  const others = [...versions].filter((version) => version !== wanted);
+  if (!operator || wanted === undefined || others.length === 0) {
+    const shown = [...versions].filter((version) => version !== undefined).join(", ");
+    return {
+      what,
+      verdict: "good",
+      message: `All ${all.length} are there${shown ? `, of version ${shown}` : ""}.`,
+    };
+  }
+  const message = `They are of version ${others.map((version) => version ?? "unknown").join(", ")}, the operator is of ${wanted}: upgrade the chart with crds.enabled=true.`;
+  return { what, verdict: others.includes(undefined) ? "note" : "wrong", message };
+}
+
+/** All our objects that the person may list. */
+export async function ourObjects(
+  { client }: Cluster,
+  gaps: Gaps,
+  namespace: string | undefined,
+): Promise<Found[]> {
+  const where = namespace === undefined ? "all namespaces" : `namespace "${namespace}"`;
+  const lists = await Promise.all(
+    OUR_KINDS.map(async ({ kind }) => {
+      const items = await gaps.read(`list ${kind.plural} in ${where}`, listAll(client, kind, { namespace }));
+      return (items ?? []).map((object) => ({ kind, object }));
+    }),
+  );
+  return lists.flat();
+}
+
+/** Whether any object uses what will be gone some day. */
+export function deprecationFinding(objects: readonly Found[]): Finding {
+  const uses = objects.flatMap((found) => {
+    const { volumes = [] } = (found.object.spec ?? {}) as { volumes?: readonly object[] };
+    const kinds = volumes.flatMap((volume) =>
+      Object.keys(volume).filter((name) => DEPRECATED_VOLUMES.includes(name)),
+    );
+    return kinds.map((kind) => `${placeOf(found)} has a volume of kind ${kind}`);
+  });
+  const what = "Nothing deprecated";
+  if (uses.length === 0) return { what, verdict: "good", message: "No object uses a deprecated field." };
+  return { what, verdict: "note", message: `${some(uses)}: use a CSI driver.` };
+}
+
+/** What the operator reports about its own installation. */
+export function complaintFinding(objects: readonly Found[]): Finding {
+  const reasons = new Set(["SchemaOutdated", "GrantRefused", "Forbidden", "InternalError"]);
+  const complaints = objects.flatMap((found) =>
+    problemsOf(placeOf(found), found.object)
+      .filter(({ reason }) => reasons.has(reason))
+      .map(({ object, reason, message }) => `${object}: ${reason}: ${message}`),
+  );
+  const what = "No complaints";
+  if (complaints.length === 0)
+    return { what, verdict: "good", message: "No object reports a fault of the installation." };
+  return { what, verdict: "wrong", message: some(complaints) };
+}
+
+/** Which deletions hang, and which would if the operator were gone. */
+export function finalizerFindings(objects: readonly Found[], now: number): Finding[] {
+  const held = objects.filter(({ object }) =>
+    object.metadata.finalizers?.some((name) => name.startsWith(`${GROUP}/`)),
+  );
+  const stuck = held.filter(({ object: { metadata } }) => {
+    const since = Date.parse(metadata.deletionTimestamp ?? "");
+    return now - since > STUCK_AFTER_MS;
+  });
+  const what = "Finalizers";
+  const present: Finding =
+    stuck.length === 0
+      ? { what, verdict: "good", message: "No deletion hangs." }
+      : {
+          what,
+          verdict: "wrong",
+          message: `The deletion of ${some(stuck.map(placeOf))} hangs: look at the operator's log.`,
+        };
+  if (held.length === 0)
+    return [present, { what: "Uninstalling", verdict: "good", message: "Nothing would be stuck." }];
+  const message = `If the operator were uninstalled now, the deletion of ${held.length} objects would hang: ${some(held.map(placeOf))}. Delete them first.`;
+  return [present, { what: "Uninstalling", verdict: "note", message }];
+}
+
+function placeOf({ kind, object: { metadata } }: Found): string {
+  return `${metadata.namespace}/${typedName(kind, metadata)}`;
+}
+
+function some(all: readonly string[]): string {
+  const more = all.length > MOST_SHOWN ? ` and ${all.length - MOST_SHOWN} more` : "";
+  return `${all.slice(0, MOST_SHOWN).join(", ")}${more}`;
+}

@@ -1,0 +1,77 @@
+import { answer, type Command, type Context, EXIT, type ExitCode } from "../../command.ts";
+import { Gaps } from "../../gaps.ts";
+import { gapLines } from "../../terminal/gaps.ts";
+import type { Look } from "../../terminal/look.ts";
+import { type Line, span } from "../../terminal/text.ts";
+import { mark, paragraph } from "../../terminal/words.ts";
+import { complaintFinding, crdFinding, deprecationFinding, finalizerFindings, ourObjects } from "./api.ts";
+import { findOperators, operatorFindings } from "./operator.ts";
+import type { CheckReport, Finding } from "./report.ts";
+import { rightsFinding } from "./rights.ts";
+
+export const check: Command = {
+  name: "check",
+  summary: "Check the installation: the operator, its rights, the CRDs, deprecated fields, finalizers",
+  details:
+    "Looks in all namespaces, or in the one that -n names. What you may not see is a line of its own. Exit code 3 when something is wrong.",
+  flags: [
+    { flags: "--operator-namespace <name>", summary: "where the operator is; searched for when absent" },
+  ],
+  examples: [
+    { does: "Is the operator well, and allowed to do its work?", line: "kubectl coder check" },
+    { does: "See what would hang if the operator were uninstalled", line: "kubectl coder check -o json" },
+  ],
+  run: async (context, { flags }) => {
+    const { operatorNamespace: namespace } = flags;
+    const report = await checkReport(context, typeof namespace === "string" ? namespace : undefined);
+    return answer(report, checkLines, exitOf(report));
+  },
+};
+
+async function checkReport(context: Context, operatorNamespace: string | undefined): Promise<CheckReport> {
+  const cluster = await context.connect();
+  const gaps = new Gaps();
+  const now = context.clock.now();
+  const operators = await findOperators(cluster, gaps, operatorNamespace);
+  const [operator] = operators ?? [];
+  const [installed, rights, crds, objects] = await Promise.all([
+    operators ? operatorFindings(operator, cluster, { gaps, now, version: context.version }) : [],
+    operator ? [await rightsFinding(operator, cluster, gaps)] : [],
+    crdFinding(cluster, operator, gaps),
+    ourObjects(cluster, gaps, cluster.chosenNamespace),
+  ]);
+  const several: Finding[] =
+    (operators?.length ?? 0) > 1
+      ? [
+          {
+            what: "One operator",
+            verdict: "note",
+            message: `There are ${operators?.length} operators; the first is checked. Choose with --operator-namespace.`,
+          },
+        ]
+      : [];
+  const ofObjects = [
+    complaintFinding(objects),
+    deprecationFinding(objects),
+    ...finalizerFindings(objects, now),
+  ];
+  return { findings: [...several, ...installed, ...rights, crds, ...ofObjects], gaps: gaps.lines };
+}
+
+function exitOf({ findings }: CheckReport): ExitCode {
+  return findings.some(({ verdict }) => verdict === "wrong") ? EXIT.attention : EXIT.fine;
+}
+
+const MOODS = { good: "good", wrong: "wrong", unknown: "unknown", note: "waiting" } as const;
+
+function checkLines({ findings, gaps }: CheckReport, look: Look): Line[] {
+  const width = Math.max(...findings.map(({ what }) => what.length)) + 2;
+  const lines = findings.flatMap(({ what, verdict, message }) => {
+    const sign = mark(MOODS[verdict], look);
+    const indent = " ".repeat(sign.text.length + 1 + width);
+    const [first, ...rest] = paragraph(message, look, indent);
+    const text = first?.map(({ text: all }) => all.trimStart()).join("") ?? "";
+    return [[sign, span(` ${what.padEnd(width)}`, "bold"), span(text)], ...rest];
+  });
+  return [...lines, ...gapLines(gaps, look)];
+}

@@ -1,0 +1,112 @@
+import { Deployment, Lease, Pod, type Stored } from "kube-controller-runtime";
+import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
+import { type Cluster, listAll } from "../../cluster.ts";
+import type { Gaps } from "../../gaps.ts";
+import type { Finding } from "./report.ts";
+
+const LABEL = "app.kubernetes.io/name=coder-k8s";
+const LEASE = "coder-k8s-controller.coder.com";
+export const VERSION_LABEL = "app.kubernetes.io/version";
+
+/** The operator's Deployments, wherever they are, or in the namespace that the person names. */
+export async function findOperators(
+  { client }: Cluster,
+  gaps: Gaps,
+  namespace: string | undefined,
+): Promise<Stored<Deployment>[] | undefined> {
+  const where =
+    namespace === undefined
+      ? "all namespaces; name the operator's with --operator-namespace"
+      : `namespace "${namespace}"`;
+  const reading = listAll(client, Deployment, { namespace, labelSelector: LABEL });
+  return gaps.read(`list deployments in ${where}`, reading);
+}
+
+/** Whether it is installed, runs, and has a leader. */
+export async function operatorFindings(
+  operator: Stored<Deployment> | undefined,
+  cluster: Cluster,
+  { gaps, now, version }: { readonly gaps: Gaps; readonly now: number; readonly version: string },
+): Promise<Finding[]> {
+  if (!operator) {
+    const message =
+      "No Deployment has the label app.kubernetes.io/name=coder-k8s: install the operator's chart.";
+    return [{ what: "Operator installed", verdict: "wrong", message }];
+  }
+  const [running, leader] = await Promise.all([
+    runningFinding(operator, cluster, { gaps, now }),
+    leaderFinding(operator, cluster, { gaps, now }),
+  ]);
+  return [installedFinding(operator, version), running, leader];
+}
+
+function installedFinding({ metadata, spec }: Stored<Deployment>, version: string): Finding {
+  const image = spec?.template.spec?.containers[0]?.image ?? "no image";
+  const own = metadata.labels?.[VERSION_LABEL];
+  const differs = own !== undefined && minorOf(own) !== minorOf(version);
+  const note = differs
+    ? ` This plugin is of ${version}: what it says of newer fields may be incomplete.`
+    : "";
+  const message = `Deployment "${metadata.namespace}/${metadata.name}" runs ${image}.${note}`;
+  return { what: "Operator installed", verdict: differs ? "note" : "good", message };
+}
+
+function minorOf(version: string): string {
+  return version.replace(/^v/, "").split(".").slice(0, 2).join(".");
+}
+
+interface Reading {
+  readonly gaps: Gaps;
+  readonly now: number;
+}
+
+async function runningFinding(
+  { metadata, spec, status }: Stored<Deployment>,
+  { client }: Cluster,
+  { gaps, now }: Reading,
+): Promise<Finding> {
+  const what = "Operator healthy";
+  const [wanted, available] = [spec?.replicas ?? 1, status?.availableReplicas ?? 0];
+  const numbers = `${available} of ${wanted} replicas are available.`;
+  if (wanted > 0 && available >= wanted) return { what, verdict: "good", message: numbers };
+  const { namespace } = metadata;
+  const labelSelector = LABEL;
+  const pods = await gaps.read(
+    `list pods in namespace "${namespace}"`,
+    listAll(client, Pod, { namespace, labelSelector }),
+  );
+  const troubles = (pods ?? [])
+    .map((pod) => podTrouble(pod, now))
+    .filter((trouble) => trouble?.kind === "found");
+  const why = troubles[0]?.kind === "found" ? ` ${troubles[0].message}` : "";
+  return { what, verdict: "wrong", message: `${numbers}${why}` };
+}
+
+async function leaderFinding(
+  { metadata }: Stored<Deployment>,
+  { client }: Cluster,
+  { gaps, now }: Reading,
+): Promise<Finding> {
+  const what = "Operator leads";
+  const { namespace } = metadata;
+  const reading = listAll(client, Lease, { namespace, fieldSelector: `metadata.name=${LEASE}` });
+  const leases = await gaps.read(`list leases in namespace "${namespace}"`, reading);
+  if (!leases) return { what, verdict: "unknown", message: "The Lease could not be read." };
+  const [lease] = leases;
+  const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = lease?.spec ?? {};
+  if (!holderIdentity || !renewTime)
+    return {
+      what,
+      verdict: "wrong",
+      message: `No replica holds the Lease "${LEASE}": look at the operator's log.`,
+    };
+  const seconds = Math.round((now - Date.parse(renewTime)) / 1_000);
+  const isFresh = seconds <= leaseDurationSeconds;
+  const ago = `renewed ${Math.max(0, seconds)} s ago`;
+  if (isFresh) return { what, verdict: "good", message: `"${holderIdentity}" holds the Lease, ${ago}.` };
+  return {
+    what,
+    verdict: "wrong",
+    message: `The Lease of "${holderIdentity}" has run out, ${ago}: look at the operator's log.`,
+  };
+}

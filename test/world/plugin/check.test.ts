@@ -1,0 +1,160 @@
+import {
+  CustomResourceDefinition,
+  Deployment,
+  Lease,
+  type Transport,
+  type TransportRequest,
+  timestamp,
+} from "kube-controller-runtime";
+import { beforeEach, expect, test } from "vitest";
+import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import type { CheckReport } from "../../../src/plugin/commands/check/report.ts";
+import { kubectlCoder, limited } from "../../support/plugin.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
+
+let world: MemoryWorld;
+beforeEach(async () => {
+  world = new MemoryWorld();
+  await installed("0.1.0");
+});
+
+const labels = { "app.kubernetes.io/name": "coder-k8s", "app.kubernetes.io/version": "1.2.0" };
+const system = (name: string) => ({ namespace: "coder-system", name });
+
+/** The operator and its CRDs as the chart makes them. */
+async function installed(crds: string): Promise<void> {
+  const containers = [{ name: "operator", image: "coder-k8s:1.2.0", args: ["controller"] }];
+  const template = { metadata: { labels }, spec: { serviceAccountName: "coder-k8s", containers } };
+  const spec = { replicas: 2, selector: { matchLabels: labels }, template };
+  await world.person.create(Deployment, { metadata: { ...system("coder-k8s"), labels }, spec });
+  await world.person.patchStatus(Deployment, system("coder-k8s"), { status: { availableReplicas: 2 } });
+  await world.person.create(Lease, {
+    metadata: system("coder-k8s-controller.coder.com"),
+    spec: {
+      holderIdentity: "coder-k8s-1",
+      renewTime: timestamp(world.clock.now()),
+      leaseDurationSeconds: 15,
+    },
+  });
+  for (const plural of ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"]) {
+    const name = `${plural}.coder.com`;
+    const metadata = { name, labels: { "app.kubernetes.io/version": crds === "0.1.0" ? "1.2.0" : crds } };
+    await world.person.create(CustomResourceDefinition, { metadata } as never);
+  }
+}
+
+/** The API server with an authorizer that lets the operator do what `mayOperator` says. */
+function authorizing(mayOperator: (verb: string, resource: string) => boolean): Transport {
+  return {
+    close: async () => {},
+    send: async (request) => {
+      if (!request.path.includes("subjectaccessreviews")) return world.api.send(request);
+      const review = JSON.parse(request.body ?? "{}");
+      const { verb, resource } = review.spec.resourceAttributes;
+      expect(review.spec.user).toBe("system:serviceaccount:coder-system:coder-k8s");
+      const body = Buffer.from(
+        JSON.stringify({ ...review, status: { allowed: mayOperator(verb, resource) } }),
+      );
+      return { status: 201, headers: { "content-type": "application/json" }, body: bytes(body) };
+    },
+  };
+}
+
+async function* bytes(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield body;
+}
+
+async function checked(transport: Transport, ...words: string[]): Promise<CheckReport & { code: number }> {
+  const person = { transport, clock: world.clock, namespace: "default" };
+  const { code, out } = await kubectlCoder(person, "check", ...words, "-o", "json");
+  return { code, ...JSON.parse(out) };
+}
+
+const verdicts = ({ findings }: CheckReport) =>
+  Object.fromEntries(findings.map(({ what, verdict }) => [what, verdict]));
+const saying = ({ findings }: CheckReport, what: string) =>
+  findings.find((each) => each.what === what)?.message;
+
+test("a healthy installation is good in every point", async () => {
+  const report = await checked(authorizing(() => true));
+  expect(report.code).toBe(0);
+  expect(new Set(Object.values(verdicts(report)))).toEqual(new Set(["good"]));
+  expect(saying(report, "Operator's rights")).toMatch(/has all \d{2,3} rights that it needs/);
+  expect(report.gaps).toEqual([]);
+});
+
+test("a role that lacks verbs is wrong, and they are named", async () => {
+  const report = await checked(
+    authorizing((verb, resource) => !(verb === "patch" && resource === "secrets")),
+  );
+  expect(report.code).toBe(3);
+  expect(saying(report, "Operator's rights")).toContain("may not patch secrets: bring its role up to date");
+});
+
+test("an operator that is missing, not available or without a live Lease is wrong", async () => {
+  await world.person.patchStatus(Deployment, system("coder-k8s"), { status: { availableReplicas: 0 } });
+  world.clock.jump(60_000);
+  expect(verdicts(await checked(authorizing(() => true)))).toMatchObject({
+    "Operator healthy": "wrong",
+    "Operator leads": "wrong",
+  });
+  await world.person.delete(Deployment, system("coder-k8s"));
+  expect(verdicts(await checked(authorizing(() => true)))).toMatchObject({ "Operator installed": "wrong" });
+});
+
+test("CRDs of another version than the operator, or missing, are wrong", async () => {
+  const name = "coderprovisioners.coder.com";
+  const old = { metadata: { labels: { "app.kubernetes.io/version": "1.0.0" } } };
+  await world.person.mergePatch(CustomResourceDefinition, { name }, old);
+  expect(saying(await checked(authorizing(() => true)), "CRDs")).toContain(
+    "of version 1.0.0, the operator is of 1.2.0",
+  );
+  await world.person.delete(CustomResourceDefinition, { name });
+  expect(saying(await checked(authorizing(() => true)), "CRDs")).toContain(`${name} missing`);
+});
+
+test("deprecated fields, deletions that hang and what would hang are named", async () => {
+  const finalizers = ["coder.com/provisioner-key-cleanup"];
+  const spec = {
+    controlPlaneRef: { name: "coder" },
+    volumes: [{ name: "old", cephfs: { monitors: ["m"] } }],
+  };
+  await world.person.create(CoderProvisioner, {
+    metadata: { namespace: "dev", name: "linux", finalizers },
+    spec,
+  });
+  await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "coder" } });
+  const before = await checked(authorizing(() => true));
+  expect(before.code).toBe(0);
+  expect(saying(before, "Nothing deprecated")).toBe(
+    "dev/provisioner/linux has a volume of kind cephfs: use a CSI driver.",
+  );
+  expect(saying(before, "Uninstalling")).toContain(
+    "the deletion of 1 objects would hang: dev/provisioner/linux",
+  );
+  await world.person.delete(CoderProvisioner, { namespace: "dev", name: "linux" });
+  world.clock.jump(6 * 60_000);
+  await world.person.mergePatch(Lease, system("coder-k8s-controller.coder.com"), {
+    spec: { renewTime: timestamp(world.clock.now()) },
+  });
+  const after = await checked(authorizing(() => true));
+  expect(after.code).toBe(3);
+  expect(saying(after, "Finalizers")).toContain("The deletion of dev/provisioner/linux hangs");
+});
+
+test("a person who may read one namespace gets the answers for that, and a line for the rest", async () => {
+  const own = ({ path }: TransportRequest) => path.includes("/namespaces/dev/");
+  const { code, findings, gaps } = await checked(limited(world.api, own), "-n", "dev");
+  expect(code).toBe(0);
+  expect(findings.map(({ what, verdict }) => `${what}: ${verdict}`)).toEqual([
+    "CRDs: unknown",
+    "No complaints: good",
+    "Nothing deprecated: good",
+    "Finalizers: good",
+    "Uninstalling: good",
+  ]);
+  expect(gaps).toEqual([
+    "You may not list deployments in all namespaces; name the operator's with --operator-namespace.",
+    "You may not get customresourcedefinitions.",
+  ]);
+});
