@@ -38,6 +38,8 @@ export interface OperatorOptions {
   readonly fault?: Fault;
   /** What speaks to coderd, instead of clients that take this route. */
   readonly coderd?: CoderClients;
+  /** As `--cluster-domain`: cluster.local when absent. */
+  readonly clusterDomain?: string;
   /** Which controllers run: all of them when absent. */
   readonly controllers?: typeof controllers;
   /** As `--workspace-namespaces`, and the operator's own namespace: any and none when absent. */
@@ -121,6 +123,7 @@ export async function launchOperator(
         database: database ?? operatorAccess({ clock, fence }),
         daemons: new DaemonObserver(clock),
         random,
+        clusterDomain: options.clusterDomain ?? "cluster.local",
         ...(options.tokenLeftBehind ? { tokenLeftBehind: options.tokenLeftBehind } : {}),
       },
       options.tenancy,

@@ -69,6 +69,8 @@ export interface DeploymentOptions {
   readonly builtInDaemons?: number;
   /** Names of organizations besides the default one. */
   readonly organizations?: readonly string[];
+  /** Its access URL, to which it sends whoever asks it by another name: CODER_REDIRECT_TO_ACCESS_URL. */
+  readonly redirectsTo?: string;
 }
 
 /** The state of one simulated coderd, and what tests may ask of it or do to it. */
@@ -81,6 +83,7 @@ export class CoderdDeployment {
   readonly requestsPerMinute: number | undefined;
   readonly builtInDaemons: number;
   readonly organizations: readonly Organization[];
+  readonly redirectsTo: string | undefined;
   readonly faults = new Faults();
   readonly calls: RecordedCall[] = [];
   keys: ProvisionerKey[] = [];
@@ -107,6 +110,7 @@ export class CoderdDeployment {
     this.jobs = new Jobs(this.now);
     this.requestsPerMinute = options.requestsPerMinute;
     this.builtInDaemons = options.builtInDaemons ?? 3;
+    this.redirectsTo = options.redirectsTo;
     this.lastRefresh = this.now();
     const others = (options.organizations ?? []).map((name) => this.#organization(name, false));
     this.organizations = [this.#organization("coder", true), ...others];

@@ -66,6 +66,8 @@ function act(
     caller: { token: string | undefined; account: Account | undefined };
   },
 ): Reply | Promise<Reply> {
+  const redirect = redirectTo(deployment.redirectsTo, arrival);
+  if (redirect) return redirect;
   const found = findRoute(arrival.method, url.pathname);
   const limited = rateLimit(deployment, arrival, caller.account);
   const refused = limited ?? gate(found?.route, deployment, caller);
@@ -78,6 +80,14 @@ function act(
     body: bodyOf(arrival),
     account: caller.account as Account,
   });
+}
+
+/** As coderd does it: without the path, and whether the name comes from the request or from a proxy before it. */
+function redirectTo(accessURL: string | undefined, { headers }: Arrival): Reply | undefined {
+  if (accessURL === undefined) return undefined;
+  const { host } = new URL(accessURL);
+  const isAskedSo = headers.host === host || headers["x-forwarded-host"] === host;
+  return isAskedSo ? undefined : { status: 307, headers: { location: accessURL } };
 }
 
 /**

@@ -13,6 +13,7 @@ import { controllers } from "../operator/controllers.ts";
 import { DaemonObserver } from "../operator/daemons/observer.ts";
 import { OperatorMetrics } from "../operator/metrics/metrics.ts";
 import { ownershipMarks } from "../operator/names.ts";
+import { discoverClusterDomain } from "./cluster-domain.ts";
 import { coderdRoute } from "./coderd-route.ts";
 import type { ControllerOptions } from "./options.ts";
 
@@ -33,6 +34,7 @@ export async function runController(
   const metrics = new OperatorMetrics({ clock: systemClock });
   // The operator's namespace is the one that the pod is in, wherever its Lease may be.
   const operatorNamespace = await ownNamespace(podNamespace);
+  const clusterDomain = options.clusterDomain ?? (await discoverClusterDomain());
   await using resources = new AsyncDisposableStack();
   await runOperator({
     name: "coder-k8s",
@@ -69,6 +71,7 @@ export async function runController(
         coderd,
         database,
         daemons,
+        clusterDomain,
         random: Math.random,
         tokenLeftBehind: () => metrics.tokenLeftBehind(),
         queueObserved: (controlPlane, numbers) => metrics.queueObserved(controlPlane, numbers),

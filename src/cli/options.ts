@@ -13,6 +13,7 @@ export interface ControllerOptions {
   readonly healthProbeBindAddress: string;
   readonly concurrency: number;
   readonly coderdAccess: string;
+  readonly clusterDomain?: string;
   readonly shutdownGraceSeconds: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -77,6 +78,10 @@ function controllerFlags(): Option[] {
     )
       .default("direct")
       .argParser(coderdAccess),
+    flag(
+      "--cluster-domain <domain>",
+      "domain of the cluster's Services; else that of /etc/resolv.conf, cluster.local",
+    ).argParser(domainName),
     flag("--shutdown-grace-seconds <number>", "how long running work may go on after SIGTERM")
       .default(20)
       .argParser(positiveInteger),
@@ -105,6 +110,13 @@ function nameList(text: string): string[] {
   const wrong = names.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
   if (wrong) throw new InvalidArgumentError(`"${wrong}" is not a namespace.`);
   return [...new Set(names)];
+}
+
+function domainName(text: string): string {
+  const name = text.trim().replace(/\.$/, "");
+  const label = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?";
+  if (name.length <= 253 && new RegExp(`^${label}(\\.${label})*$`).test(name)) return name;
+  throw new InvalidArgumentError("Give a domain, such as cluster.local.");
 }
 
 function coderdAccess(text: string): string {

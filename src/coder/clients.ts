@@ -14,6 +14,11 @@ const IDLE_MS = 60_000;
 export interface CoderTarget {
   readonly url: string;
   readonly token?: string | undefined;
+  /**
+   * Host of its access URL, by which it wants to be asked: its certificate is checked for that name, and it is told
+   * that the request was for it. The connection goes to `url` all the same.
+   */
+  readonly accessHost?: string | undefined;
   /** PEM certificates to trust besides the system's. */
   readonly ca?: string | undefined;
   /** Why those can't be used: no request is made then, and every call fails with it. */
@@ -35,6 +40,7 @@ interface HostTarget {
   /** The same for the same coderd and authorities. */
   readonly key: string;
   readonly url: URL;
+  readonly accessHost: string | undefined;
   readonly ca: string | undefined;
 }
 
@@ -67,9 +73,11 @@ export class CoderClients {
   }
 
   /** A client for `target`. With a URL that is none, every call fails and says so. */
-  client({ url: address, token, ca, fault }: CoderTarget): CoderClient {
+  client({ url: address, token, accessHost, ca, fault }: CoderTarget): CoderClient {
     const url = httpUrl(address);
-    const key = lazily(() => `${url?.origin}${url?.pathname} ${ca ? hash("sha256", ca) : ""}`);
+    const key = lazily(
+      () => `${url?.origin}${url?.pathname} ${accessHost ?? ""} ${ca ? hash("sha256", ca) : ""}`,
+    );
     const client = coderClient({
       where: url?.origin ?? "coderd",
       token: token?.trim(),
@@ -77,7 +85,7 @@ export class CoderClients {
       send: async (request) => {
         if (fault) throw new NoAnswer(fault);
         if (!url) throw new NoAnswer("its URL is not a valid http:// or https:// URL");
-        return this.#send({ key: key(), url, ca }, request);
+        return this.#send({ key: key(), url, accessHost, ca }, request);
       },
     });
     const measured = this.#onCall ? timed(client, this.#clock, this.#onCall) : client;

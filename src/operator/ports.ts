@@ -11,6 +11,8 @@ export interface CoderPorts {
   /** Shared by all that need to know which daemons coderd has. */
   readonly daemons: DaemonObserver;
   readonly random: Random;
+  /** The domain of the cluster's Services, as in `coder.dev.svc.<domain>`. */
+  readonly clusterDomain: string;
   /** Counts what a deletion had to leave behind: events can't be written in a namespace that ends. */
   readonly tokenLeftBehind?: () => void;
   /** Receives the numbers of a control plane's queues after each look; undefined when nobody looks any more. */

@@ -76,8 +76,8 @@ const kinds = [
       rbac: { workspacePerms: false },
       serviceAccount: { name: "runner" },
     },
-    /** Settled with coderd, not by a child. */
-    withoutChild: ["licenseSecretRef", "operatorAccess"],
+    /** Settled with coderd, by what others refer to, or by a change of it, not by a child alone. */
+    withoutChild: ["internalURL", "licenseSecretRef", "operatorAccess", "restartOn"],
   },
   {
     kind: "CoderProvisioner",
@@ -92,7 +92,7 @@ const kinds = [
       rbac: { workspacePerms: false },
       serviceAccount: { name: "runner" },
     },
-    withoutChild: ["bootstrap", "controlPlaneRef", "organizationName", "tags"],
+    withoutChild: ["bootstrap", "controlPlaneRef", "organizationName", "restartOn", "tags"],
   },
   {
     kind: "CoderWorkspaceProxy",
@@ -107,7 +107,7 @@ const kinds = [
       registration: { generatedTokenSecretName: "mine" },
     },
     /** The ways to a token, of which `registration` stands for all. */
-    withoutChild: ["bootstrap", "controlPlaneRef", "proxySessionTokenSecretRef"],
+    withoutChild: ["bootstrap", "controlPlaneRef", "proxySessionTokenSecretRef", "restartOn"],
   },
 ];
 

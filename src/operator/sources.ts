@@ -78,3 +78,8 @@ export function secretRefs(
   const unmade = refs.filter((ref) => !caches.of(Secret).get(keyOf(ref)));
   return [...unmade, ...[...secrets].map((name) => ({ namespace, name }))];
 }
+
+/** The same for ConfigMaps. */
+export function configMapRefs(namespace: string, { configMaps = [] }: SourceNames): ObjectRef[] {
+  return [...configMaps].map((name) => ({ namespace, name }));
+}

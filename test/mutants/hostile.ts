@@ -75,8 +75,8 @@ export const hostileMutants: readonly Mutant[] = [
   {
     guard: "tokens: they go where the spec says, never where a status does",
     file: "src/operator/control-plane/session/find.ts",
-    from: "url: clusterURL(settings),",
-    to: 'url: object.status?.url ?? "",',
+    from: "const url = clusterURL(observed.settings, clusterDomain);",
+    to: 'const url = observed.status.url ?? clusterDomain;',
     tests: ["test/world/tenancy"],
   },
   {

@@ -37,7 +37,7 @@ export function controlPlaneChildren(stored: Stored<CoderControlPlane>): KubeObj
   return present<KubeObject>([
     account.do === "apply" ? account.serviceAccount : undefined,
     ...controlPlaneGrants(controlPlane).flatMap(({ role, roleBinding }) => [role, roleBinding]),
-    controlPlaneDeployment(controlPlane, new Set()),
+    controlPlaneDeployment(controlPlane, { envFromNames: new Set(), clusterDomain: "cluster.local" }),
     disruptionBudget(controlPlane),
     service(controlPlane),
     ingress(controlPlane),
@@ -76,6 +76,7 @@ export function workspaceProxyChildren(stored: Stored<CoderWorkspaceProxy>): Kub
       token,
       tokenChecksum: tokenChecksum(notASecret),
       envFromNames: new Set(),
+      clusterDomain: "cluster.local",
     }),
     disruptionBudget(proxy),
     service(proxy),

@@ -15,6 +15,7 @@ export function snapshotOf(
     proxy: withDefaults(object),
     controlPlane: undefined,
     coderdService: undefined,
+    service: undefined,
     secrets: [],
     keptToken: undefined,
     deployment: undefined,

@@ -2,6 +2,7 @@ import type { V1Condition } from "@kubernetes/client-node";
 import type { Wire } from "kube-controller-runtime";
 import { host, namespaceName, objectName, optionalHost, secretDataKey } from "./names.ts";
 import {
+  flag,
   int32,
   int64,
   kubeList,
@@ -98,15 +99,34 @@ const gateway = object("Exposure by an HTTPRoute of the Gateway API.", {
 });
 export type GatewayExposure = Static<typeof gateway>;
 
-export const expose = object(
-  "How the deployment is reached from outside the cluster: by an Ingress or by a Gateway, never both.",
-  { gateway: optional(gateway), ingress: optional(ingress) },
-  rules({
-    rule: "!(has(self.ingress) && has(self.gateway))",
-    message: "give either ingress or gateway, not both",
+const exposeDescription =
+  "How the deployment is reached from outside the cluster: by an Ingress or by a Gateway, never both.";
+const exposeFields = { gateway: optional(gateway), ingress: optional(ingress) };
+const oneExposure: Rule = {
+  rule: "!(has(self.ingress) && has(self.gateway))",
+  message: "give either ingress or gateway, not both",
+};
+
+export const expose = object(exposeDescription, exposeFields, rules(oneExposure));
+export type ExposeSpec = Static<typeof expose>;
+
+/** A control plane has an access URL that may be another than that of its exposure. */
+export const controlPlaneExpose = object(
+  exposeDescription,
+  {
+    ...exposeFields,
+    setAccessURL: optional(
+      flag(
+        "Set CODER_ACCESS_URL to the URL of the exposure unless extraEnv or envFrom sets it: https for a Gateway and for an Ingress with tls.secretName, else http.",
+      ),
+    ),
+  },
+  rules(oneExposure, {
+    rule: "!has(self.setAccessURL) || !self.setAccessURL || has(self.ingress) || has(self.gateway)",
+    message: "setAccessURL needs an exposure: give ingress or gateway",
+    fieldPath: ".setAccessURL",
   }),
 );
-export type ExposeSpec = Static<typeof expose>;
 
 /** Fields that the status of every kind has. */
 export const statusFields = {

@@ -1,5 +1,5 @@
 import {
-  expose,
+  controlPlaneExpose,
   nameWithoutDot,
   type Phase,
   pausedColumn,
@@ -15,7 +15,7 @@ import {
   readinessProbeDefault,
   tokenSecretKey,
 } from "./defaults.ts";
-import { objectName } from "./names.ts";
+import { objectName, optionalHttpURL } from "./names.ts";
 import { rbac, serviceAccount, workspaceNamespaces } from "./permissions.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
@@ -68,8 +68,13 @@ const controlPlaneSpec = object("What the control plane should be.", {
       default: controlPlaneDefaults.envUseClusterAccessURL,
     }),
   ),
-  expose: optional(expose),
+  expose: optional(controlPlaneExpose),
   image: optional(text("Container image of coderd.", { default: controlPlaneDefaults.image })),
+  internalURL: optional(
+    optionalHttpURL(
+      "URL under which the daemons of provisioners reach coderd, for networks in which they reach neither its Service nor, mapped to that, its access URL. The operator never calls it: its own token goes only through the Service.",
+    ),
+  ),
   licenseSecretRef: optional(
     secretKeyRef("Secret with the license of the deployment.", controlPlaneDefaults.licenseSecretKey),
   ),

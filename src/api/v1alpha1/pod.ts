@@ -97,6 +97,12 @@ export const podFields = {
     "CPU, memory and other resources that the container requests and is limited to.",
     "ResourceRequirements",
   ),
+  restartOn: optional(
+    choice(
+      "Which changes replace the pods by themselves: Certificates of tls and certs, All that the pods refer to (Secrets and ConfigMaps of certificates, environment and volumes), or None. Absent means Certificates.",
+      ["Certificates", "All", "None"],
+    ),
+  ),
   securityContext: one<V1SecurityContext>(
     "Security settings of the container, such as capabilities and a read-only root filesystem.",
     "SecurityContext",

@@ -18,6 +18,8 @@ export interface ConnectionsOptions {
   readonly limit: number;
   /** PEM certificates to trust besides the system's. */
   readonly ca: string | undefined;
+  /** The name that the certificate is to be valid for; absent means that of the URL. */
+  readonly servername: string | undefined;
   /** Asked as each request goes to its connection; what it throws ends the request, unsent. */
   readonly admit: () => void;
 }
@@ -64,12 +66,14 @@ export class Connections {
   }
 
   #open(): Agent {
+    const { servername } = this.#options;
     return new Agent({
       connections: this.#options.limit,
       pipelining: 1,
       allowH2: false,
       connect: {
         timeout: CONNECT_TIMEOUT_MS,
+        ...(servername ? { servername } : {}),
         ...(this.#trust === "given" ? { ca: this.#givenCertificates() } : {}),
       },
     });

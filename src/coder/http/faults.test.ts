@@ -212,6 +212,23 @@ describe("a coderd that serves TLS", () => {
     await tls.close();
   });
 
+  it("is checked by the host of its access URL where that is given, and told of it, at the address of its URL", async () => {
+    const tls = await startCoderdServer({ tls: ca.issue(["coder.example.com"]) });
+    tls.add({ redirectsTo: "https://coder.example.com:8443" });
+    const target = { url: tls.url, ca: ca.cert };
+    const asked = (accessHost: string) => clients.client({ ...target, accessHost }).buildInfo();
+    expect(await asked("coder.example.com:8443")).toMatchObject({ ok: true });
+    expect(await asked("coder.example.com")).toMatchObject({
+      failure: {
+        message: expect.stringContaining("redirects to another host, https://coder.example.com:8443"),
+      },
+    });
+    expect(await asked("other.example.com")).toMatchObject({
+      failure: { message: expect.stringContaining("for another host name") },
+    });
+    await tls.close();
+  });
+
   it.each([
     ["without its CA", ca.issue(["127.0.0.1"]), undefined, /its CA is not trusted/],
     ["with another CA", ca.issue(["127.0.0.1"]), createCertificateAuthority("Other").cert, /TLS failed/],

@@ -25,6 +25,8 @@ export interface HttpRequest {
 
 export interface HostOptions {
   readonly url: URL;
+  /** Host of its access URL, by which it wants to be asked. */
+  readonly accessHost?: string | undefined;
   /** PEM certificates to trust besides the system's. */
   readonly ca?: string | undefined;
   readonly clock: Clock;
@@ -47,8 +49,9 @@ export class CoderHost {
 
   constructor(options: HostOptions) {
     this.#options = options;
-    const { ca } = options;
-    this.#connections = new Connections({ ca, limit: CONCURRENT_REQUESTS, admit: this.#admit });
+    const { ca, accessHost } = options;
+    const servername = accessHost && hostnameOf(accessHost);
+    this.#connections = new Connections({ ca, servername, limit: CONCURRENT_REQUESTS, admit: this.#admit });
   }
 
   /** Rejects with `NoAnswer` when nothing usable came back, and with `NotLeaderError` past the fence. */
@@ -113,6 +116,7 @@ export class CoderHost {
         ...(body === null ? {} : { "content-type": "application/json" }),
         ...sent.request.headers,
         ...sent.headers,
+        ...askedFor(this.#options.accessHost),
         ...destination.headers,
       },
       body,
@@ -121,6 +125,15 @@ export class CoderHost {
       bodyTimeout: 0,
     });
   }
+}
+
+/** By this coderd knows that it need not redirect to its access URL. The `Host` header may decide on the way there. */
+function askedFor(accessHost: string | undefined): Record<string, string> {
+  return accessHost ? { "x-forwarded-host": accessHost } : {};
+}
+
+function hostnameOf(host: string): string {
+  return host.replace(/:\d+$/, "");
 }
 
 function startDeadline(clock: Clock): Deadline {

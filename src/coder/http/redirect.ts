@@ -7,6 +7,9 @@ export interface Hop {
   readonly path: string;
 }
 
+const ELSEWHERE_ADVICE =
+  "If that is its access URL, let coderd serve that scheme and host itself, or unset CODER_REDIRECT_TO_ACCESS_URL";
+
 const REDIRECTS = [301, 302, 303, 307, 308];
 
 /**
@@ -30,6 +33,7 @@ export function followRedirect(
   if (target.origin === current.origin && path.startsWith(`${destination.pathPrefix}/`))
     return { method: "GET", path };
   if (target.origin === coderd.origin) return { method: "GET", path: destination.pathPrefix + path };
-  const where = target.origin === current.origin ? "out of its own path" : "to another host";
-  throw new NoAnswer(`it redirects ${where}, ${target.origin}; not followed`);
+  if (target.origin === current.origin)
+    throw new NoAnswer(`it redirects out of its own path, ${target.origin}; not followed`);
+  throw new NoAnswer(`it redirects to another host, ${target.origin}; not followed. ${ELSEWHERE_ADVICE}`);
 }

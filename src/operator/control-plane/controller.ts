@@ -114,7 +114,7 @@ async function converge(
   ]);
   const mayChange = steps.conflicts.length === 0;
   const pods = await steps.run(conditionTypes.deployment, () =>
-    ensureDeployment(snapshot, environment, { mayChange }),
+    ensureDeployment(snapshot, environment, { mayChange, service }),
   );
   await steps.run(conditionTypes.available, async () => availability(pods, controlPlane, snapshot.object));
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));

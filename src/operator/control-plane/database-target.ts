@@ -40,7 +40,8 @@ async function readPodFile(
   path: string,
   { referenced }: Reader,
 ): Promise<string | undefined> {
-  const file = mountedFile(controlPlaneDeployment(controlPlane, new Set()), path);
+  const inputs = { envFromNames: new Set<string>(), clusterDomain: "" };
+  const file = mountedFile(controlPlaneDeployment(controlPlane, inputs), path);
   if (!file) return undefined;
   const ref = { namespace: controlPlane.identity.namespace, name: file.name };
   if (file.kind === "ConfigMap") return (await referenced(ConfigMap).get(ref))?.data?.[file.key];

@@ -1,13 +1,13 @@
 import type { ObjectRef, Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { variableSources } from "../pods/env-sources.ts";
-import { accessURLVariable } from "./resources/deployment.ts";
+import { addressVariables } from "./address.ts";
 import { type ControlPlane, withDefaults } from "./spec.ts";
 
 /** The variable with which coderd, and so the operator, finds its database. */
 export const databaseVariable = "CODER_PG_CONNECTION_URL";
 
-const variables = [accessURLVariable, databaseVariable];
+const variables = [...addressVariables, databaseVariable];
 
 /** The Secrets whose content matters to the operator; those that only pods read are not among them. */
 export function secretNames({ license, operatorAccess, pod }: ControlPlane): string[] {

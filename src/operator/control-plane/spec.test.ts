@@ -29,6 +29,8 @@ const minimal = {
     target: { name: "http", containerPort: 8080, protocol: "TCP" },
   },
   exposure: { kind: "none" },
+  setAccessURL: false,
+  internalURL: undefined,
   serviceAccount: { name: "coder", managed: true, labels: {}, annotations: {} },
   workspaceAccess: { namespaces: ["dev"], deployments: true, extraRules: [] },
   license: undefined,

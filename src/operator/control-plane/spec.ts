@@ -32,6 +32,10 @@ export interface ControlPlane extends Exposed, Builder {
   readonly replicas: number;
   readonly pod: PodSettings;
   readonly useClusterAccessURL: boolean;
+  /** Whether the access URL is that of the exposure, unless the user sets one. */
+  readonly setAccessURL: boolean;
+  /** Where daemons find coderd; absent means that the operator chooses. */
+  readonly internalURL: string | undefined;
   readonly license: SecretKey | undefined;
   readonly operatorAccess: OperatorAccess;
 }
@@ -58,6 +62,8 @@ function settingsOf(stored: Stored<CoderControlPlane>): ControlPlane {
     replicas: spec.replicas ?? controlPlaneDefaults.replicas,
     pod,
     useClusterAccessURL: spec.envUseClusterAccessURL ?? controlPlaneDefaults.envUseClusterAccessURL,
+    setAccessURL: spec.expose?.setAccessURL ?? false,
+    internalURL: trimmed(spec.internalURL),
     service: serviceSettings(spec.service, { tls, target: httpContainerPort }),
     exposure: exposureOf(spec.expose),
     serviceAccount: serviceAccountSettings(spec.serviceAccount, childName),

@@ -8,8 +8,14 @@ import {
   type StepResult,
   type Stored,
 } from "kube-controller-runtime";
-import { leadsToOurPods } from "./own-service.ts";
+import { clusterIPOf, leadsToOurPods } from "./own-service.ts";
 import { type Served, service } from "./service.ts";
+
+/** The Service as it is. */
+export interface ServedBy {
+  readonly leadsToOurPods: boolean;
+  readonly clusterIP: string | undefined;
+}
 
 /**
  * Keeps the Service in front of the pods. One that somebody hands over sends people to other pods, so it is
@@ -19,7 +25,7 @@ export async function ensureService(
   { owner, deployment }: { readonly owner: Owner; readonly deployment: Stored<Deployment> | undefined },
   { children }: { readonly children: Pick<Children, "apply" | "converge" | "owns"> },
   served: Served & { readonly replicas: number },
-): Promise<StepResult<object, { readonly leadsToOurPods: boolean }>> {
+): Promise<StepResult<object, ServedBy>> {
   const desired = service(served);
   const isOurs = deployment !== undefined && children.owns(deployment, owner);
   const ready = isOurs ? (deployment.status?.readyReplicas ?? 0) : 0;
@@ -28,7 +34,8 @@ export async function ensureService(
   if (!children.owns(present, owner)) return handOverPending(served);
   await children.converge(Service, [desired], owner);
   const message = `Service "${served.childName}" serves port ${served.service.port}.`;
-  return { ...applied(message), value: { leadsToOurPods: leadsToOurPods(served, present) } };
+  const value = { leadsToOurPods: leadsToOurPods(served, present), clusterIP: clusterIPOf(present) };
+  return { ...applied(message), value };
 }
 
 function handOverPending({ childName }: Served): StepResult<object, never> {

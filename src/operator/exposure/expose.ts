@@ -59,6 +59,21 @@ function gatewaySettings(spec: GatewayExposure): GatewaySettings {
 }
 
 /**
+ * URL under which users come in. TLS at a Gateway is configured at the listener, which a route does not show; it is
+ * taken for granted.
+ */
+export function exposedURL(exposure: Exposure): string | undefined {
+  switch (exposure.kind) {
+    case "ingress":
+      return `${exposure.secretName ? "https" : "http"}://${exposure.host}`;
+    case "gateway":
+      return `https://${exposure.host}`;
+    case "none":
+      return undefined;
+  }
+}
+
+/**
  * An object of ours that may be reached from outside the cluster. Requests come in by the plain HTTP port of
  * its Service: ingress controllers and Gateways speak that to a backend by default.
  */

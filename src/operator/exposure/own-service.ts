@@ -12,3 +12,9 @@ export function leadsToOurPods(served: Served, present: Service | undefined): bo
   const { type, selector } = present.spec ?? {};
   return type !== "ExternalName" && isDeepStrictEqual(selector, commonLabels(served));
 }
+
+/** The address of a Service, which it keeps as long as it lives; a headless one has none. */
+export function clusterIPOf(present: Service | undefined): string | undefined {
+  const { clusterIP } = present?.spec ?? {};
+  return clusterIP && clusterIP !== "None" ? clusterIP : undefined;
+}

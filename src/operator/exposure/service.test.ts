@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   clusterAccessURL,
   clusterURL,
+  isSameService,
   plainHttpPort,
   type Served,
   service,
@@ -50,8 +51,24 @@ test.each([
     "https://coder.dev.svc.cluster.local",
   ],
 ])("URL with its port, and without one that the scheme implies: %s", (_case, object, url, accessURL) => {
-  expect(clusterURL(object)).toBe(url);
-  expect(clusterAccessURL(object)).toBe(accessURL ?? url);
+  expect(clusterURL(object, "cluster.local")).toBe(url);
+  expect(clusterAccessURL(object, "cluster.local")).toBe(accessURL ?? url);
+});
+
+test("the URL is in the cluster's own domain", () => {
+  expect(clusterURL(served(), "k8s.corp.example")).toBe("http://coder.dev.svc.k8s.corp.example:80");
+});
+
+test.each([
+  ["another domain", "http://coder.dev.svc.k8s.corp:80", true],
+  ["the same", "http://coder.dev.svc.cluster.local:80", true],
+  ["another port", "http://coder.dev.svc.cluster.local:8080", false],
+  ["another scheme", "https://coder.dev.svc.cluster.local:80", false],
+  ["another Service", "http://other.dev.svc.cluster.local:80", false],
+  ["another namespace", "http://coder.prod.svc.cluster.local:80", false],
+  ["a host that only begins like it", "http://coder.dev.svc-cluster.local:80", false],
+])("the Service of a URL is judged without the domain: %s", (_case, url, expected) => {
+  expect(isSameService("http://coder.dev.svc.cluster.local:80", url)).toBe(expected);
 });
 
 test("the plain HTTP port is the one that the Service calls http", () => {

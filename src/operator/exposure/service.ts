@@ -92,20 +92,37 @@ export function plainHttpPort({ port, tls }: ServiceSettings): number {
 }
 
 /** URL of the Service inside the cluster, always with its port: what status shows and the operator calls. */
-export function clusterURL(served: Served): string {
-  const { scheme, host, port } = endpoint(served);
-  return `${scheme}://${host}:${port}`;
+export function clusterURL(served: Served, clusterDomain: string): string {
+  const { scheme, port } = endpoint(served.service);
+  return `${scheme}://${serviceHost(served, clusterDomain)}:${port}`;
 }
 
 /** The same for people and cookies: without a port that the scheme implies. */
-export function clusterAccessURL(served: Served): string {
-  const { scheme, host, port, impliedPort } = endpoint(served);
-  return port === impliedPort ? `${scheme}://${host}` : `${scheme}://${host}:${port}`;
+export function clusterAccessURL(served: Served, clusterDomain: string): string {
+  const { scheme, port, impliedPort } = endpoint(served.service);
+  const origin = `${scheme}://${serviceHost(served, clusterDomain)}`;
+  return port === impliedPort ? origin : `${origin}:${port}`;
 }
 
-function endpoint({ childName, identity, service: { port, tls } }: Served) {
-  const host = `${childName}.${identity.namespace}.svc.cluster.local`;
+export function serviceHost({ childName, identity }: Served, clusterDomain: string): string {
+  return `${childName}.${identity.namespace}.svc.${clusterDomain}`;
+}
+
+/** What the Service answers to first: TLS where there is any. */
+export function endpoint({ port, tls }: ServiceSettings) {
   return tls
-    ? { scheme: "https", host, port: defaultHttpsPort, impliedPort: defaultHttpsPort }
-    : { scheme: "http", host, port, impliedPort: defaultHttpPort };
+    ? { scheme: "https", port: defaultHttpsPort, impliedPort: defaultHttpsPort }
+    : { scheme: "http", port, impliedPort: defaultHttpPort };
+}
+
+/**
+ * Whether two URLs lead to the same Service and port, under whichever domain the operator knew the cluster when it
+ * wrote them down.
+ */
+export function isSameService(left: string | undefined, right: string | undefined): boolean {
+  return left === right || (left !== undefined && right !== undefined && plain(left) === plain(right));
+}
+
+function plain(url: string): string {
+  return url.replace(/^(https?:\/\/[a-z0-9-]+\.[a-z0-9-]+\.svc)\.[a-z0-9.-]+/, "$1");
 }

@@ -27,14 +27,17 @@ export function authoritiesOf(certs: CertsSpec | undefined): SecretKey[] {
 
 export const tlsPort: ContainerPort = { name: "https", containerPort: 8443, protocol: "TCP" };
 
-/** Makes coderd, or a workspace proxy, serve TLS with the certificates in these Secrets; none means no TLS. */
-export function servedTls(secretNames: readonly string[]): PodParts {
+/**
+ * Makes coderd, or a workspace proxy, serve TLS on this address with the certificates in these Secrets; none means no
+ * TLS.
+ */
+export function servedTls(secretNames: readonly string[], listenOn = "0.0.0.0"): PodParts {
   if (secretNames.length === 0) return { env: [], ports: [], volumes: [], volumeMounts: [] };
   const mountPaths = secretNames.map((name) => `/etc/ssl/certs/coder/${name}`);
   return {
     env: [
       { name: "CODER_TLS_ENABLE", value: "true" },
-      { name: "CODER_TLS_ADDRESS", value: `0.0.0.0:${tlsPort.containerPort}` },
+      { name: "CODER_TLS_ADDRESS", value: `${listenOn}:${tlsPort.containerPort}` },
       { name: "CODER_TLS_CERT_FILE", value: mountPaths.map((path) => `${path}/tls.crt`).join(",") },
       { name: "CODER_TLS_KEY_FILE", value: mountPaths.map((path) => `${path}/tls.key`).join(",") },
     ],

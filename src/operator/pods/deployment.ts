@@ -1,12 +1,15 @@
-import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
+import type { V1Container, V1HostAlias, V1PodSpec } from "@kubernetes/client-node";
 import type { Deployment, Wire } from "kube-controller-runtime";
 import { childMetadata, commonLabels, type Labels, type Parent } from "../names.ts";
 import { defined, unlessEmpty } from "../normalise.ts";
+import { anyAddress } from "./address-family.ts";
 import { type ContainerPort, type PodParts, servedTls, trustedAuthorities } from "./certificates.ts";
 import { type EnvVar, mergeEnv } from "./env.ts";
 import { affinityOf, securityContextOf } from "./presets.ts";
 import { httpProbe, type ProbeTarget } from "./probes.ts";
 import type { PodSettings } from "./settings.ts";
+
+export type HostAlias = Wire<V1HostAlias>;
 
 /** One of our three programs as a Deployment: what is its own, and what the user says about its pods. */
 export interface Workload {
@@ -17,6 +20,10 @@ export interface Workload {
   readonly serviceAccountName?: string;
   readonly program: Program;
   readonly pod: PodSettings;
+  /** Names that the pods find at another address than DNS says. */
+  readonly hostAliases?: readonly HostAlias[];
+  /** The address of the Service before the pods, by whose family they listen. */
+  readonly clusterIP?: string | undefined;
 }
 
 /** The one container of a workload; what the user adds to it follows our own. */
@@ -59,8 +66,9 @@ function podAnnotations({ pod, podAnnotations: ours }: Workload): Record<string,
   return ours || pod.podAnnotations ? { ...pod.podAnnotations, ...ours } : undefined;
 }
 
-function podSpec({ pod, program, serviceAccountName }: Workload, labels: Labels): Wire<V1PodSpec> {
-  const tls = servedTls(pod.tlsSecretNames);
+function podSpec(workload: Workload, labels: Labels): Wire<V1PodSpec> {
+  const { pod, program, serviceAccountName } = workload;
+  const tls = servedTls(pod.tlsSecretNames, anyAddress(workload.clusterIP));
   const trusted = trustedAuthorities(pod.authorities);
   const volumes = [...tls.volumes, ...trusted.volumes];
   const volumeMounts = [...tls.volumeMounts, ...trusted.volumeMounts];
@@ -68,6 +76,7 @@ function podSpec({ pod, program, serviceAccountName }: Workload, labels: Labels)
     serviceAccountName,
     terminationGracePeriodSeconds: pod.terminationGracePeriodSeconds,
     priorityClassName: pod.priorityClassName,
+    hostAliases: unlessEmpty(workload.hostAliases ?? []),
     imagePullSecrets: unlessEmpty(pod.imagePullSecrets),
     securityContext: pod.podSecurityContext,
     nodeSelector: pod.nodeSelector,

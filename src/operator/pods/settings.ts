@@ -79,6 +79,7 @@ const givenFields = [
   "presets",
   "priorityClassName",
   "resources",
+  "restartOn",
   "securityContext",
   "strategy",
   "terminationGracePeriodSeconds",

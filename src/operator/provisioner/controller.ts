@@ -1,6 +1,7 @@
 import {
   accept,
   type Change,
+  ConfigMap,
   type Controller,
   contentChanged,
   controller,
@@ -41,7 +42,7 @@ import type { CoderPorts } from "../ports.ts";
 import { cleanUp } from "./cleanup.ts";
 import { newMemory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
-import { referencedSecrets } from "./references.ts";
+import { referencedConfigMaps, referencedSecrets } from "./references.ts";
 import { provisionerTie } from "./resources/rbac.ts";
 import { withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
@@ -79,6 +80,7 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
       .watches(Pod, podOwners(CoderProvisioner), podWatch)
       .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
       .refersTo(Secret, referencedSecrets)
+      .refersTo(ConfigMap, referencedConfigMaps)
       .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
       .reconcile(reconciler(reconciliation(tenancy), ports))
   );
@@ -113,7 +115,11 @@ async function converge(
   const access = accessConditions(snapshot);
   const steps = new Steps<ProvisionerStatus>(explain);
   const controlPlane = await steps.run(conditionTypes.controlPlane, async () =>
-    findControlPlane({ namespace: identity.namespace, name }, snapshot.controlPlanes.get(name ?? "")),
+    findControlPlane(
+      { namespace: identity.namespace, name },
+      snapshot.controlPlanes.get(name ?? ""),
+      environment.ports,
+    ),
   );
   const session = await steps.run(access.used, () => openAccess(snapshot, environment, controlPlane));
   await steps.run(access.unused, () => forgetUnused(snapshot, access.unused));

@@ -21,6 +21,11 @@ export const rules: readonly PolicyRule[] = [
   ...workspaceRules({ lets: "lets daemons build workspaces", whom: "daemons" }),
   { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; keeps provisioner keys" },
   {
+    resources: ["configmaps"],
+    verbs: readVerbs,
+    because: "finds the access URL of a control plane, and what pods are restarted for",
+  },
+  {
     resources: ["poddisruptionbudgets.policy"],
     verbs: childVerbs,
     because: "limits how many pods a drain evicts at a time",

@@ -1,8 +1,8 @@
 import type { Caches, ObjectRef, Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { type ObservedControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
-import { sessionSecrets } from "../control-plane/session/open.ts";
-import { type SourceNames, secretRefs } from "../sources.ts";
+import { sessionSources } from "../control-plane/session/open.ts";
+import { configMapRefs, type SourceNames, secretRefs } from "../sources.ts";
 import { recordedKeys } from "./key/record.ts";
 import { type Provisioner, withDefaults } from "./spec.ts";
 
@@ -21,10 +21,11 @@ export function namedControlPlanes(object: Stored<CoderProvisioner>, caches: Cac
 
 /** The Secrets that sessions at these control planes need. */
 export function sourceNames({ session }: Provisioner, controlPlanes: ControlPlanes): SourceNames {
-  const needed = [...controlPlanes.values()].map(sessionSecrets);
+  const needed = [...controlPlanes.values()].map(sessionSources);
   return {
-    tokens: [...(session ? [session.name] : []), ...needed.flatMap(({ tokens }) => tokens)],
-    secrets: needed.flatMap(({ secrets }) => secrets),
+    tokens: [...(session ? [session.name] : []), ...needed.flatMap(({ tokens }) => [...tokens])],
+    secrets: needed.flatMap(({ secrets }) => [...secrets]),
+    configMaps: needed.flatMap(({ configMaps }) => [...configMaps]),
   };
 }
 
@@ -32,4 +33,10 @@ export function referencedSecrets(object: Stored<CoderProvisioner>, caches: Cach
   const provisioner = withDefaults(object);
   const names = sourceNames(provisioner, namedControlPlanes(object, caches));
   return secretRefs(provisioner.identity.namespace, names, caches);
+}
+
+export function referencedConfigMaps(object: Stored<CoderProvisioner>, caches: Caches): ObjectRef[] {
+  const provisioner = withDefaults(object);
+  const names = sourceNames(provisioner, namedControlPlanes(object, caches));
+  return configMapRefs(provisioner.identity.namespace, names);
 }

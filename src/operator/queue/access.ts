@@ -1,9 +1,9 @@
 import type { ObjectRef, RunContext, Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { findControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
-import { openSession, operatorToken, sessionSecrets } from "../control-plane/session/open.ts";
+import { openSession, operatorToken, sessionSources } from "../control-plane/session/open.ts";
 import type { CoderPorts } from "../ports.ts";
-import { gatherSources, secretRefs } from "../sources.ts";
+import { configMapRefs, gatherSources, secretRefs } from "../sources.ts";
 import type { Access } from "./look.ts";
 
 /** A session at the coderd of a control plane, with the operator's token. */
@@ -13,10 +13,10 @@ export async function connect(
   context: RunContext,
 ): Promise<Access> {
   const observed = observeControlPlane({ namespace, name }, context.caches);
-  const found = findControlPlane({ namespace, name }, observed);
+  const found = findControlPlane({ namespace, name }, observed, ports);
   const { value: controlPlane } = found;
   if (!controlPlane) return { client: undefined, message: found.condition?.message ?? "" };
-  const sources = await gatherSources(namespace, sessionSecrets(controlPlane), context);
+  const sources = await gatherSources(namespace, sessionSources(controlPlane), context);
   const { value: token, condition } = operatorToken(controlPlane, sources);
   if (!token) return { client: undefined, message: condition?.message ?? "" };
   const { settings, url } = controlPlane;
@@ -29,5 +29,14 @@ export function referencedSecrets(
   caches: RunContext["caches"],
 ): ObjectRef[] {
   const observed = observeControlPlane({ namespace, name }, caches);
-  return observed ? secretRefs(namespace, sessionSecrets(observed), caches) : [];
+  return observed ? secretRefs(namespace, sessionSources(observed), caches) : [];
+}
+
+/** The ConfigMaps, likewise. */
+export function referencedConfigMaps(
+  { metadata: { namespace = "", name } }: Stored<CoderControlPlane>,
+  caches: RunContext["caches"],
+): ObjectRef[] {
+  const observed = observeControlPlane({ namespace, name }, caches);
+  return observed ? configMapRefs(namespace, sessionSources(observed)) : [];
 }

@@ -1,6 +1,7 @@
 import {
   awaitChange,
   type Change,
+  ConfigMap,
   type Controller,
   controller,
   Deployment,
@@ -15,7 +16,7 @@ import { CONTROL_PLANE_INDEX, namedControlPlane } from "../control-plane/session
 import { managedByUs } from "../names.ts";
 import { podWatch } from "../pods/our-pods.ts";
 import type { CoderPorts } from "../ports.ts";
-import { referencedSecrets } from "./access.ts";
+import { referencedConfigMaps, referencedSecrets } from "./access.ts";
 import { type QueueMemory, watchQueues } from "./watch-queues.ts";
 
 /** Looks at the queue of each organization that has provisioners, once for all of them, and reports builds that wait. */
@@ -35,6 +36,7 @@ export function queueController(ports: CoderPorts): Controller {
       .watches(Secret, () => [], managedByUs)
       .watches(Pod, () => [], podWatch)
       .refersTo(Secret, referencedSecrets)
+      .refersTo(ConfigMap, referencedConfigMaps)
       .reconcile(async (key, context) => {
         const object = context.caches.of(CoderControlPlane).get(key);
         if (!object || object.metadata.deletionTimestamp !== undefined) {

@@ -1,5 +1,5 @@
 import type { CoderClient } from "../../coder/client.ts";
-import type { ObservedControlPlane } from "../control-plane/session/find.ts";
+import type { FoundControlPlane } from "../control-plane/session/find.ts";
 
 /** The coderd that the proxy is for. */
 export interface Coderd {
@@ -10,7 +10,7 @@ export interface Coderd {
   /** The image to run when the spec names none. */
   readonly image: string;
   /** Absent when coderd is not one of ours. */
-  readonly controlPlane?: ObservedControlPlane;
+  readonly controlPlane?: FoundControlPlane;
 }
 
 /** A session at coderd's API. */

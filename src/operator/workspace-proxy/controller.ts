@@ -82,19 +82,19 @@ const reconciliation = {
 
 async function converge(snapshot: Snapshot, environment: Environment): Promise<Steps<WorkspaceProxyStatus>> {
   const steps = new Steps<WorkspaceProxyStatus>(explain);
-  const coderd = await steps.run(conditionTypes.coderd, () => findCoderd(snapshot));
+  const coderd = await steps.run(conditionTypes.coderd, () => findCoderd(snapshot, environment));
   const access = await steps.run(conditionTypes.credentials, () =>
     readCredentials(snapshot, environment, coderd),
   );
   const registered = await steps.run(conditionTypes.registration, () =>
     ensureRegistration(snapshot, environment, access),
   );
-  await Promise.all([
+  const [service] = await Promise.all([
     steps.run(conditionTypes.service, () => ensureService(snapshot, environment, snapshot.proxy)),
     steps.run(conditionTypes.exposure, () => ensureExposure(snapshot, environment, snapshot.proxy)),
     steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(snapshot, environment, snapshot.proxy)),
   ]);
-  const inputs = { coderd, token: registered?.token, mayChange: steps.conflicts.length === 0 };
+  const inputs = { coderd, token: registered?.token, service, mayChange: steps.conflicts.length === 0 };
   const pods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, environment, inputs),
   );

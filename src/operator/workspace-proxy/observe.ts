@@ -7,7 +7,7 @@ import {
   type RunContext,
   type Environment as RunEnvironment,
   Secret,
-  type Service,
+  Service,
   type Stored,
 } from "kube-controller-runtime";
 import { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
@@ -37,6 +37,8 @@ export interface Snapshot {
   readonly controlPlane: ObservedControlPlane | undefined;
   /** The Service that has the name of that control plane's. */
   readonly coderdService: Stored<Service> | undefined;
+  /** The one that has the name of this proxy's, whoever it belongs to. */
+  readonly service: Stored<Service> | undefined;
   /** The Secrets that the operator made for this proxy. */
   readonly secrets: readonly Stored<Secret>[];
   /** The token that the operator keeps for the proxy; none for a proxy that brings its own. */
@@ -69,6 +71,7 @@ export async function observe(object: Stored<CoderWorkspaceProxy>, context: RunC
     owner,
     controlPlane,
     coderdService: controlPlaneService(ref, caches),
+    service: caches.of(Service).get(keyOf({ namespace, name: proxy.childName })),
     secrets,
     keptToken: keptToken(proxy, owner, context),
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,

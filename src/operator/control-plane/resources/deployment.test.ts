@@ -3,10 +3,18 @@ import { describe, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../api/v1alpha1/control-plane.ts";
 import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { withDefaults } from "../spec.ts";
-import { controlPlaneDeployment } from "./deployment.ts";
+import { controlPlaneDeployment, type DeploymentInputs } from "./deployment.ts";
 
-function build(spec: ControlPlaneSpec = {}, envFromNames: string[] = []) {
-  return controlPlaneDeployment(withDefaults(stored<CoderControlPlane>({ spec })), new Set(envFromNames));
+function build(
+  spec: ControlPlaneSpec = {},
+  envFromNames: string[] = [],
+  cluster: Partial<DeploymentInputs> = {},
+) {
+  return controlPlaneDeployment(withDefaults(stored<CoderControlPlane>({ spec })), {
+    envFromNames: new Set(envFromNames),
+    clusterDomain: "cluster.local",
+    ...cluster,
+  });
 }
 
 const podOf = (spec: ControlPlaneSpec) => build(spec).spec?.template.spec;
@@ -213,6 +221,17 @@ describe("what the spec says about pods reaches them", () => {
 
 describe("the access URL", () => {
   const own = { name: "CODER_ACCESS_URL", value: "https://coder.example.com" };
+  const ingress = { ingress: { host: "dev.example.com" } };
+  const secured = {
+    ingress: { host: "dev.example.com", tls: { secretName: "dev-tls" } },
+    setAccessURL: true,
+  };
+  const gateway = { gateway: { host: "dev.example.com", parentRefs: [{ name: "public" }] } };
+
+  test("is in the cluster's own domain", () => {
+    const [container] = build({}, [], { clusterDomain: "k8s.corp" }).spec?.template.spec?.containers ?? [];
+    expect(container?.env).toContainEqual({ name: own.name, value: "http://coder.dev.svc.k8s.corp" });
+  });
 
   test.each<[string, ControlPlaneSpec, string[], string | undefined]>([
     ["the default port", {}, [], "http://coder.dev.svc.cluster.local"],
@@ -226,6 +245,18 @@ describe("the access URL", () => {
       "https://coder.dev.svc.cluster.local",
     ],
     ["switched off", { envUseClusterAccessURL: false }, [], undefined],
+    ["an exposure that does not ask for it", { expose: ingress }, [], "http://coder.dev.svc.cluster.local"],
+    ["that of an Ingress", { expose: { ...ingress, setAccessURL: true } }, [], "http://dev.example.com"],
+    ["that of an Ingress with TLS", { expose: secured }, [], "https://dev.example.com"],
+    ["that of a Gateway", { expose: { ...gateway, setAccessURL: true } }, [], "https://dev.example.com"],
+    [
+      "that of the exposure, with the Service's switched off",
+      { expose: secured, envUseClusterAccessURL: false },
+      [],
+      "https://dev.example.com",
+    ],
+    ["the user's before that of the exposure", { expose: secured, extraEnv: [own] }, [], own.value],
+    ["the user's through envFrom before that of the exposure", { expose: secured }, [own.name], undefined],
     ["the user's in extraEnv", { extraEnv: [own] }, [], own.value],
     ["the user's through envFrom", {}, ["CODER_ACCESS_URL"], undefined],
     ["something else through envFrom", {}, ["OTHER"], "http://coder.dev.svc.cluster.local"],
@@ -291,4 +322,16 @@ describe("certificates", () => {
     ]);
     expect(pod?.containers[0]?.volumeMounts?.map(({ name }) => name)).toEqual(["ca-cert-company-ca", "mine"]);
   });
+});
+
+test("in a cluster of IPv6 coderd listens there, and its own address has brackets in a URL", () => {
+  const spec = { tls: { secretNames: ["t"] } };
+  const [container] = build(spec, [], { clusterIP: "fd00:10:96::1" }).spec?.template.spec?.containers ?? [];
+  expect(container?.args).toContain("--http-address=[::]:8080");
+  expect(container?.env).toEqual(
+    expect.arrayContaining([
+      { name: "CODER_DERP_SERVER_RELAY_URL", value: "http://[$(KUBE_POD_IP)]:8080" },
+      { name: "CODER_TLS_ADDRESS", value: "[::]:8443" },
+    ]),
+  );
 });

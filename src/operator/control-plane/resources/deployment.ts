@@ -1,13 +1,21 @@
 import type { Deployment } from "kube-controller-runtime";
 import { clusterAccessURL } from "../../exposure/service.ts";
+import { anyAddress, podHost } from "../../pods/address-family.ts";
 import { deployment } from "../../pods/deployment.ts";
 import { type EnvFromNames, type EnvVar, isUsersOwn } from "../../pods/env.ts";
+import { accessURLVariable, chosenURL } from "../address.ts";
 import { type ControlPlane, httpContainerPort } from "../spec.ts";
 
-/** The variable by which coderd learns its own URL. Where the user sets it, ours stays out. */
-export const accessURLVariable = "CODER_ACCESS_URL";
+/** What the cluster decides, not the spec. */
+export interface DeploymentInputs {
+  readonly envFromNames: EnvFromNames;
+  readonly clusterDomain: string;
+  /** The address of the Service, once it is known. */
+  readonly clusterIP?: string | undefined;
+}
 
-export function controlPlaneDeployment(controlPlane: ControlPlane, envFromNames: EnvFromNames): Deployment {
+export function controlPlaneDeployment(controlPlane: ControlPlane, inputs: DeploymentInputs): Deployment {
+  const { clusterIP } = inputs;
   const { childName, image, pod, replicas, serviceAccount } = controlPlane;
   return deployment({
     parent: controlPlane,
@@ -18,23 +26,32 @@ export function controlPlaneDeployment(controlPlane: ControlPlane, envFromNames:
       name: "coder",
       image,
       subcommand: ["server"],
-      args: [`--http-address=0.0.0.0:${httpContainerPort.containerPort}`],
-      env: [...relayEnv, ...accessURLEnv(controlPlane, envFromNames)],
+      args: [`--http-address=${anyAddress(clusterIP)}:${httpContainerPort.containerPort}`],
+      env: [...relayEnv(clusterIP), ...accessURLEnv(controlPlane, inputs)],
       ports: [httpContainerPort],
       health: { path: "/healthz", port: "http" },
     },
     pod,
+    clusterIP,
   });
 }
 
 /** Replicas relay to each other directly, by the address of the pod. */
-const relayEnv: readonly EnvVar[] = [
-  { name: "KUBE_POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
-  { name: "CODER_DERP_SERVER_RELAY_URL", value: `http://$(KUBE_POD_IP):${httpContainerPort.containerPort}` },
-];
+function relayEnv(clusterIP: string | undefined): EnvVar[] {
+  const host = podHost("KUBE_POD_IP", clusterIP);
+  return [
+    { name: "KUBE_POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+    { name: "CODER_DERP_SERVER_RELAY_URL", value: `http://${host}:${httpContainerPort.containerPort}` },
+  ];
+}
 
-function accessURLEnv(controlPlane: ControlPlane, envFromNames: EnvFromNames): EnvVar[] {
+function accessURLEnv(
+  controlPlane: ControlPlane,
+  { envFromNames, clusterDomain }: DeploymentInputs,
+): EnvVar[] {
   const { pod, useClusterAccessURL } = controlPlane;
-  if (!useClusterAccessURL || isUsersOwn(accessURLVariable, pod.extraEnv, envFromNames)) return [];
-  return [{ name: accessURLVariable, value: clusterAccessURL(controlPlane) }];
+  if (isUsersOwn(accessURLVariable, pod.extraEnv, envFromNames)) return [];
+  const inCluster = useClusterAccessURL ? clusterAccessURL(controlPlane, clusterDomain) : undefined;
+  const value = chosenURL(controlPlane) ?? inCluster;
+  return value ? [{ name: accessURLVariable, value }] : [];
 }

@@ -14,9 +14,10 @@ import {
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
-import { leadsToOurPods } from "../../exposure/own-service.ts";
+import { clusterIPOf, leadsToOurPods } from "../../exposure/own-service.ts";
 import { clusterURL } from "../../exposure/service.ts";
 import { trimmed } from "../../normalise.ts";
+import type { CoderPorts } from "../../ports.ts";
 import { type ControlPlane, controlPlaneChildName, withDefaults } from "../spec.ts";
 
 /*
@@ -32,12 +33,18 @@ const SERVICE_RETRY_MS = 30_000;
 export interface ObservedControlPlane {
   readonly settings: ControlPlane;
   readonly status: ControlPlaneStatus;
-  /** Computed from the spec: whoever may write a status must not choose where tokens go. */
-  readonly url: string;
-  /** Whether that address leads to the pods of the control plane. */
+  /** Whether its Service leads to its pods. */
   readonly isServed: boolean;
+  /** The address of that Service. */
+  readonly clusterIP: string | undefined;
   /** Changes whenever the control plane says something new. */
   readonly resourceVersion: string;
+}
+
+/** A control plane that can be asked. */
+export interface FoundControlPlane extends ObservedControlPlane {
+  /** Computed from the spec: whoever may write a status must not choose where tokens go. */
+  readonly url: string;
 }
 
 /** The index of objects by the control plane, `namespace/name`, that they name. */
@@ -82,8 +89,8 @@ export function observeControlPlane(
   return {
     settings,
     status: object.status ?? {},
-    url: clusterURL(settings),
     isServed: leadsToOurPods(settings, service),
+    clusterIP: clusterIPOf(service),
     resourceVersion: object.metadata.resourceVersion,
   };
 }
@@ -100,7 +107,8 @@ export function controlPlaneService(
 export function findControlPlane(
   { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
   observed: ObservedControlPlane | undefined,
-): StepResult<object, ObservedControlPlane> {
+  { clusterDomain }: Pick<CoderPorts, "clusterDomain">,
+): StepResult<object, FoundControlPlane> {
   if (!name)
     return blocked("NotConfigured", "spec.controlPlaneRef.name is not set; name a CoderControlPlane.");
   if (!observed) {
@@ -115,6 +123,7 @@ export function findControlPlane(
     const message = `Service "${observed.settings.childName}" of CoderControlPlane "${name}" does not exist or leads elsewhere; see the conditions of the control plane.`;
     return blocked("ServiceNotOurs", message, { requeueAfterMs: SERVICE_RETRY_MS });
   }
-  const message = `CoderControlPlane "${name}" is at ${observed.url}.`;
-  return { condition: { status: "True", reason: "Found", message }, value: observed };
+  const url = clusterURL(observed.settings, clusterDomain);
+  const message = `CoderControlPlane "${name}" is at ${url}.`;
+  return { condition: { status: "True", reason: "Found", message }, value: { ...observed, url } };
 }

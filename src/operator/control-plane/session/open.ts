@@ -6,7 +6,8 @@ import type { CoderTarget } from "../../../coder/clients.ts";
 import { MANAGED_BY_LABEL, MANAGER_NAME } from "../../names.ts";
 import { type SecretKey, trimmed } from "../../normalise.ts";
 import type { CoderPorts } from "../../ports.ts";
-import { type Sources, secretText } from "../../sources.ts";
+import { type SourceNames, type Sources, secretText } from "../../sources.ts";
+import { accessHostFor, addressSources } from "../address.ts";
 import type { ControlPlane } from "../spec.ts";
 import type { ObservedControlPlane } from "./find.ts";
 
@@ -81,14 +82,21 @@ export function notAllowed({ name }: SecretKey): string {
   return `The operator made Secret "${name}" for another use and does not send its content to this coderd; put a token of your own into another Secret and name that one.`;
 }
 
-/** A client for a control plane's coderd at `url`, which trusts the certificates that it serves TLS with. */
+/**
+ * A client for a control plane's coderd at `url`, which trusts the certificates that it serves TLS with, also where
+ * they are valid for its access URL alone.
+ */
 export function openSession(
   controlPlane: ControlPlane,
   { url, token }: { readonly url: string; readonly token: string | undefined },
-  { ports, sources }: { readonly ports: Pick<CoderPorts, "coderd">; readonly sources: Sources },
+  {
+    ports,
+    sources,
+  }: { readonly ports: Pick<CoderPorts, "coderd" | "clusterDomain">; readonly sources: Sources },
 ): CoderClient {
   const trust = certificates(servedCertificates(controlPlane), sources);
-  return ports.coderd.client({ url, token, ...trust });
+  const accessHost = accessHostFor(controlPlane, sources, ports.clusterDomain);
+  return ports.coderd.client({ url, token, accessHost, ...trust });
 }
 
 /** More than the authorities of any system take. Every session holds them, so nobody may choose how much that is. */
@@ -117,10 +125,18 @@ function tooManyCertificates({ name, key }: SecretKey): string {
   return `With key "${key}" of Secret "${name}" the CA certificates are larger than 1 MiB in all, which is the most that the operator reads; remove those that nobody needs.`;
 }
 
-/** The names of the Secrets that a session at a control plane needs. */
-export function sessionSecrets({ settings, status }: Pick<ObservedControlPlane, "settings" | "status">) {
+/** The names of what a session at a control plane needs, and what its pods need to find it. */
+export function sessionSources({
+  settings,
+  status,
+}: Pick<ObservedControlPlane, "settings" | "status">): Required<SourceNames> {
   const token = operatorTokenRef(settings, status);
-  return { tokens: token ? [token.name] : [], secrets: servedCertificates(settings).map(({ name }) => name) };
+  const served = servedCertificates(settings).map(({ name }) => name);
+  return {
+    tokens: token ? [token.name] : [],
+    secrets: [...served, ...addressSources("Secret", settings)],
+    configMaps: addressSources("ConfigMap", settings),
+  };
 }
 
 function servedCertificates({ pod: { tlsSecretNames, authorities } }: ControlPlane): SecretKey[] {

@@ -37,7 +37,8 @@ export function coderdClient(
   { snapshot, environment }: Pick<TokenRun, "snapshot" | "environment">,
 ): CoderClient {
   const { controlPlane, sources } = snapshot;
-  return openSession(controlPlane, { url: clusterURL(controlPlane), token }, { ...environment, sources });
+  const url = clusterURL(controlPlane, environment.ports.clusterDomain);
+  return openSession(controlPlane, { url, token }, { ...environment, sources });
 }
 
 /** Asks coderd about the token, unless it was found good a few minutes ago. */

@@ -53,7 +53,8 @@ function loseTrackOf(secret: string) {
 test("a token that was stored is not revoked because the API server fails right after it", async () => {
   const { access, isValid } = database();
   const daemons = new DaemonObserver(systemClock);
-  const ports: CoderPorts = { coderd, database: access, daemons, random: () => 0.5 };
+  const others = { daemons, random: () => 0.5, clusterDomain: "cluster.local" };
+  const ports: CoderPorts = { coderd, database: access, ...others };
   const world = prepareManager([controlPlaneController(ports, openTenancy)]);
   for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy]) world.api.install(kind);
   world.start();

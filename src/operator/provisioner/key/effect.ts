@@ -2,6 +2,7 @@ import type { Effect, Needs } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { failed, type Result, succeeded } from "../../../coder/result.ts";
+import { isSameService } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { makeKey } from "./make.ts";
 import { type CoderdKeys, type KeyPlan, planKey, type WantedKey } from "./plan.ts";
@@ -157,7 +158,7 @@ async function keysAtCoderd(
 function knownOrganization(wanted: WantedKey, applied: AppliedKey): string | undefined {
   const isSame =
     applied.organizationName === wanted.organizationName &&
-    applied.controlPlaneURL === wanted.controlPlaneURL &&
+    isSameService(applied.controlPlaneURL, wanted.controlPlaneURL) &&
     applied.controlPlaneRefName === wanted.controlPlaneRefName;
   return isSame ? applied.organizationID : undefined;
 }

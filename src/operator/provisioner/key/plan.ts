@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProvisionerKey } from "../../../coder/model.ts";
+import { isSameService } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { tagsHash } from "../hashes.ts";
 import { type AppliedKey, type CompleteKey, completeKey, type HeldKey, type KeyRecord } from "./record.ts";
@@ -126,7 +127,9 @@ function driftOf({ wanted, applied, coderd }: KeyFacts): Reason[] {
   const differs = (recorded: string | undefined, value: string) =>
     recorded !== undefined && recorded !== value;
   if (differs(applied.controlPlaneRefName, wanted.controlPlaneRefName)) drift.push("controlPlane");
-  if (differs(applied.controlPlaneURL, wanted.controlPlaneURL)) drift.push("url");
+  // The domain of the cluster is not part of it: the operator chose that, by what it knew then.
+  if (applied.controlPlaneURL && !isSameService(applied.controlPlaneURL, wanted.controlPlaneURL))
+    drift.push("url");
   // Names are no proof: `default` is an alias, so ids decide as soon as both are known.
   const sameOrganization =
     coderd && applied.organizationID !== undefined

@@ -1,6 +1,7 @@
 import type { Changes } from "kube-controller-runtime";
 import { provisionerDefaults, tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
 import type { ProvisionerKeyRecord, ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
+import { isSameService } from "../../exposure/service.ts";
 import { defined, type SecretKey, secretKey } from "../../normalise.ts";
 
 /** A key at coderd, as the status records it. */
@@ -104,7 +105,7 @@ export function isSameKey(left: KeyRecord, right: KeyRecord): boolean {
   return (
     left.name === right.name &&
     left.organizationID === right.organizationID &&
-    left.controlPlaneURL === right.controlPlaneURL
+    isSameService(left.controlPlaneURL, right.controlPlaneURL)
   );
 }
 

@@ -3,6 +3,7 @@ import { provisionerDefaults } from "../../../api/v1alpha1/defaults.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { openSession, operatorTokenRef, tokenFrom } from "../../control-plane/session/open.ts";
+import { clusterURL } from "../../exposure/service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { KeyRecord } from "./record.ts";
 
@@ -94,8 +95,9 @@ function sessionsFor(record: KeyRecord, { snapshot, environment }: RemovalRun): 
   const controlPlane = controlPlanes.get(name ?? "");
   const own = controlPlane && operatorTokenRef(controlPlane.settings, controlPlane.status);
   const given = name === provisioner.controlPlaneName ? provisioner.session : undefined;
-  const sessions = [...new Set([controlPlane?.url, record.controlPlaneURL])].map((url = "") => {
-    const isHere = controlPlane !== undefined && url === controlPlane.url;
+  const here = controlPlane && clusterURL(controlPlane.settings, ports.clusterDomain);
+  const sessions = [...new Set([here, record.controlPlaneURL])].map((url = "") => {
+    const isHere = controlPlane !== undefined && url === here;
     if (url === "" || (isHere && !controlPlane.isServed)) return { url, clients: [] };
     const recipient = isHere ? { controlPlaneUID: controlPlane.settings.identity.uid } : "elsewhere";
     const refs = [given, isHere ? own : undefined].filter((ref) => ref !== undefined);

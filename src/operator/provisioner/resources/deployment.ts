@@ -1,7 +1,8 @@
 import type { Deployment } from "kube-controller-runtime";
 import type { SecretKey } from "../../normalise.ts";
+import { anyAddress } from "../../pods/address-family.ts";
 import type { ContainerPort } from "../../pods/certificates.ts";
-import { deployment } from "../../pods/deployment.ts";
+import { deployment, type HostAlias } from "../../pods/deployment.ts";
 import type { EnvVar } from "../../pods/env.ts";
 import type { Provisioner } from "../spec.ts";
 
@@ -9,6 +10,9 @@ import type { Provisioner } from "../spec.ts";
 export interface DeploymentInputs {
   readonly image: string;
   readonly coderURL: string;
+  readonly hostAliases?: readonly HostAlias[];
+  /** The address of coderd's Service, by whose family daemons listen. */
+  readonly clusterIP?: string | undefined;
   readonly key: SecretKey;
   /** Of the key in that Secret; see `keyChecksum`. */
   readonly keyChecksum: string;
@@ -16,6 +20,7 @@ export interface DeploymentInputs {
 
 /** On the pod template, so that a new key replaces the pods. */
 export const keyChecksumAnnotation = "checksum/provisioner-key";
+export const urlVariable = "CODER_URL";
 export const keyVariable = "CODER_PROVISIONER_DAEMON_KEY";
 
 const metricsPort: ContainerPort = { name: "metrics", containerPort: 2112, protocol: "TCP" };
@@ -35,18 +40,20 @@ export function provisionerDeployment(provisioner: Provisioner, inputs: Deployme
       command: ["/opt/coder"],
       subcommand: ["provisionerd", "start"],
       args: [],
-      env: [...daemonEnv(provisioner, inputs), ...(probed ? metricsEnv : [])],
+      env: [...daemonEnv(provisioner, inputs), ...(probed ? metricsEnv(inputs) : [])],
       ports: probed ? [metricsPort] : [],
       health: { path: "/", port: "metrics" },
     },
     pod,
+    hostAliases: inputs.hostAliases ?? [],
+    clusterIP: inputs.clusterIP,
   });
 }
 
 /** The key brings organization and tags with it: a daemon that is given either beside a key does not start. */
 function daemonEnv(provisioner: Provisioner, { coderURL, key }: DeploymentInputs): EnvVar[] {
   return [
-    { name: "CODER_URL", value: coderURL },
+    { name: urlVariable, value: coderURL },
     {
       name: keyVariable,
       valueFrom: { secretKeyRef: { name: key.name, key: key.key } },
@@ -68,7 +75,12 @@ export function daemonIsNamedByUid({ childName }: Provisioner): boolean {
 }
 
 /** A daemon answers nobody but a scraper, so that is how probes find out whether it lives. */
-const metricsEnv: readonly EnvVar[] = [
-  { name: "CODER_PROMETHEUS_ENABLE", value: "true" },
-  { name: "CODER_PROMETHEUS_ADDRESS", value: `0.0.0.0:${metricsPort.containerPort}` },
-];
+function metricsEnv({ clusterIP }: DeploymentInputs): EnvVar[] {
+  return [
+    { name: "CODER_PROMETHEUS_ENABLE", value: "true" },
+    {
+      name: "CODER_PROMETHEUS_ADDRESS",
+      value: `${anyAddress(clusterIP)}:${metricsPort.containerPort}`,
+    },
+  ];
+}

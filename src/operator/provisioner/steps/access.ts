@@ -1,6 +1,6 @@
 import { findCondition, type StepResult } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
-import type { ObservedControlPlane } from "../../control-plane/session/find.ts";
+import type { FoundControlPlane } from "../../control-plane/session/find.ts";
 import {
   openSession,
   operatorToken,
@@ -15,7 +15,7 @@ import { type ProvisionerResult, waiting } from "./result.ts";
 
 /** A session at the control plane's coderd. */
 export interface ProvisionerSession {
-  readonly controlPlane: ObservedControlPlane;
+  readonly controlPlane: FoundControlPlane;
   readonly client: CoderClient;
   readonly token: string;
   readonly credentialsSecretRef: SecretKey;
@@ -33,7 +33,7 @@ export function accessConditions({ provisioner }: Snapshot): { used: string; unu
 export async function openAccess(
   snapshot: Snapshot,
   { memory, ports }: Environment,
-  controlPlane: ObservedControlPlane | undefined,
+  controlPlane: FoundControlPlane | undefined,
 ): Promise<ProvisionerResult<ProvisionerSession>> {
   const { provisioner, sources } = snapshot;
   const { session: bootstrap } = provisioner;
@@ -51,7 +51,7 @@ export async function openAccess(
   return { ...result, value: { controlPlane, client, token, credentialsSecretRef: ref } };
 }
 
-function recipientOf(controlPlane: ObservedControlPlane | undefined): Recipient {
+function recipientOf(controlPlane: FoundControlPlane | undefined): Recipient {
   return controlPlane ? { controlPlaneUID: controlPlane.settings.identity.uid } : "elsewhere";
 }
 

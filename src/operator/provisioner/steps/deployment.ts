@@ -1,15 +1,18 @@
-import type { ObservedControlPlane } from "../../control-plane/session/find.ts";
+import type { Deployment } from "kube-controller-runtime";
+import { type PodsWay, wayOfDaemons } from "../../control-plane/address.ts";
+import type { FoundControlPlane } from "../../control-plane/session/find.ts";
+import { isSameService } from "../../exposure/service.ts";
 import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../../pods/report.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { provisionerDeployment } from "../resources/deployment.ts";
+import { provisionerDeployment, urlVariable } from "../resources/deployment.ts";
 import type { KeyInUse } from "../rollout.ts";
 import { conditionTypes } from "../status.ts";
 import { type ProvisionerResult, waiting } from "./result.ts";
 
 interface DaemonInputs extends PodChange {
   readonly key: KeyInUse | undefined;
-  readonly controlPlane: ObservedControlPlane | undefined;
+  readonly controlPlane: FoundControlPlane | undefined;
 }
 
 /**
@@ -24,13 +27,40 @@ export async function ensureDeployment(
   const { provisioner, deployment } = snapshot;
   if (!mayChange) return leavePods(deployment, provisioner, snapshot);
   const image = provisioner.image ?? controlPlane?.settings.image;
-  const coderURL = key?.coderURL ?? controlPlane?.url;
-  if (!key || !image || !coderURL) {
+  const way = key && wayToCoderd(key, controlPlane, { snapshot, environment });
+  if (!key || !image || !way) {
     if (deployment) return reportPods(deployment, provisioner, snapshot);
     const status = podStatus(undefined, provisioner);
     return { ...waiting(conditionTypes.deployment, "Waiting for a provisioner key.", snapshot), status };
   }
-  const inputs = { image, coderURL, key: key.place, keyChecksum: key.checksum };
+  const clusterIP = snapshot.controlPlanes.get(provisioner.controlPlaneName ?? "")?.clusterIP;
+  const inputs = {
+    ...{ image, coderURL: way.url, hostAliases: way.hostAliases, clusterIP },
+    ...{ key: key.place, keyChecksum: key.checksum },
+  };
   const applied = await convergeDeployment(snapshot, environment, provisionerDeployment(provisioner, inputs));
   return reportPods(applied, provisioner, snapshot);
+}
+
+/**
+ * Daemons go to the coderd that their key was made for. While it can't be told how that is reached, they go where they
+ * went before.
+ */
+function wayToCoderd(
+  { coderURL }: KeyInUse,
+  controlPlane: FoundControlPlane | undefined,
+  { snapshot, environment }: { readonly snapshot: Snapshot; readonly environment: Environment },
+): PodsWay | undefined {
+  const isElsewhere = coderURL !== undefined && !isSameService(coderURL, controlPlane?.url);
+  if (controlPlane && isElsewhere) return { url: coderURL, hostAliases: [] };
+  const { clusterDomain } = environment.ports;
+  const way = controlPlane && wayOfDaemons(controlPlane, snapshot.sources, clusterDomain);
+  const url = coderURL ?? controlPlane?.url;
+  return way ?? wayOf(snapshot.deployment) ?? (url ? { url, hostAliases: [] } : undefined);
+}
+
+function wayOf(deployment: Deployment | undefined): PodsWay | undefined {
+  const { containers = [], hostAliases = [] } = deployment?.spec?.template.spec ?? {};
+  const url = containers[0]?.env?.find(({ name }) => name === urlVariable)?.value;
+  return url ? { url, hostAliases } : undefined;
 }

@@ -2,7 +2,7 @@ import { type BackedOff, blocked, fingerprint } from "kube-controller-runtime";
 import { type Entitlement, externalProvisionerDaemons, isAllowed } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { withAdvice } from "../../coderd/advice.ts";
-import type { ObservedControlPlane } from "../../control-plane/session/find.ts";
+import type { FoundControlPlane, ObservedControlPlane } from "../../control-plane/session/find.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes } from "../status.ts";
 import type { ProvisionerSession } from "./access.ts";
@@ -44,7 +44,7 @@ function publishedAnswer({ status }: ObservedControlPlane, now: number): Answer 
 }
 
 function rememberedAnswer(
-  controlPlane: ObservedControlPlane,
+  controlPlane: FoundControlPlane,
   now: number,
   { memory: { knownEntitlement: known } }: Environment,
 ): Answer | undefined {
@@ -98,7 +98,7 @@ function verdict({ value, nextLookMs }: Answer, { settings }: ObservedControlPla
 }
 
 /** Changes with everything that the control plane reports, so that an answer is never older than that. */
-function stateOf({ url, resourceVersion }: ObservedControlPlane): string {
+function stateOf({ url, resourceVersion }: FoundControlPlane): string {
   return `${url} ${resourceVersion}`;
 }
 

@@ -3,6 +3,7 @@ import type { CoderFailure } from "../../../coder/failure.ts";
 import type { Result as Outcome } from "../../../coder/result.ts";
 import { retryRateLimited } from "../../coderd/retry-rate-limited.ts";
 import { leadsToOurPods } from "../../exposure/own-service.ts";
+import { isSameService } from "../../exposure/service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
 import { findCoderd } from "../steps/coderd.ts";
@@ -40,14 +41,15 @@ async function remove(
   if (!registrationOf(snapshot.proxy))
     return "The spec gives the proxy a token, which may be that of this very record.";
   const { clock, memory, ports } = environment;
-  const coderd = await findCoderd(snapshot);
+  const coderd = await findCoderd(snapshot, environment);
   const access = await readCredentials(snapshot, environment, coderd.value);
   const session = access.value?.kind === "session" ? access.value : memory.session;
   if (!session) return (coderd.value ? access : coderd).condition?.message;
   const { controlPlane } = session.coderd;
   if (controlPlane && !leadsToOurPods(controlPlane.settings, snapshot.coderdService))
     return `The Service of CoderControlPlane "${controlPlane.settings.identity.name}" leads elsewhere.`;
-  if (session.coderd.url !== coderURL) return `The operator now has credentials for ${session.coderd.url}.`;
+  if (!isSameService(session.coderd.url, coderURL))
+    return `The operator now has credentials for ${session.coderd.url}.`;
   const deletion = () => session.client.deleteWorkspaceProxy(id ?? name);
   const failure = failureOf(await retryRateLimited(deletion, failureOf, { clock, random: ports.random }));
   return failure?.kind === "notFound" ? undefined : failure?.message;

@@ -11,6 +11,7 @@ import type { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { RegisteredProxy, WorkspaceProxy } from "../../../coder/model.ts";
+import { isSameService } from "../../exposure/service.ts";
 import { readSecretValue } from "../../secret.ts";
 import type { ProxySession } from "../coderd.ts";
 import type { Environment, Snapshot } from "../observe.ts";
@@ -216,7 +217,7 @@ function presentation(record: WorkspaceProxy, { registration }: RegistrationRun)
 
 function warnOfPredecessor({ object }: RegistrationState, { environment, session }: RegistrationRun): void {
   const { proxyID, proxyName, coderURL } = object.status ?? {};
-  if (!proxyID || coderURL === session.coderd.url) return;
+  if (!proxyID || isSameService(coderURL, session.coderd.url)) return;
   const message = `Proxy "${proxyName}" may still be registered at ${coderURL}; delete it there if it is not needed.`;
   environment.own.emit("Warning", "LeftBehind", message);
 }

@@ -1,6 +1,7 @@
 import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy.ts";
 import type { WorkspaceProxy } from "../../../coder/model.ts";
 import { proxyOfToken } from "../../../coder/proxy-token.ts";
+import { isSameService } from "../../exposure/service.ts";
 import type { Registration } from "../spec.ts";
 
 /** All that a decision about the registration rests on. */
@@ -63,7 +64,7 @@ function ownRecord(facts: RegistrationFacts, records: readonly WorkspaceProxy[])
  */
 function claimedName({ wanted, coderURL, recorded }: RegistrationFacts): string | undefined {
   if (recorded.proxyID) return undefined;
-  if (recorded.proxyName) return recorded.coderURL === coderURL ? recorded.proxyName : undefined;
+  if (recorded.proxyName) return isSameService(recorded.coderURL, coderURL) ? recorded.proxyName : undefined;
   return recorded.registered ? wanted.proxyName : undefined;
 }
 

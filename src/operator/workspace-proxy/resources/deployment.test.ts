@@ -17,6 +17,7 @@ function build(spec: WorkspaceProxySpec = {}, envFromNames: string[] = []) {
     token: { name: "sydney-proxy-token", key: "token" },
     tokenChecksum: tokenChecksum("token-value"),
     envFromNames: new Set(envFromNames),
+    clusterDomain: "cluster.local",
   });
 }
 

@@ -1,6 +1,7 @@
 import { type Deployment, fnv1a32 } from "kube-controller-runtime";
 import type { SecretKey } from "../../normalise.ts";
-import { deployment } from "../../pods/deployment.ts";
+import { anyAddress } from "../../pods/address-family.ts";
+import { deployment, type HostAlias } from "../../pods/deployment.ts";
 import type { EnvFromNames, EnvVar } from "../../pods/env.ts";
 import { httpContainerPort, type WorkspaceProxy } from "../spec.ts";
 import { ownURLEnv } from "./own-url.ts";
@@ -14,6 +15,10 @@ export interface DeploymentInputs {
   /** Makes a new token reach the pods; see `tokenChecksum`. */
   readonly tokenChecksum: string;
   readonly envFromNames: EnvFromNames;
+  readonly clusterDomain: string;
+  /** The address of the proxy's Service, once it is known. */
+  readonly clusterIP?: string | undefined;
+  readonly hostAliases?: readonly HostAlias[];
 }
 
 export function tokenChecksum(token: string): string {
@@ -22,6 +27,7 @@ export function tokenChecksum(token: string): string {
 
 export function proxyDeployment(proxy: WorkspaceProxy, inputs: DeploymentInputs): Deployment {
   const { childName, derpOnly, pod, replicas } = proxy;
+  const { clusterIP, hostAliases = [] } = inputs;
   return deployment({
     parent: proxy,
     name: childName,
@@ -34,14 +40,16 @@ export function proxyDeployment(proxy: WorkspaceProxy, inputs: DeploymentInputs)
       command: ["/opt/coder"],
       subcommand: ["wsproxy", "server"],
       args: [
-        `--http-address=0.0.0.0:${httpContainerPort.containerPort}`,
+        `--http-address=${anyAddress(clusterIP)}:${httpContainerPort.containerPort}`,
         ...(derpOnly ? ["--derp-only"] : []),
       ],
-      env: [...primaryEnv(inputs), ...ownURLEnv(proxy, inputs.envFromNames)],
+      env: [...primaryEnv(inputs), ...ownURLEnv(proxy, inputs)],
       ports: [httpContainerPort],
       health: { path: "/healthz", port: "http" },
     },
     pod,
+    hostAliases,
+    clusterIP,
   });
 }
 

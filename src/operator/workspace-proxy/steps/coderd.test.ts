@@ -6,7 +6,10 @@ import type { WorkspaceProxySpec } from "../../../api/v1alpha1/workspace-proxy.t
 import { findCoderd } from "./coderd.ts";
 
 /** Without a reference nothing of the cluster is needed. */
-const find = (spec: WorkspaceProxySpec) => findCoderd(snapshotOf(stored<CoderWorkspaceProxy>({ spec })));
+const find = (spec: WorkspaceProxySpec) =>
+  findCoderd(snapshotOf(stored<CoderWorkspaceProxy>({ spec })), {
+    ports: { clusterDomain: "cluster.local" },
+  });
 
 const url = "https://coder.example.com";
 const image = "ghcr.io/coder/coder:latest";

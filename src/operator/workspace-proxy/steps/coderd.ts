@@ -1,28 +1,28 @@
 import { blocked } from "kube-controller-runtime";
 import { workspaceProxyDefaults } from "../../../api/v1alpha1/defaults.ts";
-import { accessURLVariable } from "../../control-plane/resources/deployment.ts";
+import { accessURLOf } from "../../control-plane/address.ts";
 import { findControlPlane } from "../../control-plane/session/find.ts";
-import type { ControlPlane } from "../../control-plane/spec.ts";
-import { clusterAccessURL } from "../../exposure/service.ts";
-import { variableValue } from "../../pods/env-sources.ts";
-import type { Sources } from "../../sources.ts";
+import type { CoderPorts } from "../../ports.ts";
 import type { Coderd } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
 import type { WorkspaceProxyResult } from "./result.ts";
 
 /** Finds the coderd that the spec names, by reference or by URL. */
-export async function findCoderd({
-  controlPlane,
-  proxy,
-  sources,
-}: Snapshot): Promise<WorkspaceProxyResult<Coderd>> {
+export async function findCoderd(
+  { controlPlane, proxy, sources }: Snapshot,
+  { ports }: { readonly ports: Pick<CoderPorts, "clusterDomain"> },
+): Promise<WorkspaceProxyResult<Coderd>> {
   const { credentials, identity, primaryAccessURL } = proxy;
   if (credentials.kind === "controlPlane") {
     const { name } = credentials;
-    const { value, ...found } = findControlPlane({ namespace: identity.namespace, name }, controlPlane);
+    const { value, ...found } = findControlPlane(
+      { namespace: identity.namespace, name },
+      controlPlane,
+      ports,
+    );
     if (!value) return found;
     const { url, settings } = value;
-    const accessURL = accessURLOf(settings, sources);
+    const accessURL = accessURLOf(settings, sources, ports.clusterDomain);
     return { ...found, value: { url, accessURL, image: settings.image, controlPlane: value } };
   }
   const url = credentials.kind === "bootstrap" ? credentials.coderURL : primaryAccessURL;
@@ -35,9 +35,3 @@ export async function findCoderd({
 
 const notConfigured =
   "The spec does not say which coderd the proxy is for; set spec.controlPlaneRef, spec.bootstrap, or spec.proxySessionTokenSecretRef with spec.primaryAccessURL.";
-
-/** The URL that the user gave coderd, else that of its Service. */
-function accessURLOf(controlPlane: ControlPlane, sources: Sources): string {
-  const users = variableValue(accessURLVariable, controlPlane.pod, sources);
-  return (users.kind === "value" && users.value.trim()) || clusterAccessURL(controlPlane);
-}

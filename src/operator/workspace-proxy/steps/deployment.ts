@@ -1,5 +1,9 @@
 import { blocked } from "kube-controller-runtime";
+import { aliasesOfProxies } from "../../control-plane/address.ts";
+import type { ServedBy } from "../../exposure/ensure-service.ts";
+import { clusterIPOf } from "../../exposure/own-service.ts";
 import { convergeDeployment } from "../../pods/converge-deployment.ts";
+import type { HostAlias } from "../../pods/deployment.ts";
 import { definedVariables } from "../../pods/env-sources.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../../pods/report.ts";
 import type { Coderd } from "../coderd.ts";
@@ -12,13 +16,14 @@ import type { WorkspaceProxyResult } from "./result.ts";
 interface ProxyInputs extends PodChange {
   readonly coderd: Coderd | undefined;
   readonly token: string | undefined;
+  readonly service: ServedBy | undefined;
 }
 
 /** Keeps the proxy's Deployment and reports how many of its pods serve. What runs stays as it is while we wait. */
 export async function ensureDeployment(
   snapshot: Snapshot,
   environment: Environment,
-  { coderd, token, mayChange }: ProxyInputs,
+  { coderd, token, mayChange, service }: ProxyInputs,
 ): Promise<WorkspaceProxyResult<PodReport>> {
   const { proxy, deployment, sources } = snapshot;
   if (!mayChange) return leavePods(deployment, proxy, snapshot);
@@ -30,13 +35,28 @@ export async function ensureDeployment(
       status: podStatus(undefined, proxy),
     };
   }
+  const { clusterDomain } = environment.ports;
   const desired = proxyDeployment(proxy, {
     image: proxy.image ?? coderd.image,
     primaryAccessURL: proxy.primaryAccessURL ?? coderd.accessURL,
     token: secret,
     tokenChecksum: tokenChecksum(token),
     envFromNames: definedVariables(ownURLVariables, proxy.pod, { sources, deployment }),
+    clusterDomain,
+    clusterIP: service ? service.clusterIP : clusterIPOf(snapshot.service),
+    hostAliases: aliasesOf(coderd, snapshot, clusterDomain),
   });
   const applied = await convergeDeployment(snapshot, environment, desired);
   return reportPods(applied, proxy, snapshot);
+}
+
+/** A URL that the spec gives is for DNS to find. While it can't be told which name needs mapping, those before stay. */
+function aliasesOf(
+  { controlPlane }: Coderd,
+  { proxy, deployment, sources }: Snapshot,
+  clusterDomain: string,
+): readonly HostAlias[] {
+  if (!controlPlane || proxy.primaryAccessURL) return [];
+  const present = deployment?.spec?.template.spec?.hostAliases ?? [];
+  return aliasesOfProxies(controlPlane, sources, clusterDomain) ?? present;
 }

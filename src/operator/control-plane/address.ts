@@ -1,0 +1,135 @@
+import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import { exposedURL } from "../exposure/expose.ts";
+import { clusterAccessURL, clusterURL, endpoint, serviceHost } from "../exposure/service.ts";
+import { trimmed } from "../normalise.ts";
+import type { HostAlias } from "../pods/deployment.ts";
+import { variableSources, variableValue } from "../pods/env-sources.ts";
+import { type Sources, secretText } from "../sources.ts";
+import type { ControlPlane } from "./spec.ts";
+
+/*
+ * Under which name coderd is asked inside the cluster. Connections always go to its Service. Where its certificate is
+ * valid only for the access URL, or where coderd redirects to that, it is asked by that name: the operator checks the
+ * certificate for it, and pods find it mapped to the address of the Service.
+ */
+
+/** The variable by which coderd learns its own URL. Where the user sets it, ours stays out. */
+export const accessURLVariable = "CODER_ACCESS_URL";
+const redirectVariable = "CODER_REDIRECT_TO_ACCESS_URL";
+export const addressVariables = [accessURLVariable, redirectVariable];
+
+/** The name to ask coderd by. `unknown`: what decides that can't be read at the moment. */
+type AskedBy =
+  | { readonly by: "service" }
+  | { readonly by: "accessURL"; readonly url: URL }
+  | { readonly by: "unknown" };
+
+/** How the pods of provisioners and workspace proxies reach coderd. */
+export interface PodsWay {
+  readonly url: string;
+  readonly hostAliases: readonly HostAlias[];
+}
+
+/** The Secrets or ConfigMaps that decide, beside the certificates that coderd serves. */
+export function addressSources(kind: "Secret" | "ConfigMap", { pod }: ControlPlane): string[] {
+  return variableSources(kind, addressVariables, pod);
+}
+
+/** The URL that the user gave coderd, else that of its exposure if the spec says so, else that of its Service. */
+export function accessURLOf(controlPlane: ControlPlane, sources: Sources, clusterDomain: string): string {
+  const users = usersAccessURL(controlPlane, sources);
+  return users ?? chosenURL(controlPlane) ?? clusterAccessURL(controlPlane, clusterDomain);
+}
+
+/** What the user's environment says, as far as it can be read. */
+export function usersAccessURL({ pod }: ControlPlane, sources: Sources): string | undefined {
+  const users = variableValue(accessURLVariable, pod, sources);
+  return users.kind === "value" ? trimmed(users.value) : undefined;
+}
+
+/** The URL that the exposure gives coderd, where `setAccessURL` asks for that. */
+export function chosenURL({ exposure, setAccessURL }: ControlPlane): string | undefined {
+  return setAccessURL ? exposedURL(exposure) : undefined;
+}
+
+/** The host of the access URL, where the operator has to ask by it. */
+export function accessHostFor(
+  controlPlane: ControlPlane,
+  sources: Sources,
+  clusterDomain: string,
+): string | undefined {
+  const asked = askedBy(controlPlane, sources, clusterDomain);
+  return asked.by === "accessURL" ? asked.url.host : undefined;
+}
+
+/** How daemons reach coderd; `undefined` while that can't be told. An address that the spec gives is theirs as it is. */
+export function wayOfDaemons(
+  { settings, clusterIP }: { readonly settings: ControlPlane; readonly clusterIP: string | undefined },
+  sources: Sources,
+  clusterDomain: string,
+): PodsWay | undefined {
+  if (settings.internalURL) return { url: settings.internalURL, hostAliases: [] };
+  const asked = askedBy(settings, sources, clusterDomain);
+  if (asked.by === "unknown" || (asked.by === "accessURL" && !clusterIP)) return undefined;
+  if (asked.by === "service") return { url: clusterURL(settings, clusterDomain), hostAliases: [] };
+  const { scheme, port, impliedPort } = endpoint(settings.service);
+  const { hostname } = asked.url;
+  const url = port === impliedPort ? `${scheme}://${hostname}` : `${scheme}://${hostname}:${port}`;
+  return { url, hostAliases: mapped(hostname, clusterIP) };
+}
+
+/**
+ * The names that a workspace proxy needs mapped to dial the access URL; `undefined` while that can't be told. A port
+ * that the Service does not have is found by DNS alone.
+ */
+export function aliasesOfProxies(
+  { settings, clusterIP }: { readonly settings: ControlPlane; readonly clusterIP: string | undefined },
+  sources: Sources,
+  clusterDomain: string,
+): readonly HostAlias[] | undefined {
+  const asked = askedBy(settings, sources, clusterDomain);
+  if (asked.by === "unknown" || (asked.by === "accessURL" && !clusterIP)) return undefined;
+  if (asked.by === "service") return [];
+  const { port, impliedPort } = endpoint(settings.service);
+  const isServed = Number(asked.url.port || impliedPort) === port;
+  return isServed ? mapped(asked.url.hostname, clusterIP) : [];
+}
+
+function mapped(hostname: string, ip: string | undefined): HostAlias[] {
+  return ip ? [{ ip, hostnames: [hostname] }] : [];
+}
+
+function askedBy(controlPlane: ControlPlane, sources: Sources, clusterDomain: string): AskedBy {
+  const { pod, service } = controlPlane;
+  const users = variableValue(accessURLVariable, pod, sources);
+  if (users.kind === "missing") return { by: "unknown" };
+  const url = URL.parse((users.kind === "value" && trimmed(users.value)) || chosenURL(controlPlane) || "");
+  if (url?.protocol !== `${endpoint(service).scheme}:` || isAddress(url.hostname)) return { by: "service" };
+  const redirects = isSet(variableValue(redirectVariable, pod, sources));
+  if (!service.tls) return redirects ? { by: "accessURL", url } : { by: "service" };
+  const leaves = pod.tlsSecretNames.map((name) => leafIn(secretText(sources, { name, key: "tls.crt" })));
+  if (leaves.includes(undefined)) return { by: "unknown" };
+  const covers = (host: string) => leaves.some((leaf) => leaf?.checkHost(host) !== undefined);
+  const isNeeded = redirects || !covers(serviceHost(controlPlane, clusterDomain));
+  return isNeeded && covers(url.hostname) ? { by: "accessURL", url } : { by: "service" };
+}
+
+/** No name can be mapped to an address. */
+function isAddress(hostname: string): boolean {
+  return isIP(hostname.replace(/^\[|\]$/g, "")) !== 0;
+}
+
+/** As coderd reads a flag. */
+function isSet(variable: ReturnType<typeof variableValue>): boolean {
+  return variable.kind === "value" && /^(1|t|true)$/i.test(variable.value.trim());
+}
+
+/** The first certificate of a chain is the server's own. Reading it costs time, so no more than that is read. */
+function leafIn(pem: string | undefined): X509Certificate | undefined {
+  try {
+    return pem === undefined ? undefined : new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
+}
