@@ -11,13 +11,16 @@ const MAX_CERTIFICATES = 500;
  * skip those in silence.
  */
 export function readableCertificates(pem: string): string[] | undefined {
-  const blocks = blocksOf(pem);
+  const blocks = certificateBlocks(pem);
   const isUsable = blocks.length > 0 && blocks.length <= MAX_CERTIFICATES;
   return isUsable && blocks.every(isReadable) ? blocks : undefined;
 }
 
-/** Found from the left, each place looked at once: the text is what somebody put into a Secret, and may be anything. */
-function blocksOf(pem: string): string[] {
+/**
+ * The certificates in a PEM text, read or not. Found from the left, each place looked at once: the text is what somebody
+ * put into a Secret, and may be anything.
+ */
+export function certificateBlocks(pem: string): string[] {
   const blocks: string[] = [];
   for (let at = pem.indexOf(BEGIN); at >= 0 && blocks.length <= MAX_CERTIFICATES; ) {
     const end = pem.indexOf(END, at);

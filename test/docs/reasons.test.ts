@@ -31,6 +31,8 @@ const words = new Set(
 const others = new Set([
   ..."True False Unknown Normal Warning Opaque Prefix PathPrefix ExternalName".split(" "),
   ..."PodDisruptionBudget RollingUpdate RuntimeDefault".split(" "),
+  // Values of spec.restartOn.
+  ..."Certificates All None".split(" "),
   ..."Pod Secret ConfigMap Service ServiceAccount Deployment Ingress Role RoleBinding HTTPRoute".split(" "),
   ..."CoderControlPlane CoderProvisioner CoderWorkspaceProxy".split(" "),
   ..."SchemaOutdatedError KeyStoreError".split(" "),

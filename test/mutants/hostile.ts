@@ -76,7 +76,7 @@ export const hostileMutants: readonly Mutant[] = [
     guard: "tokens: they go where the spec says, never where a status does",
     file: "src/operator/control-plane/session/find.ts",
     from: "const url = clusterURL(observed.settings, clusterDomain);",
-    to: 'const url = observed.status.url ?? clusterDomain;',
+    to: "const url = observed.status.url ?? clusterDomain;",
     tests: ["test/world/tenancy"],
   },
   {

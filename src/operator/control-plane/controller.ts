@@ -46,6 +46,7 @@ import { controlPlaneGrants, controlPlaneTie } from "./resources/workspace-rbac.
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "./session/find.ts";
 import { withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
+import { compareAccessURL } from "./steps/access-url.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
 import { checkDurability } from "./steps/durable-database.ts";
 import { publishEntitlements } from "./steps/entitlements.ts";
@@ -112,6 +113,7 @@ async function converge(
     steps.run(conditionTypes.exposure, () => ensureExposure(snapshot, environment, controlPlane)),
     steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(snapshot, environment, controlPlane)),
   ]);
+  await steps.run(conditionTypes.accessURL, () => compareAccessURL(snapshot));
   const mayChange = steps.conflicts.length === 0;
   const pods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, environment, { mayChange, service }),

@@ -10,6 +10,7 @@ export const conditionTypes = {
   workspaceRbac: "WorkspaceRBACReady",
   service: "ServiceReady",
   exposure: "ExposureReady",
+  accessURL: "AccessURLExposed",
   disruption: DISRUPTION_BUDGET,
   deployment: "DeploymentReady",
   available: AVAILABLE,

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { controllerOf, type Service } from "kube-controller-runtime";
 import { commonLabels } from "../names.ts";
@@ -16,5 +17,5 @@ export function leadsToOurPods(served: Served, present: Service | undefined): bo
 /** The address of a Service, which it keeps as long as it lives; a headless one has none. */
 export function clusterIPOf(present: Service | undefined): string | undefined {
   const { clusterIP } = present?.spec ?? {};
-  return clusterIP && clusterIP !== "None" ? clusterIP : undefined;
+  return isIP(clusterIP ?? "") ? clusterIP : undefined;
 }

@@ -2,6 +2,7 @@ import type { Caches, ObjectRef, Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { type ObservedControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
 import { sessionSources } from "../control-plane/session/open.ts";
+import { restartSources } from "../pods/restart.ts";
 import { configMapRefs, type SourceNames, secretRefs } from "../sources.ts";
 import { recordedKeys } from "./key/record.ts";
 import { type Provisioner, withDefaults } from "./spec.ts";
@@ -19,13 +20,14 @@ export function namedControlPlanes(object: Stored<CoderProvisioner>, caches: Cac
   return new Map(found);
 }
 
-/** The Secrets that sessions at these control planes need. */
-export function sourceNames({ session }: Provisioner, controlPlanes: ControlPlanes): SourceNames {
+/** What sessions at these control planes need, and what may restart the pods. */
+export function sourceNames({ session, pod }: Provisioner, controlPlanes: ControlPlanes): SourceNames {
   const needed = [...controlPlanes.values()].map(sessionSources);
+  const restarting = restartSources(pod);
   return {
     tokens: [...(session ? [session.name] : []), ...needed.flatMap(({ tokens }) => [...tokens])],
-    secrets: needed.flatMap(({ secrets }) => [...secrets]),
-    configMaps: needed.flatMap(({ configMaps }) => [...configMaps]),
+    secrets: [...needed, restarting].flatMap(({ secrets }) => [...secrets]),
+    configMaps: [...needed, restarting].flatMap(({ configMaps }) => [...configMaps]),
   };
 }
 

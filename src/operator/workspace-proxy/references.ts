@@ -3,19 +3,22 @@ import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import { type ObservedControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
 import { sessionSources } from "../control-plane/session/open.ts";
 import { variableSources } from "../pods/env-sources.ts";
+import { restartSources } from "../pods/restart.ts";
 import { configMapRefs, type SourceNames, secretRefs } from "../sources.ts";
 import { ownURLVariables } from "./resources/own-url.ts";
 import { controlPlaneNameOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
 
 type ControlPlane = ObservedControlPlane | undefined;
 
-/** The Secrets and ConfigMaps whose content matters to the operator; those that only pods read are not among them. */
+/** The Secrets and ConfigMaps whose content matters to the operator; of those that only pods read, what may restart them. */
 export function sourceNames(proxy: WorkspaceProxy, controlPlane: ControlPlane): SourceNames {
   const { tokens = [], secrets, configMaps = [] } = credentialSources(proxy, controlPlane);
+  const restarting = restartSources(proxy.pod);
+  const urls = (kind: "Secret" | "ConfigMap") => variableSources(kind, ownURLVariables, proxy.pod);
   return {
     tokens,
-    secrets: [...secrets, ...variableSources("Secret", ownURLVariables, proxy.pod)],
-    configMaps: [...configMaps, ...variableSources("ConfigMap", ownURLVariables, proxy.pod)],
+    secrets: [...secrets, ...restarting.secrets, ...urls("Secret")],
+    configMaps: [...configMaps, ...restarting.configMaps, ...urls("ConfigMap")],
   };
 }
 

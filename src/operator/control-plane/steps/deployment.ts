@@ -21,7 +21,7 @@ export async function ensureDeployment(
   const { clusterDomain } = environment.ports;
   const clusterIP = service ? service.clusterIP : clusterIPOf(snapshot.service);
   const desired = controlPlaneDeployment(controlPlane, { envFromNames, clusterDomain, clusterIP });
-  const deployment = await convergeDeployment(snapshot, environment, desired);
+  const deployment = await convergeDeployment(snapshot, environment, { desired, pod: controlPlane.pod });
   const report = reportPods(deployment, controlPlane, snapshot);
   return { ...report, status: { ...report.status, url: clusterURL(controlPlane, clusterDomain) } };
 }

@@ -38,7 +38,8 @@ export async function ensureDeployment(
     ...{ image, coderURL: way.url, hostAliases: way.hostAliases, clusterIP },
     ...{ key: key.place, keyChecksum: key.checksum },
   };
-  const applied = await convergeDeployment(snapshot, environment, provisionerDeployment(provisioner, inputs));
+  const wanted = { desired: provisionerDeployment(provisioner, inputs), pod: provisioner.pod };
+  const applied = await convergeDeployment(snapshot, environment, wanted);
   return reportPods(applied, provisioner, snapshot);
 }
 

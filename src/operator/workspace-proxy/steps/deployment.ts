@@ -46,7 +46,7 @@ export async function ensureDeployment(
     clusterIP: service ? service.clusterIP : clusterIPOf(snapshot.service),
     hostAliases: aliasesOf(coderd, snapshot, clusterDomain),
   });
-  const applied = await convergeDeployment(snapshot, environment, desired);
+  const applied = await convergeDeployment(snapshot, environment, { desired, pod: proxy.pod });
   return reportPods(applied, proxy, snapshot);
 }
 
