@@ -90,7 +90,7 @@ export async function startWorld(options: WorldOptions, making: Making): Promise
   const operators = await startOperators(cluster, coderd.url, making);
   signal.throwIfAborted();
   await cluster.kubectl(["config", "set-context", "--current", `--namespace=${NAMESPACE}`]);
-  const license = options.license ?? fakeLicense({ featureSet: "enterprise" });
+  const license = options.license ?? fakeLicense({ featureSet: "enterprise", seats: 50 });
   const otherLicense = options.otherLicense ?? (coderd.simulator && fakeLicense());
   return {
     cluster,

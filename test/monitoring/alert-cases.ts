@@ -16,6 +16,8 @@ export interface AlertCase {
   readonly harmless: readonly Series[];
   /** Of the alert, without its severity. */
   readonly labels: Readonly<Record<string, string>>;
+  /** It concerns a paused object too: what it shows is not the operator's work. */
+  readonly evenPaused?: true;
   /** What the texts show in the place of the value, when the alert has been true for so many minutes. */
   readonly value?: (minute: number) => string;
 }
@@ -48,6 +50,9 @@ function condition(object: Named, type: string, state: { status: string; reason:
     `,condition="${type}",status="${status}",reason="${reason}"`,
   );
 }
+
+/** That somebody has paused an object, all the time. */
+export const paused = (object: Named): Series => steady(about("coder_k8s_object_paused", object), 1);
 
 const replicas = (object: Named, state: "ready" | "desired") =>
   about(`coder_k8s_object_${state}_replicas`, object);
@@ -83,17 +88,40 @@ function briefly(seconds: number): string {
   return duration(seconds).replace(/^(0[dh] )+/, "");
 }
 
-function licenseEnds(
-  alert: string,
-  { days, harmlessDays }: { days: number; harmlessDays: number },
-): AlertCase {
+const tier = (object: Named, name: string) => about("coder_k8s_license_tier", object, `,tier="${name}"`);
+const trial = (name: string, days: number) => [
+  steady(expiry({ ...plane, name }), days * DAY),
+  steady(tier({ ...plane, name }, "trial"), 1),
+];
+
+/** Something that ends in so many days. */
+function ends(metric: string, days: number): Pick<AlertCase, "series" | "labels" | "value"> {
   return {
-    alert,
-    series: [{ series: expiry(plane), well: 90 * DAY, wrong: days * DAY }],
-    harmless: [steady(expiry(other(plane)), harmlessDays * DAY)],
+    series: [{ series: about(metric, plane), well: 90 * DAY, wrong: days * DAY }],
     labels: { ...plane },
     value: (minute) => duration(days * DAY - minute * 60),
   };
+}
+
+/** Calls that take so many seconds on average, one in a minute. */
+function slowCalls(whom: string, call: string, seconds: { well: number; wrong: number }): Series[] {
+  const name = `coder_k8s_${whom}_call_duration_seconds`;
+  const labels = `${operator("a")},call="${call}",result="ok"`;
+  return [
+    { series: `${name}_sum{${labels}}`, counter: true, ...seconds },
+    { series: `${name}_count{${labels}}`, counter: true, well: 1, wrong: 1 },
+  ];
+}
+
+function seats(
+  object: Named,
+  { used, allowed }: { used: Omit<Series, "series">; allowed?: number },
+): Series[] {
+  const limit = about("coder_k8s_license_seats_allowed", object);
+  return [
+    { series: about("coder_k8s_license_seats_used", object), ...used },
+    ...(allowed === undefined ? [] : [steady(limit, allowed)]),
+  ];
 }
 
 /** Every alert of the chart. */
@@ -174,6 +202,23 @@ export const alertCases: readonly AlertCase[] = [
     labels: { instance: "a" },
     value: () => "900",
   },
+  {
+    alert: "CoderAPISlow",
+    series: slowCalls("coderd", "licenses", { well: 0.1, wrong: 8 }),
+    harmless: [
+      ...slowCalls("coderd", "entitlements", { well: 2, wrong: 2 }),
+      ...slowCalls("coderd", "health", { well: 9, wrong: 9 }),
+    ],
+    labels: { call: "licenses" },
+    value: () => "8s",
+  },
+  {
+    alert: "CoderDatabaseSlow",
+    series: slowCalls("database", "ensureToken", { well: 0.1, wrong: 20 }),
+    harmless: slowCalls("database", "revokeToken", { well: 4, wrong: 4 }),
+    labels: { call: "ensureToken" },
+    value: () => "20s",
+  },
   noReadyPod("CoderControlPlaneDown", plane),
   noReadyPod("CoderProvisionerDown", pool),
   {
@@ -185,6 +230,7 @@ export const alertCases: readonly AlertCase[] = [
       steady(about("coder_k8s_pool_oldest_job_timestamp_seconds", pool), 0),
     ],
     labels: { ...plane },
+    evenPaused: true,
     value: (minute) => briefly(minute * 60),
   },
   {
@@ -198,6 +244,18 @@ export const alertCases: readonly AlertCase[] = [
       ...scaledToZero(other(proxy)),
     ],
     labels: { ...proxy, reason: "Unreachable" },
+  },
+  {
+    alert: "CoderUnhealthy",
+    series: [
+      { series: condition(plane, "Healthy", { status: "False", reason: "DatabaseFailing" }), wrong: 1 },
+    ],
+    harmless: [
+      steady(condition(other(plane), "Healthy", { status: "Unknown", reason: "NoReport" }), 1),
+      steady(condition({ ...plane, name: "warns" }, "Healthy", { status: "True", reason: "ChecksWarn" }), 1),
+      steady(condition(proxy, "Healthy", { status: "False", reason: "Unreachable" }), 1),
+    ],
+    labels: { ...plane, reason: "DatabaseFailing" },
   },
   {
     alert: "CoderObjectNotReady",
@@ -214,6 +272,12 @@ export const alertCases: readonly AlertCase[] = [
     labels: { ...pool },
   },
   {
+    alert: "CoderRolloutStalled",
+    series: [{ series: condition(pool, "Stalled", { status: "True", reason: "PodsNotReady" }), wrong: 1 }],
+    harmless: [steady(condition(plane, "Ready", { status: "False", reason: "RollingOut" }), 1)],
+    labels: { ...pool },
+  },
+  {
     alert: "CoderOperatorAccessLost",
     series: [
       {
@@ -227,8 +291,51 @@ export const alertCases: readonly AlertCase[] = [
     ],
     labels: { ...plane, reason: "DatabaseUnreachable" },
   },
-  licenseEnds("CoderLicenseExpiring", { days: 10, harmlessDays: 20 }),
-  licenseEnds("CoderLicenseExpiringSoon", { days: 2, harmlessDays: 5 }),
+  {
+    alert: "CoderOperatorTokenExpiring",
+    ...ends("coder_k8s_operator_token_expiry_timestamp_seconds", 10),
+    harmless: [
+      steady(about("coder_k8s_operator_token_expiry_timestamp_seconds", other(plane)), 29 * DAY),
+      steady(expiry(other(plane)), 10 * DAY),
+    ],
+  },
+  {
+    alert: "CoderLicenseExpiring",
+    ...ends("coder_k8s_license_expiry_timestamp_seconds", 20),
+    harmless: [steady(expiry(other(plane)), 40 * DAY), ...trial("trial", 20)],
+  },
+  {
+    alert: "CoderLicenseExpiringSoon",
+    ...ends("coder_k8s_license_expiry_timestamp_seconds", 2),
+    // One that has ended is another alert.
+    harmless: [steady(expiry(other(plane)), 5 * DAY), steady(expiry({ ...plane, name: "ended" }), -DAY)],
+  },
+  {
+    alert: "CoderLicenseEnded",
+    series: [{ series: condition(plane, "LicenseValid", { status: "False", reason: "InGrace" }), wrong: 1 }],
+    harmless: [
+      steady(condition(other(plane), "LicenseValid", { status: "True", reason: "ExpiresSoon" }), 1),
+      steady(
+        condition({ ...plane, name: "oss" }, "LicenseValid", { status: "Unknown", reason: "NoLicense" }),
+        1,
+      ),
+      steady(
+        condition({ ...plane, name: "full" }, "LicenseValid", { status: "False", reason: "OverSeats" }),
+        1,
+      ),
+    ],
+    labels: { ...plane, reason: "InGrace" },
+  },
+  {
+    alert: "CoderLicenseOverSeats",
+    series: seats(plane, { used: { well: 9, wrong: 12 }, allowed: 10 }),
+    harmless: [
+      ...seats(other(plane), { used: { well: 10, wrong: 10 }, allowed: 10 }),
+      ...seats({ ...plane, name: "unlimited" }, { used: { well: 900, wrong: 900 } }),
+    ],
+    labels: { ...plane },
+    value: () => "2",
+  },
   {
     alert: "CoderLicenseNotApplied",
     series: [
@@ -236,6 +343,10 @@ export const alertCases: readonly AlertCase[] = [
     ],
     harmless: [
       steady(condition(other(plane), "LicenseApplied", { status: "False", reason: "Pending" }), 1),
+      steady(
+        condition({ ...plane, name: "own" }, "LicenseApplied", { status: "False", reason: "Disabled" }),
+        1,
+      ),
       steady(
         condition({ ...plane, name: "oss" }, "LicenseApplied", {
           status: "Unknown",

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { prometheusBinaries } from "../../tools/prometheus/binaries.ts";
 import { chartDir } from "../support/helm.ts";
 import { type Alert, alerts } from "../support/monitoring.ts";
-import { type AlertCase, alertCases, type Series } from "./alert-cases.ts";
+import { type AlertCase, alertCases, paused, type Series } from "./alert-cases.ts";
 
 const RULES = join(chartDir, "files/alerts.yaml");
 /** Minutes for which all is well first, and again at the end: longer than any window that a rule looks back. */
@@ -64,6 +64,14 @@ describe.each(alertCases)("$alert", (alertCase) => {
       wrong,
       expected: [{ minute: WELL + wrong - 1, fires: rule }, { minute: WELL + wrong + WINDOW + 1 }],
     }));
+});
+
+const aboutObjects = alertCases.filter(({ labels, evenPaused }) => labels.kind && !evenPaused);
+
+test.each(aboutObjects)("$alert is silent about an object that somebody has paused", (alertCase) => {
+  const { kind = "", namespace = "", name = "" } = alertCase.labels;
+  const series = [...alertCase.series, paused({ kind, namespace, name })];
+  return passes({ ...alertCase, series }, { wrong: 2 * WELL, expected: [{ minute: 3 * WELL - 1 }] });
 });
 
 interface Timeline {
