@@ -7,6 +7,7 @@ import { Faults, matches } from "./faults.ts";
 import { ReplicaHealth } from "./health.ts";
 import { Jobs } from "./jobs.ts";
 import { readLicense, type StoredLicense } from "./licenses.ts";
+import type { SimulatedWorkspace } from "./workspaces.ts";
 
 export interface Organization {
   readonly id: string;
@@ -93,6 +94,7 @@ export class CoderdDeployment {
   readonly everyProxyToken: string[] = [];
   daemons: Daemon[] = [];
   readonly jobs: Jobs;
+  workspaces: SimulatedWorkspace[] = [];
   licenses: StoredLicense[] = [];
   proxies: SimulatedProxy[] = [];
   lastRefresh: number;

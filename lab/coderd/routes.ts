@@ -6,6 +6,7 @@ import { keyRoutes } from "./routes-keys.ts";
 import { licenseRoutes } from "./routes-licenses.ts";
 import { proxyRoutes } from "./routes-proxies.ts";
 import { queueRoutes } from "./routes-queue.ts";
+import { workspaceRoutes } from "./routes-workspaces.ts";
 
 const openRoutes: readonly Route[] = [
   { method: "GET", path: "/healthz", open: true, handle: () => ({ status: 200, text: "OK" }) },
@@ -39,6 +40,7 @@ const routes: readonly Route[] = [
   ...keyRoutes,
   ...queueRoutes,
   ...proxyRoutes,
+  ...workspaceRoutes,
 ];
 
 /** Finds the route of a request and its parameters, as coderd's router would. */

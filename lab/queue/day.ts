@@ -155,6 +155,7 @@ class Day {
       priority: 0,
       fallback: undefined,
       isRollingOut: false,
+      keepWarmMs: 0,
       isKeptWarm: false,
       ...{ min: policy.min, max: policy.max, minIdle: policy.minIdle },
       replicas: this.#replicas,
@@ -162,6 +163,7 @@ class Day {
       pods: this.#pods.map(({ name, isLeaving, readyAt }) => ({
         name,
         isLeaving,
+        isReady: true,
         startedAt: readyAt * 1_000,
       })),
     };

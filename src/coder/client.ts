@@ -10,6 +10,7 @@ import * as model from "./model.ts";
 import * as provisioning from "./provisioning.ts";
 import { proxyOfToken } from "./proxy-token.ts";
 import { failed, type Result, succeeded } from "./result.ts";
+import { WORKSPACES_PER_PAGE, type WorkspacePage, workspacePage } from "./workspaces.ts";
 
 type CoderResult<T> = Promise<Result<T, CoderFailure>>;
 
@@ -43,6 +44,8 @@ export interface CoderClient {
   unfinishedJobs(organizationId: string): CoderResult<provisioning.ProvisionerJob[]>;
   /** The daemons of an organization, at most 2,000. Whether those that are offline are among them depends on the version. */
   provisionerDaemons(organizationId: string): CoderResult<provisioning.ProvisionerDaemon[]>;
+  /** At most 100 workspaces of an organization from `offset` on. Empty also when the token may read none. */
+  workspaces(organizationId: string, offset: number): CoderResult<WorkspacePage>;
   /** Empty also when the token may not read licenses: no proof of absence unless it is an owner's. */
   licenses(): CoderResult<model.License[]>;
   addLicense(jwt: string): CoderResult<model.License>;
@@ -118,6 +121,12 @@ export function coderClient(options: ClientOptions): CoderClient {
         decoder: provisioning.provisionerDaemons,
         answerShape: { mostValues: MOST_QUEUE_VALUES },
       }),
+    workspaces: (organizationId, offset) =>
+      call("GET", `/api/v2/workspaces?${workspacesFrom(organizationId, offset)}`, {
+        decoder: workspacePage,
+        // The agents and apps of each workspace, which are most of the answer.
+        answerShape: { emptiedLists: "resources" },
+      }),
     licenses: () => call("GET", "/api/v2/licenses", { decoder: list(model.license) }),
     addLicense: (jwt) =>
       call("POST", "/api/v2/licenses", { decoder: model.license, body: { license: jwt }, secret: jwt }),
@@ -144,6 +153,11 @@ export function coderClient(options: ClientOptions): CoderClient {
     acceptsProxyToken: (proxyToken) => acceptsProxyToken(proxyToken, options),
     deleteWorkspaceProxy: (nameOrId) => call("DELETE", proxy(nameOrId), { decoder: nothing }),
   };
+}
+
+function workspacesFrom(organizationId: string, offset: number): string {
+  const q = encodeURIComponent(`organization:${organizationId}`);
+  return `q=${q}&limit=${WORKSPACES_PER_PAGE}&offset=${offset}`;
 }
 
 function proxyUpdate(id: string, { name, displayName, icon }: ProxyRegistration) {

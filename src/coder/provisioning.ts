@@ -25,7 +25,7 @@ export const MOST_JOBS = 1_000;
 const MOST_DAEMONS = 2_000;
 
 /** Longer tags are cut, and then match those of no pool. */
-const LONGEST_TAG = 256;
+export const LONGEST_TAG = 256;
 
 const tags: Decoder<Tags> = cutRecord(LONGEST_TAG);
 

@@ -28,7 +28,7 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
     ...["organizations", "organization-by-name", "organization-default-alias", "organization-missing"],
     ...["bypass-ratelimit", "daemons", "daemons-bad-param", "jobs", "jobs-bad-param", "replicas"],
     "debug-health",
-    ...["(import a template)", "jobs-unfinished"],
+    ...["(import a template)", "jobs-unfinished", "workspaces-empty", "workspaces-organization-alias"],
     ...["entitlements-unlicensed", "entitlements-no-token", "entitlements-bad-token"],
     ...["keys-list-unlicensed", "keys-create-unlicensed"],
     ...[
@@ -65,7 +65,7 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
   "a member without rights": [
     ...["member-bypass-ratelimit", "member-keys-list", "member-keys-create"],
     ...["member-licenses-list", "member-license-add", "member-proxies-create"],
-    ...["member-jobs", "member-daemons", "member-debug-health"],
+    ...["member-jobs", "member-daemons", "member-debug-health", "member-workspaces"],
   ],
   "a token that ends itself": [...["tokens-delete-missing", "member-tokens-delete", "member-tokens-deleted"]],
 };

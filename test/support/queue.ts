@@ -23,7 +23,11 @@ export function scene(crew: Crew, { tags = {}, ...changes }: Partial<Pool> = {})
   const name = changes.name ?? "pool";
   const letters = [...crew];
   const pods = letters.map((letter, index): PoolPod => {
-    const pod = { name: `${name}-${index}`, isLeaving: letter === letter.toUpperCase() };
+    const pod = {
+      name: `${name}-${index}`,
+      isLeaving: letter === letter.toUpperCase(),
+      isReady: letter !== "w",
+    };
     return letter === "w" ? pod : { ...pod, startedAt: NOW - 60_000 };
   });
   const pool: Pool = {
@@ -39,6 +43,7 @@ export function scene(crew: Crew, { tags = {}, ...changes }: Partial<Pool> = {})
     replicas: pods.filter(({ isLeaving }) => !isLeaving).length,
     pods,
     isRollingOut: false,
+    keepWarmMs: 0,
     isKeptWarm: false,
     history: [],
     ...changes,

@@ -24,6 +24,7 @@ export const autoscalingDefaults = {
   scaleDownDelaySeconds: 300,
   pollSeconds: 15,
   priority: 0,
+  keepWarmMinutes: 10,
 } as const;
 
 export const workspaceProxyDefaults = {

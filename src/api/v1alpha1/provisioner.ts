@@ -76,7 +76,8 @@ const bootstrap = object("Credentials to use instead of the control plane's oper
 });
 
 const mostReplicas = 1_000;
-const { minReplicas, minIdle, scaleDownDelaySeconds, pollSeconds, priority } = autoscalingDefaults;
+const { minReplicas, minIdle, scaleDownDelaySeconds, pollSeconds, priority, keepWarmMinutes } =
+  autoscalingDefaults;
 const number = { minimum: 0, maximum: mostReplicas };
 
 const autoscaling = object(
@@ -84,6 +85,12 @@ const autoscaling = object(
   {
     fallbackReplicas: optional(
       int32("The least number after coderd could not be asked for ten minutes; absent: no change.", number),
+    ),
+    keepWarmMinutes: optional(
+      int32(
+        "With a minimum of 0, one daemon runs from so many minutes before coderd is due to start or stop a workspace by itself, which it skips without a daemon. 0: none.",
+        { default: keepWarmMinutes, minimum: 0, maximum: 1_440 },
+      ),
     ),
     maxReplicas: int32("The most daemons.", { minimum: 1, maximum: mostReplicas }),
     minIdle: optional(
@@ -99,11 +106,14 @@ const autoscaling = object(
       }),
     ),
     pollSeconds: optional(
-      int32("Seconds between two looks at the queue. It is looked at more often while daemons start.", {
-        default: pollSeconds,
-        minimum: 5,
-        maximum: 3_600,
-      }),
+      int32(
+        "Seconds between two looks at the queue, at most 60. It is looked at more often while daemons start.",
+        {
+          default: pollSeconds,
+          minimum: 5,
+          maximum: 3_600,
+        },
+      ),
     ),
     priority: optional(
       int32("A build that several pools could serve starts a daemon of the pool with the highest priority.", {

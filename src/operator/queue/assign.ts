@@ -90,14 +90,20 @@ function findServers(candidates: readonly Candidate[], others: readonly Stranger
   const serves = serversOf(tags);
   const pools = candidates
     .filter(({ pool }) => serves(pool.tags))
-    .sort(
-      ({ pool: a }, { pool: b }) =>
-        b.priority - a.priority ||
-        Object.keys(a.tags).length - Object.keys(b.tags).length ||
-        compare(a.name, b.name),
-    );
+    .sort(({ pool: a }, { pool: b }) => byPreference(a, b));
   return { pools, strangers: others.filter((each) => serves(each.tags)) };
 }
+
+/** Of pools that could serve the same job, the one first that grows for it. */
+export function byPreference(a: Preferred, b: Preferred): number {
+  return (
+    b.priority - a.priority ||
+    Object.keys(a.tags).length - Object.keys(b.tags).length ||
+    compare(a.name, b.name)
+  );
+}
+
+type Preferred = Pick<Pool, "name" | "tags" | "priority">;
 
 /** Free daemons of no pool: coderd's own, or those that somebody runs in another way. Those with the fewest tags first. */
 function daemonsOfOthers(pools: readonly Pool[], daemons: readonly ProvisionerDaemon[]): Strangers[] {

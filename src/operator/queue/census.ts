@@ -4,6 +4,8 @@ import type { Pool, PoolPod } from "./pool.ts";
 /** What the pods of a pool are doing, leaving ones apart. */
 export interface Census {
   readonly busy: number;
+  /** Those of them that a smaller number would take first, because they are not ready. */
+  readonly exposed: number;
   readonly idle: number;
   /** Pods that may run a daemon which coderd does not list (yet). */
   readonly starting: number;
@@ -27,10 +29,12 @@ function countPods(pool: Pool, states: ReadonlyMap<string, string>): Census {
   const isIn = (state: string) => (pod: PoolPod) => states.get(pod.name) === state;
   const staying = pool.pods.filter(({ isLeaving }) => !isLeaving);
   const [busy, idle] = [staying.filter(isIn("busy")).length, staying.filter(isIn("idle")).length];
+  const exposed = staying.filter((pod) => isIn("busy")(pod) && !pod.isReady).length;
   const silent = staying.filter((pod) => !isIn("busy")(pod) && !isIn("idle")(pod));
   const waiting = silent.filter(({ startedAt }) => startedAt === undefined).length;
   return {
     busy,
+    exposed,
     idle,
     waiting,
     starting: silent.length - waiting,

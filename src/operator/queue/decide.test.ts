@@ -72,6 +72,13 @@ describe("a pool", () => {
     },
   );
 
+  it("gives up nothing while a busy daemon's pod is not ready, which would be the first to go", () => {
+    const one = scene("bii");
+    const pods = one.pool.pods.map((pod, index) => ({ ...pod, isReady: index > 0 }));
+    const [decision] = decide([{ ...one.pool, pods }], seen([one]), NOW).decisions;
+    expect([decision?.replicas, decision?.cause]).toEqual([3, "exposed"]);
+  });
+
   it("gives up nothing while coderd does not list all jobs, of which older ones may wait for it", () => {
     const one = scene("bii");
     const { queue } = seen([one]);

@@ -14,6 +14,8 @@ type Cause =
   | "delayed"
   /** More daemons than wanted are kept, because they are busy or may be. */
   | "working"
+  /** More daemons than wanted are kept, because a busy one would be removed first. */
+  | "exposed"
   /** More daemons than wanted are kept until the rollout is over. */
   | "rollingOut"
   /** More daemons than wanted are kept, because not all jobs are listed. */
@@ -119,6 +121,7 @@ function move(
   if (wanted === replicas) return stay("following");
   if (pool.isRollingOut) return stay("rollingOut");
   if (isCut) return stay("cut");
+  if (census.exposed > 0) return stay("exposed");
   const lately = highestOf(history);
   const target = Math.max(lately, replicas - removable(pool, census));
   if (target >= replicas) return stay(lately >= replicas ? "delayed" : "working");

@@ -21,6 +21,8 @@ export function explainDecision(decision: Decision): string {
       return `Keeps ${daemons} for now (${load}): no more of them are idle.`;
     case "rollingOut":
       return `Keeps ${daemons} until the rollout is over (${load}).`;
+    case "exposed":
+      return `Keeps ${daemons} for now (${load}): pods of busy daemons are not ready, and Kubernetes removes such pods first.`;
     case "cut":
       return `Keeps ${daemons} for now (${load}): coderd lists only the newest ${MOST_JOBS} unfinished builds, and older ones may wait.`;
     case "unschedulable":

@@ -8,11 +8,12 @@ import { type Access, type Looks, look, neverLooked } from "./look.ts";
 import type { Refusal } from "./mark.ts";
 import { numbersOf } from "./numbers.ts";
 import { isMoving, pauseAfterLook } from "./pace.ts";
-import type { History } from "./pool.ts";
+import type { History, Pool } from "./pool.ts";
 import { observePool, type PoolSource } from "./pools.ts";
-import { type Decided, scalePools } from "./scale-pools.ts";
+import { type Decided, type Scaled, scalePools } from "./scale-pools.ts";
 import { type LateBuilds, lateBuilds, noneLate } from "./served.ts";
 import { whyJobsWait } from "./waiting.ts";
+import { isFresh, isKeptWarm, listWarmth, neverListed, type Warmth } from "./warmth.ts";
 
 /** How often to look while no pool follows the queue. */
 const POLL_MS = 60_000;
@@ -25,6 +26,7 @@ export interface OrganizationMemory {
   /** What was wanted of each pool, by its name. */
   readonly histories: ReadonlyMap<string, History>;
   readonly refusals: ReadonlyMap<string, Refusal>;
+  readonly warmth: Warmth;
   readonly late: LateBuilds;
   readonly numbers: QueueNumbers | undefined;
 }
@@ -41,7 +43,7 @@ export function organization(
   pools: readonly Stored<CoderProvisioner>[],
   { known, now }: { readonly known: OrganizationMemory | undefined; readonly now: number },
 ): Organization {
-  const unknown = { specs: specsOf(pools), histories: new Map(), refusals: new Map() };
+  const unknown = { specs: specsOf(pools), histories: new Map(), refusals: new Map(), warmth: neverListed };
   const looks = neverLooked(now, pollOf(pools));
   return { id, pools, memory: known ?? { ...unknown, looks, late: noneLate, numbers: undefined } };
 }
@@ -67,38 +69,53 @@ interface Watched {
 
 /** Looks, decides and scales. A failure to scale is returned, since what was seen is worth keeping. */
 export async function watchOrganization(
-  { id, pools, memory }: Organization,
-  { access, observer }: Coderd,
+  organization: Organization,
+  coderd: Coderd,
   context: RunContext,
 ): Promise<Watched> {
-  const pollMs = pollOf(pools);
+  const { id, pools, memory } = organization;
   const now = () => context.clock.now();
-  const { looks, sight } = await look(access, memory.looks, { observer, organizationId: id, pollMs, now });
+  const asked = { observer: coderd.observer, organizationId: id, pollMs: pollOf(pools), now };
+  const { looks, sight } = await look(coderd.access, memory.looks, asked);
   const at = now();
   const sources = pools.map((object) => observePool(object, context));
   const plan = decide(
-    sources.map(({ pool }) => ({ ...pool, history: memory.histories.get(pool.name) ?? [] })),
+    sources.map((source) => remembered(source, memory, at)),
     sight,
     at,
   );
   const scaled = await scalePools(together(sources, plan), { sight, refusals: memory.refusals }, context);
-  const isFollowing = new Set(
-    sources.flatMap(({ provisioner, pool }) => (provisioner.autoscaling ? pool.name : [])),
+  const refused = scaled.flatMap(({ decision: { pool }, refusal }) =>
+    refusal ? [[pool.name, refusal] as const] : [],
   );
-  const following = scaled.map(({ decision }) => decision).filter(({ pool }) => isFollowing.has(pool.name));
   return {
     memory: {
-      looks: scheduled(looks, { pollMs, moving: isMoving(following, at) }),
+      looks: scheduled(looks, { pools, scaled, at }),
       specs: specsOf(pools),
       histories: new Map(plan.decisions.map(({ pool, history }) => [pool.name, history])),
-      refusals: new Map(
-        scaled.flatMap(({ decision, refusal }) => (refusal ? [[decision.pool.name, refusal] as const] : [])),
-      ),
+      refusals: new Map(refused),
+      warmth: sight.seen ? await renewWarmth(organization, sources, { coderd, now }) : memory.warmth,
       late: sight.seen ? lateBuilds(whyJobsWait(plan, at), sight.queue.isCut, at) : noneLate,
       numbers: sight.seen ? numbersOf(plan) : undefined,
     },
     error: scaled.find(({ error }) => error !== undefined)?.error,
   };
+}
+
+function remembered({ pool }: PoolSource, { histories, warmth }: OrganizationMemory, at: number): Pool {
+  const history = histories.get(pool.name) ?? [];
+  return { ...pool, history, isKeptWarm: isKeptWarm(warmth, pool.name, at) };
+}
+
+/** Comes last: a list of workspaces takes a while, and what it brings can wait until the next look. */
+async function renewWarmth(
+  { id, pools, memory: { warmth, specs } }: Organization,
+  sources: readonly PoolSource[],
+  { coderd: { access }, now }: { readonly coderd: Coderd; readonly now: () => number },
+): Promise<Warmth> {
+  if (!access.client || (isFresh(warmth, now()) && specs === specsOf(pools))) return warmth;
+  const warmed = sources.map(({ pool }) => pool);
+  return listWarmth(warmed, warmth, { client: access.client, organizationId: id, now });
 }
 
 function together(sources: readonly PoolSource[], { decisions }: Plan): Decided[] {
@@ -126,8 +143,17 @@ function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
   return Math.min(POLL_MS, ...wished);
 }
 
-function scheduled(looks: Looks, { pollMs, moving }: { pollMs: number; moving: boolean }): Looks {
+interface Outcome {
+  readonly pools: readonly Stored<CoderProvisioner>[];
+  readonly scaled: readonly Scaled[];
+  readonly at: number;
+}
+
+function scheduled(looks: Looks, { pools, scaled, at }: Outcome): Looks {
   if (!looks.seen) return looks;
-  const pauseMs = pauseAfterLook({ pollMs, isMoving: moving, tookMs: looks.tookMs });
-  return { ...looks, nextAt: looks.since + looks.tookMs + pauseMs };
+  const following = new Set(pools.flatMap(({ metadata, spec }) => (spec?.autoscaling ? metadata.name : [])));
+  const decisions = scaled.map(({ decision }) => decision).filter(({ pool }) => following.has(pool.name));
+  const { since, tookMs } = looks;
+  const pauseMs = pauseAfterLook({ pollMs: pollOf(pools), isMoving: isMoving(decisions, at), tookMs });
+  return { ...looks, nextAt: since + tookMs + pauseMs };
 }

@@ -4,7 +4,7 @@ import { isStuck } from "./pool.ts";
 const MOVING_MS = 5_000;
 const SLOWEST_MS = 120_000;
 /** coderd spends no more than a twentieth of its time on our looks, however slow it is. */
-const REST_PER_LOOK = 20;
+export const REST_PER_LOOK = 20;
 
 /** Whether numbers are about to change, so that the next look should come soon. */
 export function isMoving(decisions: readonly Decision[], now: number): boolean {

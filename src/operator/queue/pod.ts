@@ -12,6 +12,8 @@ export function poolPod({ metadata, status }: Stored<Pod>, daemonName: string): 
   return {
     name: daemonName,
     isLeaving: metadata.deletionTimestamp !== undefined,
+    isReady:
+      status?.conditions?.some(({ type, status: state }) => type === "Ready" && state === "True") ?? false,
     ...(running ? { startedAt: timeOf(running.startedAt) } : {}),
     ...(unschedulableSince === undefined ? {} : { unschedulableSince }),
   };

@@ -19,6 +19,8 @@ export interface PoolPod {
   readonly name: string;
   /** On its way out: it takes no more jobs, and may have to finish one. */
   readonly isLeaving: boolean;
+  /** A ReplicaSet removes pods that are not ready before all others, however busy they are. */
+  readonly isReady: boolean;
   /** Since when its daemon may be running. A pod that waits for a node or an image does no work. */
   readonly startedAt?: number;
   /** Since when no node has room for it. */
@@ -49,7 +51,9 @@ export interface Pool extends PoolLimits {
   readonly replicas: number;
   readonly pods: readonly PoolPod[];
   readonly isRollingOut: boolean;
-  /** Something due soon that coderd skips without a daemon: one is kept even when the minimum is zero. */
+  /** How long before coderd starts or stops a workspace by itself one daemon runs, although the minimum is zero. */
+  readonly keepWarmMs: number;
+  /** Whether that time has come. */
   readonly isKeptWarm: boolean;
   /** Why the number must not change now, as a clause: an upgrade, a license that lapsed. */
   readonly held?: string;

@@ -24,7 +24,7 @@ export interface PoolSource {
   readonly provisioner: Provisioner;
   /** Its pods, by the names of their daemons. */
   readonly pods: ReadonlyMap<string, Stored<Pod>>;
-  readonly pool: Omit<Pool, "history">;
+  readonly pool: Omit<Pool, "history" | "isKeptWarm">;
 }
 
 /** The provisioners of a control plane by the id of their organization. One without a key belongs to none yet. */
@@ -57,7 +57,6 @@ export function observePool(object: Stored<CoderProvisioner>, { caches }: RunCon
     replicas: deployment?.spec?.replicas ?? object.status?.desiredReplicas ?? 0,
     pods: [...pods].map(([daemonName, pod]) => poolPod(pod, daemonName)),
     isRollingOut: isRollingOut(deployment),
-    isKeptWarm: false,
     ...limitsOf(provisioner),
     ...heldBy(object),
   };
@@ -67,14 +66,21 @@ export function observePool(object: Stored<CoderProvisioner>, { caches }: RunCon
 /** A fixed number is a minimum that is the maximum too. */
 function limitsOf({ autoscaling, replicas }: Provisioner) {
   if (!autoscaling) {
-    const limits = { min: replicas, max: replicas, minIdle: 0, scaleDownDelayMs: 0, priority: 0 };
+    const limits = {
+      min: replicas,
+      max: replicas,
+      minIdle: 0,
+      scaleDownDelayMs: 0,
+      priority: 0,
+      keepWarmMs: 0,
+    };
     return { ...limits, fallback: undefined };
   }
-  const { minReplicas, maxReplicas, minIdle, scaleDownDelaySeconds, priority, fallbackReplicas } =
-    autoscaling;
+  const { minReplicas, maxReplicas, minIdle, priority, fallbackReplicas } = autoscaling;
   return {
     ...{ min: minReplicas, max: maxReplicas, minIdle, priority, fallback: fallbackReplicas },
-    scaleDownDelayMs: scaleDownDelaySeconds * 1_000,
+    scaleDownDelayMs: autoscaling.scaleDownDelaySeconds * 1_000,
+    keepWarmMs: minReplicas === 0 ? autoscaling.keepWarmMinutes * 60_000 : 0,
   };
 }
 

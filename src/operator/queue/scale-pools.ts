@@ -18,7 +18,7 @@ interface Circumstances {
   readonly refusals: ReadonlyMap<string, Refusal>;
 }
 
-interface Scaled {
+export interface Scaled {
   /** What was asked for. */
   readonly decision: Decision;
   readonly refusal: Refusal | undefined;

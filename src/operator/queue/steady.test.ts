@@ -42,7 +42,7 @@ function follow(world: World, now: number): number[] {
   world.pools = look(world, now).map(({ pool, replicas, history }) => {
     const missing = Math.max(replicas - pool.pods.length, 0);
     const born = Array.from({ length: missing }, (_, index) => ({
-      ...{ name: `${pool.name}-${now}-${index}`, isLeaving: false, startedAt: now },
+      ...{ name: `${pool.name}-${now}-${index}`, isLeaving: false, isReady: true, startedAt: now },
     }));
     const byWork = pool.pods.toSorted((a, b) => Number(busy.has(b.name)) - Number(busy.has(a.name)));
     return { ...pool, replicas, history, pods: [...byWork.slice(0, replicas), ...born] };

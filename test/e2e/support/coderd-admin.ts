@@ -16,7 +16,11 @@ export interface ListedDaemon {
 }
 
 export interface ListedWorkspace {
-  readonly latest_build: { readonly job: { readonly status: string; readonly worker_id?: string } };
+  readonly id: string;
+  readonly latest_build: {
+    readonly reason: string;
+    readonly job: { readonly status: string; readonly worker_id?: string };
+  };
 }
 
 export interface ListedKey {
@@ -78,6 +82,10 @@ export class CoderdAdmin implements AsyncDisposable {
 
   async post(path: string, body: object): Promise<void> {
     await this.#send("POST", path, body);
+  }
+
+  async put(path: string, body: object): Promise<void> {
+    await this.#send("PUT", path, body);
   }
 
   async delete(path: string): Promise<void> {

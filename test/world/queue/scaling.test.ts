@@ -260,6 +260,45 @@ describe("the marks of busy pods", () => {
   });
 });
 
+describe("a pool that rests at zero", () => {
+  const WORKSPACES = /\/api\/v2\/workspaces/;
+  const tags = { env: "prod" };
+  const scheduled = (minutes: number) =>
+    coderd.workspaces.push({
+      ...{ name: "w", organization, tags, transition: "stop" },
+      nextStartAt: stage.clock.now() + minutes * MINUTE,
+    });
+
+  test("has a daemon ten minutes before coderd starts a workspace, and none once that is over", async () => {
+    await pool("pool", LIMITS, { tags });
+    scheduled(30);
+    const dueAt = stage.clock.now() + 30 * MINUTE;
+    await within(30 * MINUTE, async () => expect(coderd.daemons).toHaveLength(1));
+    const earlyBy = (dueAt - stage.clock.now()) / MINUTE;
+    expect(earlyBy).toBeGreaterThan(9);
+    expect(earlyBy).toBeLessThanOrEqual(11);
+    await within(15 * MINUTE, async () => expect(stage.clock.now()).toBeGreaterThan(dueAt));
+    expect(coderd.daemons).toHaveLength(1);
+    coderd.workspaces = [];
+    await within(15 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
+  });
+
+  test("lists workspaces every five minutes, and not at all when it keeps none warm", async () => {
+    await pool("pool", LIMITS, { tags });
+    const listed = coderd.count(WORKSPACES);
+    const until = stage.clock.now() + 60 * MINUTE;
+    await within(61 * MINUTE, async () => expect(stage.clock.now()).toBeGreaterThan(until));
+    expect(coderd.count(WORKSPACES) - listed).toBeLessThanOrEqual(12);
+    expect(coderd.count(WORKSPACES) - listed).toBeGreaterThanOrEqual(11);
+    await stage.change("pool", { autoscaling: { keepWarmMinutes: 0 } });
+    await within(MINUTE, async () => expect(coderd.count(LOOKS)).toBeGreaterThan(0));
+    const before = coderd.count(WORKSPACES);
+    const later = stage.clock.now() + 60 * MINUTE;
+    await within(61 * MINUTE, async () => expect(stage.clock.now()).toBeGreaterThan(later));
+    expect(coderd.count(WORKSPACES) - before).toBeLessThanOrEqual(1);
+  });
+});
+
 test("a pool grows within seconds once its maximum is raised, however seldom it looks", async () => {
   await stage.create("pool", { replicas: 0, autoscaling: { ...LIMITS, maxReplicas: 1, pollSeconds: 60 } });
   pods.buildMs = 60 * MINUTE;

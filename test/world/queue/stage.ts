@@ -38,7 +38,10 @@ export class QueueStage extends ProvisionerStage {
   /** The container of a pod runs, and its daemon joins coderd. */
   async joinPod(name: string, provisioner: string, coderd: CoderdDeployment): Promise<Daemon> {
     const startedAt = timestamp(this.clock.now());
-    const status = { containerStatuses: [{ state: { running: { startedAt } } }] };
+    const status = {
+      conditions: [{ type: "Ready", status: "True" }],
+      containerStatuses: [{ state: { running: { startedAt } } }],
+    };
     await this.person.mergePatch(Pod, this.ref(name), { status });
     const keyName = (await this.status(provisioner)).provisionerKeyName;
     const key = coderd.keys.find((candidate) => candidate.name === keyName);

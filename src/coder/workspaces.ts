@@ -1,0 +1,42 @@
+import { cutRecord, type Decoder, list, number, object, optional, time, word } from "./decode.ts";
+import { LONGEST_TAG, type Tags } from "./provisioning.ts";
+
+/** What is known of a workspace's schedule. */
+export interface ScheduledWorkspace {
+  /** What its builds ask of a daemon, as its last one did. */
+  readonly tags: Tags;
+  /** When coderd starts or stops it by itself, if it does; long ago when that is overdue. */
+  readonly dueAt: number | undefined;
+}
+
+/** Some workspaces of an organization, and how many there are in all. */
+export interface WorkspacePage {
+  readonly workspaces: readonly ScheduledWorkspace[];
+  readonly count: number;
+}
+
+/** As many as coderd is asked for at once. */
+export const WORKSPACES_PER_PAGE = 100;
+
+const latestBuild = object((field) => ({
+  transition: field("transition", word),
+  deadline: field("deadline", optional(time)),
+  job: field(
+    "job",
+    object((job) => ({ status: job("status", word), tags: job("tags", cutRecord(LONGEST_TAG)) })),
+  ),
+}));
+
+/** As coderd chooses workspaces for a transition; whether their owner is suspended is not in the list. */
+const scheduledWorkspace: Decoder<ScheduledWorkspace> = object((field) => {
+  const { transition, deadline, job } = field("latest_build", latestBuild);
+  const nextStartAt = field("next_start_at", optional(time));
+  const isResting = field("dormant_at", optional(time)) !== undefined || job.status === "failed";
+  const scheduled = { stop: nextStartAt, start: deadline }[transition];
+  return { tags: job.tags, dueAt: isResting ? undefined : scheduled };
+});
+
+export const workspacePage: Decoder<WorkspacePage> = object((field) => ({
+  workspaces: field("workspaces", list(scheduledWorkspace, WORKSPACES_PER_PAGE)),
+  count: field("count", number),
+}));
