@@ -90,7 +90,7 @@ function withoutWhatNobodyReads({ apiVersion, kind, metadata, status = {} }: Sto
     metadata: marks.length > 0 ? { ...kept, annotations: Object.fromEntries(marks) } : kept,
     status: {
       ...(phase ? { phase } : {}),
-      conditions: conditions.filter(({ type }) => type === "PodScheduled"),
+      conditions: conditions.filter(({ type }) => type === "PodScheduled" || type === "Ready"),
       initContainerStatuses: initContainerStatuses.map(containerState),
       containerStatuses: containerStatuses.map(containerState),
     },
