@@ -110,7 +110,7 @@ function note({ tags, dueAt }: ScheduledWorkspace, { from, until }: Window, due:
 }
 
 /** When each pool that keeps warm needs a daemon. A job that a pool with a minimum could serve needs no other. */
-export function warmWindows(
+function warmWindows(
   pools: readonly WarmPool[],
   due: readonly Due[] | "anything",
 ): Map<string, readonly Window[]> {
