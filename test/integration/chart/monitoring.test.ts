@@ -44,7 +44,7 @@ function labelsByMetric(): Map<string, Set<string>> {
   const metrics = registry.getMetricsAsArray() as unknown as { name: string; labelNames: string[] }[];
   const labels = new Map([["up", new Set(scraped)]]);
   for (const { name, labelNames } of metrics) {
-    labels.set(name, new Set([...scraped, ...labelNames]));
+    for (const part of ["", "_sum", "_count"]) labels.set(name + part, new Set([...scraped, ...labelNames]));
     labels.set(`${name}_bucket`, new Set([...scraped, ...labelNames, "le"]));
   }
   return labels;
