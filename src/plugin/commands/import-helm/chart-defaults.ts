@@ -1,0 +1,93 @@
+import type { JsonObject } from "./json.ts";
+import type { ChartName } from "./release.ts";
+
+/*
+ * What the charts take for granted where a values file says nothing, for files without a release. A release brings
+ * its own chart's defaults with it. A test compares these with the pinned charts.
+ */
+
+/** The security context of both charts; `presets.securityContext` stands for it. */
+export const chartSecurityContext: JsonObject = {
+  runAsNonRoot: true,
+  runAsUser: 1000,
+  runAsGroup: 1000,
+  seccompProfile: { type: "RuntimeDefault" },
+  allowPrivilegeEscalation: false,
+};
+
+/** What both charts request and limit to where there are no resources. */
+export const chartResources: JsonObject = {
+  limits: { cpu: "2000m", memory: "4096Mi" },
+  requests: { cpu: "2000m", memory: "4096Mi" },
+};
+
+/** The affinity of the chart `coder`; `presets.antiAffinity` stands for it. */
+export const chartAffinity: JsonObject = {
+  podAntiAffinity: {
+    preferredDuringSchedulingIgnoredDuringExecution: [
+      {
+        podAffinityTerm: {
+          labelSelector: {
+            matchExpressions: [{ key: "app.kubernetes.io/instance", operator: "In", values: ["coder"] }],
+          },
+          topologyKey: "kubernetes.io/hostname",
+        },
+        weight: 1,
+      },
+    ],
+  },
+};
+
+/** How long the chart `coder` lets a pod end. */
+export const chartGracePeriodSeconds = 60;
+
+/** The name that the chart `provisioner` gives its ServiceAccount and its PSK's Secret by default. */
+export const provisionerAccount = "coder-provisioner";
+
+const both = {
+  image: { repo: "ghcr.io/coder/coder", pullPolicy: "IfNotPresent" },
+  securityContext: chartSecurityContext,
+  replicaCount: 1,
+  command: ["/opt/coder"],
+};
+
+const defaults: Readonly<Record<ChartName, JsonObject>> = {
+  coder: {
+    coder: {
+      ...both,
+      envUseClusterAccessURL: true,
+      serviceAccount: { workspacePerms: true, enableDeployments: true, name: "coder", disableCreate: false },
+      workspaceProxy: false,
+      readinessProbe: { initialDelaySeconds: 0 },
+      livenessProbe: { initialDelaySeconds: 0 },
+      affinity: chartAffinity,
+      service: {
+        enable: true,
+        type: "LoadBalancer",
+        sessionAffinity: "None",
+        externalTrafficPolicy: "Cluster",
+      },
+      ingress: { enable: false, tls: { enable: false } },
+    },
+  },
+  provisioner: {
+    coder: {
+      ...both,
+      serviceAccount: {
+        workspacePerms: true,
+        enableDeployments: true,
+        name: provisionerAccount,
+        disableCreate: false,
+      },
+    },
+    provisionerDaemon: {
+      pskSecretName: "coder-provisioner-psk",
+      keySecretKey: "key",
+      terminationGracePeriodSeconds: 600,
+    },
+  },
+};
+
+export function defaultValues(chart: ChartName): JsonObject {
+  return defaults[chart];
+}

@@ -1,0 +1,71 @@
+import { defined, unlessEmpty } from "../../../operator/normalise.ts";
+import { chartGracePeriodSeconds } from "./chart-defaults.ts";
+import { type Json, type JsonObject, propertyOf } from "./json.ts";
+import { accountFields, extraArgs, named, podFields, variables } from "./pods.ts";
+import type { Release } from "./release.ts";
+import { servingFields } from "./serving.ts";
+import type { ValuesReader } from "./values.ts";
+
+/** The chart gives its Service, Ingress and ServiceAccount this name, whatever the release is called. */
+export const CONTROL_PLANE_NAME = "coder";
+
+/** Addresses that the chart sets always, and that do nothing until a variable beside them turns them on. */
+const ADDRESSES = { CODER_PROMETHEUS_ADDRESS: "0.0.0.0:2112", CODER_PPROF_ADDRESS: "0.0.0.0:6060" };
+
+export function controlPlaneSpec(reader: ValuesReader, release: Release): JsonObject {
+  const usesClusterURL = reader.flag("coder.envUseClusterAccessURL");
+  return defined({
+    ...podFields(reader, release),
+    ...servingFields(reader),
+    ...accountFields(reader, CONTROL_PLANE_NAME),
+    extraArgs: extraArgs(reader, ["server"]),
+    extraEnv: unlessEmpty([...preSharedKey(reader), ...variables(reader, ADDRESSES)]),
+    envUseClusterAccessURL: usesClusterURL === false ? false : undefined,
+    terminationGracePeriodSeconds: chartGracePeriodSeconds,
+  });
+}
+
+/** For daemons that are not the operator's; those have keys. */
+function preSharedKey(reader: ValuesReader): JsonObject[] {
+  const name = reader.text("provisionerDaemon.pskSecretName");
+  if (name === undefined) return [];
+  return [{ name: "CODER_PROVISIONER_DAEMON_PSK", valueFrom: { secretKeyRef: { name, key: "psk" } } }];
+}
+
+/** Replicas of a proxy relay to each other by these, which the chart always sets. */
+const RELAY = [
+  { name: "KUBE_POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+  { name: "CODER_DERP_SERVER_RELAY_URL", value: "http://$(KUBE_POD_IP):3001" },
+];
+
+/** A release with `coder.workspaceProxy` is a proxy, which is a kind of its own here. */
+export function workspaceProxySpec(reader: ValuesReader, release: Release): JsonObject {
+  const env = variables(reader, ADDRESSES);
+  const { value: primaryAccessURL } = named(env, "CODER_PRIMARY_ACCESS_URL") ?? {};
+  const valueFrom = named(env, "CODER_PROXY_SESSION_TOKEN")?.valueFrom;
+  const proxySessionTokenSecretRef = propertyOf(valueFrom, "secretKeyRef");
+  if (proxySessionTokenSecretRef === undefined) {
+    reader.remark(
+      "coder.env.CODER_PROXY_SESSION_TOKEN",
+      "Put the token into a Secret and name it in proxySessionTokenSecretRef, or let the operator register the proxy with controlPlaneRef or bootstrap.",
+    );
+  }
+  for (const path of ["coder.serviceAccount", "provisionerDaemon.pskSecretName"]) {
+    if (reader.isGiven(path))
+      reader.remark(path, "A proxy asks Kubernetes for nothing and has no such field.");
+  }
+  return defined({
+    ...podFields(reader, release),
+    ...servingFields(reader),
+    extraArgs: extraArgs(reader, ["wsproxy", "server"]),
+    extraEnv: [...RELAY, ...env.filter((variable) => !isOfProxy(variable))],
+    primaryAccessURL,
+    proxySessionTokenSecretRef,
+    terminationGracePeriodSeconds: chartGracePeriodSeconds,
+  });
+}
+
+function isOfProxy(variable: Json): boolean {
+  const name = propertyOf(variable, "name");
+  return name === "CODER_PRIMARY_ACCESS_URL" || name === "CODER_PROXY_SESSION_TOKEN";
+}

@@ -1,0 +1,64 @@
+import { isDeepStrictEqual } from "node:util";
+import { redact } from "../../../coder/redact.ts";
+import { expectedBecause } from "./expected.ts";
+import { type Json, propertyOf } from "./json.ts";
+import { type Leaves, leavesOf } from "./leaves.ts";
+
+/** A field that is not the same before and after. */
+export interface Difference {
+  readonly kind: string;
+  readonly path: string;
+  /** What is there now and what would be; absent where nothing is. Values of variables are not shown. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  /** Why it has to be so; absent: a person should look at it. */
+  readonly because: string | undefined;
+}
+
+/** Kinds that a release of the charts has at most one of. What else it has comes from `extraTemplates`. */
+export const COMPARED_KINDS = [
+  "Deployment",
+  "Service",
+  "Ingress",
+  "ServiceAccount",
+  "Role",
+  "RoleBinding",
+] as const;
+
+/** All fields in which objects of a release differ from those that the operator would make. */
+export function differences(release: readonly Json[], ours: readonly Json[]): Difference[] {
+  return COMPARED_KINDS.flatMap((kind) => {
+    const [before, after] = [ofKind(release, kind), ofKind(ours, kind)];
+    if (before === undefined && after === undefined) return [];
+    if (before === undefined || after === undefined) {
+      const there = (object: Json) => (object === undefined ? undefined : "there");
+      return [difference(kind, "", { before: there(before), after: there(after) })];
+    }
+    return between(kind, leavesOf(before), leavesOf(after));
+  });
+}
+
+function ofKind(objects: readonly Json[], kind: string): Json {
+  return objects.find((object) => propertyOf(object, "kind") === kind);
+}
+
+function between(kind: string, before: Leaves, after: Leaves): Difference[] {
+  const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
+  const changed = paths.filter((path) => !isDeepStrictEqual(before.get(path), after.get(path)));
+  const side = (leaves: Leaves, path: string) => shown(path, leaves.get(path));
+  return changed.map((path) =>
+    difference(kind, path, { before: side(before, path), after: side(after, path) }),
+  );
+}
+
+function difference(kind: string, path: string, sides: Pick<Difference, "before" | "after">): Difference {
+  const because = expectedBecause(`${kind} ${path}`.trim(), sides);
+  // An argument is part of its path, and may be a connection URL.
+  return { kind, path: redact(path), ...sides, because };
+}
+
+/** A variable may hold a password in plain text. */
+function shown(path: string, value: Json): string | undefined {
+  if (value === undefined) return undefined;
+  return /\.env\[.*\]\.value$/.test(path) ? "(a value)" : redact(`${value}`);
+}

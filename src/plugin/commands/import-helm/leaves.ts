@@ -1,0 +1,89 @@
+import { isEmpty, isObject, type Json, propertyOf } from "./json.ts";
+
+/** The fields of an object by their paths, as far as they say what runs. */
+export type Leaves = ReadonlyMap<string, Json>;
+
+/** What names an entry of a list, so that another order is no difference. */
+const NAMES = ["mountPath", "name", "host"];
+
+/** Lists of one entry that is called differently on both sides. */
+const BY_PLACE = /(^|\.)(containers|subjects|hosts)$/;
+
+/** What Kubernetes fills in or keeps for itself: no difference when one side has it and the other does not. */
+const DEFAULTS: readonly (readonly [path: RegExp, value?: Json])[] = [
+  [/^metadata\.(namespace|uid|resourceVersion|generation|creationTimestamp|managedFields|selfLink)/],
+  [/^status\b/],
+  [/\.progressDeadlineSeconds$/, 600],
+  [/\.revisionHistoryLimit$/, 10],
+  [/\.strategy\.type$/, "RollingUpdate"],
+  [/\.strategy\.rollingUpdate\.(maxSurge|maxUnavailable)$/, "25%"],
+  [/\.restartPolicy$/, "Always"],
+  [/\.dnsPolicy$/, "ClusterFirst"],
+  [/\.schedulerName$/, "default-scheduler"],
+  [/\.terminationGracePeriodSeconds$/, 30],
+  [/template\.spec\.serviceAccount$/],
+  [/\.terminationMessagePath$/],
+  [/\.terminationMessagePolicy$/],
+  [/\.imagePullPolicy$/, "IfNotPresent"],
+  [/\.protocol$/, "TCP"],
+  [/Probe\.periodSeconds$/, 10],
+  [/Probe\.(timeoutSeconds|successThreshold)$/, 1],
+  [/Probe\.failureThreshold$/, 3],
+  [/Probe\.initialDelaySeconds$/, 0],
+  [/\.scheme$/, "HTTP"],
+  [/\.defaultMode$/, 420],
+  [/\.fieldRef\.apiVersion$/, "v1"],
+  [/^spec\.(clusterIPs?|ipFamilies|ipFamilyPolicy|internalTrafficPolicy|allocateLoadBalancerNodePorts)\b/],
+  [/^spec\.healthCheckNodePort$/],
+  [/^spec\.sessionAffinity$/, "None"],
+  [/^spec\.externalTrafficPolicy$/, "Cluster"],
+  [/^spec\.type$/, "ClusterIP"],
+  [/^subjects\[0\]\.(apiGroup|namespace)$/],
+];
+
+/** Fields of one object, without what Kubernetes would fill in. */
+export function leavesOf(object: Json): Leaves {
+  return new Map(walk(object, "").filter(([path, value]) => !isDefault(path, value)));
+}
+
+function isDefault(path: string, value: Json): boolean {
+  return DEFAULTS.some(([of, usual]) => of.test(path) && (usual === undefined || usual === value));
+}
+
+function walk(value: Json, path: string): [string, Json][] {
+  if (isEmpty(value)) return [];
+  if (path === "rules") return grants(value);
+  if (Array.isArray(value)) return value.flatMap((entry, index) => walkEntry(entry, path, index));
+  if (!isObject(value)) return [[path, value]];
+  return Object.entries(value).flatMap(([name, below]) => walk(below, path ? `${path}.${name}` : name));
+}
+
+/** An argument is its own name: another one before it is no difference of this one. */
+const ARGUMENTS = /\.args$/;
+
+/** An entry is where its name says, and the name then needs no line of its own. */
+function walkEntry(entry: Json, path: string, index: number): [string, Json][] {
+  if (ARGUMENTS.test(path)) return [[`${path}[${entry}]`, "there"]];
+  const field = BY_PLACE.test(path)
+    ? undefined
+    : NAMES.find((name) => typeof propertyOf(entry, name) === "string");
+  const place = `${path}[${field === undefined ? index : propertyOf(entry, field)}]`;
+  const inside = walk(entry, place).filter(([at]) => at !== `${place}.${field}`);
+  return inside.length > 0 || field === undefined ? inside : [[place, "there"]];
+}
+
+/** Rules of a Role one by one: how they are put together means nothing. */
+function grants(rules: Json): [string, Json][] {
+  if (!Array.isArray(rules)) return [];
+  const of = (rule: Json, field: string): Json[] => {
+    const list = propertyOf(rule, field);
+    return Array.isArray(list) ? list : [];
+  };
+  return rules.flatMap((rule) =>
+    of(rule, "apiGroups").flatMap((group) =>
+      of(rule, "resources").flatMap((resource) =>
+        of(rule, "verbs").map((verb): [string, Json] => [`rules[${verb} ${resource}.${group}]`, true]),
+      ),
+    ),
+  );
+}

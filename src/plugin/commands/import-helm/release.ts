@@ -1,0 +1,81 @@
+import { gunzipSync } from "node:zlib";
+import { isObject, type Json, type JsonObject, propertyOf, withoutNulls } from "./json.ts";
+import { withValues } from "./values.ts";
+
+/** Which of Coder's charts a release is of. */
+export type ChartName = "coder" | "provisioner";
+
+/** What a Helm release says about itself, as far as it matters here. */
+export interface Release {
+  readonly name: string;
+  readonly namespace: string;
+  readonly chart: ChartName;
+  /** Of the chart; absent when only a values file is known. */
+  readonly version: string | undefined;
+  /** The image's default tag without its `v`; absent as above. */
+  readonly appVersion: string | undefined;
+  /** The chart's defaults under those that people gave. */
+  readonly values: JsonObject;
+  /** Only those that people gave. */
+  readonly given: JsonObject;
+}
+
+/** That this is no release of Coder's charts, or that it can't be read. Never quotes what it contains. */
+export class ReleaseError extends Error {
+  override readonly name = "ReleaseError";
+}
+
+/** A Secret holds one megabyte; a release of Coder's charts is a tenth of a megabyte when unpacked. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Reads what Helm keeps in a Secret of the type `helm.sh/release.v1`; `data` is as the API server has it. */
+export function decodeRelease(data: string): Release {
+  const packed = Buffer.from(Buffer.from(data, "base64").toString("latin1"), "base64");
+  const release = parsed(unpacked(packed));
+  const metadata = propertyOf(propertyOf(release, "chart"), "metadata");
+  const defaults = objectOf(propertyOf(propertyOf(release, "chart"), "values"));
+  const given = objectOf(propertyOf(release, "config"));
+  return {
+    name: textOf(release, "name") ?? "",
+    namespace: textOf(release, "namespace") ?? "",
+    chart: chartNamed(textOf(metadata, "name")),
+    version: textOf(metadata, "version"),
+    appVersion: textOf(metadata, "appVersion"),
+    values: withValues(defaults, given),
+    given: withoutNulls(given) as JsonObject,
+  };
+}
+
+function unpacked(packed: Buffer): string {
+  const isCompressed = packed[0] === 0x1f && packed[1] === 0x8b;
+  try {
+    return isCompressed
+      ? gunzipSync(packed, { maxOutputLength: MAX_BYTES }).toString()
+      : packed.toString("utf8");
+  } catch (cause) {
+    throw new ReleaseError("the release can't be unpacked: it is damaged, or larger than 16 MiB", { cause });
+  }
+}
+
+/** The parser's own message would quote the text. */
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ReleaseError("the release is no JSON: it is damaged, or of another Helm");
+  }
+}
+
+function chartNamed(name: string | undefined): ChartName {
+  if (name === "coder") return "coder";
+  if (name === "coder-provisioner") return "provisioner";
+  const other = JSON.stringify((name ?? "").slice(0, 100));
+  throw new ReleaseError(`the release is of the chart ${other}, not of "coder" or "coder-provisioner"`);
+}
+
+function textOf(value: Json, name: string): string | undefined {
+  const text = propertyOf(value, name);
+  return typeof text === "string" && text !== "" ? text : undefined;
+}
+
+const objectOf = (value: Json): JsonObject => (isObject(value) ? value : {});

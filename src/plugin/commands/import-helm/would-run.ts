@@ -1,0 +1,89 @@
+import type { KubeObject, Stored } from "kube-controller-runtime";
+import type {
+  CoderControlPlane,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+} from "../../../api/v1alpha1/kinds.ts";
+import { controlPlaneDeployment } from "../../../operator/control-plane/resources/deployment.ts";
+import { controlPlaneGrants } from "../../../operator/control-plane/resources/workspace-rbac.ts";
+import { withDefaults as controlPlaneOf } from "../../../operator/control-plane/spec.ts";
+import { ingress } from "../../../operator/exposure/expose.ts";
+import { service } from "../../../operator/exposure/service.ts";
+import { serviceAccountPlan } from "../../../operator/permissions/service-account.ts";
+import { provisionerDeployment } from "../../../operator/provisioner/resources/deployment.ts";
+import { provisionerGrants } from "../../../operator/provisioner/resources/rbac.ts";
+import { withDefaults as provisionerOf } from "../../../operator/provisioner/spec.ts";
+import { proxyDeployment } from "../../../operator/workspace-proxy/resources/deployment.ts";
+import { withDefaults as proxyOf } from "../../../operator/workspace-proxy/spec.ts";
+import { CONTROL_PLANE_NAME } from "./control-plane.ts";
+import type { Manifest } from "./translate.ts";
+
+/** What is only known when the operator runs: whatever it is, it is no difference to look at. */
+const UNKNOWN = "";
+const COMPUTED = "(computed)";
+
+/** The objects that the operator would make of a manifest, by the functions that it makes them with. */
+export function wouldRun(manifest: Manifest): KubeObject[] {
+  switch (manifest.kind) {
+    case "CoderControlPlane":
+      return ofControlPlane(asStored<CoderControlPlane>(manifest));
+    case "CoderProvisioner":
+      return ofProvisioner(asStored<CoderProvisioner>(manifest));
+    case "CoderWorkspaceProxy":
+      return ofProxy(asStored<CoderWorkspaceProxy>(manifest));
+  }
+}
+
+function asStored<T extends KubeObject>({ metadata, spec }: Manifest): Stored<T> {
+  return { metadata: { ...metadata, uid: UNKNOWN, resourceVersion: UNKNOWN }, spec } as unknown as Stored<T>;
+}
+
+const present = (objects: readonly (KubeObject | undefined)[]) =>
+  objects.filter((object) => object !== undefined);
+
+function ofControlPlane(stored: Stored<CoderControlPlane>): KubeObject[] {
+  const controlPlane = controlPlaneOf(stored);
+  return present([
+    ...accountOf(controlPlane),
+    ...controlPlaneGrants(controlPlane).flatMap(({ role, roleBinding }) => [role, roleBinding]),
+    controlPlaneDeployment(controlPlane, new Set()),
+    service(controlPlane),
+    ingress(controlPlane),
+  ]);
+}
+
+function ofProvisioner(stored: Stored<CoderProvisioner>): KubeObject[] {
+  const provisioner = provisionerOf(stored);
+  const coderURL = `http://${CONTROL_PLANE_NAME}.${provisioner.identity.namespace}.svc.cluster.local`;
+  return present([
+    ...accountOf(provisioner),
+    ...provisionerGrants(provisioner).flatMap(({ role, roleBinding }) => [role, roleBinding]),
+    provisionerDeployment(provisioner, {
+      image: provisioner.image ?? UNKNOWN,
+      coderURL,
+      key: provisioner.key.secret,
+      keyChecksum: COMPUTED,
+    }),
+  ]);
+}
+
+function ofProxy(stored: Stored<CoderWorkspaceProxy>): KubeObject[] {
+  const proxy = proxyOf(stored);
+  const { credentials } = proxy;
+  return present([
+    proxyDeployment(proxy, {
+      image: proxy.image ?? UNKNOWN,
+      primaryAccessURL: proxy.primaryAccessURL ?? UNKNOWN,
+      token: credentials.kind === "given" ? credentials.token : { name: UNKNOWN, key: UNKNOWN },
+      tokenChecksum: COMPUTED,
+      envFromNames: new Set(),
+    }),
+    service(proxy),
+    ingress(proxy),
+  ]);
+}
+
+function accountOf(builder: Parameters<typeof serviceAccountPlan>[0]): KubeObject[] {
+  const plan = serviceAccountPlan(builder);
+  return plan.do === "apply" ? [plan.serviceAccount] : [];
+}
