@@ -30,6 +30,8 @@ export interface Answer {
   readonly data: unknown;
   readonly lines: (look: Look) => readonly Line[];
   readonly exit: ExitCode;
+  /** The lines are for a program, so none is cut to the width of the terminal. */
+  readonly whole?: boolean;
 }
 
 export function answer<T>(

@@ -12,11 +12,13 @@ export async function printed(answer: Answer, output: Output | undefined, look: 
       const { stringify } = await import("yaml");
       return stringify(answer.data, { lineWidth: 0, aliasDuplicateObjects: false });
     }
-    default:
+    default: {
+      const medium = answer.whole ? { ...look, width: Number.POSITIVE_INFINITY } : look;
       return answer
         .lines(look)
-        .map((line) => `${render(line, look).trimEnd()}\n`)
+        .map((line) => `${render(line, medium).trimEnd()}\n`)
         .join("");
+    }
   }
 }
 

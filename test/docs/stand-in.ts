@@ -54,8 +54,24 @@ const verbs: Readonly<Record<string, "run" | "dry" | "once" | "parse">> = {
   wait: "once",
 };
 
+/** `kubectl coder` from its sources, without a cluster: only words that it does not know end with this code. */
+function plugin(words: readonly string[]): string | undefined {
+  const usage = 2;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [join(REPOSITORY, "src/kubectl-coder.ts"), ...words],
+    {
+      encoding: "utf8",
+      env: { ...process.env, KUBECONFIG: join(REPOSITORY, "none") },
+      stdio: ["ignore", "ignore", "pipe"],
+    },
+  );
+  return status === usage || status === null ? stderr : undefined;
+}
+
 function kubectl(): string | undefined {
   const [verb = "", ...rest] = args[0] === "-n" ? args.slice(2) : args;
+  if (verb === "coder") return plugin(rest);
   const how = verbs[verb];
   if (how === undefined) return `nobody knows how to try kubectl ${verb}`;
   if (how === "parse")

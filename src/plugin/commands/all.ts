@@ -1,6 +1,7 @@
 import type { Command } from "../command.ts";
 import { check } from "./check/command.ts";
 import { completion } from "./completion.ts";
+import { importHelm } from "./import-helm/command.ts";
 import { pause, resume } from "./pause.ts";
 import { restart } from "./restart.ts";
 import { rotate } from "./rotate.ts";
@@ -8,4 +9,14 @@ import { status } from "./status/command.ts";
 import { why } from "./why/command.ts";
 
 /** All commands, in the order of the help. */
-export const commands: readonly Command[] = [status, why, pause, resume, restart, rotate, check, completion];
+export const commands: readonly Command[] = [
+  status,
+  why,
+  pause,
+  resume,
+  restart,
+  rotate,
+  check,
+  importHelm,
+  completion,
+];

@@ -2,12 +2,21 @@ import { readdirSync, readFileSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Client, type KubeObject, kind } from "kube-controller-runtime";
+import {
+  type Client,
+  Deployment,
+  httpTransport,
+  type KubeObject,
+  kind,
+  loadCredentials,
+  systemClock,
+  type Transport,
+} from "kube-controller-runtime";
 import { adminClient } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { defaultValues } from "../../../src/plugin/commands/import-helm/chart-defaults.ts";
-import { differences } from "../../../src/plugin/commands/import-helm/differences.ts";
+import { type Difference, differences } from "../../../src/plugin/commands/import-helm/differences.ts";
 import { expected } from "../../../src/plugin/commands/import-helm/expected.ts";
 import { isEmpty, isObject, type JsonObject } from "../../../src/plugin/commands/import-helm/json.ts";
 import type { ChartName, Release } from "../../../src/plugin/commands/import-helm/release.ts";
@@ -17,6 +26,7 @@ import { wouldRun } from "../../../src/plugin/commands/import-helm/would-run.ts"
 import { coderCharts } from "../../../tools/coder/charts.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type Helm, helmFor, succeeded } from "../../support/helm.ts";
+import { kubectlCoder, limited } from "../../support/plugin.ts";
 
 /** Written from what the charts and our builders really make: `vitest -u` renews it. */
 const PAGE = "../../../docs/reference/import-differences.md";
@@ -92,6 +102,78 @@ describe.each(files)("$file", ({ file, chart }) => {
   test("has a field or a remark for each of its values", () => {
     const { manifest, remarks } = translate(releaseOf(file, chart));
     expect({ ...manifest, metadata: { name: manifest.metadata.name }, remarks }).toMatchSnapshot();
+  });
+});
+
+describe("a release that Helm installed", () => {
+  const values = {
+    coder: { image: { tag: "v2.26.0" }, ingress: { enable: true, host: "coder.example.com" } },
+  };
+  const clock = systemClock;
+  let transport: Transport;
+  let installed: string;
+  beforeAll(async () => {
+    const cluster = sharedCluster();
+    installed = await cluster.createNamespace("import-release");
+    transport = httpTransport(await loadCredentials({ kubeconfig: cluster.admin.kubeconfig }, clock));
+    const release = { name: "production", namespace: installed, chart: join(charts, "coder"), values };
+    succeeded(await helm.release("install", release));
+  }, 60_000);
+  afterAll(() => transport.close());
+  /** The command by a person who may do everything but requests of these paths. */
+  const callWithout = (forbidden: RegExp, ...words: string[]) => {
+    const allowed = limited(transport, ({ path }) => !forbidden.test(path));
+    return kubectlCoder({ transport: allowed, clock, namespace: installed }, "import", "helm", ...words);
+  };
+  const call = (...words: string[]) => callWithout(/^$/, "production", ...words);
+
+  test("is printed as a manifest from its Secret, and nothing has to be looked at", async () => {
+    const printed = await call();
+    expect(printed).toMatchObject({ code: 0, error: "" });
+    expect(parse(printed.out)).toMatchObject({
+      kind: "CoderControlPlane",
+      metadata: { name: "coder", namespace: installed },
+      spec: { image: "ghcr.io/coder/coder:v2.26.0", expose: { ingress: { host: "coder.example.com" } } },
+    });
+    const { code, out } = await call("--check", "-o", "json");
+    const found = (JSON.parse(out) as { differences: Difference[] }).differences;
+    expect(found.filter(({ because }) => because === undefined)).toEqual([]);
+    expect(code).toBe(0);
+    for (const { because } of found) seen.add(because ?? "");
+  });
+
+  test("that somebody changed by hand asks for attention, by the field and without values of variables", async () => {
+    const ref = { namespace: installed, name: "coder" };
+    const { spec } = await person.get(Deployment, ref);
+    const [container] = spec?.template.spec?.containers ?? [];
+    const env = [...(container?.env ?? []), { name: "EXTRA", value: "s3cr3t-marker" }];
+    const template = { spec: { containers: [{ ...container, env }] } };
+    await person.mergePatch(Deployment, ref, { spec: { replicas: 4, template } });
+    const { code, out } = await call("--check");
+    expect(code).toBe(3);
+    expect(out).toMatch(/To look at:(.|\n)*spec\.replicas\n {4}4 -> 1/);
+    expect(out).toContain("env[EXTRA]");
+    expect(out).not.toContain("s3cr3t-marker");
+  });
+
+  test("is compared as far as the person may read, with a line for what they may not", async () => {
+    const { out } = await callWithout(/\/(services|roles)\//, "production", "--check");
+    expect(out).toContain(`You may not get services in namespace "${installed}".`);
+    expect(out).not.toMatch(/^ {2}(Service|Role) as a whole/m);
+  });
+
+  test("can't be read without the right to list Secrets, and the way around is said", async () => {
+    const { code, error } = await callWithout(/\/secrets/, "production");
+    expect(code).toBe(1);
+    expect(error).toMatch(/may not list secrets.*--values/);
+  });
+
+  test("is not found by another name", async () => {
+    const { code, error } = await callWithout(/^$/, "other");
+    expect({ code, error }).toEqual({
+      code: 1,
+      error: `kubectl coder: Namespace "${installed}" has no deployed Helm release "other" in a Secret.\n`,
+    });
   });
 });
 

@@ -3,6 +3,7 @@ import { redact } from "../../../coder/redact.ts";
 import { expectedBecause } from "./expected.ts";
 import { type Json, propertyOf } from "./json.ts";
 import { type Leaves, leavesOf } from "./leaves.ts";
+import { amountOf } from "./quantity.ts";
 
 /** A field that is not the same before and after. */
 export interface Difference {
@@ -16,18 +17,15 @@ export interface Difference {
 }
 
 /** Kinds that a release of the charts has at most one of. What else it has comes from `extraTemplates`. */
-export const COMPARED_KINDS = [
-  "Deployment",
-  "Service",
-  "Ingress",
-  "ServiceAccount",
-  "Role",
-  "RoleBinding",
-] as const;
+const COMPARED_KINDS = ["Deployment", "Service", "Ingress", "ServiceAccount", "Role", "RoleBinding"] as const;
 
-/** All fields in which objects of a release differ from those that the operator would make. */
-export function differences(release: readonly Json[], ours: readonly Json[]): Difference[] {
-  return COMPARED_KINDS.flatMap((kind) => {
+/** All fields in which objects of a release differ from those that the operator would make, of the kinds given. */
+export function differences(
+  release: readonly Json[],
+  ours: readonly Json[],
+  kinds: readonly string[] = COMPARED_KINDS,
+): Difference[] {
+  return kinds.flatMap((kind) => {
     const [before, after] = [ofKind(release, kind), ofKind(ours, kind)];
     if (before === undefined && after === undefined) return [];
     if (before === undefined || after === undefined) {
@@ -44,11 +42,18 @@ function ofKind(objects: readonly Json[], kind: string): Json {
 
 function between(kind: string, before: Leaves, after: Leaves): Difference[] {
   const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
-  const changed = paths.filter((path) => !isDeepStrictEqual(before.get(path), after.get(path)));
+  const changed = paths.filter((path) => !isSame(path, before.get(path), after.get(path)));
   const side = (leaves: Leaves, path: string) => shown(path, leaves.get(path));
   return changed.map((path) =>
     difference(kind, path, { before: side(before, path), after: side(after, path) }),
   );
+}
+
+/** The API server writes quantities in another way than people: 2000m is 2. */
+function isSame(path: string, before: Json, after: Json): boolean {
+  if (isDeepStrictEqual(before, after)) return true;
+  const amount = /\.resources\.(limits|requests)\./.test(path) ? amountOf(before) : undefined;
+  return amount !== undefined && amount === amountOf(after);
 }
 
 function difference(kind: string, path: string, sides: Pick<Difference, "before" | "after">): Difference {

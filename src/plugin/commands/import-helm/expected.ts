@@ -114,6 +114,13 @@ export const expected: readonly Expected[] = [
     because: "The same port, by its number instead of its name.",
   },
   {
+    where: /^Service spec\.ports\[\w+\]\.nodePort$/,
+    before: /./,
+    after: ABSENT,
+    shows: "`nodePort` of the Service",
+    because: "Kubernetes chose it, and keeps it when the Service is handed over.",
+  },
+  {
     where: /^Ingress spec\.rules\[.*\]\.backend\.service\.port\.(name|number)$/,
     shows: "`backend.service.port` of the Ingress",
     because: "The same port, by its number instead of its name.",

@@ -12,7 +12,10 @@ const BY_PLACE = /(^|\.)(containers|subjects|hosts)$/;
 /** What Kubernetes fills in or keeps for itself: no difference when one side has it and the other does not. */
 const DEFAULTS: readonly (readonly [path: RegExp, value?: Json])[] = [
   [/^metadata\.(namespace|uid|resourceVersion|generation|creationTimestamp|managedFields|selfLink)/],
+  [/^metadata\.(finalizers|ownerReferences)/],
+  [/^metadata\.annotations\.(meta\.helm\.sh|deployment\.kubernetes\.io|kubectl\.kubernetes\.io)\//],
   [/^status\b/],
+  [/^secrets\b/],
   [/\.progressDeadlineSeconds$/, 600],
   [/\.revisionHistoryLimit$/, 10],
   [/\.strategy\.type$/, "RollingUpdate"],

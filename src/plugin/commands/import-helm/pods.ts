@@ -134,7 +134,18 @@ export function variables(reader: ValuesReader, chartsOwn: Readonly<Record<strin
       "The chart names the port of metrics prometheus-http; here it has no name, so a PodMonitor takes portNumber: 2112.",
     );
   }
+  remarkPlainSecrets(reader, given);
   return [...addresses.map(([name, value]) => ({ name, value })), ...given];
+}
+
+/** Names of variables that usually hold something secret. */
+const SECRET_NAME = /(PASSWORD|SECRET|TOKEN|_PSK|_KEY|PG_CONNECTION_URL)$/;
+
+function remarkPlainSecrets(reader: ValuesReader, given: Variables): void {
+  const texts = given.filter(isObject).filter(({ value }) => typeof value === "string" && value !== "");
+  for (const { name } of texts.filter((variable) => SECRET_NAME.test(`${variable.name}`))) {
+    reader.remark(`coder.env.${name}`, "Its value is in plain text: put it into a Secret and refer to that.");
+  }
 }
 
 export function named(given: Variables, name: string): JsonObject | undefined {

@@ -1,0 +1,33 @@
+import { type Answer, answer, type Context, EXIT, type Given } from "../../command.ts";
+import { Gaps } from "../../gaps.ts";
+import { differences } from "./differences.ts";
+import { checkedName, releaseInCluster, releaseInFile } from "./find-release.ts";
+import type { Release } from "./release.ts";
+import { running } from "./running.ts";
+import { type Checked, checkLines, type Imported, manifestLines } from "./show.ts";
+import { translate } from "./translate.ts";
+import { wouldRun } from "./would-run.ts";
+
+/** Reads a release, says it in our words, and compares it with what runs when asked to. Writes nothing. */
+export async function run(context: Context, { arguments: [typed = ""], flags }: Given): Promise<Answer> {
+  const release = await releaseOf(context, checkedName(typed), flags);
+  const { name, chart, version } = release;
+  const imported: Imported = { release: { name, chart, version }, ...translate(release) };
+  if (flags.check !== true) return { ...answer(imported, manifestLines), whole: true };
+  const gaps = new Gaps();
+  const { objects, kinds } = await running(await context.connect(), release, gaps);
+  const found = differences(objects, wouldRun(imported.manifest), kinds);
+  const checked: Checked = { ...imported, differences: found, gaps: gaps.lines };
+  const isOpen = found.some(({ because }) => because === undefined);
+  return answer(checked, checkLines, isOpen ? EXIT.attention : EXIT.fine);
+}
+
+async function releaseOf(
+  context: Context,
+  name: string,
+  { values, chart }: Given["flags"],
+): Promise<Release> {
+  if (typeof values !== "string") return releaseInCluster(await context.connect(), name);
+  const { homeNamespace: namespace } = await context.connect();
+  return releaseInFile(values, typeof chart === "string" ? chart : undefined, { name, namespace });
+}

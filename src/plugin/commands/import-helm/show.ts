@@ -1,0 +1,92 @@
+import { stringify } from "yaml";
+import type { Look } from "../../terminal/look.ts";
+import { type Line, span } from "../../terminal/text.ts";
+import type { Difference } from "./differences.ts";
+import type { Manifest } from "./translate.ts";
+import type { Remark } from "./values.ts";
+
+/** What `import helm` found out. */
+export interface Imported {
+  readonly release: { readonly name: string; readonly chart: string; readonly version: string | undefined };
+  readonly manifest: Manifest;
+  readonly remarks: readonly Remark[];
+}
+
+/** The same, with what would change. */
+export interface Checked extends Imported {
+  readonly differences: readonly Difference[];
+  readonly gaps: readonly string[];
+}
+
+const MOST_REMARKS = 200;
+const LONGEST_PATH = 200;
+
+/** A manifest to apply, with the remarks as comments at its top. */
+export function manifestLines({ release, manifest, remarks }: Imported): Line[] {
+  const version = release.version ? ` ${release.version}` : "";
+  const shown = remarks.slice(0, MOST_REMARKS);
+  const comments = [
+    `From the Helm release ${release.name}, chart ${release.chart}${version}.`,
+    ...(shown.length > 0 ? ["Values that have no field, or another meaning here:"] : []),
+    ...shown.map(({ value, text }) => `- ${value.slice(0, LONGEST_PATH)}: ${text}`),
+    ...(remarks.length > shown.length ? [`- and ${remarks.length - shown.length} more`] : []),
+  ];
+  // A line end in the name of a value would begin a line of YAML.
+  const lines = comments.map((comment) => `# ${comment.replace(/[\p{C}\p{Z}]+/gu, " ")}`);
+  return [...lines, ...yamlLines(manifest)].map((line) => [span(line)]);
+}
+
+/** Lines are printed without blanks at their ends, so text that has some is written in quotes. */
+function yamlLines(manifest: Manifest): string[] {
+  const written = (blockQuote: "literal" | false) =>
+    stringify(manifest, { lineWidth: 0, blockQuote, aliasDuplicateObjects: false }).trimEnd().split("\n");
+  const lines = written("literal");
+  return lines.some((line) => line !== line.trimEnd()) ? written(false) : lines;
+}
+
+export function checkLines({ manifest, differences, gaps }: Checked, look: Look): Line[] {
+  const open = differences.filter(({ because }) => because === undefined);
+  const meant = differences.filter(({ because }) => because !== undefined);
+  const object = `${manifest.kind} "${manifest.metadata.name}"`;
+  const verdict =
+    open.length === 0
+      ? span(`${object} would run what runs now; what differs has to.`, "green")
+      : span(`${object} would change what runs in ${open.length} places.`, "yellow");
+  return [
+    [verdict],
+    ...gaps.map((gap): Line => [span(gap, "yellow")]),
+    ...section(
+      "To look at:",
+      open.flatMap((one) => differenceLines(one, look)),
+    ),
+    ...section("Has to differ:", meantLines(meant)),
+  ];
+}
+
+function section(title: string, lines: readonly Line[]): Line[] {
+  return lines.length === 0 ? [] : [[], [span(title, "bold")], ...lines];
+}
+
+function differenceLines(
+  { kind, path, before = "nothing", after = "nothing" }: Difference,
+  look: Look,
+): Line[] {
+  const arrow = look.unicode ? "→" : "->";
+  return [
+    [span(`  ${kind} `), span(path || "as a whole", "bold")],
+    [span(`    ${before} ${arrow} ${after}`)],
+  ];
+}
+
+/** By their reasons, which many fields share. */
+function meantLines(meant: readonly Difference[]): Line[] {
+  const reasons = new Map<string, Set<string>>();
+  for (const { kind, path, because = "" } of meant) {
+    const places = reasons.get(because) ?? new Set();
+    reasons.set(because, places.add(`${kind} ${path}`.trim()));
+  }
+  return [...reasons].flatMap(([because, places]): Line[] => [
+    [span(`  ${because.replaceAll("`", "")}`)],
+    ...[...places].map((place): Line => [span(`    ${place}`, "dim")]),
+  ]);
+}
