@@ -39,7 +39,8 @@ helm upgrade --install coder-k8s oci://${chart.name} --version ${names.version} 
   --namespace coder-system --create-namespace --reset-then-reuse-values
 \`\`\`
 
-Without helm: \`kubectl apply --server-side -f install.yaml\`.
+Without helm: \`kubectl apply --server-side -f install.yaml\`. For \`kubectl coder\`, put the program from the archive of
+your system on the PATH, or run \`kubectl krew install --manifest=coder.yaml --archive=kubectl-coder-linux-amd64.tar.gz\`.
 
 ${text.replaceAll(/^###/gm, "##")}
 

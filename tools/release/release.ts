@@ -39,7 +39,7 @@ export async function buildRelease(options: ReleaseOptions): Promise<Published> 
   await writeFile(join(out, chart.file), chart.content);
   await writeFile(join(out, "install.yaml"), files.get("config/install.yaml") ?? "");
   await writeFile(join(out, "crds.yaml"), crdsIn(files));
-  for (const { file, build } of options.executables) await build(join(out, file), names.version);
+  for (const { file, build } of options.executables) await build(join(out, file), names);
 
   const published = {
     image: { name: names.image, digest: await releaseImage(options) },

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import type { ReleaseNames } from "../../../tools/generate/release-names.ts";
 import { readTar } from "../../../tools/image/tar.ts";
 import type { Published } from "../../../tools/release/published.ts";
 import { readLayout } from "../../support/oci-layout.ts";
@@ -19,7 +20,7 @@ const names = {
 };
 const executable = {
   file: "kubectl-example-linux-amd64",
-  build: (path: string, version: string) => writeFile(path, `example ${version}`),
+  build: (path: string, { version }: ReleaseNames) => writeFile(path, `example ${version}`),
 };
 
 let dir: string;

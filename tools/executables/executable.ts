@@ -1,0 +1,64 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Log } from "kube-controller-runtime/testing/binaries";
+import { nodePackage } from "../image/node-package.ts";
+import { signAdHoc } from "./mach-o.ts";
+import { executableNodeVersion, hostSystem, programName, type System } from "./systems.ts";
+
+/** A bundle to put into an executable: the file that Node runs, and files that it can ask for by their names. */
+export interface Program {
+  readonly main: string;
+  readonly assets: Readonly<Record<string, string>>;
+}
+
+/**
+ * Makes an executable of a bundle and of Node for a system, with Node's own support for that, which works for systems
+ * other than this one. The same bundle gives the same bytes.
+ */
+export async function executableFor(system: System, program: Program, log: Log): Promise<Buffer> {
+  const [builder, base] = [await nodeFor(hostSystem(), log), await nodeFor(system, log)];
+  const scratch = await mkdtemp(join(tmpdir(), "coder-k8s-executable-"));
+  try {
+    const output = join(scratch, programName(system));
+    const config = {
+      ...{ main: program.main, mainFormat: "module", assets: program.assets },
+      ...{ executable: base, output, disableExperimentalSEAWarning: true },
+      // What a person sets for other programs of Node must not change this one.
+      execArgvExtension: "none",
+    };
+    await writeFile(join(scratch, "sea.json"), JSON.stringify(config));
+    await promisify(execFile)(builder, ["--build-sea", join(scratch, "sea.json")]);
+    const made = await readFile(output);
+    return system.os === "darwin" ? signAdHoc(made, "kubectl-coder") : made;
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** The license of Node and all that is linked into it, which is the same on every system. */
+export async function nodeLicense(log: Log): Promise<string> {
+  return readFile(await fileOf(hostSystem(), "LICENSE", log), "utf8");
+}
+
+function nodeFor(system: System, log: Log): Promise<string> {
+  return fileOf(system, "node", log);
+}
+
+async function fileOf({ os, arch, ...pin }: System, file: "node" | "LICENSE", log: Log): Promise<string> {
+  // The package for Windows has no license in it.
+  const license = os === "windows" ? {} : { LICENSE: "package/LICENSE" };
+  const files = await nodePackage(
+    {
+      name: pin.nodePackage,
+      version: executableNodeVersion,
+      integrity: pin.integrity,
+      platform: `${os}/${arch}`,
+      files: { node: os === "windows" ? "package/bin/node.exe" : "package/bin/node", ...license },
+    },
+    log,
+  );
+  return files(file);
+}
