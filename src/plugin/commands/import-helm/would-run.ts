@@ -21,6 +21,8 @@ import type { Manifest } from "./translate.ts";
 /** What is only known when the operator runs: whatever it is, it is no difference to look at. */
 const UNKNOWN = "";
 const COMPUTED = "(computed)";
+/** That which the charts take for granted. */
+const CLUSTER_DOMAIN = "cluster.local";
 
 /** The objects that the operator would make of a manifest, by the functions that it makes them with. */
 export function wouldRun(manifest: Manifest): KubeObject[] {
@@ -46,7 +48,7 @@ function ofControlPlane(stored: Stored<CoderControlPlane>): KubeObject[] {
   return present([
     ...accountOf(controlPlane),
     ...controlPlaneGrants(controlPlane).flatMap(({ role, roleBinding }) => [role, roleBinding]),
-    controlPlaneDeployment(controlPlane, new Set()),
+    controlPlaneDeployment(controlPlane, { envFromNames: new Set(), clusterDomain: CLUSTER_DOMAIN }),
     service(controlPlane),
     ingress(controlPlane),
   ]);
@@ -54,7 +56,7 @@ function ofControlPlane(stored: Stored<CoderControlPlane>): KubeObject[] {
 
 function ofProvisioner(stored: Stored<CoderProvisioner>): KubeObject[] {
   const provisioner = provisionerOf(stored);
-  const coderURL = `http://${CONTROL_PLANE_NAME}.${provisioner.identity.namespace}.svc.cluster.local`;
+  const coderURL = `http://${CONTROL_PLANE_NAME}.${provisioner.identity.namespace}.svc.${CLUSTER_DOMAIN}`;
   return present([
     ...accountOf(provisioner),
     ...provisionerGrants(provisioner).flatMap(({ role, roleBinding }) => [role, roleBinding]),
@@ -77,6 +79,7 @@ function ofProxy(stored: Stored<CoderWorkspaceProxy>): KubeObject[] {
       token: credentials.kind === "given" ? credentials.token : { name: UNKNOWN, key: UNKNOWN },
       tokenChecksum: COMPUTED,
       envFromNames: new Set(),
+      clusterDomain: CLUSTER_DOMAIN,
     }),
     service(proxy),
     ingress(proxy),
