@@ -1,4 +1,5 @@
 import type { Command } from "../command.ts";
+import { bundle } from "./bundle/command.ts";
 import { check } from "./check/command.ts";
 import { completion } from "./completion.ts";
 import { importHelm } from "./import-helm/command.ts";
@@ -18,5 +19,6 @@ export const commands: readonly Command[] = [
   rotate,
   check,
   importHelm,
+  bundle,
   completion,
 ];

@@ -1,0 +1,100 @@
+import { writeFile } from "node:fs/promises";
+import { messageOf, timestamp } from "kube-controller-runtime";
+import { personalCoderd } from "../../coderd.ts";
+import { answer, type Command, CommandError, type Context } from "../../command.ts";
+import { Gaps } from "../../gaps.ts";
+import { gapLines } from "../../terminal/gaps.ts";
+import type { Look } from "../../terminal/look.ts";
+import { table } from "../../terminal/table.ts";
+import { type Line, span } from "../../terminal/text.ts";
+import { gatherMaterial, type Material } from "./gather.ts";
+import { keysOnly, Redactor, valuesOf } from "./redact.ts";
+import { type ZipEntry, zip } from "./zip.ts";
+
+/** What is in a bundle, and what could not be. */
+interface BundleReport {
+  readonly file: string;
+  readonly bytes: number;
+  readonly contents: readonly { readonly path: string; readonly bytes: number }[];
+  readonly gaps: readonly string[];
+}
+
+export const bundle: Command = {
+  name: "bundle",
+  summary: "Write a zip for a bug report: objects, events, logs, leases, metrics, versions",
+  details:
+    "Of Secrets only the keys are written. Values of environment variables, arguments and annotations of others are left out, and whatever a Secret of these namespaces holds is replaced in all that is left. Look through it before you send it.",
+  flags: [
+    { flags: "--file <path>", summary: "where to write; a name with the time when absent. Never overwrites" },
+  ],
+  examples: [
+    { does: "All about one namespace", line: "kubectl coder bundle -n coder" },
+    { does: "All about all of them, to a chosen file", line: "kubectl coder bundle -A --file report.zip" },
+  ],
+  run: async (context, { flags }) => {
+    const report = await writeBundle(context, typeof flags.file === "string" ? flags.file : undefined);
+    return answer(report, bundleLines);
+  },
+};
+
+async function writeBundle(context: Context, file: string | undefined): Promise<BundleReport> {
+  const cluster = await context.connect();
+  const gaps = new Gaps();
+  const now = context.clock.now();
+  const coderd = personalCoderd(context);
+  if (!coderd) gaps.add("Set CODER_URL and CODER_SESSION_TOKEN to have coderd's health and queue in it.");
+  const material = await gatherMaterial(cluster, gaps, coderd);
+  const { CODER_SESSION_TOKEN: token = "" } = context.env;
+  const redactor = new Redactor([...valuesOf(material.secrets), token]);
+  const parts = await entriesOf(material, redactor);
+  const about = {
+    plugin: context.version,
+    at: timestamp(now),
+    namespace: cluster.namespace ?? "all",
+    gaps: gaps.lines,
+  };
+  const entries = [{ path: "about.json", text: `${JSON.stringify(about, undefined, 2)}\n` }, ...parts];
+  const archive = zip(entries, new Date(now));
+  const path = file ?? `coder-bundle-${timestamp(now).replace(/[-:]/g, "")}.zip`;
+  await writeFile(path, archive, { flag: "wx", mode: 0o600 }).catch((error: unknown) => {
+    throw new CommandError(`${path} could not be written: ${messageOf(error)}.`);
+  });
+  const contents = entries.map(({ path: name, text }) => ({ path: name, bytes: Buffer.byteLength(text) }));
+  return { file: path, bytes: archive.length, contents, gaps: gaps.lines };
+}
+
+/** Everything as it goes into the archive: nothing gets there but through the redactor. */
+async function entriesOf(
+  { objects, secrets, events, texts }: Material,
+  redactor: Redactor,
+): Promise<ZipEntry[]> {
+  const { stringify } = await import("yaml");
+  const yaml = (value: unknown) => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+  const named = new Map<string, string>();
+  for (const object of objects) {
+    const { namespace = "cluster", name } = object.metadata;
+    named.set(
+      `objects/${namespace}/${object.kind?.toLowerCase()}/${name}.yaml`,
+      yaml(redactor.object(object)),
+    );
+  }
+  return [
+    ...[...named].map(([path, text]) => ({ path, text })),
+    { path: "secrets.yaml", text: redactor.text(yaml(secrets.map(keysOnly))) },
+    { path: "events.yaml", text: yaml(events.map((event) => redactor.object(event))) },
+    ...texts.map(({ path, text }) => ({ path, text: redactor.text(text) })),
+  ].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function bundleLines({ file, bytes, contents, gaps }: BundleReport, look: Look): Line[] {
+  const rows = contents.map(({ path, bytes: size }) => [span(`${size}`), span(path)]);
+  return [
+    ...table([{ title: "BYTES", align: "right" }, { title: "FILE" }], rows),
+    [],
+    [
+      span(file, "bold"),
+      span(` has ${contents.length} files, ${bytes} bytes. Look through it before you send it.`),
+    ],
+    ...gapLines(gaps, look),
+  ];
+}
