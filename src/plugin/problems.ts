@@ -34,7 +34,9 @@ const SILENT: ReadonlySet<string> = new Set([
 const CHOSEN: ReadonlySet<string> = new Set(["Disabled", "ScaledToZero", "NotRequested", "NotConfigured"]);
 
 /** True, and still worth a look before it is too late. */
-const SOON: ReadonlySet<string> = new Set(["ExpiresSoon", "GracePeriod", "RenewalFailed", "OldKeyLeft"]);
+const SOON: ReadonlySet<string> = new Set([
+  ...["ExpiresSoon", "GracePeriod", "InGrace", "RenewalFailed", "OldKeyLeft"],
+]);
 
 /** Unknown is the usual state of much that was not asked for; of these it means that somebody could not look. */
 const WATCHED: ReadonlySet<string> = new Set(["BuildsServed", "DaemonsConnected", "Healthy"]);

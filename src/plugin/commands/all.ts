@@ -7,12 +7,14 @@ import { pause, resume } from "./pause.ts";
 import { restart } from "./restart.ts";
 import { rotate } from "./rotate.ts";
 import { status } from "./status/command.ts";
+import { upgradeCheck } from "./upgrade-check.ts";
 import { why } from "./why/command.ts";
 
 /** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
   status,
   why,
+  upgradeCheck,
   pause,
   resume,
   restart,

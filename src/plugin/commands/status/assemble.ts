@@ -101,7 +101,7 @@ function ends(object: string, { secret, servedBy, daysLeft }: Certificate): Prob
 }
 
 function licenseOf({ status }: Stored<CoderControlPlane>, now: number): License | undefined {
-  const { license, licenseTier } = (status ?? {}) as { license?: License; licenseTier?: string };
+  const { license, licenseTier } = status ?? {};
   if (!license) return licenseTier === undefined ? undefined : { tier: licenseTier };
   const end = license.expires === undefined ? undefined : Date.parse(license.expires);
   return end === undefined ? license : { ...license, daysLeft: daysUntil(end, now) };

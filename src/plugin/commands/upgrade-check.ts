@@ -1,0 +1,120 @@
+import { type Condition, findCondition, type Stored } from "kube-controller-runtime";
+import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { type Cluster, listAll } from "../cluster.ts";
+import {
+  type Answer,
+  answer,
+  type Command,
+  CommandError,
+  type Context,
+  EXIT,
+  type ExitCode,
+} from "../command.ts";
+import { completeObjects, typedName } from "../objects.ts";
+import type { Look } from "../terminal/look.ts";
+import { type Line, span } from "../terminal/text.ts";
+import { mark, paragraph } from "../terminal/words.ts";
+
+const ANNOTATION = "coder.com/check-upgrade";
+const CONDITION = "UpgradePossible";
+const LOOK_MS = 1_000;
+const PATIENCE_MS = 60_000;
+
+/** What the operator says to an upgrade. */
+interface UpgradeAnswer {
+  readonly object: string;
+  readonly image: string;
+  readonly possible: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export const upgradeCheck: Command = {
+  name: "upgrade check",
+  summary: "Ask the operator whether an upgrade to an image could begin, and change nothing",
+  details: `Sets the annotation ${ANNOTATION}, waits for the condition ${CONDITION}, and removes the annotation. Exit code 3 when something is in the way.`,
+  arguments: [
+    { name: "image", summary: "the image to upgrade to" },
+    {
+      name: "name",
+      summary: "the control plane; may be left out where the namespace has one",
+      optional: true,
+      complete: completeObjects(CoderControlPlane),
+    },
+  ],
+  examples: [
+    {
+      does: "Before a maintenance window",
+      line: "kubectl coder upgrade check ghcr.io/coder/coder:v2.25.0 -n coder",
+    },
+  ],
+  run: async (context, { arguments: [image = "", name] }) => {
+    const cluster = await context.connect();
+    const object = await controlPlaneNamed(cluster, name);
+    const isAsked = object.metadata.annotations?.[ANNOTATION] === image;
+    if (!isAsked) await ask(cluster, object, image);
+    try {
+      return shown(object, image, await answered(object, image, { cluster, context }));
+    } finally {
+      if (!isAsked) await ask(cluster, object, null);
+    }
+  },
+};
+
+async function controlPlaneNamed(
+  cluster: Cluster,
+  name: string | undefined,
+): Promise<Stored<CoderControlPlane>> {
+  const { client, homeNamespace: namespace } = cluster;
+  if (name !== undefined)
+    return client.get(CoderControlPlane, { namespace, name: name.replace(/^.*\//, "") });
+  const all = await listAll(client, CoderControlPlane, { namespace });
+  const [only, ...others] = all;
+  if (!only) throw new CommandError(`There is no CoderControlPlane in namespace "${namespace}".`);
+  if (others.length > 0)
+    throw new CommandError(`Namespace "${namespace}" has several control planes: name one.`);
+  return only;
+}
+
+async function ask(
+  { client }: Cluster,
+  { metadata }: Stored<CoderControlPlane>,
+  image: string | null,
+): Promise<void> {
+  await client.mergePatch(CoderControlPlane, metadata, {
+    metadata: { annotations: { [ANNOTATION]: image } },
+  });
+}
+
+/** The condition once it speaks of this image. */
+async function answered(
+  { metadata }: Stored<CoderControlPlane>,
+  image: string,
+  { cluster, context }: { readonly cluster: Cluster; readonly context: Context },
+): Promise<Condition> {
+  const { clock, signal } = context;
+  const until = clock.monotonic() + PATIENCE_MS;
+  for (;;) {
+    const { status } = await cluster.client.get(CoderControlPlane, metadata);
+    const condition = findCondition(status?.conditions, CONDITION);
+    if (condition?.message.includes(`"${image}"`)) return condition;
+    if (clock.monotonic() >= until)
+      throw new CommandError(
+        `The operator has not answered within ${PATIENCE_MS / 1_000} s. Is it well? Run: kubectl coder check`,
+      );
+    await clock.sleep(LOOK_MS, signal);
+  }
+}
+
+function shown({ metadata }: Stored<CoderControlPlane>, image: string, condition: Condition): Answer {
+  const { status, reason, message } = condition;
+  const possible = status === "True";
+  const exit: ExitCode = possible ? EXIT.fine : EXIT.attention;
+  const object = typedName(CoderControlPlane, metadata);
+  return answer<UpgradeAnswer>({ object, image, possible, reason, message }, answerLines, exit);
+}
+
+function answerLines({ object, possible, reason, message }: UpgradeAnswer, look: Look): Line[] {
+  const head = [mark(possible ? "good" : "wrong", look), span(` ${object}`, "bold"), span(` ${reason}`)];
+  return [head, ...paragraph(message, look, "  ")];
+}
