@@ -37,6 +37,8 @@ export interface CoderClient {
   /** The key's plaintext, which coderd never shows again. coderd lower-cases the name. */
   createProvisionerKey(organizationId: string, key: NewProvisionerKey): CoderResult<string>;
   deleteProvisionerKey(organizationId: string, name: string): CoderResult<void>;
+  /** The key that a daemon with this secret would be let in with; undefined when coderd refuses the secret. */
+  provisionerKeyOf(secret: string): CoderResult<model.ProvisionerKey | undefined>;
   /**
    * The jobs of an organization that are not over, newest first, at most 1,000 of them. `notFound` also when
    * the token may not list them.
@@ -110,6 +112,7 @@ export function coderClient(options: ClientOptions): CoderClient {
       call("POST", keys(organizationId), { decoder: model.createdProvisionerKey, body }),
     deleteProvisionerKey: (organizationId, name) =>
       call("DELETE", `${keys(organizationId)}/${encodeURIComponent(name)}`, { decoder: nothing }),
+    provisionerKeyOf: (secret) => provisionerKeyOf(secret, options),
     unfinishedJobs: (organizationId) =>
       call("GET", `${organization(organizationId)}/provisionerjobs?${UNFINISHED}`, {
         decoder: provisioning.provisionerJobs,
@@ -180,6 +183,29 @@ async function acceptsProxyToken(proxyToken: string, options: ClientOptions): Co
     return succeeded(true);
   const refused = answer.failure.kind === "forbidden" && answer.failure.why === "unauthenticated";
   return refused ? succeeded(false) : answer;
+}
+
+/** A header can't carry anything else, and coderd makes no such keys. */
+const POSSIBLE_KEY = /^[\x21-\x7e]{1,256}$/;
+
+/** Asks as the daemon. The last part of the path is ignored, and paths are logged: the secret is in the header alone. */
+async function provisionerKeyOf(
+  secret: string,
+  options: ClientOptions,
+): CoderResult<model.ProvisionerKey | undefined> {
+  if (!POSSIBLE_KEY.test(secret)) return succeeded(undefined);
+  const { call } = caller({ ...options, token: undefined });
+  const answer = await call("GET", "/api/v2/provisionerkeys/mine", {
+    decoder: model.provisionerKey,
+    headers: { "Coder-Provisioner-Daemon-Key": secret },
+    secret,
+  });
+  if (answer.ok) return answer;
+  const { kind, message } = answer.failure;
+  // Something else on the way may refuse the request too; only coderd's own word counts.
+  const isRefused =
+    (kind === "forbidden" || kind === "invalid") && message.includes("provisioner daemon key invalid");
+  return isRefused ? succeeded(undefined) : answer;
 }
 
 interface Call<T> {

@@ -93,6 +93,7 @@ interface Case {
   readonly held?: readonly HeldKey[];
   readonly coderd?: CoderdKeys;
   readonly isCheckDue?: boolean;
+  readonly secret?: KeyFacts["secret"];
   readonly plan: KeyPlan;
 }
 
@@ -105,6 +106,7 @@ function planOf(row: Case): KeyPlan {
     held: row.held ?? [held()],
     coderd: row.coderd,
     isCheckDue: row.isCheckDue ?? false,
+    secret: row.secret ?? "proven",
   };
   return planKey(facts);
 }

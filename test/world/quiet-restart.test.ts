@@ -1,6 +1,7 @@
 import { findCondition, type Kind, type KubeObject } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import { DaemonPods } from "../support/daemon-pods.ts";
 import { openProxyStage, type ProxyStage } from "../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../support/world/memory.ts";
 
@@ -10,7 +11,7 @@ let stage: ProxyStage;
 beforeAll(async () => {
   stage = await openProxyStage(new MemoryWorld(), "fleet");
   for (let index = 0; index < SIZE; index++) {
-    await stage.controlPlane(`coder-${index}`);
+    const { deployment } = await stage.controlPlane(`coder-${index}`);
     const spec = { controlPlaneRef: { name: `coder-${index}` } };
     await stage.person.create<KubeObject>(
       CoderProvisioner,
@@ -21,6 +22,7 @@ beforeAll(async () => {
       manifest(CoderWorkspaceProxy, `proxy-${index}`, spec),
     );
     await stage.markReady(`provisioner-pool-${index}`);
+    await new DaemonPods(stage, () => [deployment]).replace(`pool-${index}`);
     await stage.markReady(`wsproxy-proxy-${index}`);
   }
   await stage.eventually(async () => {

@@ -63,9 +63,9 @@ test.each<[string, Partial<DaemonQuestion>]>([
 
 test("after a failure coderd is left alone, longer each time, for as long as it asks", async () => {
   failure = { kind: "transient", message: "down" };
-  expect(await observe()).toEqual({ seen: false, failure, retryInMs: 2_000 });
+  expect(await observe()).toEqual({ seen: false, failure, inARow: 1, retryInMs: 2_000 });
   await clock.advance(500);
-  expect(await observe()).toEqual({ seen: false, failure, retryInMs: 1_500 });
+  expect(await observe()).toEqual({ seen: false, failure, inARow: 1, retryInMs: 1_500 });
   expect(asked).toHaveLength(1);
   await clock.advance(1_500);
   expect(await observe()).toMatchObject({ retryInMs: 4_000 });

@@ -26,7 +26,13 @@ interface DaemonsSeen {
 export type DaemonSight =
   | DaemonsSeen
   /** coderd does not answer, or not to us. It is not asked again before `retryInMs`, unless with a `maxAgeMs` of 0. */
-  | { readonly seen: false; readonly failure: CoderFailure; readonly retryInMs: number };
+  | {
+      readonly seen: false;
+      readonly failure: CoderFailure;
+      /** How many times in a row it was asked in vain. */
+      readonly inARow: number;
+      readonly retryInMs: number;
+    };
 
 interface Known {
   asking: Promise<DaemonSight> | undefined;
@@ -86,7 +92,7 @@ export class DaemonObserver {
     const inARow = (known.failed?.inARow ?? 0) + 1;
     const retryInMs = pauseAfter(failure, inARow);
     known.failed = { failure, inARow, retryAt: now + retryInMs };
-    return { seen: false, failure, retryInMs };
+    return { seen: false, failure, inARow, retryInMs };
   }
 
   #of({ url, token, organizationId }: DaemonQuestion): Known {
@@ -113,8 +119,8 @@ export class DaemonObserver {
 /** What is still good for an answer. A clock that was set back makes everything old. */
 function remember({ last, failed }: Known, maxAgeMs: number, now: number): DaemonSight | undefined {
   if (failed) {
-    const retryInMs = failed.retryAt - now;
-    return retryInMs > 0 ? { seen: false, failure: failed.failure, retryInMs } : undefined;
+    const { retryAt, ...known } = failed;
+    return retryAt > now ? { seen: false, ...known, retryInMs: retryAt - now } : undefined;
   }
   if (!last || now < last.at) return undefined;
   const restMs = Math.min(last.tookMs * REST_PER_ANSWER, MOST_REST_MS);

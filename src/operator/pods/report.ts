@@ -133,11 +133,19 @@ export function availability(
 /** True while a rollout does not go on by itself; otherwise there is no such condition. */
 export const STALLED = "Stalled";
 
-/** What kstatus, and with it Flux and kubectl, take for a failure that waiting does not resolve. */
-export function stalling(report: PodReport | undefined, { status }: WithConditions): StepResult<object> {
+/**
+ * What kstatus, and with it Flux and kubectl, take for a failure that waiting does not resolve: pods that do not become
+ * ready, or, as `silence` says, that run without reaching coderd.
+ */
+export function stalling(
+  report: PodReport | undefined,
+  { status }: WithConditions,
+  silence?: string,
+): StepResult<object> {
   if (report?.rollout.state === "stalled") {
     return { condition: { status: "True", reason: "PodsNotReady", message: report.rollout.cause } };
   }
+  if (silence) return { condition: { status: "True", reason: "DaemonsNotConnected", message: silence } };
   return findCondition(status?.conditions, STALLED) ? { noCondition: true } : {};
 }
 

@@ -1,4 +1,11 @@
-import type { Deployment, Pod, Stored } from "kube-controller-runtime";
+import { isDeepStrictEqual } from "node:util";
+import {
+  type Condition,
+  type Deployment,
+  findCondition,
+  type Pod,
+  type Stored,
+} from "kube-controller-runtime";
 import { podTrouble, short } from "./pod-trouble.ts";
 
 /**
@@ -22,6 +29,18 @@ export type Rollout =
 export interface PodsSeen {
   readonly pods: readonly Stored<Pod>[];
   readonly now: number;
+  /** Whether its template is one that was rolled out before, so that only the number can be new. */
+  readonly isSameTemplate?: boolean;
+}
+
+/** Whether an object was ready with the template that its Deployment has now. */
+export function isSameTemplate(
+  before: Deployment | undefined,
+  applied: Deployment | undefined,
+  conditions: readonly Condition[] | undefined,
+): boolean {
+  const wasReady = findCondition(conditions, "Ready")?.status === "True";
+  return wasReady && isDeepStrictEqual(before?.spec?.template, applied?.spec?.template);
 }
 
 /** Judges by the Deployment's own counts; its pods and conditions only say why they are not reached. */
@@ -29,7 +48,8 @@ export function rolloutOf(deployment: Deployment, seen: PodsSeen): Rollout {
   if (isComplete(deployment)) return { state: "complete" };
   const { cause, lookAgainMs } = causeOf(deployment, seen);
   const look = lookAgainMs === undefined ? {} : { lookAgainMs };
-  if (isScaling(deployment)) return { state: "scaling", ...(cause ? { cause } : {}), ...look };
+  const isUnseen = seen.isSameTemplate === true && !isObserved(deployment);
+  if (isUnseen || isScaling(deployment)) return { state: "scaling", ...(cause ? { cause } : {}), ...look };
   return cause ? { state: "stalled", cause } : { state: "moving", ...look };
 }
 

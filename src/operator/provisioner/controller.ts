@@ -47,6 +47,7 @@ import { provisionerTie } from "./resources/rbac.ts";
 import { withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
 import { accessConditions, forgetUnused, openAccess } from "./steps/access.ts";
+import { confirmDaemons } from "./steps/daemons.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
 import { checkEntitlement } from "./steps/entitlement.ts";
 import { ensureKey } from "./steps/key.ts";
@@ -143,14 +144,19 @@ async function converge(
   const pods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, environment, daemons),
   );
+  const silent = await steps.run(conditionTypes.daemons, () =>
+    confirmDaemons(snapshot, environment, { session, outcome, pods }),
+  );
   await steps.run(conditionTypes.available, async () =>
     availability(pods, snapshot.provisioner, snapshot.object),
   );
-  await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
+  await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object, silent?.stalled));
   await steps.run(conditionTypes.image, async () => reportImage(snapshot.provisioner.image, snapshot.object));
   await steps.run(conditionTypes.conflict, async () =>
     reportConflicts(steps.conflicts, snapshot, conflictAdvice),
   );
-  await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
+  await steps.run(conditionTypes.ready, async () => ({
+    condition: readiness(steps.conditions, snapshot.object.status?.conditions),
+  }));
   return steps;
 }

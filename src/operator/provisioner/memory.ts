@@ -18,6 +18,17 @@ export interface Memory extends StartMemory {
   readonly key: Backoff<CoderFailure>;
   /** A Secret could not be written, so the next key is made only when its Secret has been claimed. */
   keyStoreFailed?: true;
+  /** Which content of the Secret coderd was asked about, when, and what it said. */
+  secretProof?: {
+    readonly of: string;
+    readonly at: number;
+    /** `untold`: this coderd does not answer the question. */
+    readonly result: "proven" | "refused" | "untold";
+  };
+  /** A fingerprint of the key that coderd gave us last. */
+  madeKey?: string;
+  /** Since when fewer daemons are connected than there should be. */
+  daemonsMissingSince?: number;
   /** Of deleting keys that were replaced. */
   readonly retirement: Backoff<FailedRemoval>;
   /** The token that last worked, and where: it may outlive its Secret when a whole namespace is deleted. */

@@ -1,8 +1,19 @@
-import type { ConditionState } from "kube-controller-runtime";
-import { AVAILABLE, CONFLICT, summary, UNREPORTED } from "kube-controller-runtime";
+import {
+  AVAILABLE,
+  CONFLICT,
+  type Condition,
+  type ConditionState,
+  findCondition,
+  summary,
+  UNREPORTED,
+} from "kube-controller-runtime";
 import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
 import { IMAGE_PINNED, UNPINNED } from "../pods/image.ts";
 import { STALLED } from "../pods/report.ts";
+import { CONNECTING, NOT_PERMITTED } from "./daemons/judge.ts";
+
+/** Whether enough daemons are connected is not known. */
+const DAEMONS_UNKNOWN = "DaemonsUnknown";
 
 /** The conditions of a provisioner, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {
@@ -15,6 +26,7 @@ export const conditionTypes = {
   rbac: "WorkspaceRBACReady",
   disruption: DISRUPTION_BUDGET,
   deployment: "DeploymentReady",
+  daemons: "DaemonsConnected",
   available: AVAILABLE,
   stalled: STALLED,
   image: IMAGE_PINNED,
@@ -41,13 +53,26 @@ export const quietReasons: ReadonlySet<string> = new Set([
   "NamesTaken",
   "RollingOut",
   "Starting",
+  CONNECTING,
+  DAEMONS_UNKNOWN,
   "ScaledToZero",
   "Pending",
   "OperatorAccessNotReady",
   UNREPORTED,
 ]);
 
-/** The one condition to wait for: True when the daemons serve and every stage is as the spec says. */
-export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {
-  return summary(conditions, parts, "The daemons serve and their objects are as the spec says.");
+/**
+ * The one condition to wait for: True when the daemons serve and every stage is as the spec says. A coderd that can't be
+ * asked changes nothing for daemons that were connected; others are not taken to be.
+ */
+export function readiness(
+  conditions: ReadonlyMap<string, ConditionState>,
+  before?: readonly Condition[],
+): ConditionState {
+  const state = summary(conditions, parts, "The daemons serve and their objects are as the spec says.");
+  const daemons = conditions.get(conditionTypes.daemons);
+  const isUnknown = daemons?.status === "Unknown" && daemons.reason !== NOT_PERMITTED;
+  const wasReady = findCondition(before, conditionTypes.ready)?.status === "True";
+  if (state.status === "False" || !isUnknown || wasReady) return state;
+  return { status: "False", reason: DAEMONS_UNKNOWN, message: daemons.message };
 }

@@ -19,6 +19,7 @@ import { service } from "../../../src/operator/exposure/service.ts";
 import { openTenancy } from "../../../src/operator/permissions/tenancy.ts";
 import { provisionerController } from "../../../src/operator/provisioner/controller.ts";
 import { keyChecksum } from "../../../src/operator/provisioner/hashes.ts";
+import { DaemonPods } from "../daemon-pods.ts";
 import type { World } from "../world/world.ts";
 import { Stage } from "./stage.ts";
 
@@ -36,6 +37,7 @@ export interface ControlPlaneOptions extends Omit<DeploymentOptions, "now"> {
  */
 export class ProvisionerStage extends Stage<CoderProvisioner> {
   readonly #deployments: CoderdDeployment[] = [];
+  readonly pods = new DaemonPods(this, () => this.#deployments);
 
   /** Use `openStage`. */
   constructor(world: World, namespace: string) {
@@ -118,6 +120,7 @@ export class ProvisionerStage extends Stage<CoderProvisioner> {
       expect(metadata?.annotations).toMatchObject({ "checksum/provisioner-key": checksum });
       expect(status.pendingKey).toBeUndefined();
     });
+    await this.pods.replace(name);
     await this.world.markDeploymentReady(this.namespace, `provisioner-${name}`);
   }
 

@@ -218,5 +218,8 @@ test("nothing is written while nothing changes, however often it is looked at", 
     .filter(({ method, path }) => method !== "GET" && path.includes(name));
   expect(written).toEqual([]);
   const asked = new Set(coderd.calls.slice(calls).map(({ request }) => request.split("/").at(-1)));
-  expect([...asked].filter((path) => path !== "entitlements")).toEqual(["provisionerkeys"]);
+  expect([...asked].filter((path) => path !== "entitlements")).toEqual([
+    "provisionerkeys",
+    "provisionerdaemons",
+  ]);
 });

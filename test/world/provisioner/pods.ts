@@ -72,6 +72,7 @@ export class Pods implements AsyncDisposable {
     const value = await this.#stage.keyIn(name, key);
     if (!this.#isAccepted(value)) return;
     this.#running = { place: { name, key }, value: value ?? "" };
+    await this.#stage.pods.replace(this.#name);
     await this.#stage.world.markDeploymentReady(this.#stage.namespace, `provisioner-${this.#name}`);
   }
 

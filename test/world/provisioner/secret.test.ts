@@ -39,7 +39,8 @@ describe("when only the place of the key changes, its value is copied and no key
       expect(await stage.exists(Secret, "renamed-provisioner-key")).toBe(false),
     );
     expect((await stage.untilSettled("renamed")).secretRef).toEqual({ name: "elsewhere", key: "key" });
-    expect(coderd.calls.slice(calls)).toEqual([]);
+    const asked = coderd.calls.slice(calls).filter(({ request }) => !request.includes("provisionerdaemons"));
+    expect(asked).toEqual([]);
     expect((await stage.events("renamed")).map(({ reason }) => reason)).toContain("SecretCopied");
   });
 

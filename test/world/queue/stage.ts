@@ -42,7 +42,7 @@ export class QueueStage extends ProvisionerStage {
       conditions: [{ type: "Ready", status: "True" }],
       containerStatuses: [{ state: { running: { startedAt } } }],
     };
-    await this.person.mergePatch(Pod, this.ref(name), { status });
+    await this.person.patchStatus(Pod, this.ref(name), { status });
     const keyName = (await this.status(provisioner)).provisionerKeyName;
     const key = coderd.keys.find((candidate) => candidate.name === keyName);
     const daemon = key && coderd.connectDaemon(name, key.plaintext);

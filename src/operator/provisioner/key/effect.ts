@@ -6,6 +6,7 @@ import { isSameService } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { makeKey } from "./make.ts";
 import { type CoderdKeys, type KeyPlan, planKey, type WantedKey } from "./plan.ts";
+import { secretProof, verifySecret } from "./proof.ts";
 import {
   type AppliedKey,
   appliedKey,
@@ -32,6 +33,7 @@ import {
 const needs: Readonly<Record<KeyPlan["do"], Needs>> = {
   keep: "nothing",
   ask: { otherSide: true },
+  verify: { otherSide: true },
   record: {},
   adopt: {},
   abandon: { otherSide: true, certainty: true },
@@ -52,7 +54,8 @@ export function keyEffect(run: KeyRun): Effect<KeyState, KeyPlan, CoderFailure> 
   };
 }
 
-function planOf(state: KeyState, { wanted, isCheckDue }: KeyRun): KeyPlan {
+function planOf(state: KeyState, run: KeyRun): KeyPlan {
+  const { wanted, isCheckDue } = run;
   const status = statusOf(state);
   return planKey({
     wanted,
@@ -62,6 +65,7 @@ function planOf(state: KeyState, { wanted, isCheckDue }: KeyRun): KeyPlan {
     held: heldKeys(state.secrets),
     coderd: state.coderd,
     isCheckDue,
+    secret: secretProof(state, run),
   });
 }
 
@@ -79,6 +83,8 @@ async function act(plan: KeyPlan, state: KeyState, run: KeyRun): Promise<KeyProg
       return { next: state };
     case "ask":
       return ask(state, run);
+    case "verify":
+      return verifySecret(state, run);
     case "record":
       return recordLater(state, inUse(plan.key));
     case "adopt":

@@ -3,6 +3,7 @@ import type { CoderFailure } from "../../../coder/failure.ts";
 import { tagsHash } from "../hashes.ts";
 import { hex } from "./names.ts";
 import type { CoderdKeys, KeyPlan, Reason } from "./plan.ts";
+import { contentOf } from "./proof.ts";
 import type { KeyRecord } from "./record.ts";
 import { markOf, secretNamed, storeKey, valueAt } from "./secret.ts";
 import { type KeyProgress, type KeyRun, type KeyState, recordNow, refresh } from "./state.ts";
@@ -60,6 +61,8 @@ async function create(
   const { rotation } = wanted;
   const content = { keyName: plan.name, attempt: pending.attempt, rotation, value: created.value };
   const stored = await storeKey(content, state, run);
+  environment.memory.madeKey = contentOf(created.value);
+  delete environment.memory.secretProof;
   environment.own.emit("Normal", eventReasons[plan.do], announcement(plan, wanted.organizationName));
   return { next: { ...stored, coderd: undefined } };
 }
@@ -102,6 +105,7 @@ const words: Readonly<Record<Reason, string>> = {
   new: "there was none",
   secretLost: "its Secret was lost",
   requested: "somebody asked for another",
+  secretRefused: "its Secret held something else",
   controlPlane: "the control plane changed",
   url: "the control plane's URL changed",
   organization: "the organization changed",
@@ -121,7 +125,7 @@ function announcement({ do: how, name, because }: MakePlan, organizationName: st
   const key = `provisioner key "${name}" in organization "${organizationName}": ${inWords(because)}`;
   return {
     create: `Created ${key}.`,
-    rotate: `Created ${key}. The old key is deleted when the new pods are ready.`,
+    rotate: `Created ${key}. The old key is deleted when the daemons with the new one are connected and the old pods are gone.`,
     replace: `Deleted and created again ${key}. Its name is fixed by spec.key.name, so daemons reconnect when their pods are replaced.`,
   }[how];
 }

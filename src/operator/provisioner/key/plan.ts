@@ -42,13 +42,24 @@ export interface KeyFacts {
   readonly coderd: CoderdKeys | undefined;
   /** Whether it is time to compare with coderd, even if nothing has changed here. */
   readonly isCheckDue: boolean;
+  readonly secret: SecretProof;
 }
+
+/** What is known of the content of the Secret: whether it is that of the key in use. */
+export type SecretProof =
+  | "unproven"
+  | "proven"
+  /** It is another key's, or no key's. */
+  | "refused"
+  /** This coderd does not say. */
+  | "untold";
 
 /** Why a key has to be made. */
 export type Reason =
   | "new"
   | "secretLost"
   | "requested"
+  | "secretRefused"
   | "controlPlane"
   | "url"
   | "organization"
@@ -66,6 +77,7 @@ export type Reason =
  *      │                                     ├──► adopt ──► record ──► keep   │
  *      └──────────────────────────────────── abandon ◄───────────────────────┘
  *     copySecret ──► keep        refuse: the name is somebody else's
+ *     verify ──► keep, or rotate when the Secret does not hold the key
  *
  * A rotated key stays on record as retired until no pod uses it; see `retire.ts`.
  */
@@ -74,6 +86,8 @@ export type KeyPlan =
   | { readonly do: "keep" }
   /** What coderd has must be known: to decide what is `needed`, or only to compare. */
   | { readonly do: "ask"; readonly needed: boolean }
+  /** Whether the Secret holds the key in use must be asked. */
+  | { readonly do: "verify" }
   /** The key is right; status knows too little of it. */
   | { readonly do: "record"; readonly key: CompleteKey }
   /** The pending key is in a Secret: it is the one in use from now on. */
@@ -93,7 +107,7 @@ export type KeyPlan =
 
 /** Decides what to do next about the key. */
 export function planKey(facts: KeyFacts): KeyPlan {
-  const { wanted, applied, pending, isCheckDue } = facts;
+  const { wanted, applied, pending } = facts;
   if (pending) return planPending(pending, facts);
   const place = applied.secretRef ?? wanted.secretRef;
   const held = facts.held.find((candidate) => isSamePlace(candidate.place, place));
@@ -102,9 +116,19 @@ export function planKey(facts: KeyFacts): KeyPlan {
   const isAsked = wanted.rotation !== undefined && wanted.rotation !== held.rotation;
   const drift = [...(isAsked ? (["requested"] as const) : []), ...driftOf(facts)];
   if (drift.length > 0) return make(facts, drift);
-  if (facts.coderd) return compare(held, facts.coderd, facts);
+  const plan = facts.coderd ? compare(held, facts.coderd, facts) : askFor(facts);
+  return plan.do === "keep" ? planSecret(facts) : plan;
+}
+
+function askFor(facts: KeyFacts): KeyPlan {
   if (!isComplete(facts)) return { do: "ask", needed: true };
-  return isCheckDue ? { do: "ask", needed: false } : { do: "keep" };
+  return facts.isCheckDue ? { do: "ask", needed: false } : { do: "keep" };
+}
+
+/** The key is at coderd as it should be; what the Secret holds may be something else. */
+function planSecret(facts: KeyFacts): KeyPlan {
+  if (facts.secret === "refused") return make(facts, ["secretRefused"]);
+  return facts.secret === "unproven" ? { do: "verify" } : { do: "keep" };
 }
 
 function planPending(pending: KeyRecord, { wanted, applied, held }: KeyFacts): KeyPlan {

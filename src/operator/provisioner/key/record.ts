@@ -121,6 +121,15 @@ export function recordedKeys(status: Partial<ProvisionerStatus> | undefined): Ke
   return withRecord(known, status?.pendingKey);
 }
 
+/** The identifiers of the key in use and of those that it replaced. */
+export function keysOfPool(status: Partial<ProvisionerStatus>): {
+  readonly inUse: string | undefined;
+  readonly replaced: readonly string[];
+} {
+  const replaced = (status.retiredKeys ?? []).flatMap(({ id }) => id ?? []);
+  return { inUse: appliedKey(status).id, replaced };
+}
+
 export function unlessNone(records: readonly KeyRecord[]): KeyRecord[] | undefined {
   return records.length > 0 ? [...records] : undefined;
 }

@@ -1,6 +1,8 @@
+import { connectionsOf } from "../daemons/connections.ts";
+import { mayNotAsk } from "../daemons/judge.ts";
 import type { FailedRemoval } from "../memory.ts";
 import { isRolledOutWith } from "../rollout.ts";
-import { appliedKey, isSameKey, type KeyRecord, unlessNone } from "./record.ts";
+import { appliedKey, isSameKey, type KeyRecord, keysOfPool, unlessNone } from "./record.ts";
 import { RemovalBudget, removeKey } from "./remove.ts";
 import { keyInUse } from "./secret.ts";
 import { type KeyRun, type KeyState, recordNow, statusOf } from "./state.ts";
@@ -8,8 +10,8 @@ import { type KeyRun, type KeyState, recordNow, statusOf } from "./state.ts";
 /** Where keys that were replaced are on their way out. */
 export type Retirement =
   | { readonly kind: "done" }
-  /** Pods may still use them. */
-  | { readonly kind: "waiting"; readonly names: readonly string[] }
+  /** Daemons may still need them; `until` says what has to come first, as a clause. */
+  | { readonly kind: "waiting"; readonly names: readonly string[]; readonly until: string }
   | { readonly kind: "failed"; readonly failure: FailedRemoval; readonly retryInMs: number };
 
 interface Retired {
@@ -17,23 +19,54 @@ interface Retired {
   readonly retirement: Retirement;
 }
 
-/** Deletes the keys that were replaced, once every pod runs with the key in use and none finishes a build without it. */
+/**
+ * Deletes the keys that were replaced, once as many daemons as wanted are connected with the key in use, and neither a
+ * pod nor a daemon works without it.
+ */
 export async function retireKeys(state: KeyState, run: KeyRun, mayAsk: boolean): Promise<Retired> {
-  const { snapshot, environment } = run;
+  const { environment } = run;
   const retired = statusOf(state).retiredKeys ?? [];
   if (retired.length === 0) return { state, retirement: { kind: "done" } };
-  const key = keyInUse(state, snapshot.provisioner);
-  // A Deployment does not count pods that end, but their daemons need their key until the last build is done.
-  const isDraining = snapshot.pods.some(({ metadata }) => metadata.deletionTimestamp !== undefined);
-  if (!mayAsk || !key || isDraining || !isRolledOutWith(key, snapshot.deployment))
-    return { state, retirement: waiting(retired) };
+  const until = mayAsk ? (podsLeft(state, run) ?? (await daemonsLeft(state, run))) : CODERD_ANSWERS;
+  if (until !== undefined) return { state, retirement: waiting(retired, until) };
   const backedOff = environment.memory.retirement.current(attemptOf(run));
   if (backedOff) return { state, retirement: { kind: "failed", ...backedOff } };
   // The key in use must be on record before its predecessor goes.
   const recorded = await recordNow(state, run, () => ({}));
   return "next" in recorded
     ? deleteAll(retired, recorded.next, run)
-    : { state, retirement: waiting(retired) };
+    : { state, retirement: waiting(retired, CODERD_ANSWERS) };
+}
+
+const CODERD_ANSWERS = "coderd can be asked again";
+
+/** What has to happen to the pods first, if anything. */
+function podsLeft(state: KeyState, { snapshot }: KeyRun): string | undefined {
+  const key = keyInUse(state, snapshot.provisioner);
+  if (!key || !isRolledOutWith(key, snapshot.deployment)) return "all pods run with the new key";
+  // A Deployment does not count pods that end, but their daemons need their key until the last build is done.
+  const draining = snapshot.pods.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  const [first] = draining;
+  if (!first) return undefined;
+  const others = draining.length > 1 ? ` and ${draining.length - 1} more` : "";
+  return `pod "${first.metadata.name}"${others}, which may finish a build, is gone`;
+}
+
+/** What has to happen to the daemons first, if anything. Where the operator may not ask, the pods are all there is. */
+async function daemonsLeft(
+  state: KeyState,
+  { snapshot, observeDaemons }: KeyRun,
+): Promise<string | undefined> {
+  const status = statusOf(state);
+  const sight = await observeDaemons(status.organizationID ?? "");
+  if (!sight.seen) return mayNotAsk(sight.failure) ? undefined : CODERD_ANSWERS;
+  const { provisioner } = snapshot;
+  const seen = { ...snapshot, daemons: sight.daemons };
+  const { connected, buildingWithOldKey } = connectionsOf(provisioner, keysOfPool(status), seen);
+  if (connected < provisioner.replicas)
+    return `the daemons are connected with the new key: ${connected} of ${provisioner.replicas} are`;
+  const [building] = buildingWithOldKey;
+  return building === undefined ? undefined : `daemon "${building}" has finished its build`;
 }
 
 /** One that can't be deleted, because its coderd is gone for example, keeps none of the others. */
@@ -58,7 +91,7 @@ async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: Ke
     const recorded = await recordNow(state, run, ({ retiredKeys = [] }) => ({
       retiredKeys: unlessNone(retiredKeys.filter((other) => !isSameKey(other, record))),
     }));
-    if (!("next" in recorded)) return { state, retirement: waiting(retired) };
+    if (!("next" in recorded)) return { state, retirement: waiting(retired, CODERD_ANSWERS) };
     state = recorded.next;
   }
   if (failure) {
@@ -70,8 +103,8 @@ async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: Ke
   return { state, retirement: { kind: "done" } };
 }
 
-function waiting(retired: readonly KeyRecord[]): Retirement {
-  return { kind: "waiting", names: retired.map(({ name }) => name) };
+function waiting(retired: readonly KeyRecord[], until: string): Retirement {
+  return { kind: "waiting", names: retired.map(({ name }) => name), until };
 }
 
 function attemptOf({ snapshot, wanted }: KeyRun) {

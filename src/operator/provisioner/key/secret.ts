@@ -51,7 +51,7 @@ export function markAnnotations({ keyName, attempt, rotation }: KeyMark): Record
 export function keyInUse(
   state: Pick<KeyState, "object" | "unwritten" | "secrets">,
   { key }: KeyRun["snapshot"]["provisioner"],
-): KeyInUse | undefined {
+): Omit<KeyInUse, "mayRollOut"> | undefined {
   const { secretRef: place = key.secret, controlPlaneURL: coderURL } = appliedKey(statusOf(state));
   const value = valueAt(state.secrets, place);
   return value === undefined ? undefined : { place, value, checksum: keyChecksum(value), coderURL };

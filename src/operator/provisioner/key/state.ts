@@ -3,6 +3,7 @@ import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
+import type { DaemonSight } from "../../daemons/observer.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { CoderdKeys, WantedKey } from "./plan.ts";
 import { appliedKey } from "./record.ts";
@@ -26,6 +27,8 @@ export interface KeyRun {
   readonly environment: Environment;
   readonly wanted: WantedKey;
   readonly client: CoderClient;
+  /** Which daemons the organization of the key has. */
+  readonly observeDaemons: (organizationId: string) => Promise<DaemonSight>;
   /** Whether it is time to compare with coderd, even if nothing has changed here. */
   readonly isCheckDue: boolean;
 }

@@ -4,9 +4,10 @@ import type { FoundControlPlane } from "../../control-plane/session/find.ts";
 import { isSameService } from "../../exposure/service.ts";
 import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../../pods/report.ts";
+import { isSameTemplate } from "../../pods/rollout.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { provisionerDeployment, urlVariable } from "../resources/deployment.ts";
-import type { KeyInUse } from "../rollout.ts";
+import { isHeldBack, type KeyInUse, runningChecksum } from "../rollout.ts";
 import { conditionTypes } from "../status.ts";
 import { type ProvisionerResult, waiting } from "./result.ts";
 
@@ -34,13 +35,15 @@ export async function ensureDeployment(
     return { ...waiting(conditionTypes.deployment, "Waiting for a provisioner key.", snapshot), status };
   }
   const clusterIP = snapshot.controlPlanes.get(provisioner.controlPlaneName ?? "")?.clusterIP;
+  const running = isHeldBack(key, deployment) ? runningChecksum(deployment) : undefined;
   const inputs = {
     ...{ image, coderURL: way.url, hostAliases: way.hostAliases, clusterIP },
-    ...{ key: key.place, keyChecksum: key.checksum },
+    ...{ key: key.place, keyChecksum: running ?? key.checksum },
   };
   const wanted = { desired: provisionerDeployment(provisioner, inputs), pod: provisioner.pod };
   const applied = await convergeDeployment(snapshot, environment, wanted);
-  return reportPods(applied, provisioner, snapshot);
+  const isSame = isSameTemplate(deployment, applied, snapshot.object.status?.conditions);
+  return reportPods(applied, provisioner, { ...snapshot, isSameTemplate: isSame });
 }
 
 /**

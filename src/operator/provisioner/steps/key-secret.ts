@@ -1,8 +1,8 @@
-import { Secret } from "kube-controller-runtime";
+import { type ConditionState, Secret } from "kube-controller-runtime";
 import { keyInUse, markAnnotations, markOf, secretNamed } from "../key/secret.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { keySecret } from "../resources/key-secret.ts";
-import { isRolledOutWith, type KeyInUse } from "../rollout.ts";
+import { isHeldBack, isRolledOutWith, type KeyInUse } from "../rollout.ts";
 import { conditionTypes } from "../status.ts";
 import type { KeyOutcome } from "./key.ts";
 import { type ProvisionerResult, waiting } from "./result.ts";
@@ -17,11 +17,18 @@ export async function ensureKeySecret(
   outcome: KeyOutcome | undefined,
 ): Promise<ProvisionerResult<KeyInUse>> {
   if (outcome?.storeError !== undefined) throw outcome.storeError;
-  const key = outcome && keyInUse(outcome.state, snapshot.provisioner);
-  if (!key) return waiting(conditionTypes.keySecret, "Waiting for a provisioner key.", snapshot);
+  const held = outcome && keyInUse(outcome.state, snapshot.provisioner);
+  if (!held) return waiting(conditionTypes.keySecret, "Waiting for a provisioner key.", snapshot);
+  const key = { ...held, mayRollOut: outcome.mayRollOut };
+  if (isHeldBack(key, snapshot.deployment)) return { condition: unverified(key), value: key };
   if (outcome.isSettled) await tidyUp(snapshot, environment, { key, outcome });
   const message = `The key is in Secret "${key.place.name}" under "${key.place.key}".`;
   return { condition: { status: "True", reason: "Stored", message }, value: key };
+}
+
+function unverified({ place }: KeyInUse): ConditionState {
+  const message = `The content of Secret "${place.name}" has changed, and coderd has not confirmed that it is the provisioner key. Pods are not replaced meanwhile.`;
+  return { status: "False", reason: "Unverified", message };
 }
 
 /**

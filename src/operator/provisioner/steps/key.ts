@@ -3,9 +3,11 @@ import type { CoderFailure } from "../../../coder/failure.ts";
 import { withAdvice } from "../../coderd/advice.ts";
 import { reasonOf } from "../../coderd/reasons.ts";
 import { ROTATE_ANNOTATION } from "../../names.ts";
+import { observeDaemons, paceOf, SOON_MS } from "../daemons/look.ts";
 import { keyEffect } from "../key/effect.ts";
 import { freshKeyName, isWantedName } from "../key/names.ts";
 import type { WantedKey } from "../key/plan.ts";
+import { secretProof } from "../key/proof.ts";
 import { appliedKey } from "../key/record.ts";
 import { type Retirement, retireKeys } from "../key/retire.ts";
 import { KeyStoreError } from "../key/secret.ts";
@@ -25,6 +27,8 @@ export interface KeyOutcome {
   readonly state: Pick<KeyState, "object" | "unwritten" | "secrets">;
   /** Whether the key is as it should be, so that its Secret may be tidied up. */
   readonly isSettled: boolean;
+  /** Whether pods may be replaced to run with what the Secret holds: not with what may be no key. */
+  readonly mayRollOut: boolean;
   /** Why the Secret could not be written: for the step that has the Secret's condition. */
   readonly storeError?: unknown;
 }
@@ -46,7 +50,7 @@ export async function ensureKey(
     ...{ object, secrets, unwritten: {}, coderd: undefined },
     ...{ isFresh: false, hasMade: false },
   };
-  if (!access) return unsettled(start, waits(snapshot));
+  if (!access) return unsettled(start, { snapshot, environment }, waits(snapshot));
   const { memory } = environment;
   const { session, entitled } = access;
   const age = now - (memory.keyCheckedAt ?? Number.NEGATIVE_INFINITY);
@@ -55,6 +59,7 @@ export async function ensureKey(
     environment,
     wanted: wantedKey(session, snapshot, environment),
     client: session.client,
+    observeDaemons: (organizationId) => observeDaemons({ ...session, organizationId }, environment, SOON_MS),
     isCheckDue: entitled && age >= CHECK_EVERY_MS,
   };
   const { generation, annotations } = object.metadata;
@@ -67,7 +72,8 @@ export async function ensureKey(
     // The key that was made in vain, if any, is deleted by the next run, which must not wait for the Secret.
     const soon = memory.keyStoreFailed ? {} : { requeueAfterMs: ABANDON_MS };
     memory.keyStoreFailed = true;
-    return { ...soon, value: { state: start, isSettled: false, storeError: error.cause } };
+    const value = { state: start, isSettled: false, mayRollOut: false, storeError: error.cause };
+    return { ...soon, value };
   }
 }
 
@@ -80,16 +86,18 @@ async function report(
   const { state, plan } = settled;
   switch (settled.end) {
     case "overtaken":
-      return unsettled(state, {});
+      return unsettled(state, run, {});
     case "notAllowed":
-      return unsettled(state, waits(run.snapshot));
+      return unsettled(state, run, waits(run.snapshot));
     case "failed": {
       const { failure, retryInMs: requeueAfterMs } = settled;
       // A key that was right a moment ago does not turn wrong because coderd cannot be asked.
-      if (plan.do === "ask" && !plan.needed && failure.kind === "transient")
+      const isNeeded = plan.do !== "verify" && (plan.do !== "ask" || plan.needed);
+      if (!isNeeded && (failure.kind === "transient" || plan.do === "verify"))
         return inPlace(state, run, { mayAsk: false, nextCheckMs: requeueAfterMs });
       const words = { duplicate: "KeyNameTaken", notFound: "OrganizationNotFound" };
-      return unsettled(state, blocked(reasonOf(failure, words), withAdvice(failure), { requeueAfterMs }));
+      const block = blocked(reasonOf(failure, words), withAdvice(failure), { requeueAfterMs });
+      return unsettled(state, run, block);
     }
     case "settled": {
       const { memory } = run.environment;
@@ -103,8 +111,21 @@ async function report(
   }
 }
 
-function unsettled(state: KeyState, result: StepResult<object, never>): ProvisionerResult<KeyOutcome> {
-  return { ...result, status: state.unwritten, value: { state, isSettled: false } };
+function unsettled(
+  state: KeyState,
+  run: Pick<KeyRun, "environment" | "snapshot">,
+  result: StepResult<object, never>,
+): ProvisionerResult<KeyOutcome> {
+  return { ...result, status: state.unwritten, value: outcome(state, run, false) };
+}
+
+function outcome(
+  state: KeyState,
+  run: Pick<KeyRun, "environment" | "snapshot">,
+  isSettled: boolean,
+): KeyOutcome {
+  const proof = secretProof(state, run);
+  return { state, isSettled, mayRollOut: proof === "proven" || proof === "untold" };
 }
 
 function waits(snapshot: Snapshot): StepResult<object, never> {
@@ -141,14 +162,23 @@ async function inPlace(
   const { state, retirement } = await retireKeys(settledState, run, mayAsk);
   const { name, organizationName } = appliedKey(statusOf(state));
   const { reason, more } = describe(retirement);
-  const message = `Key "${name}" of organization "${organizationName}" is in use.${more}`;
-  const retryInMs = retirement.kind === "failed" ? retirement.retryInMs : CHECK_EVERY_MS;
+  const untold = secretProof(state, run) === "untold" ? UNTOLD : "";
+  const message = `Key "${name}" of organization "${organizationName}" is in use.${untold}${more}`;
+  const retryInMs = nextRetirementMs(retirement, run);
   return {
     condition: { status: "True", reason, message },
     status: state.unwritten,
     requeueAfterMs: Math.min(nextCheckMs, retryInMs),
-    value: { state, isSettled: true },
+    value: outcome(state, run, true),
   };
+}
+
+const UNTOLD = " This coderd does not say whether the Secret holds it.";
+
+/** What waits for pods is continued when they change; what waits for daemons is asked for. */
+function nextRetirementMs(retirement: Retirement, { snapshot, environment }: KeyRun): number {
+  if (retirement.kind === "failed") return retirement.retryInMs;
+  return retirement.kind === "waiting" ? paceOf(environment.memory, snapshot.now) : CHECK_EVERY_MS;
 }
 
 function describe(retirement: Retirement): { readonly reason: string; readonly more: string } {
@@ -157,7 +187,7 @@ function describe(retirement: Retirement): { readonly reason: string; readonly m
       return { reason: "KeyReady", more: "" };
     case "waiting": {
       const names = retirement.names.map((name) => `"${name}"`).join(", ");
-      return { reason: "Rotating", more: ` ${names} will be deleted when the new pods are ready.` };
+      return { reason: "Rotating", more: ` ${names} will be deleted when ${retirement.until}.` };
     }
     case "failed": {
       const { keyName, message } = retirement.failure;
