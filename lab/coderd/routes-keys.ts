@@ -4,6 +4,7 @@ import type { Call, Route } from "./route.ts";
 import { daemonsOf, daemonView } from "./routes-queue.ts";
 
 const LONGEST_NAME = 64;
+const SECRET_LENGTH = 43;
 const NIL_UUID = "00000000-0000-0000-0000-00000000000";
 /** Keys that stand for daemons without one, in the order coderd lists them. */
 const RESERVED = [
@@ -87,6 +88,11 @@ function listKeyDaemons(call: Call): Reply {
 function describeKey({ deployment, headers }: Call): Reply {
   const plaintext = headers["coder-provisioner-daemon-key"];
   if (typeof plaintext !== "string") return message(401, "provisioner daemon key required");
+  if (plaintext.length !== SECRET_LENGTH)
+    return json(400, {
+      message: "provisioner daemon key invalid",
+      detail: `must be ${SECRET_LENGTH} characters`,
+    });
   const key = deployment.acceptedKey(plaintext);
   return key ? json(200, keyView(key)) : message(401, "provisioner daemon key invalid");
 }

@@ -51,7 +51,7 @@ export async function confirmDaemons(
     provisioner: snapshot.provisioner,
     connections,
     rollout: pods?.rollout,
-    wasReady: findCondition(snapshot.object.status?.conditions, conditionTypes.ready)?.status === "True",
+    wasReady: wasReady(snapshot.object),
     coderdVersion: session.controlPlane.status.version,
     hint: whyNotConnected(snapshot.provisioner, session.controlPlane),
   });
@@ -61,6 +61,10 @@ export async function confirmDaemons(
     requeueAfterMs: isCalm(connections) ? SELDOM_MS : again,
     ...(condition.reason === "Stalled" ? { value: { stalled: condition.message } } : {}),
   };
+}
+
+function wasReady({ status }: Snapshot["object"]): boolean {
+  return findCondition(status?.conditions, conditionTypes.ready)?.status === "True";
 }
 
 function unobserved(snapshot: Snapshot): ProvisionerResult<never> {
@@ -74,8 +78,7 @@ function unobserved(snapshot: Snapshot): ProvisionerResult<never> {
 function unknown(sight: DaemonSight, { object }: Snapshot): ProvisionerResult<never> {
   if (sight.seen) return {};
   const { failure, inARow, retryInMs } = sight;
-  const earlier = findCondition(object.status?.conditions, conditionTypes.daemons);
   const condition: ConditionState = daemonsUnknown(failure);
-  const isKept = inARow < VAIN_QUESTIONS && earlier !== undefined && condition.reason !== NOT_PERMITTED;
+  const isKept = inARow < VAIN_QUESTIONS && wasReady(object) && condition.reason !== NOT_PERMITTED;
   return { ...(isKept ? {} : { condition }), requeueAfterMs: retryInMs };
 }
