@@ -7,6 +7,8 @@ import type { FleetShape } from "./shape.ts";
 /** The simulated coderds of a fleet. */
 export interface Coderds extends AsyncDisposable {
   readonly url: string;
+  /** How many requests they got in all. */
+  requests(): number;
   /** How often any of them was asked what its license entitles to. */
   entitlementCalls(): number;
 }
@@ -28,6 +30,7 @@ export async function startCoderds(
   }
   return {
     url: server.url,
+    requests: () => deployments.reduce((sum, deployment) => sum + deployment.count(), 0),
     entitlementCalls: () =>
       deployments.reduce((sum, deployment) => sum + deployment.count("GET /api/v2/entitlements"), 0),
     async [Symbol.asyncDispose]() {

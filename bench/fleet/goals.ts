@@ -4,6 +4,7 @@ import type { FleetShape } from "./shape.ts";
 interface Goals {
   readonly seconds?: number;
   readonly requests?: number;
+  readonly coderdRequests?: number;
   readonly processorSeconds?: number;
   readonly peakMB?: number;
   readonly entitlementCalls?: number;

@@ -87,13 +87,15 @@ async function measure(shape: FleetShape, { postgres, report, idle }: Conditions
 interface Readings {
   readonly processorSeconds: number;
   readonly peakMB: number;
+  readonly coderdRequests: number;
   readonly entitlementCalls: number;
 }
 
 async function read({ operator, coderds }: Fleet): Promise<Readings> {
   const { pid } = operator.program;
   const [seconds, peakMB] = await Promise.all([processorSeconds(pid), peakResident(pid)]);
-  return { processorSeconds: seconds, peakMB, entitlementCalls: coderds.entitlementCalls() };
+  const coderdRequests = coderds.requests();
+  return { processorSeconds: seconds, peakMB, coderdRequests, entitlementCalls: coderds.entitlementCalls() };
 }
 
 async function costs({ cluster, shape }: Fleet, { from, to }: Period, readings: Readings): Promise<Figure[]> {
@@ -105,6 +107,7 @@ async function costs({ cluster, shape }: Fleet, { from, to }: Period, readings: 
     { what: "time", value: (to.getTime() - from.getTime()) / 1_000, unit: "s", limit: goals.seconds },
     { what: "requests", value: until.length, unit: "", limit: goals.requests },
     { what: "requests, later events included", value: all.length, unit: "", limit: goals.requests },
+    { what: "requests to coderd", value: readings.coderdRequests, unit: "", limit: goals.coderdRequests },
     {
       what: "processor time, start included",
       value: readings.processorSeconds,

@@ -8,6 +8,8 @@ import { attempted, type Figure, type Report, type Workload } from "../workload.
 /** Until the events of the beginning are written. */
 const SETTLE_MS = 10_000;
 const PERIOD_MS = 60_000;
+/** Of each coderd: jobs and daemons once, keys and entitlements every other time, and one to spare. */
+const CODERD_REQUESTS = 4;
 
 /** What an operator does for a fleet that needs nothing. */
 export const steadyFleets: Workload = {
@@ -45,6 +47,12 @@ async function measure(size: number, { postgres, report }: Conditions): Promise<
   const figures: Figure[] = [
     // One watch of each kind ends every three to four minutes.
     { what: "requests", value: requests.length, unit: "", limit: 10 },
+    {
+      what: "requests to coderd",
+      value: after.coderdRequests - before.coderdRequests,
+      unit: "",
+      limit: size * CODERD_REQUESTS,
+    },
     { what: "writes", value: writesAmong(requests), unit: "" },
     { what: "writes besides the refresh of entitlements", value: others, unit: "", limit: 0 },
     { what: "entitlement calls to coderd", value: refreshes, unit: "" },
@@ -53,9 +61,16 @@ async function measure(size: number, { postgres, report }: Conditions): Promise<
   return figures.map((figure) => ({ ...figure, what: `${size} + ${size}: ${figure.what}` }));
 }
 
-async function used({ operator, coderds }: Fleet): Promise<{ processor: number; calls: number }> {
+interface Used {
+  readonly processor: number;
+  readonly coderdRequests: number;
+  readonly calls: number;
+}
+
+async function used({ operator, coderds }: Fleet): Promise<Used> {
   return {
     processor: await processorSeconds(operator.program.pid),
+    coderdRequests: coderds.requests(),
     calls: coderds.entitlementCalls(),
   };
 }

@@ -58,7 +58,13 @@ export class DaemonPods {
       metadata: { ...ref, labels, ownerReferences: [{ ...set, uid: "0-1", controller: true }] },
       spec: { containers: [{ name: "provisioner", image: "coder:tests" }] },
     });
-    const container = { name: "provisioner", image: "", imageID: "", ready: true, restartCount: 0 };
+    const container = {
+      name: "provisioner",
+      image: "coder:tests",
+      imageID: "coder@sha256:0",
+      ready: true,
+      restartCount: 0,
+    };
     const state = { running: { startedAt: timestamp(clock.now()) } };
     const status = { phase: "Running", containerStatuses: [{ ...container, state }] };
     await person.patchStatus(Pod, ref, { status });

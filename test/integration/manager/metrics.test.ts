@@ -96,7 +96,7 @@ describe("of each object the operator exports", () => {
       ({ type, status, reason }) => `CoderControlPlane coder ${type} ${status} ${reason}`,
     );
     expect(reported.filter((labels) => labels.startsWith("CoderControlPlane"))).toEqual(expected);
-    expect(reported).toContainEqual(expect.stringMatching(/^CoderProvisioner pool Ready True/));
+    expect(reported).toContainEqual(expect.stringMatching(/^CoderProvisioner pool DeploymentReady True/));
     expect(reported).toContainEqual(
       expect.stringMatching(/^CoderWorkspaceProxy sydney Healthy False NotReported$/),
     );

@@ -55,6 +55,7 @@ describe("a new provisioner", () => {
       ProvisionerKeySecretReady: "True",
       WorkspaceRBACReady: "True",
       DeploymentReady: "True",
+      DaemonsConnected: "True",
       Available: "True",
       Ready: "True",
     });

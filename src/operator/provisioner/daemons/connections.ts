@@ -12,12 +12,20 @@ export interface Connections {
   readonly connected: number;
   /** Pods that stay, whose daemon has had the time to connect with the key in use and is not. By name. */
   readonly late: readonly Stored<Pod>[];
-  /** When the first of the others that are not connected has had the time. */
+  /** When the first of the others that run has had the time. A pod that does not run yet is not waited for here. */
   readonly nextLateInMs: number | undefined;
   /** Names of daemons that still build with a key that was replaced. */
   readonly buildingWithOldKey: readonly string[];
   /** The versions of those connected. */
   readonly versions: readonly string[];
+}
+
+/** Whether there is something to ask coderd for: a daemon that may connect at any moment. */
+export function isAwaited(
+  { connected, late, nextLateInMs }: Connections,
+  { replicas }: Pick<Provisioner, "replicas">,
+): boolean {
+  return connected < replicas && (late.length > 0 || nextLateInMs !== undefined);
 }
 
 /** Keys by their identifiers at coderd. */

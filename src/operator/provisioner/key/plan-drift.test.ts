@@ -195,3 +195,31 @@ describe("behind our back at coderd", () => {
     },
   ]);
 });
+
+describe("the content of the Secret", () => {
+  table([
+    { when: "not verified yet: asks coderd whose it is", secret: "unproven", plan: { do: "verify" } },
+    { when: "verified", secret: "proven", plan: { do: "keep" } },
+    { when: "not to be verified at this coderd", secret: "untold", plan: { do: "keep" } },
+    { when: "refused: asks which keys there are first", secret: "refused", plan: ask },
+    {
+      when: "refused",
+      secret: "refused",
+      coderd: coderd(key()),
+      plan: rotate("pool-0000beef", "secretRefused"),
+    },
+    {
+      when: "refused, because the key is gone",
+      secret: "refused",
+      coderd: coderd(),
+      plan: rotate("pool", "deletedAtCoderd"),
+    },
+    {
+      when: "refused under a fixed name",
+      wanted: fixed("pool"),
+      secret: "refused",
+      coderd: coderd(key()),
+      plan: { do: "replace", name: "pool", because: ["secretRefused"] },
+    },
+  ]);
+});

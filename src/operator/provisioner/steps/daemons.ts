@@ -1,7 +1,8 @@
-import { type ConditionState, findCondition } from "kube-controller-runtime";
+import { findCondition } from "kube-controller-runtime";
+import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { DaemonSight } from "../../daemons/observer.ts";
 import type { PodReport } from "../../pods/report.ts";
-import { type Connections, connectionsOf } from "../daemons/connections.ts";
+import { type Connections, connectionsOf, isAwaited } from "../daemons/connections.ts";
 import { whyNotConnected } from "../daemons/hint.ts";
 import { daemonsConnected, daemonsUnknown, NOT_PERMITTED } from "../daemons/judge.ts";
 import { observeDaemons, paceOf } from "../daemons/look.ts";
@@ -25,7 +26,7 @@ interface DaemonInputs {
   readonly pods: PodReport | undefined;
 }
 
-/** Reports whether coderd lists the daemons of our pods with the key in use. The value is true when it does not move. */
+/** Reports whether coderd lists the daemons of our pods with the key in use. The value says what does not move. */
 export async function confirmDaemons(
   snapshot: Snapshot,
   environment: Environment,
@@ -33,34 +34,51 @@ export async function confirmDaemons(
 ): Promise<ProvisionerResult<{ readonly stalled: string }>> {
   const status = outcome && statusOf(outcome.state);
   if (!session || !status?.organizationID || !status.provisionerKeyID) return unobserved(snapshot);
-  const keys = keysOfPool(status);
+  const { provisioner, now } = snapshot;
   const { memory } = environment;
-  const look = (maxAgeMs: number) =>
-    observeDaemons({ ...session, organizationId: status.organizationID ?? "" }, environment, maxAgeMs);
-  const join = (sight: DaemonSight): Connections | undefined =>
-    sight.seen ? connectionsOf(snapshot.provisioner, keys, { ...snapshot, ...sight }) : undefined;
-  const isCalm = (connections: Connections | undefined) =>
-    connections !== undefined && connections.connected >= snapshot.provisioner.replicas;
-  let sight = await look(SELDOM_MS);
-  if (sight.seen && !isCalm(join(sight))) sight = await look(paceOf(memory, snapshot.now));
-  const connections = join(sight);
-  if (isCalm(connections)) delete memory.daemonsMissingSince;
-  else memory.daemonsMissingSince ??= snapshot.now;
-  if (!sight.seen || !connections) return unknown(sight, snapshot);
+  const look = await lookAt(status, session, { snapshot, environment });
+  if (!look.connections) return unknown(look.failure, snapshot);
+  const { connections } = look;
   const condition = daemonsConnected({
-    provisioner: snapshot.provisioner,
+    provisioner,
     connections,
     rollout: pods?.rollout,
     wasReady: wasReady(snapshot.object),
     coderdVersion: session.controlPlane.status.version,
-    hint: whyNotConnected(snapshot.provisioner, session.controlPlane),
+    hint: whyNotConnected(provisioner, session.controlPlane),
   });
-  const again = Math.min(paceOf(memory, snapshot.now), connections.nextLateInMs ?? SELDOM_MS);
-  return {
-    condition,
-    requeueAfterMs: isCalm(connections) ? SELDOM_MS : again,
-    ...(condition.reason === "Stalled" ? { value: { stalled: condition.message } } : {}),
+  const again = isAwaited(connections, provisioner)
+    ? Math.min(paceOf(memory, now), connections.nextLateInMs ?? SELDOM_MS)
+    : SELDOM_MS;
+  const stalled = condition.reason === "Stalled" ? { value: { stalled: condition.message } } : {};
+  return { condition, requeueAfterMs: again, ...stalled };
+}
+
+type Look =
+  | { readonly connections: Connections }
+  | { readonly connections?: undefined; readonly failure: Extract<DaemonSight, { seen: false }> };
+
+/** An old answer is good enough when it says that nobody is missing. */
+async function lookAt(
+  status: Partial<ProvisionerStatus>,
+  session: ProvisionerSession,
+  { snapshot, environment }: { readonly snapshot: Snapshot; readonly environment: Environment },
+): Promise<Look> {
+  const { provisioner, now } = snapshot;
+  const { memory } = environment;
+  const observe = async (maxAgeMs: number): Promise<Look> => {
+    const organizationId = status.organizationID ?? "";
+    const sight = await observeDaemons({ ...session, organizationId }, environment, maxAgeMs);
+    if (!sight.seen) return { failure: sight };
+    return { connections: connectionsOf(provisioner, keysOfPool(status), { ...snapshot, ...sight }) };
   };
+  const first = await observe(SELDOM_MS);
+  if (!first.connections || !isAwaited(first.connections, provisioner)) {
+    if (first.connections) delete memory.daemonsMissingSince;
+    return first;
+  }
+  memory.daemonsMissingSince ??= now;
+  return observe(paceOf(memory, now));
 }
 
 function wasReady({ status }: Snapshot["object"]): boolean {
@@ -75,10 +93,11 @@ function unobserved(snapshot: Snapshot): ProvisionerResult<never> {
   return { condition: { status: "Unknown", reason: "NotObserved", message } };
 }
 
-function unknown(sight: DaemonSight, { object }: Snapshot): ProvisionerResult<never> {
-  if (sight.seen) return {};
-  const { failure, inARow, retryInMs } = sight;
-  const condition: ConditionState = daemonsUnknown(failure);
+function unknown(
+  { failure, inARow, retryInMs }: Extract<DaemonSight, { seen: false }>,
+  { object }: Snapshot,
+): ProvisionerResult<never> {
+  const condition = daemonsUnknown(failure);
   const isKept = inARow < VAIN_QUESTIONS && wasReady(object) && condition.reason !== NOT_PERMITTED;
   return { ...(isKept ? {} : { condition }), requeueAfterMs: retryInMs };
 }
