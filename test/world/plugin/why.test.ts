@@ -81,7 +81,9 @@ describe("why about an object", () => {
       "app.kubernetes.io/instance": "crashing",
       "app.kubernetes.io/managed-by": "coder-k8s",
     };
-    await world.person.create(Pod, { metadata: { namespace: "coder", name: "crashing-1", labels }, status });
+    const ref = { namespace: "coder", name: "crashing-1" };
+    await world.person.create(Pod, { metadata: { ...ref, labels } });
+    await world.person.patchStatus(Pod, ref, { status });
     await pool("crashing", "coder", {
       type: "DeploymentReady",
       status: "False",
