@@ -45,7 +45,7 @@ export async function confirmDaemons(
     rollout: pods?.rollout,
     wasReady: wasReady(snapshot.object),
     coderdVersion: session.controlPlane.status.version,
-    hint: whyNotConnected(provisioner, session.controlPlane),
+    hint: whyNotConnected(provisioner, session.controlPlane, snapshot.deployment),
   });
   const again = isAwaited(connections, provisioner)
     ? Math.min(paceOf(memory, now), connections.nextLateInMs ?? SELDOM_MS)
