@@ -62,6 +62,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
     text: "Reference",
     items: [
       { text: "Conditions and reasons", link: "/reference/conditions" },
+      { text: "Broken objects", link: "/reference/broken-objects" },
       { text: "Messages", link: "/reference/messages" },
       { text: "CoderControlPlane", link: "/reference/codercontrolplane" },
       { text: "CoderProvisioner", link: "/reference/coderprovisioner" },

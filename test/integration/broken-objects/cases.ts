@@ -1,0 +1,178 @@
+import { Service } from "kube-controller-runtime";
+import type { Scene } from "./scene.ts";
+
+/** Something that is wrong with an object, and what a person sees of it. */
+export interface BrokenObject {
+  readonly title: string;
+  readonly kind: "CoderControlPlane" | "CoderProvisioner" | "CoderWorkspaceProxy";
+  readonly name: string;
+  readonly spec: object;
+  /** The conditions that show it; the first has this reason. */
+  readonly shows: readonly [string, ...string[]];
+  readonly reason: string;
+  readonly remedy: string;
+  /** What comes before the object, and what happens to it then. */
+  readonly before?: (scene: Scene) => Promise<unknown>;
+  readonly happens?: (scene: Scene) => Promise<unknown>;
+}
+
+const database = {
+  name: "CODER_PG_CONNECTION_URL",
+  valueFrom: { secretKeyRef: { name: "coder-db", key: "url" } },
+};
+const ownToken = { tokenSecretRef: { name: "owner-token" } };
+const image = "ghcr.io/coder/coder:v2.26.0";
+const deployed = ["DeploymentReady", "Available", "Stalled", "Ready"] as const;
+
+const pods: readonly BrokenObject[] = [
+  {
+    title: "An image that does not exist",
+    kind: "CoderControlPlane",
+    name: "typo",
+    spec: { image: "ghcr.io/coder/coder:v2.62.0", operatorAccess: { disabled: true } },
+    shows: deployed,
+    reason: "Stalled",
+    remedy:
+      "Correct `spec.image`. Pods of the image before, if there are any, serve meanwhile: `Available` says so.",
+    happens: (scene) =>
+      scene.pod("typo", {
+        state: {
+          waiting: {
+            reason: "ImagePullBackOff",
+            message:
+              'Back-off pulling image "ghcr.io/coder/coder:v2.62.0": ErrImagePull: ghcr.io/coder/coder:v2.62.0: not found',
+          },
+        },
+      }),
+  },
+  {
+    title: "A container that crashes",
+    kind: "CoderControlPlane",
+    name: "crashing",
+    spec: { image, extraArgs: ["--no-such-flag"], operatorAccess: { disabled: true } },
+    shows: deployed,
+    reason: "Stalled",
+    remedy: "Read the log with the command in the message, and correct what it says.",
+    happens: (scene) =>
+      scene.pod("crashing", {
+        state: {
+          waiting: { reason: "CrashLoopBackOff", message: "back-off 40s restarting failed container" },
+        },
+        lastState: { terminated: { exitCode: 1, reason: "Error", message: "unknown flag: --no-such-flag" } },
+      }),
+  },
+  {
+    title: "A Secret that pods need is missing",
+    kind: "CoderControlPlane",
+    name: "secretless",
+    spec: { image, extraEnv: [database], operatorAccess: { disabled: true } },
+    shows: deployed,
+    reason: "Stalled",
+    remedy: "Create the Secret. The kubelet tries again by itself.",
+    happens: (scene) =>
+      scene.pod("secretless", {
+        state: { waiting: { reason: "CreateContainerConfigError", message: 'secret "coder-db" not found' } },
+      }),
+  },
+];
+
+const cluster: readonly BrokenObject[] = [
+  {
+    title: "A name that is taken",
+    kind: "CoderControlPlane",
+    name: "taken",
+    spec: { image, operatorAccess: { disabled: true } },
+    shows: ["ServiceReady", "DeploymentReady", "Conflict", "Ready"],
+    reason: "ServiceNotOurs",
+    remedy: "Choose another name, remove the Service, or hand it over with the command in the message.",
+    before: ({ stage }) =>
+      stage.person.create(Service, { metadata: stage.ref("taken"), spec: { ports: [{ port: 80 }] } }),
+  },
+  {
+    title: "A namespace for workspaces in which the operator does not work",
+    kind: "CoderControlPlane",
+    name: "homeless",
+    spec: { image, rbac: { workspaceNamespaces: ["team-b"] }, operatorAccess: { disabled: true } },
+    shows: ["WorkspaceRBACReady", "Ready"],
+    reason: "NamespaceOutOfScope",
+    remedy: "Add the namespace to those of the operator, or take it off the list.",
+    happens: (scene) => scene.serve("homeless"),
+  },
+  {
+    title: "An access URL that the exposure does not serve",
+    kind: "CoderControlPlane",
+    name: "elsewhere",
+    spec: {
+      image,
+      extraEnv: [{ name: "CODER_ACCESS_URL", value: "https://coder.example.org" }],
+      expose: { ingress: { host: "coder.example.com" } },
+      operatorAccess: { disabled: true },
+    },
+    shows: ["AccessURLExposed", "Ready"],
+    reason: "HostDiffers",
+    remedy: "Correct the URL or the host; or remove the variable and set `expose.setAccessURL`.",
+    happens: (scene) => scene.serve("elsewhere"),
+  },
+];
+
+const coderd: readonly BrokenObject[] = [
+  {
+    title: "No way to coderd's database",
+    kind: "CoderControlPlane",
+    name: "databaseless",
+    spec: { image, operatorAccess: {} },
+    shows: ["DatabaseDurable", "OperatorAccessReady", "Ready"],
+    reason: "BuiltInDatabase",
+    remedy:
+      "Give coderd a database. Where the operator must not use it, give a token by `operatorAccess.tokenSecretRef`.",
+    happens: (scene) => scene.serve("databaseless"),
+  },
+  {
+    title: "A license whose Secret is missing",
+    kind: "CoderControlPlane",
+    name: "unlicensed",
+    spec: {
+      image,
+      extraEnv: [database],
+      operatorAccess: ownToken,
+      licenseSecretRef: { name: "coder-license" },
+    },
+    shows: ["LicenseApplied", "Ready"],
+    reason: "SecretMissing",
+    remedy: "Create the Secret: the license is uploaded within a second.",
+    before: (scene) => scene.coderd("unlicensed"),
+    happens: (scene) => scene.serve("unlicensed"),
+  },
+  {
+    title: "A provisioner whose control plane does not exist",
+    kind: "CoderProvisioner",
+    name: "lost",
+    spec: { controlPlaneRef: { name: "coder" } },
+    shows: ["ControlPlaneReady", "OperatorAccessReady", "DeploymentReady", "Ready"],
+    reason: "NotFound",
+    remedy: "Correct `controlPlaneRef.name`, or create the control plane.",
+  },
+  {
+    title: "A provisioner without a license for it",
+    kind: "CoderProvisioner",
+    name: "unentitled",
+    spec: { controlPlaneRef: { name: "unlicensed" } },
+    shows: ["ExternalProvisionersEntitled", "ProvisionerKeyReady", "Ready"],
+    reason: "NotEntitled",
+    remedy: "Apply a license that includes external provisioners; it is noticed by itself.",
+  },
+  {
+    title: "A workspace proxy whose session token is missing",
+    kind: "CoderWorkspaceProxy",
+    name: "tokenless",
+    spec: {
+      image,
+      bootstrap: { coderURL: "https://coder.example.com", credentialsSecretRef: { name: "coder-session" } },
+    },
+    shows: ["CredentialsReady", "Registered", "Ready"],
+    reason: "SecretMissing",
+    remedy: "Create the Secret with a session token that may manage workspace proxies.",
+  },
+];
+
+export const brokenObjects: readonly BrokenObject[] = [...pods, ...cluster, ...coderd];

@@ -1,0 +1,64 @@
+import { stringify } from "yaml";
+import type { BrokenObject } from "./cases.ts";
+
+const WIDTH = 26;
+const TIME = "2026-01-05T09:00:00Z";
+
+/** The page about broken objects, from what `kubectl describe` printed of each. */
+export function page(described: readonly { readonly broken: BrokenObject; readonly text: string }[]): string {
+  const sections = described.map(({ broken, text }) =>
+    [`## ${broken.title}`, block("yaml", manifest(broken)), block("text", text), broken.remedy].join("\n\n"),
+  );
+  const intro =
+    "What `kubectl describe` shows of objects that do not work, cut to the conditions and the event that say why, and what\nhelps. A test breaks these objects on a real API server and writes this page, so it is what you will see but for names and\ntimes. All reasons are under [conditions and reasons](conditions.md).";
+  return `${["# Broken objects", intro, ...sections].join("\n\n")}\n`;
+}
+
+function manifest({ kind, name, spec }: BrokenObject): string {
+  return stringify({ apiVersion: "coder.com/v1alpha1", kind, metadata: { name }, spec });
+}
+
+function block(language: string, text: string): string {
+  return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+}
+
+/** Cuts the output to what says why, and takes out what differs each time. */
+export function excerpt(output: string, { shows, reason }: BrokenObject, namespace: string): string {
+  const lines = output.replaceAll(namespace, "coder").split("\n");
+  const from = (text: RegExp) => lines.findIndex((line) => text.test(line));
+  const head = lines.filter((line) => /^(Name|Namespace|Kind):/.test(line));
+  const conditions = conditionsIn(lines.slice(from(/^ {2}Conditions:/) + 1));
+  const shown = shows.flatMap((type) => conditions.find((condition) => condition.type === type)?.lines ?? []);
+  const events = eventsIn(lines.slice(from(/^Events:/) + 1)).filter((event) => event.reason === reason);
+  const [event] = events;
+  const table = event ? ["Events:", `  ${event.kind}  ${event.reason}  ${event.message}`] : [];
+  return [...head, "Status:", "  Conditions:", ...shown, ...table].join("\n");
+}
+
+function conditionsIn(lines: readonly string[]): { type: string; lines: string[] }[] {
+  const found: { type: string; lines: string[] }[] = [];
+  let current: string[] = [];
+  for (const line of lines) {
+    if (!line.startsWith("    ")) break;
+    current.push(aligned(line).replace(/(Last Transition Time: +).*/, `$1${TIME}`));
+    const [, type] = /^ {4}Type: +(\w+)$/.exec(line) ?? [];
+    if (!type) continue;
+    found.push({ type, lines: current });
+    current = [];
+  }
+  return found;
+}
+
+/** Columns are as wide as the longest name in the status, which may come later. */
+function aligned(line: string): string {
+  return line.replace(/^( {4}[A-Z][A-Za-z ]*:) +/, (_, name: string) => `${name.padEnd(WIDTH)} `);
+}
+
+/** The columns of events are as wide as their contents, among which are ages, so they are taken apart. */
+function eventsIn(lines: readonly string[]): { kind: string; reason: string; message: string }[] {
+  return lines.flatMap((line) => {
+    const [, kind, reason, message] =
+      /^ +(Normal|Warning) +(\w+) +\S+(?: \(x.*?\))? +\S+ +(.*)$/.exec(line) ?? [];
+    return kind && reason && message ? [{ kind, reason, message }] : [];
+  });
+}
