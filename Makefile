@@ -37,6 +37,10 @@ test-monitoring: $(INSTALLED) kube prometheus ## run the alerts and the dashboar
 test-e2e: setup coder ## run the operator against the real coderd and its daemons (RECORD=1: renew the recordings)
 	@RECORD=$(RECORD) $(VITEST) --project e2e
 
+.PHONY: shrink
+shrink: setup coder ## shrink a pool of real daemons of which two build, again and again (ROUNDS=20)
+	@ROUNDS=$(or $(ROUNDS),20) $(VITEST) --project e2e test/e2e/queue.test.ts -t "shrink to these 2"
+
 # For CI: says so and ends well when Coder has not been built here, which takes too long on the way.
 .PHONY: test-e2e-if-built
 test-e2e-if-built: setup

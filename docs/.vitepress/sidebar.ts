@@ -19,6 +19,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "First control plane", link: "/tutorials/first-control-plane" },
       { text: "License", link: "/tutorials/license" },
       { text: "Provisioners", link: "/tutorials/provisioners" },
+      { text: "Size a pool", link: "/tutorials/size-a-pool" },
       { text: "Workspace proxies", link: "/tutorials/workspace-proxies" },
       { text: "Argo CD", link: "/tutorials/argo-cd" },
       { text: "From the Go operator", link: "/tutorials/from-the-go-operator" },

@@ -7,37 +7,70 @@ export interface Census {
   /** Those of them that a smaller number would take first, because they are not ready. */
   readonly exposed: number;
   readonly idle: number;
+  /** The versions of idle daemons, each once. */
+  readonly idleVersions: readonly string[];
   /** Pods that may run a daemon which coderd does not list (yet). */
   readonly starting: number;
+  /** A few of them by name. */
+  readonly unlisted: readonly string[];
   /** Pods whose daemon does not run yet. */
   readonly waiting: number;
   /** Pods on their way out that still have a job. */
   readonly draining: number;
+  /** A few daemons that coderd lists with a key of the pool, but that no pod runs. They can't take a job. */
+  readonly podless: readonly string[];
 }
+
+const MOST_NAMES = 3;
 
 /** Counts by pods: a daemon that coderd lists without a pod behind it can't take a job. */
 export function takeCensus(
   pools: readonly Pool[],
   daemons: readonly ProvisionerDaemon[],
 ): ReadonlyMap<Pool, Census> {
-  const states = new Map(daemons.map(({ name, status }) => [name, status]));
-  return new Map(pools.map((pool) => [pool, countPods(pool, states)]));
+  const byName = new Map(daemons.map((daemon) => [daemon.name, daemon]));
+  const podless = podlessByKey(pools, daemons);
+  return new Map(
+    pools.map((pool) => {
+      const names = pool.keyIds.flatMap((id) => podless.get(id) ?? []);
+      return [pool, { ...countPods(pool, byName), podless: few(names) }];
+    }),
+  );
 }
 
 /** By what coderd says of the daemon of each name. */
-function countPods(pool: Pool, states: ReadonlyMap<string, string>): Census {
-  const isIn = (state: string) => (pod: PoolPod) => states.get(pod.name) === state;
+function countPods(pool: Pool, daemons: ReadonlyMap<string, ProvisionerDaemon>): Omit<Census, "podless"> {
+  const isIn = (state: string) => (pod: PoolPod) => daemons.get(pod.name)?.status === state;
   const staying = pool.pods.filter(({ isLeaving }) => !isLeaving);
-  const [busy, idle] = [staying.filter(isIn("busy")).length, staying.filter(isIn("idle")).length];
-  const exposed = staying.filter((pod) => isIn("busy")(pod) && !pod.isReady).length;
+  const [busy, idle] = [staying.filter(isIn("busy")), staying.filter(isIn("idle"))];
   const silent = staying.filter((pod) => !isIn("busy")(pod) && !isIn("idle")(pod));
-  const waiting = silent.filter(({ startedAt }) => startedAt === undefined).length;
+  const started = silent.filter(({ startedAt }) => startedAt !== undefined);
   return {
-    busy,
-    exposed,
-    idle,
-    waiting,
-    starting: silent.length - waiting,
+    busy: busy.length,
+    exposed: busy.filter(({ isReady }) => !isReady).length,
+    idle: idle.length,
+    idleVersions: [...new Set(idle.flatMap(({ name }) => daemons.get(name)?.version ?? []))],
+    starting: started.length,
+    unlisted: few(started.map(({ name }) => name)),
+    waiting: silent.length - started.length,
     draining: pool.pods.filter((pod) => pod.isLeaving && isIn("busy")(pod)).length,
   };
+}
+
+/** Daemons of our keys that no pod of ours runs, and that coderd does not know to be gone. */
+function podlessByKey(
+  pools: readonly Pool[],
+  daemons: readonly ProvisionerDaemon[],
+): ReadonlyMap<string, readonly string[]> {
+  const keys = new Set(pools.flatMap(({ keyIds }) => keyIds));
+  const pods = new Set(pools.flatMap((pool) => pool.pods.map(({ name }) => name)));
+  const podless = daemons.filter(
+    ({ keyId, name, status }) => status !== "offline" && keys.has(keyId) && !pods.has(name),
+  );
+  const byKey = Map.groupBy(podless, ({ keyId }) => keyId);
+  return new Map([...byKey].map(([id, all]) => [id, all.map(({ name }) => name)]));
+}
+
+function few(names: readonly string[]): string[] {
+  return names.toSorted().slice(0, MOST_NAMES);
 }

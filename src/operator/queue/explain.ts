@@ -60,12 +60,24 @@ function explainCause(cause: WaitCause): string {
     case "held":
       return `provisioner "${cause.pool}" does not grow: ${cause.held}`;
     case "offline":
-      return `pods of provisioner "${cause.pool}" run, but coderd does not list their daemons; look at their logs`;
+      return `pods of provisioner "${cause.pool}" run (${names(cause.pods)}), but coderd does not list their daemons; look at their logs`;
     case "starting":
-      return `daemons of provisioner "${cause.pool}" are starting`;
+      return `daemons of provisioner "${cause.pool}" are starting${stillListed(cause.podless)}`;
+    case "otherVersion":
+      return `daemons of provisioner "${cause.pool}" are free, but of version ${names(cause.versions)}, which is not coderd's; give them an image of the same version`;
     case "due":
       return "a daemon is free, but does not take it; look at its log";
   }
+}
+
+/** People who look at coderd would take these for free daemons. */
+function stillListed(podless: readonly string[]): string {
+  return podless.length > 0 ? `; coderd still lists ${names(podless)}, which no pod runs` : "";
+}
+
+/** What coderd or a daemon calls something. */
+function names(all: readonly string[]): string {
+  return all.map(cut).join(", ");
 }
 
 /** Tags as people write them, without those that every daemon has; cut, since anybody who may build writes them. */

@@ -4,11 +4,12 @@ import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { DaemonObserver } from "../daemons/observer.ts";
 import type { QueueNumbers } from "../queue-numbers.ts";
 import { decide, type Plan } from "./decide.ts";
+import { outgrownPools, warnOfGrace } from "./grace.ts";
 import { type Access, type Looks, look, neverLooked } from "./look.ts";
 import type { Refusal } from "./mark.ts";
 import { numbersOf } from "./numbers.ts";
 import { isMoving, pauseAfterLook } from "./pace.ts";
-import type { History, Pool } from "./pool.ts";
+import type { History, Pool, Queue, QueueSight } from "./pool.ts";
 import { observePool, type PoolSource } from "./pools.ts";
 import { type Decided, type Scaled, scalePools } from "./scale-pools.ts";
 import { type LateBuilds, lateBuilds, noneLate } from "./served.ts";
@@ -26,6 +27,8 @@ export interface OrganizationMemory {
   /** What was wanted of each pool, by its name. */
   readonly histories: ReadonlyMap<string, History>;
   readonly refusals: ReadonlyMap<string, Refusal>;
+  /** Pools whose builds were seen to outlast the grace period of their pods, since a spec changed last. */
+  readonly outgrown: ReadonlySet<string>;
   readonly warmth: Warmth;
   readonly late: LateBuilds;
   readonly numbers: QueueNumbers | undefined;
@@ -43,7 +46,13 @@ export function organization(
   pools: readonly Stored<CoderProvisioner>[],
   { known, now }: { readonly known: OrganizationMemory | undefined; readonly now: number },
 ): Organization {
-  const unknown = { specs: specsOf(pools), histories: new Map(), refusals: new Map(), warmth: neverListed };
+  const unknown = {
+    specs: specsOf(pools),
+    histories: new Map(),
+    refusals: new Map(),
+    outgrown: new Set<string>(),
+    warmth: neverListed,
+  };
   const looks = neverLooked(now, pollOf(pools));
   return { id, pools, memory: known ?? { ...unknown, looks, late: noneLate, numbers: undefined } };
 }
@@ -59,6 +68,8 @@ export function dueAt({ pools, memory: { looks, specs } }: Organization): number
 interface Coderd {
   readonly access: Access;
   readonly observer: DaemonObserver;
+  /** As far as it is known. */
+  readonly version: string | undefined;
 }
 
 /** What to keep, and the first thing that went wrong. */
@@ -84,7 +95,9 @@ export async function watchOrganization(
     sight,
     at,
   );
-  const scaled = await scalePools(together(sources, plan), { sight, refusals: memory.refusals }, context);
+  const outgrown = warnedOf(organization, sources, { sight, context });
+  const circumstances = { sight, refusals: memory.refusals, outgrown };
+  const scaled = await scalePools(together(sources, plan), circumstances, context);
   const refused = scaled.flatMap(({ decision: { pool }, refusal }) =>
     refusal ? [[pool.name, refusal] as const] : [],
   );
@@ -94,8 +107,9 @@ export async function watchOrganization(
       specs: specsOf(pools),
       histories: new Map(plan.decisions.map(({ pool, history }) => [pool.name, history])),
       refusals: new Map(refused),
+      outgrown,
       warmth: sight.seen ? await renewWarmth(organization, sources, { coderd, now }) : memory.warmth,
-      late: sight.seen ? lateBuilds(whyJobsWait(plan, at), sight.queue.isCut, at) : noneLate,
+      late: sight.seen ? lateOf(plan, sight.queue, { now: at, coderdVersion: coderd.version }) : noneLate,
       numbers: sight.seen ? numbersOf(plan) : undefined,
     },
     error: scaled.find(({ error }) => error !== undefined)?.error,
@@ -105,6 +119,24 @@ export async function watchOrganization(
 function remembered({ pool }: PoolSource, { histories, warmth }: OrganizationMemory, at: number): Pool {
   const history = histories.get(pool.name) ?? [];
   return { ...pool, history, isKeptWarm: isKeptWarm(warmth, pool.name, at) };
+}
+
+function lateOf(plan: Plan, { isCut }: Queue, moment: Parameters<typeof whyJobsWait>[1]): LateBuilds {
+  return lateBuilds(whyJobsWait(plan, moment), isCut, moment.now);
+}
+
+/** Warns of builds that outlast the grace period of their pods, once for each spec. */
+function warnedOf(
+  { pools, memory }: Organization,
+  sources: readonly PoolSource[],
+  { sight, context }: { readonly sight: QueueSight; readonly context: RunContext },
+): ReadonlySet<string> {
+  const known = memory.specs === specsOf(pools) ? memory.outgrown : new Set<string>();
+  if (!sight.seen) return known;
+  const seen = outgrownPools(sources, sight.queue, context.clock.now());
+  for (const source of sources)
+    if (seen.has(source.pool.name) && !known.has(source.pool.name)) warnOfGrace(source, context);
+  return new Set([...known, ...seen]);
 }
 
 /** Comes last: a list of workspaces takes a while, and what it brings can wait until the next look. */

@@ -1,6 +1,7 @@
 import type { RunContext } from "kube-controller-runtime";
 import { isPaused } from "../pause.ts";
 import type { Decision } from "./decide.ts";
+import { explainGrace } from "./grace.ts";
 import { markPods, type Refusal, unmarkPods } from "./mark.ts";
 import type { QueueSight } from "./pool.ts";
 import type { PoolSource } from "./pools.ts";
@@ -16,6 +17,8 @@ interface Circumstances {
   readonly sight: QueueSight;
   /** Marks that were refused last time, by the name of the pool. */
   readonly refusals: ReadonlyMap<string, Refusal>;
+  /** Pools whose builds outlast the grace period of their pods, by name. */
+  readonly outgrown: ReadonlySet<string>;
 }
 
 export interface Scaled {
@@ -46,7 +49,7 @@ export function scalePools(
 /** Marks come first: they decide which pods a smaller number takes away. */
 async function scaleOne(
   { source, decision }: Decided,
-  { sight, refusals }: Circumstances,
+  { sight, refusals, outgrown }: Circumstances,
   context: RunContext,
 ): Promise<Scaled> {
   const before = refusals.get(source.pool.name);
@@ -56,13 +59,14 @@ async function scaleOne(
     await forgetScaling(source, context);
     return { decision, refusal };
   }
+  const warning = outgrown.has(source.pool.name) ? explainGrace(source) : undefined;
   if (!sight.seen) {
-    await scalePool(source, decision, context);
+    await scalePool(source, { decision, warning }, context);
     return { decision, refusal: before };
   }
   const refusal = await markPods(source, { daemons: sight.queue.daemons, before }, context);
   const possible = refusal ? withoutLess(decision) : decision;
-  await scalePool(source, possible, context);
+  await scalePool(source, { decision: possible, warning }, context);
   return { decision: possible, refusal };
 }
 

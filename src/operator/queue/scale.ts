@@ -16,12 +16,12 @@ import type { PoolSource } from "./pools.ts";
 /** Asks the pool for the number that was decided, and reports whether it follows the queue. No request while nothing changes. */
 export async function scalePool(
   { object }: PoolSource,
-  decision: Decision,
+  { decision, warning }: { readonly decision: Decision; readonly warning: string | undefined },
   context: RunContext,
 ): Promise<void> {
   const { replicas, pool } = decision;
   const states = {
-    [conditionTypes.scalingActive]: activity(decision),
+    [conditionTypes.scalingActive]: activity(decision, warning),
     [conditionTypes.scalingLimited]: limit(decision),
   };
   await writeScaling(object, { desiredReplicas: replicas, states }, context);
@@ -64,13 +64,13 @@ async function writeScaling(
   await writeStatus<CoderProvisioner, ProvisionerStatus>(client, { kind: CoderProvisioner, object, update });
 }
 
-function activity(decision: Decision): ConditionState {
+function activity(decision: Decision, warning: string | undefined): ConditionState {
   const { cause } = decision;
   if (cause === "blind" || cause === "fallback")
     return { status: "False", reason: "QueueUnknown", message: explainDecision(decision) };
   if (cause === "held") return { status: "False", reason: "ScalingHeld", message: explainDecision(decision) };
-  const message = "The number of daemons follows coderd's queue.";
-  return { status: "True", reason: "FollowingQueue", message };
+  const sentences = ["The number of daemons follows coderd's queue.", ...(warning ? [warning] : [])];
+  return { status: "True", reason: "FollowingQueue", message: sentences.join(" ") };
 }
 
 function limit({ demand = 0, cause, pool }: Decision): ConditionState {

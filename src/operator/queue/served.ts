@@ -14,6 +14,7 @@ const REASONS: Readonly<Record<WaitCause["kind"], string>> = {
   held: "ScalingHeld",
   offline: "DaemonsOffline",
   starting: "DaemonsStarting",
+  otherVersion: "VersionMismatch",
   due: "NotTaken",
 };
 
@@ -77,6 +78,6 @@ export function queueUnknown(message: string, since: number): ConditionState {
   return {
     status: "Unknown",
     reason: "QueueUnknown",
-    message: `coderd was not to be asked for its queue since ${timestamp(since)}: ${message}`,
+    message: `coderd could not be asked for its queue since ${timestamp(since)}: ${message}`,
   };
 }

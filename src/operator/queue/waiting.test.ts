@@ -20,7 +20,7 @@ function story(
     seen(scenes, jobs, strangers),
     NOW,
   );
-  return whyJobsWait(plan, NOW).map((group) => explainWaiting(group));
+  return whyJobsWait(plan, { now: NOW, coderdVersion: "v2.26.1+abc" }).map((group) => explainWaiting(group));
 }
 
 function without(node: Scene): Scene {
@@ -31,6 +31,16 @@ function without(node: Scene): Scene {
 function longStarted(one: Scene): Scene {
   const pods = one.pool.pods.map((pod) => ({ ...pod, startedAt: NOW - 5 * MINUTE }));
   return { ...one, pool: { ...one.pool, pods } };
+}
+
+/** Without the pod of one of its daemons. */
+function podless(one: Scene, name: string): Scene {
+  const pods = one.pool.pods.filter((pod) => pod.name !== name);
+  return { ...one, pool: { ...one.pool, pods } };
+}
+
+function ofVersion(one: Scene, version: string): Scene {
+  return { ...one, daemons: one.daemons.map((each) => ({ ...each, version })) };
 }
 
 describe("a person who asks why a build waits reads that", () => {
@@ -50,7 +60,7 @@ describe("a person who asks why a build waits reads that", () => {
     [
       "pods run whose daemons coderd does not list",
       [longStarted(scene("s", { tags }))],
-      'pods of provisioner "pool" run, but coderd does not list their daemons; look at their logs.',
+      'pods of provisioner "pool" run (pool-0), but coderd does not list their daemons; look at their logs.',
     ],
     [
       "no node has room",
@@ -61,6 +71,16 @@ describe("a person who asks why a build waits reads that", () => {
       "its pool is held",
       [scene("b", { tags, held: "an upgrade is under way" })],
       'provisioner "pool" does not grow: an upgrade is under way.',
+    ],
+    [
+      "coderd still lists a daemon that no pod runs",
+      [podless(scene("si", { tags, replicas: 1 }), "pool-1")],
+      'daemons of provisioner "pool" are starting; coderd still lists pool-1, which no pod runs.',
+    ],
+    [
+      "free daemons have another version than coderd",
+      [ofVersion(scene("i", { tags }), "v2.25.3")],
+      'daemons of provisioner "pool" are free, but of version v2.25.3, which is not coderd\'s; give them an image of the same version.',
     ],
     ["a daemon is free", [scene("i", { tags })], "a daemon is free, but does not take it; look at its log."],
   ])("%s", (_, scenes, expected) => {
@@ -189,7 +209,7 @@ it("a queue that somebody made as costly as coderd's answer may be is explained 
   const pools = scenes.map(({ pool }) => pool);
   const sight = seen(scenes, jobs);
   const began = process.cpuUsage();
-  whyJobsWait(decide(pools, sight, NOW), NOW);
+  whyJobsWait(decide(pools, sight, NOW), { now: NOW, coderdVersion: undefined });
   const { user } = process.cpuUsage(began);
   expect(user / 1_000).toBeLessThan(500);
 });

@@ -13,10 +13,12 @@ export type WaitCause =
   | { readonly kind: "atMaximum"; readonly pool: string; readonly max: number }
   | { readonly kind: "unschedulable"; readonly pool: string }
   | { readonly kind: "held"; readonly pool: string; readonly held: string }
-  /** Its pods run, and coderd does not list their daemons. */
-  | { readonly kind: "offline"; readonly pool: string }
-  /** More daemons are on their way. */
-  | { readonly kind: "starting"; readonly pool: string }
+  /** Its pods run, and coderd does not list their daemons; `pods` are a few of them. */
+  | { readonly kind: "offline"; readonly pool: string; readonly pods: readonly string[] }
+  /** More daemons are on their way. `podless` are daemons that coderd still lists, without a pod to run them. */
+  | { readonly kind: "starting"; readonly pool: string; readonly podless: readonly string[] }
+  /** Daemons are free, of another major or minor version than coderd. */
+  | { readonly kind: "otherVersion"; readonly pool: string; readonly versions: readonly string[] }
   /** A daemon is free: coderd hands the job out at any moment, unless something keeps the daemon from it. */
   | { readonly kind: "due" };
 
@@ -32,14 +34,20 @@ export interface WaitingJobs {
 /** For so many groups the nearest pool is looked for; nobody reads more of them. */
 const MOST_EXPLAINED = 20;
 
+/** When it is asked for, and what coderd says its version is, if that is known. */
+interface Moment {
+  readonly now: number;
+  readonly coderdVersion: string | undefined;
+}
+
 /** Why each job waits, those that wait the longest first. */
-export function whyJobsWait({ decisions, assignments }: Plan, now: number): WaitingJobs[] {
+export function whyJobsWait({ decisions, assignments }: Plan, moment: Moment): WaitingJobs[] {
   const groups = new Map<string, WaitingJobs>();
   const served = new Map<Pool, number>();
   const decided = new Map(decisions.map((decision) => [decision.pool, decision]));
   for (const assignment of assignments) {
     const { tags, createdAt } = assignment.job;
-    const cause = causeOf(assignment, { decided, served, now });
+    const cause = causeOf(assignment, { decided, served, ...moment });
     const key = `${cause.kind} ${"pool" in cause ? cause.pool : ""} ${tagsKey(tags)}`;
     const { count, since } = groups.get(key) ?? { count: 0, since: createdAt };
     groups.set(key, { tags, cause, count: count + 1, since: Math.min(since, createdAt) });
@@ -50,35 +58,53 @@ export function whyJobsWait({ decisions, assignments }: Plan, now: number): Wait
     .map((group, index) => (index < MOST_EXPLAINED ? withNearest(group, pools) : group));
 }
 
-interface Circumstances {
+interface Circumstances extends Moment {
   readonly decided: ReadonlyMap<Pool, Decision>;
   /** How many jobs before this one each pool was given. */
   readonly served: Map<Pool, number>;
-  readonly now: number;
 }
 
-function causeOf(assignment: Assignment, { decided, served, now }: Circumstances): WaitCause {
+function causeOf(assignment: Assignment, { decided, served, ...moment }: Circumstances): WaitCause {
   if (assignment.to === "others") return { kind: "due" };
   if (assignment.to === "nobody") return { kind: "noPool" };
   const { pool } = assignment;
   const before = served.get(pool) ?? 0;
   served.set(pool, before + 1);
   const decision = decided.get(pool);
-  return decision ? causeInPool(decision, before, now) : { kind: "starting", pool: pool.name };
+  return decision
+    ? causeInPool(decision, before, moment)
+    : { kind: "starting", pool: pool.name, podless: [] };
 }
 
-function causeInPool({ pool, census, replicas }: Decision, before: number, now: number): WaitCause {
+function causeInPool(
+  { pool, census, replicas }: Decision,
+  before: number,
+  { now, coderdVersion }: Moment,
+): WaitCause {
   const { name, pods, max } = pool;
-  const { busy, idle } = census ?? { busy: 0, idle: 0 };
-  if (before < idle) return { kind: "due" };
+  const { busy = 0, idle = 0, idleVersions = [], unlisted = [], podless = [] } = census ?? {};
+  if (before < idle) {
+    const isOther = !idleVersions.some((version) => agree(version, coderdVersion));
+    return isOther ? { kind: "otherVersion", pool: name, versions: idleVersions } : { kind: "due" };
+  }
   if (pool.held !== undefined) return { kind: "held", pool: name, held: pool.held };
   if (isStuck(pool, now)) return { kind: "unschedulable", pool: name };
   if (busy + before >= replicas && replicas >= max) return { kind: "atMaximum", pool: name, max };
   const isLate = pods.some(
     ({ isLeaving, startedAt }) => !isLeaving && startedAt !== undefined && now - startedAt > JOINS_WITHIN_MS,
   );
-  const isOffline = isLate && (census?.starting ?? 0) > 0;
-  return { kind: isOffline ? "offline" : "starting", pool: name };
+  if (isLate && unlisted.length > 0) return { kind: "offline", pool: name, pods: unlisted };
+  return { kind: "starting", pool: name, podless };
+}
+
+/** As coderd compares them: by major and minor. What is unknown agrees. */
+function agree(version: string, other: string | undefined): boolean {
+  const [ours, theirs] = [minorOf(version), minorOf(other ?? "")];
+  return !ours || !theirs || ours === theirs;
+}
+
+function minorOf(version: string): string | undefined {
+  return /^v?(\d+\.\d+)/.exec(version)?.[1];
 }
 
 /** Of an untagged job a pool with tags lacks nothing: it has too many. Such pools are not near. */

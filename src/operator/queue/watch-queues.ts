@@ -78,7 +78,11 @@ async function lookAt(
   { ports, context }: Environment,
 ): Promise<unknown> {
   if (due.length === 0) return undefined;
-  const coderd = { access: await connect(object, ports, context), observer: ports.daemons };
+  const coderd = {
+    access: await connect(object, ports, context),
+    observer: ports.daemons,
+    version: object.status?.version,
+  };
   const errors: unknown[] = [];
   for (let first = 0; first < due.length; first += AT_ONCE) {
     const looking = due.slice(first, first + AT_ONCE).map(async (each) => {

@@ -20,6 +20,8 @@ interface RunningPod {
 export class ReplicaSets implements AsyncDisposable {
   /** How long builds take that begin from now on. */
   buildMs = 60_000;
+  /** Whether Deployments report that pods of an earlier template are still there. */
+  isRollingOut = false;
   /** The most pods that there ever were. */
   most = 0;
   /** Pods that were taken away while they had a job. */
@@ -119,7 +121,7 @@ export class ReplicaSets implements AsyncDisposable {
     const status = {
       observedGeneration: metadata.generation ?? 0,
       replicas: present.length,
-      updatedReplicas: present.length,
+      updatedReplicas: this.isRollingOut ? 0 : present.length,
       readyReplicas: ready,
       availableReplicas: ready,
       conditions: [{ type: "Progressing", status: "True", reason: "NewReplicaSetAvailable" }],

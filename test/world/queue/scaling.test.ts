@@ -94,6 +94,37 @@ describe("a pool that follows the queue", () => {
     await within(60 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
   });
 
+  test("warns once, in an event and in its condition, when builds outlast the grace period of its pods", async () => {
+    await pool("pool", LIMITS, { terminationGracePeriodSeconds: 60 });
+    pods.buildMs = 30 * MINUTE;
+    submit(2);
+    await within(10 * MINUTE, async () => {
+      const active = findCondition((await stage.status("pool")).conditions, "ScalingActive");
+      expect(active).toMatchObject({ status: "True", reason: "FollowingQueue" });
+      expect(active?.message).toContain("Builds take longer than spec.terminationGracePeriodSeconds (60)");
+    });
+    await within(60 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
+    const warnings = (await stage.events("pool")).filter(({ reason }) => reason === "GracePeriodTooShort");
+    expect(warnings.map(({ count }) => count ?? 1)).toEqual([1]);
+  });
+
+  test("is not shrunk while its pods are replaced, as by a rotation of its key", async () => {
+    await pool("pool", { ...LIMITS, scaleDownDelaySeconds: 0 });
+    pods.buildMs = 5 * MINUTE;
+    submit(3);
+    await within(5 * MINUTE, async () =>
+      expect(coderd.jobs.of(organization).every(({ startedAt }) => startedAt)).toBe(true),
+    );
+    pods.isRollingOut = true;
+    await stage.change("pool", { extraEnv: [{ name: "LEVEL", value: "2" }] });
+    await within(20 * MINUTE, async () => expect(coderd.jobs.of(organization).every(isOver)).toBe(true));
+    const until = stage.clock.now() + 5 * MINUTE;
+    await within(6 * MINUTE, async () => expect(stage.clock.now()).toBeGreaterThan(until));
+    expect(await replicas("pool")).toBe(3);
+    pods.isRollingOut = false;
+    await within(5 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
+  });
+
   test("says when its maximum holds it back, and when no longer", async () => {
     await pool("pool", { ...LIMITS, maxReplicas: 1 });
     submit(3);
