@@ -9,8 +9,8 @@ import { probeUrl } from "./probe.ts";
 import { writeVolumes } from "./volumes.ts";
 
 export interface CoderProcessOptions {
-  /** What stands for `/opt/coder`, the program in the image. */
-  readonly binary: string;
+  /** What stands for `/opt/coder`, the program in the image; it may depend on the image, and throws for one that does not exist. */
+  readonly binary: string | ((image: string) => string);
   /** How processes reach the Services that their variables name. */
   readonly services: LocalServices;
   /** Folders of further programs that the image has, found before those of this machine. */
@@ -52,7 +52,7 @@ async function launch(
   const argv = [...(plan.command.length > 0 ? plan.command.slice(1) : entrypoint), ...plan.args];
   const env = Object.entries(plan.env).map(async ([name, text]) => [name, await translate(text)]);
   const program = new Supervised({
-    command: binary,
+    command: typeof binary === "string" ? binary : binary(plan.container.image ?? ""),
     args: await Promise.all(argv.map(translate)),
     env: {
       PATH: [...path, process.env.PATH].join(delimiter),

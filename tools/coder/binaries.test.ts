@@ -10,6 +10,7 @@ beforeEach(() => {
   machine = new FakeMachine();
   machine.writeExecutable("templates/coder", says("Coder v2.26.0 Thu Aug 28"));
   machine.writeExecutable("templates/coder-oss", says("Coder v2.26.0"));
+  machine.writeExecutable("templates/coder-old", says("Coder v2.24.4"));
   machine.writeExecutable("templates/terraform", says("Terraform v1.5.7"));
 });
 afterEach(() => machine.remove());
@@ -17,7 +18,7 @@ afterEach(() => machine.remove());
 test("everything is built once: later runs find it in the cache", async () => {
   const first = await coderBinaries(machine.context());
   expect(await coderBinaries(machine.context())).toEqual(first);
-  expect(machine.built).toEqual(["coder", "coder-oss", "terraform"]);
+  expect(machine.built).toEqual(["coder", "coder-oss", "coder-old", "terraform"]);
 });
 
 test("who only looks into the cache builds nothing, and finds all or nothing", async () => {
@@ -41,6 +42,6 @@ test("without Go, one sentence says what to do", async () => {
   await expect(
     coderBinaries({ ...machine.context(), env: { ...machine.env, PATH: "/nowhere" } }),
   ).rejects.toThrow(
-    "coder, coder-oss, terraform cannot be had: they are built with Go, which is not installed",
+    "coder, coder-oss, coder-old, terraform cannot be had: they are built with Go, which is not installed",
   );
 });

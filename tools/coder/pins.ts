@@ -10,9 +10,9 @@ import {
 
 /**
  * What end-to-end tests run in pods, in the order it is built: Coder with the licensed features, Coder as its
- * open-source build, and the Terraform that provisioner daemons call.
+ * open-source build, an older Coder to upgrade from, and the Terraform that provisioner daemons call.
  */
-export const binaryNames = ["coder", "coder-oss", "terraform"] as const;
+export const binaryNames = ["coder", "coder-oss", "coder-old", "terraform"] as const;
 export type BinaryName = (typeof binaryNames)[number];
 
 /** Absolute path of every binary. */
@@ -25,15 +25,19 @@ export interface Pins {
 }
 
 export function readPins({ os, arch }: Platform): Pins {
-  const coder = readGoModule(fileURLToPath(new URL(".", import.meta.url)));
+  const here = fileURLToPath(new URL(".", import.meta.url));
+  const coder = readGoModule(here);
+  const older = readGoModule(here, "v2.24");
   const terraform = readGoModule(fileURLToPath(new URL("../terraform/", import.meta.url)));
   const version = coder.versionOf("github.com/coder/coder/v2");
-  const digest = createHash("sha256").update(coder.digest).update(terraform.digest).digest("hex").slice(0, 8);
+  const modules = [coder, older, terraform].map((module) => module.digest).join("");
+  const digest = createHash("sha256").update(modules).digest("hex").slice(0, 8);
   return {
     folder: join("coder", `${version}-${os}-${arch}-${digest}`),
     binaries: {
       coder: coderBinary(coder, "coder", "./licensed"),
       "coder-oss": coderBinary(coder, "coder-oss", "github.com/coder/coder/v2/cmd/coder"),
+      "coder-old": coderBinary(older, "coder-old", "./licensed"),
       terraform: terraformBinary(terraform),
     },
   };

@@ -120,6 +120,8 @@ const children: Policy = {
     needsRight({ field: "labels" }, "", "serviceaccounts"),
     needsRight({ field: "labels" }, "", "services"),
     needsRight({ field: "service.?annotations" }, "", "services"),
+    needsRight({ field: "upgrade.?backup.?cronJobName" }, "batch", "jobs"),
+    needsRight({ field: "upgrade.?backup.?cloudNativePG" }, "postgresql.cnpg.io", "backups"),
     reachableFromOutside(),
   ],
 };

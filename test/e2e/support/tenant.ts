@@ -1,6 +1,7 @@
 import { findCondition, type Kind, type KubeObject, Pod, Secret, type Stored } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
 import { expect } from "vitest";
+import type { CoderProcessOptions } from "../../../lab/pod-runner/coder-process.ts";
 import type { Condition } from "../../../src/api/v1alpha1/common.ts";
 import type { ControlPlaneSpec, ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
@@ -9,6 +10,8 @@ import type { WorkspaceProxySpec } from "../../../src/api/v1alpha1/workspace-pro
 import { CoderdAdmin, type ListedDaemon } from "./coderd-admin.ts";
 import { serverSettings } from "./server-settings.ts";
 import { type OwnedDatabase, TIME_LIMIT, type World } from "./world.ts";
+
+type Program = CoderProcessOptions["binary"];
 
 /** The name of every control plane here. */
 const CODER = "coder";
@@ -34,7 +37,7 @@ export class Tenant {
   static async move(
     world: World,
     prefix: string,
-    { coder = world.binaries.coder, ...spec }: ControlPlaneSpec & { readonly coder?: string } = {},
+    { coder = world.binaries.coder, ...spec }: ControlPlaneSpec & { readonly coder?: Program } = {},
   ): Promise<Tenant> {
     const [namespace, database] = await Promise.all([world.namespace(prefix, coder), world.database()]);
     const tenant = new Tenant({ world, namespace, database });

@@ -5,7 +5,7 @@ import { adminClient, eventually, type LocalCluster } from "kube-controller-runt
 import { expect } from "vitest";
 import { startOperatorCluster } from "../../../lab/cluster.ts";
 import { type RunningOperator, startOperator } from "../../../lab/operator.ts";
-import { coderProcess } from "../../../lab/pod-runner/coder-process.ts";
+import { type CoderProcessOptions, coderProcess } from "../../../lab/pod-runner/coder-process.ts";
 import { LocalServices } from "../../../lab/pod-runner/local-services.ts";
 import { PodRunner } from "../../../lab/pod-runner/pod-runner.ts";
 import { type Database, type Postgres, startPostgres } from "../../../lab/postgres.ts";
@@ -74,7 +74,10 @@ export class World implements AsyncDisposable {
   }
 
   /** A namespace whose pods run `coder`, in which the image's `/opt/coder` is that file. */
-  async namespace(prefix: string, coder = this.binaries.coder): Promise<string> {
+  async namespace(
+    prefix: string,
+    coder: CoderProcessOptions["binary"] = this.binaries.coder,
+  ): Promise<string> {
     const namespace = await this.cluster.createNamespace(prefix);
     const path = [dirname(this.binaries.terraform)];
     const launch = coderProcess({ binary: coder, services: this.services, path });

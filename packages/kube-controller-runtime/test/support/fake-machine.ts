@@ -23,7 +23,7 @@ for package; do
   executable=$(basename "\${package%/v[0-9]*}")
   case $package in
     go.etcd.io/*) name=etcd ;;
-    ./licensed) name=coder ;;
+    ./licensed) case $GOFLAGS in *-modfile=*) name=coder-old ;; *) name=coder ;; esac ;;
     */cmd/coder) name=coder-oss ;;
     *) name=$executable ;;
   esac

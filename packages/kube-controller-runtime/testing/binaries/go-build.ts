@@ -86,10 +86,12 @@ function flagsFor(binaries: readonly GoBinary[]): string[] {
 }
 
 function spawnOptions(binaries: readonly GoBinary[], env: NodeJS.ProcessEnv) {
+  const { dir, modFile = "go.mod" } = binaries[0]?.module ?? {};
+  const flags = `-mod=readonly${modFile === "go.mod" ? "" : ` -modfile=${modFile}`}`;
   return {
-    cwd: binaries[0]?.module.dir,
+    cwd: dir,
     // Needs no C compiler, and ignores a workspace or vendoring of the machine's owner.
-    env: { ...env, CGO_ENABLED: "0", GOWORK: "off", GOFLAGS: "-mod=readonly" },
+    env: { ...env, CGO_ENABLED: "0", GOWORK: "off", GOFLAGS: flags },
   };
 }
 

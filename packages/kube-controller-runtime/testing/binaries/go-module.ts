@@ -4,12 +4,15 @@ import { join, relative } from "node:path";
 
 /**
  * A folder whose `go.mod` and `go.sum` are the only place where the versions built there are written down. It may
- * hold Go code of ours.
+ * hold Go code of ours, and further pairs of such files under other names, with which the same code is built for other
+ * versions.
  */
 export interface GoModule {
   /** Where `go build` runs. */
   readonly dir: string;
-  /** Its `go.mod` as a person would name it. */
+  /** The name of the file in that folder that pins the versions. */
+  readonly modFile: string;
+  /** That file as a person would name it. */
   readonly file: string;
   /** Changes whenever anything that could change a binary does, so an old cache is never reused. */
   readonly digest: string;
@@ -17,12 +20,14 @@ export interface GoModule {
   versionOf(module: string): string;
 }
 
-/** Reads the `go.mod` of a folder. */
-export function readGoModule(dir: string): GoModule {
-  const file = relative(process.cwd(), join(dir, "go.mod"));
-  const goMod = readFileSync(join(dir, "go.mod"), "utf8");
+/** Reads the `go.mod` of a folder, or the pair of files that is named otherwise. */
+export function readGoModule(dir: string, name = "go"): GoModule {
+  const modFile = `${name}.mod`;
+  const file = relative(process.cwd(), join(dir, modFile));
+  const goMod = readFileSync(join(dir, modFile), "utf8");
   const hash = createHash("sha256").update(goMod);
-  for (const source of ["go.sum", ...goSources(dir)]) hash.update(readFileSync(join(dir, source), "utf8"));
+  for (const source of [`${name}.sum`, ...goSources(dir)])
+    hash.update(readFileSync(join(dir, source), "utf8"));
   const digest = hash.digest("hex").slice(0, 8);
   const versionOf = (module: string) => {
     const line = goMod.split("\n").find((candidate) => candidate.trim().startsWith(`${module} v`));
@@ -30,7 +35,7 @@ export function readGoModule(dir: string): GoModule {
     if (version === undefined) throw new Error(`${file} does not pin ${module}`);
     return version;
   };
-  return { dir, file, digest, versionOf };
+  return { dir, modFile, file, digest, versionOf };
 }
 
 function goSources(dir: string): string[] {

@@ -1,0 +1,149 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "kube-controller-runtime/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { mint } from "../../lab/mint.ts";
+import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
+import type { UpgradeStage } from "../../src/api/v1alpha1/upgrade.ts";
+import { CoderdAdmin } from "./support/coderd-admin.ts";
+import { Tenant } from "./support/tenant.ts";
+import { DatabaseWatch, ServiceWatch } from "./support/upgrade-watch.ts";
+import { World } from "./support/world.ts";
+
+const binaries = inject("coder");
+const OLD = "ghcr.io/coder/coder:v2.24.4";
+const NEW = "ghcr.io/coder/coder:v2.26.0";
+const TIME_LIMIT = { withinMs: 120_000 };
+const TEMPLATE = 'resource "terraform_data" "workspace" {}\n';
+
+/** The program in an image. */
+function programIn(image: string): string {
+  if (image === OLD) return binaries?.["coder-old"] ?? "";
+  if (image === NEW) return binaries?.coder ?? "";
+  throw new Error(`no such image: ${image}`);
+}
+
+/** The database URL of a tenant, by which sessions call themselves after the version that opens them. */
+async function putUrl(tenant: Tenant, application: string): Promise<object> {
+  const name = `db-${application}`;
+  await tenant.putSecret(name, { url: `${tenant.database.url}&application_name=${application}` });
+  return { name: "CODER_PG_CONNECTION_URL", valueFrom: { secretKeyRef: { name, key: "url" } } };
+}
+
+function untilStage(tenant: Tenant, stage: UpgradeStage) {
+  return eventually(async () => {
+    const { status } = await tenant.get(CoderControlPlane, "coder");
+    expect(status?.upgrade?.stage).toBe(stage);
+    return status?.upgrade;
+  }, TIME_LIMIT);
+}
+
+describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
+  let world: World;
+  const owned = new AsyncDisposableStack();
+
+  beforeAll(async () => {
+    if (!binaries) return;
+    world = owned.use(await World.open(binaries));
+    await world.startOperator();
+  });
+  beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(world.story())));
+  afterAll(() => owned.disposeAsync());
+
+  /** A control plane of the old version that serves, with an admin. */
+  async function settle(prefix: string): Promise<{ tenant: Tenant; admin: CoderdAdmin }> {
+    const tenant = await Tenant.move(world, prefix, { image: OLD, replicas: 1, coder: programIn });
+    const { spec } = await tenant.get(CoderControlPlane, "coder");
+    const others = (spec?.extraEnv ?? []).slice(1);
+    await tenant.change(CoderControlPlane, "coder", { extraEnv: [await putUrl(tenant, "old"), ...others] });
+    await tenant.untilControlPlane({ phase: "Ready", version: "v2.24.4" });
+    const url = await world.services.translate(`http://coder.${tenant.namespace}.svc.cluster.local`);
+    const admin = owned.use(await CoderdAdmin.signUp(url, programIn(OLD)));
+    return { tenant, admin };
+  }
+
+  async function upgrade(tenant: Tenant, image = NEW): Promise<void> {
+    const { spec } = await tenant.get(CoderControlPlane, "coder");
+    const others = (spec?.extraEnv ?? []).slice(1);
+    await tenant.change(CoderControlPlane, "coder", {
+      image,
+      extraEnv: [await putUrl(tenant, "new"), ...others],
+    });
+  }
+
+  test("becomes 2.26.0 with all its data, and no old pod meets the new schema", async () => {
+    const { tenant, admin } = await settle("upgrade");
+    const [license] = await mint(binaries ?? expect.fail(), "premium");
+    await tenant.putSecret("license", { license });
+    await tenant.change(CoderControlPlane, "coder", { licenseSecretRef: { name: "license" }, replicas: 2 });
+    await tenant.provision("linux", { replicas: 1 });
+    await admin.invite({ email: "dev@example.com", username: "dev", name: "Dev" });
+    await tenant.untilDaemonsServe("linux", admin);
+    const templates = await mkdtemp(join(tmpdir(), "coder-k8s-template-"));
+    owned.defer(() => rm(templates, { recursive: true, force: true }));
+    await writeFile(join(templates, "main.tf"), TEMPLATE);
+    await admin.cli("templates", "push", "small", "-d", templates, "--yes");
+    await admin.cli("create", "mine", "--template", "small", "--yes");
+    await tenant.untilCondition(CoderControlPlane, { type: "Ready" }, { status: "True" });
+
+    await using database = new DatabaseWatch(world.postgres, tenant.database);
+    await using service = new ServiceWatch(admin.url);
+    await upgrade(tenant);
+    await untilStage(tenant, "Completed");
+    await tenant.untilCondition(CoderControlPlane, { type: "Ready" }, { status: "True" });
+    const seen = await database.stop();
+    const downMs = await service.stop();
+    const { status } = await tenant.get(CoderControlPlane, "coder");
+    console.info(`without service for ${downMs} ms`, JSON.stringify(status?.upgrade, undefined, 1));
+
+    expect(status).toMatchObject({ version: "v2.26.0", image: NEW });
+    expect(status?.upgrade).toMatchObject({ schemaBefore: 343, toVersion: "v2.26.0" });
+    expect(seen.schemas).toEqual([343, 362]);
+    expect(seen.applicationsOn(343)).toContain("old");
+    expect(seen.applicationsOn(362)).not.toContain("old");
+    expect(downMs).toBeGreaterThan(0);
+
+    const { users } = await admin.get<{ users: { username: string }[] }>("/api/v2/users");
+    expect(users.map(({ username }) => username)).toEqual(expect.arrayContaining(["admin", "dev"]));
+    expect((await admin.workspace("mine")).latest_build.job.status).toBe("succeeded");
+    const [daemon] = await tenant.untilDaemonsServe("linux", admin);
+    expect(daemon).toMatchObject({ version: "v2.26.0" });
+    await admin.cli("create", "after", "--template", "small", "--yes");
+    const { spec } = await tenant.get(CoderProvisioner, "linux");
+    expect(spec?.image).toBeUndefined();
+  });
+
+  test("stays what it is when the new image does not exist", async () => {
+    const { tenant, admin } = await settle("wrong");
+    await upgrade(tenant, "ghcr.io/coder/coder:v2.99.0");
+    await untilStage(tenant, "Migrating");
+    await eventually(async () => {
+      await world.timePasses(10_000);
+      const { status } = await tenant.get(CoderControlPlane, "coder");
+      expect(status?.upgrade?.stage).toBe("RolledBack");
+    }, TIME_LIMIT);
+    await tenant.untilCondition(CoderControlPlane, { type: "Available" }, { status: "True" });
+    expect(await admin.get("/api/v2/buildinfo")).toMatchObject({ version: "v2.24.4+ecc6d53" });
+  });
+
+  test("names the session that blocks its migration, and goes on when that ends", async () => {
+    const { tenant, admin } = await settle("blocked");
+    await using database = new DatabaseWatch(world.postgres, tenant.database);
+    const blocker = await database.lockTable("users", "somebody");
+    await upgrade(tenant);
+    const { message } = await eventually(async () => {
+      const { status } = await tenant.get(CoderControlPlane, "coder");
+      const condition = status?.conditions?.find(({ type }) => type === "Upgrading");
+      expect(condition?.message).toContain('application "somebody"');
+      return condition ?? expect.fail();
+    }, TIME_LIMIT);
+    expect(message).toContain("pg_terminate_backend");
+    await blocker.release();
+    await untilStage(tenant, "Completed");
+    expect((await database.stop()).applicationsOn(362)).not.toContain("old");
+    expect(await admin.get("/api/v2/buildinfo")).toMatchObject({
+      version: expect.stringContaining("v2.26.0"),
+    });
+  });
+});
