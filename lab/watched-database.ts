@@ -23,4 +23,6 @@ export class WatchedDatabase implements OperatorAccess {
   ensureToken: OperatorAccess["ensureToken"] = (target, held) => this.#access.ensureToken(target, held);
 
   revokeToken: OperatorAccess["revokeToken"] = (target) => this.#access.revokeToken(target);
+
+  look: OperatorAccess["look"] = (target, options) => this.#access.look(target, options);
 }

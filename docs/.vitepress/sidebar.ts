@@ -44,6 +44,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Change the database password", link: "/how-to/database-password" },
       { text: "Back up and restore", link: "/how-to/backup" },
       { text: "Upgrade Coder", link: "/how-to/upgrade-coder" },
+      { text: "A stuck upgrade", link: "/how-to/stuck-upgrade" },
       { text: "Find out what is wrong", link: "/how-to/diagnose" },
       { text: "Import a Helm release", link: "/how-to/import-helm" },
       { text: "Examples", link: "/how-to/examples" },

@@ -6,6 +6,7 @@ import {
   DatabaseProblem,
   describeDatabaseError,
 } from "../../src/coder/operator-access/failure.ts";
+import type { DatabaseSight } from "../../src/coder/operator-access/sight.ts";
 import { tokenName } from "../../src/coder/operator-access/token.ts";
 import { failed, type Result, succeeded } from "../../src/coder/result.ts";
 import type { Accounts } from "../coderd/accounts.ts";
@@ -16,10 +17,23 @@ import { accountOf, freshTables, suffered, type Tables } from "./tables.ts";
 const HOST = "postgres.example.com:5432";
 const USER = "coder";
 
+/** What there is to see of a database with the schema of 2.26 when nothing happens in it. */
+export const calmSight: DatabaseSight = {
+  isReadOnly: false,
+  mayMigrate: true,
+  freeConnections: 90,
+  schema: { version: 362, isDirty: false },
+  migration: undefined,
+  tokenNames: [],
+  replicas: [],
+};
+
 /** A database in memory. */
 export class MemoryDatabase implements CoderdDatabase {
   readonly url: string;
   tables: Tables = freshTables();
+  /** What there is to see beside tables. */
+  sight: DatabaseSight = calmSight;
   /** What every transaction fails with: an error as `pg` or the server gives it, or a failure whose cause is known. */
   trouble: Error | undefined;
   readonly #clock: Pick<Clock, "now">;
@@ -93,6 +107,7 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
         const revoked = this.#transact(target, (tables) => revokeTokensIn(tables, name));
         return !revoked.ok && revoked.failure.kind === "schemaMissing" ? succeeded(0) : revoked;
       },
+      look: async (target, { tokenNames = [] } = {}) => this.#look(target, tokenNames),
     };
   }
 
@@ -109,6 +124,17 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
   #transact<T>(target: DatabaseTarget, work: (tables: Tables) => Outcome<T>): Result<T, DatabaseFailure> {
     try {
       return succeeded(this.#connect(target).transact(work));
+    } catch (error) {
+      return failed(describeDatabaseError(error));
+    }
+  }
+
+  #look(target: DatabaseTarget, tokenNames: readonly string[]): Result<DatabaseSight, DatabaseFailure> {
+    try {
+      const database = this.#connect(target);
+      if (database.trouble) throw database.trouble;
+      const shared = tokenNames.filter((name) => database.tables.keys.some((key) => key.name === name));
+      return succeeded({ ...database.sight, tokenNames: shared });
     } catch (error) {
       return failed(describeDatabaseError(error));
     }

@@ -78,7 +78,7 @@ export interface DeploymentOptions {
 export class CoderdDeployment {
   readonly id = randomUUID();
   readonly openSource: boolean;
-  readonly version: string;
+  version: string;
   readonly accounts: Accounts;
   readonly now: () => number;
   readonly requestsPerMinute: number | undefined;

@@ -77,7 +77,7 @@ const kinds = [
       serviceAccount: { name: "runner" },
     },
     /** Settled with coderd, by what others refer to, or by a change of it, not by a child alone. */
-    withoutChild: ["internalURL", "licenseSecretRef", "operatorAccess", "restartOn"],
+    withoutChild: ["internalURL", "licenseSecretRef", "operatorAccess", "restartOn", "upgrade"],
   },
   {
     kind: "CoderProvisioner",

@@ -37,12 +37,9 @@ describe("objects that are drawn from our schemas with extreme values", () => {
 
   beforeAll(async () => {
     world = new MemoryWorld();
-    const database = {
-      ensureToken: async () =>
-        ({ ok: false, failure: { kind: "unreachable", message: "nothing there" } }) as const,
-      revokeToken: async () =>
-        ({ ok: false, failure: { kind: "unreachable", message: "nothing there" } }) as const,
-    };
+    const nothing = async () =>
+      ({ ok: false, failure: { kind: "unreachable", message: "nothing there" } }) as const;
+    const database = { ensureToken: nothing, revokeToken: nothing, look: nothing };
     operator = await launchOperator(await world.surroundings(), {
       coderdRoute: world.coderds.route,
       database,

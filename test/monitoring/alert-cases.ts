@@ -278,6 +278,28 @@ export const alertCases: readonly AlertCase[] = [
     labels: { ...pool },
   },
   {
+    alert: "CoderUpgradeStuck",
+    series: [{ series: about("coder_k8s_upgrade_stage", plane, ',stage="Stuck"'), wrong: 1 }],
+    harmless: [steady(about("coder_k8s_upgrade_stage", other(plane), ',stage="Migrating"'), 1)],
+    labels: { ...plane },
+  },
+  {
+    alert: "CoderUpgradeSlow",
+    series: [
+      {
+        series: about("coder_k8s_upgrade_stage_since_timestamp_seconds", plane, ',stage="Migrating"'),
+        wrong: -1800,
+      },
+    ],
+    harmless: [
+      steady(
+        about("coder_k8s_upgrade_stage_since_timestamp_seconds", other(plane), ',stage="Completed"'),
+        -90_000,
+      ),
+    ],
+    labels: { ...plane, stage: "Migrating" },
+  },
+  {
     alert: "CoderOperatorAccessLost",
     series: [
       {

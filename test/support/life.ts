@@ -48,6 +48,7 @@ export class Life {
     return {
       ensureToken: (target, held) => this.#transact(() => access.ensureToken(target, held)),
       revokeToken: (target) => this.#transact(() => access.revokeToken(target)),
+      look: (target, options) => access.look(target, options),
     };
   }
 

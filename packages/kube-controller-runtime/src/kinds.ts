@@ -1,10 +1,13 @@
 import type {
   CoreV1Event,
   V1ConfigMap,
+  V1ControllerRevision,
+  V1CronJob,
   V1CustomResourceDefinition,
   V1Deployment,
   V1Eviction,
   V1Ingress,
+  V1Job,
   V1Lease,
   V1Namespace,
   V1Pod,
@@ -21,10 +24,13 @@ import type {
 import type { Kind, KindSelection, KubeObject, Wire } from "./object.ts";
 
 export type ConfigMap = Wire<V1ConfigMap>;
+export type ControllerRevision = Wire<V1ControllerRevision>;
+export type CronJob = Wire<V1CronJob>;
 export type CustomResourceDefinition = Wire<V1CustomResourceDefinition>;
 export type Deployment = Wire<V1Deployment>;
 export type CoreEvent = Wire<CoreV1Event>;
 export type Ingress = Wire<V1Ingress>;
+export type Job = Wire<V1Job>;
 export type Lease = Wire<V1Lease>;
 export type Namespace = Wire<V1Namespace>;
 export type Pod = Wire<V1Pod>;
@@ -73,6 +79,12 @@ export function select<T extends KubeObject>(kind: Kind<T>, selection: KindSelec
 }
 
 export const ConfigMap = kind<ConfigMap>("v1", { kind: "ConfigMap", plural: "configmaps" });
+/** A pod template, or whatever else a controller may have to go back to. Its data can't be changed. */
+export const ControllerRevision = kind<ControllerRevision>("apps/v1", {
+  kind: "ControllerRevision",
+  plural: "controllerrevisions",
+});
+export const CronJob = kind<CronJob>("batch/v1", { kind: "CronJob", plural: "cronjobs" });
 export const CustomResourceDefinition = kind<CustomResourceDefinition>("apiextensions.k8s.io/v1", {
   kind: "CustomResourceDefinition",
   plural: "customresourcedefinitions",
@@ -81,6 +93,7 @@ export const CustomResourceDefinition = kind<CustomResourceDefinition>("apiexten
 export const Deployment = kind<Deployment>("apps/v1", { kind: "Deployment", plural: "deployments" });
 export const CoreEvent = kind<CoreEvent>("v1", { kind: "Event", plural: "events" });
 export const Ingress = kind<Ingress>("networking.k8s.io/v1", { kind: "Ingress", plural: "ingresses" });
+export const Job = kind<Job>("batch/v1", { kind: "Job", plural: "jobs" });
 export const Lease = kind<Lease>("coordination.k8s.io/v1", { kind: "Lease", plural: "leases" });
 export const Namespace = kind<Namespace>("v1", {
   kind: "Namespace",

@@ -32,6 +32,7 @@ import {
   word,
 } from "./schema.ts";
 import { service } from "./service.ts";
+import { upgrade, upgradeStatus } from "./upgrade.ts";
 
 const operatorAccess = object(
   "How the operator gets an API token of this deployment, which licenses and provisioners need.",
@@ -98,6 +99,7 @@ const controlPlaneSpec = object("What the control plane should be.", {
   service: optional(service),
   serviceAccount: optional(serviceAccount({ default: {} })),
   tls: optional(tls({ default: {} })),
+  upgrade: optional(upgrade),
 });
 
 const license = object("The license that counts, merged from all that coderd has, whoever uploaded them.", {
@@ -125,6 +127,9 @@ const controlPlaneStatus = object("What the control plane is, as the operator la
   externalProvisionerDaemonsEntitlement: optional(
     text("Entitlement to external provisioners: entitled, grace_period, not_entitled or unknown."),
   ),
+  image: optional(
+    text("Image that the control plane was last brought to. Another version in spec.image is an upgrade."),
+  ),
   license: optional(license),
   licenseLastApplied: optional(time("When the operator last uploaded the license.")),
   licenseLastAppliedHash: optional(text("SHA-256 of the license that was uploaded, in hexadecimal.")),
@@ -134,6 +139,7 @@ const controlPlaneStatus = object("What the control plane is, as the operator la
   operatorAccessReady: optional(flag("Whether the operator holds a token that coderd accepts.")),
   operatorTokenSecretRef: optional(recordedSecretRef("Where the operator's token is.")),
   phase: optional(word<Phase>("Pending until one pod is ready, then Ready.")),
+  upgrade: optional(upgradeStatus),
   url: optional(text("URL of the deployment inside the cluster.")),
   version: optional(text("Version that coderd reports.")),
   workspaceNamespaces: optional(workspaceNamespaces),

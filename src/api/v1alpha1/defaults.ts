@@ -11,6 +11,12 @@ export const controlPlaneDefaults = {
   licenseSecretKey: "license",
 } as const;
 
+export const upgradeDefaults = {
+  strategy: "Safe",
+  drainTimeoutSeconds: 600,
+  backupTimeoutSeconds: 3_600,
+} as const;
+
 export const provisionerDefaults = {
   replicas: 1,
   organizationName: "default",

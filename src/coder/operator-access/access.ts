@@ -12,6 +12,7 @@ import {
 } from "./failure.ts";
 import { ensureApiKey, type OperatorToken, revokeApiKeys } from "./keys.ts";
 import { type Connect, connectPostgres, type DatabaseSession, inTransaction, lock } from "./session.ts";
+import { type DatabaseSight, lookAround, type SightOptions } from "./sight.ts";
 import { type Encryption, type EncryptionAttempts, encryptionAttempts, type TlsFiles } from "./tls.ts";
 import { type ControlPlane, type RandomBytes, tokenName } from "./token.ts";
 
@@ -39,6 +40,8 @@ export interface OperatorAccess {
   ): Promise<Result<OperatorToken, DatabaseFailure>>;
   /** Ends every token of the control plane; the system user stays. Returns how many there were. */
   revokeToken(target: DatabaseTarget): Promise<Result<number, DatabaseFailure>>;
+  /** What an upgrade needs to know. Changes nothing, and does not wait for a migration to end. */
+  look(target: DatabaseTarget, options?: SightOptions): Promise<Result<DatabaseSight, DatabaseFailure>>;
 }
 
 export interface OperatorAccessOptions {
@@ -80,6 +83,7 @@ export function operatorAccess({
       const nothingThere = !revoked.ok && revoked.failure.kind === "schemaMissing";
       return nothingThere ? succeeded(0) : revoked;
     },
+    look: (target, options = {}) => transact(way, target, (session) => lookAround(session, options)),
   };
 }
 

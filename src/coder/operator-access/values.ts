@@ -14,6 +14,13 @@ export function texts(value: Value): string[] {
   throw unexpected("a list of texts");
 }
 
+/** A whole number. */
+export function count(value: Value): number {
+  const number = value ? Number(value) : Number.NaN;
+  if (Number.isSafeInteger(number)) return number;
+  throw unexpected("a number");
+}
+
 /** Milliseconds since the epoch, from seconds. */
 export function milliseconds(value: Value): number {
   const seconds = value ? Number(value) : Number.NaN;

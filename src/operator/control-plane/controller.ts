@@ -3,6 +3,7 @@ import {
   accept,
   ConfigMap,
   type Controller,
+  ControllerRevision,
   contentChanged,
   controller,
   Deployment,
@@ -54,6 +55,8 @@ import { ensureLicense } from "./steps/license.ts";
 import { reportLicenseTerm } from "./steps/license-term.ts";
 import { mayHoldToken } from "./token/revoke.ts";
 import { checkTokenSecret, ensureOperatorAccess } from "./token/step.ts";
+import { checkUpgrade } from "./upgrade/check.ts";
+import { ensureUpgrade } from "./upgrade/step.ts";
 
 /** Runs coderd from a CoderControlPlane, and manages its license through a token of its own. */
 export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Controller {
@@ -69,6 +72,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
     })
     .owns([ServiceAccount, Service, Ingress, Secret, PodDisruptionBudget], children)
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
+    .owns([ControllerRevision], { labelSelector: managedByUs.labelSelector, when: contentChanged })
     .owns([Role, RoleBinding], grants)
     .owns([HTTPRoute], { ...children, optional: true })
     .watches(Role, behindGrant(CoderControlPlane, controlPlaneTie))
@@ -114,16 +118,20 @@ async function converge(
     steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(snapshot, environment, controlPlane)),
   ]);
   await steps.run(conditionTypes.accessURL, () => compareAccessURL(snapshot));
+  const isServed = service?.leadsToOurPods ?? false;
   const mayChange = steps.conflicts.length === 0;
+  const plan = mayChange
+    ? await steps.run(conditionTypes.upgrading, () => ensureUpgrade({ snapshot, environment, isServed }))
+    : undefined;
   const pods = await steps.run(conditionTypes.deployment, () =>
-    ensureDeployment(snapshot, environment, { mayChange, service }),
+    ensureDeployment(snapshot, environment, { mayChange, plan, service }),
   );
   await steps.run(conditionTypes.available, async () => availability(pods, controlPlane, snapshot.object));
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
   await steps.run(conditionTypes.image, async () => reportImage(controlPlane.image, snapshot.object));
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
-  const isServed = service?.leadsToOurPods ?? false;
+  await steps.run(conditionTypes.upgradePossible, () => checkUpgrade({ snapshot, environment, isServed }));
   const isServing = isServed && pods !== undefined && pods.ready > 0;
   await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, isServing));
   const access = isTokenOurs

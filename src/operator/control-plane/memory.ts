@@ -1,4 +1,4 @@
-import { Backoff, type StartMemory } from "kube-controller-runtime";
+import { Backoff, type ConditionState, type StartMemory } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { License } from "../../coder/model.ts";
 import type { Result } from "../../coder/result.ts";
@@ -29,6 +29,8 @@ export interface Memory extends StartMemory {
   /** What coderd listed, for the steps of the same run. */
   listedLicenses?: { readonly at: number; readonly answer: Result<readonly License[], CoderFailure> };
   readonly entitlements: Backoff<CoderFailure>;
+  /** The last answer to whether an upgrade could begin. */
+  upgradeCheck?: { readonly image: string; readonly at: number; readonly condition: ConditionState };
   health?: ReportedHealth;
   readonly healthBackoff: Backoff<CoderFailure>;
 }

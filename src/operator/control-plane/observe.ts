@@ -32,6 +32,7 @@ import { configMapNames, secretNames } from "./references.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./resources/workspace-rbac.ts";
 import { CONTROL_PLANE_INDEX } from "./session/find.ts";
 import { type ControlPlane, withDefaults } from "./spec.ts";
+import { type ObservedUpgrade, observeUpgrade } from "./upgrade/observe.ts";
 
 /** A control plane as one run sees it: all that is read of the cluster, the time included. */
 export interface Snapshot {
@@ -60,6 +61,7 @@ export interface Snapshot {
   readonly sources: Sources;
   /** The database as coderd's pods reach it. What its URL names is read only when somebody connects. */
   readonly databaseAt: (connectionUrl: string) => DatabaseTarget;
+  readonly upgrade: ObservedUpgrade;
 }
 
 /** A read that may have failed: the step that needs it fails then. */
@@ -108,6 +110,7 @@ export async function observe(
     isRouteServed: isRouteServed(controlPlane.exposure, caches),
     sources,
     databaseAt: (connectionUrl) => databaseTarget(controlPlane, connectionUrl, context),
+    upgrade: await observeUpgrade(object, controlPlane, context),
   };
 }
 

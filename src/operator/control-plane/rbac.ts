@@ -1,5 +1,6 @@
 import type { PolicyRule } from "kube-controller-runtime";
 import { childVerbs, readVerbs, rulesOfKind, workspaceRules } from "../permissions/rbac.ts";
+import { rules as upgradeRules } from "./upgrade/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
   ...rulesOfKind("codercontrolplanes", "control planes"),
@@ -26,4 +27,5 @@ export const rules: readonly PolicyRule[] = [
     because: "limits how many pods a drain evicts at a time",
   },
   { resources: ["pods"], verbs: readVerbs, because: "finds out why pods do not become ready" },
+  ...upgradeRules,
 ];

@@ -35,6 +35,7 @@ const minimal = {
   workspaceAccess: { namespaces: ["dev"], deployments: true, extraRules: [] },
   license: undefined,
   operatorAccess: { kind: "generated", token: { name: "coder-operator-token", key: "token" } },
+  upgrade: { strategy: "Safe", drainTimeoutMs: 600_000, backup: undefined },
 };
 
 /** What the API server fills in for a manifest without a spec's worth of content. */
@@ -50,6 +51,7 @@ const crdDefaults: ControlPlaneSpec = {
   service: { port: 80, type: "ClusterIP" },
   serviceAccount: { disableCreate: false },
   tls: {},
+  upgrade: { strategy: "Safe", drainTimeoutSeconds: 600 },
 };
 
 const blank: ControlPlaneSpec = {

@@ -15,6 +15,7 @@ import { oncePerObject } from "../once-per-object.ts";
 import { type Builder, serviceAccountSettings, workspaceAccess } from "../permissions/settings.ts";
 import type { ContainerPort } from "../pods/certificates.ts";
 import { type PodSettings, podSettings } from "../pods/settings.ts";
+import { type UpgradeSettings, upgradeSettings } from "./upgrade/settings.ts";
 
 /** How the operator comes by an API token: it has none, is given one, or makes one and keeps it in a Secret. */
 type OperatorAccess =
@@ -38,6 +39,7 @@ export interface ControlPlane extends Exposed, Builder {
   readonly internalURL: string | undefined;
   readonly license: SecretKey | undefined;
   readonly operatorAccess: OperatorAccess;
+  readonly upgrade: UpgradeSettings;
 }
 
 export const httpContainerPort: ContainerPort = { name: "http", containerPort: 8080, protocol: "TCP" };
@@ -70,6 +72,7 @@ function settingsOf(stored: Stored<CoderControlPlane>): ControlPlane {
     workspaceAccess: workspaceAccess(spec.rbac, identity),
     license: secretKey(spec.licenseSecretRef, controlPlaneDefaults.licenseSecretKey),
     operatorAccess: operatorAccess(spec.operatorAccess, identity),
+    upgrade: upgradeSettings(spec.upgrade),
   };
 }
 

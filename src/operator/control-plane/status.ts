@@ -25,6 +25,8 @@ export const conditionTypes = {
   licenseTerm: "LicenseValid",
   health: "Healthy",
   builds: "BuildsServed",
+  upgrading: "Upgrading",
+  upgradePossible: "UpgradePossible",
 } as const;
 
 /** What the summary depends on: whether coderd serves, and is reachable as the spec says. */
@@ -46,6 +48,7 @@ export const quietReasons: ReadonlySet<string> = new Set([
   "Starting",
   "ScaledToZero",
   "Pending",
+  "Completed",
 ]);
 
 export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {

@@ -26,6 +26,8 @@ export interface Facts {
   readonly url?: string | undefined;
   /** The Secret with the token that the operator uses. */
   readonly tokenSecret?: string | undefined;
+  /** The stage of an upgrade and since when, in milliseconds. */
+  readonly upgrade?: { readonly stage: string; readonly since: number } | undefined;
   /** The provisioner key in use, and the coderd that has it. */
   readonly key?: { readonly url: string; readonly id: string } | undefined;
   /** The control plane in whose queues its builds wait: that of a provisioner, or a control plane itself. */
@@ -48,6 +50,7 @@ export const measuredKinds: readonly MeasuredKind[] = [
     url: status?.url,
     tokenSecret: status?.operatorTokenSecretRef?.name,
     queueOf: keyOfObject({ metadata }),
+    upgrade: upgradeOf(status),
   })),
   measured(CoderProvisioner, (object) => ({
     ...common(object.status),
@@ -68,6 +71,11 @@ function measured<T extends KubeObject>(
 ): MeasuredKind {
   const all = (object: Stored<T>): Facts => ({ ...facts(object), paused: isPaused(object) });
   return { kind, facts: all } as unknown as MeasuredKind;
+}
+
+function upgradeOf(status: CoderControlPlane["status"]): Facts["upgrade"] {
+  const { stage, since } = status?.upgrade ?? {};
+  return stage && since ? { stage, since: Date.parse(since) } : undefined;
 }
 
 function keyOf(status: CoderProvisioner["status"]): Facts["key"] {

@@ -97,6 +97,19 @@ export const objectGauges: readonly ObjectGauge[] = [
     read: ({ facts: { license } }) => counted(license?.seatsAllowed),
   },
   {
+    name: "upgrade_stage",
+    help: "1 for the stage that an upgrade of the control plane is in, or ended in.",
+    labelNames: ["stage"],
+    read: ({ facts: { upgrade } }) => (upgrade ? [{ labels: { stage: upgrade.stage }, value: 1 }] : []),
+  },
+  {
+    name: "upgrade_stage_since_timestamp_seconds",
+    help: "When that stage began, in Unix time.",
+    labelNames: ["stage"],
+    read: ({ facts: { upgrade } }) =>
+      upgrade ? [{ labels: { stage: upgrade.stage }, value: upgrade.since / 1_000 }] : [],
+  },
+  {
     name: "operator_token_expiry_timestamp_seconds",
     help: "When the token ends that the operator made for itself, in Unix time; it is renewed 30 days before that.",
     read: ({ tokenExpiry }) => known(tokenExpiry),

@@ -6,7 +6,7 @@ import { anyAddress } from "./address-family.ts";
 import { type ContainerPort, type PodParts, servedTls, trustedAuthorities } from "./certificates.ts";
 import { type EnvVar, mergeEnv } from "./env.ts";
 import { affinityOf, securityContextOf } from "./presets.ts";
-import { httpProbe, type ProbeTarget } from "./probes.ts";
+import { httpProbe, type ProbeTarget, patientProbe } from "./probes.ts";
 import type { PodSettings } from "./settings.ts";
 
 export type HostAlias = Wire<V1HostAlias>;
@@ -39,6 +39,8 @@ interface Program {
   readonly ports: readonly ContainerPort[];
   /** Where its probes ask, if they are on. */
   readonly health: ProbeTarget;
+  /** Whether a liveness probe must wait until the program has started, however long that takes. */
+  readonly isStartGuarded?: boolean;
 }
 
 /** A rollout strategy that the spec does not give is left to Kubernetes and to whoever sets one by hand. */
@@ -105,6 +107,8 @@ function container(
     ports: unlessEmpty([...program.ports, ...certificates.ports]),
     readinessProbe: readinessProbe && httpProbe(readinessProbe, program.health),
     livenessProbe: livenessProbe && httpProbe(livenessProbe, program.health),
+    startupProbe:
+      program.isStartGuarded && livenessProbe ? httpProbe(patientProbe, program.health) : undefined,
     lifecycle: pod.lifecycle,
     resources: pod.resources,
     securityContext: securityContextOf(pod),

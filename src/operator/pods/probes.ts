@@ -12,6 +12,9 @@ export interface ProbeSettings {
   readonly failureThreshold: number;
 }
 
+/** Fails after a day: a migration may take hours, and coderd answers nobody before it is over. */
+export const patientProbe: ProbeSettings = { ...probeDefaults, failureThreshold: 8_640 };
+
 /** Whom the probe asks; `port` is the name of a container port. */
 export interface ProbeTarget {
   readonly path: string;

@@ -7,9 +7,10 @@ import {
   type RunContext,
   type Stored,
 } from "kube-controller-runtime";
-import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { daemonTags } from "../../coder/tags.ts";
-import { CONTROL_PLANE_INDEX } from "../control-plane/session/find.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane } from "../control-plane/session/find.ts";
+import { isReplacingPods } from "../control-plane/upgrade/record.ts";
 import { isPaused } from "../pause.ts";
 import { podsOf } from "../pods/our-pods.ts";
 import { daemonIsNamedByUid } from "../provisioner/resources/deployment.ts";
@@ -58,7 +59,7 @@ export function observePool(object: Stored<CoderProvisioner>, { caches }: RunCon
     pods: [...pods].map(([daemonName, pod]) => poolPod(pod, daemonName)),
     isRollingOut: isRollingOut(deployment),
     ...limitsOf(provisioner),
-    ...heldBy(object),
+    ...heldBy(object, caches),
   };
   return { object, provisioner, pods, pool };
 }
@@ -84,9 +85,12 @@ function limitsOf({ autoscaling, replicas }: Provisioner) {
   };
 }
 
-/** Daemons that are given up can't come back without a license. */
-function heldBy(object: Stored<CoderProvisioner>): Pick<Pool, "held"> {
+/** Daemons that are given up can't come back without a license, and an upgrade moves pods itself. */
+function heldBy(object: Stored<CoderProvisioner>, caches: RunContext["caches"]): Pick<Pool, "held"> {
   if (isPaused(object)) return { held: "it is paused" };
+  const [controlPlane = ""] = namedControlPlane(object);
+  if (isReplacingPods(caches.of(CoderControlPlane).get(controlPlane)?.status?.upgrade))
+    return { held: "the control plane is being upgraded" };
   const entitled = findCondition(object.status?.conditions, conditionTypes.entitled);
   const isLapsed = entitled?.status === "False" && entitled.reason === "NotEntitled";
   return isLapsed ? { held: "the license does not include external provisioners" } : {};

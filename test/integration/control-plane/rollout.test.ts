@@ -61,7 +61,7 @@ const backOff = {
 
 describe("an image that does not exist", () => {
   test("makes Ready False with the cause while the pods of the old one serve, until it is corrected", async () => {
-    await stage.create("coder", { image: "coder:one" });
+    await stage.create("coder", { image: "coder:one", upgrade: { strategy: "Rolling" } });
     await makeReady("coder", "coder:one");
     await stage.change("coder", { image: "coder:typo" });
     await stage.untilCondition("coder", "Ready", { status: "False", reason: "RollingOut" });

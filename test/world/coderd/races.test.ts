@@ -32,6 +32,7 @@ test("twenty operators without a leader make one user, one live token per contro
   const watched: OperatorAccess = {
     ensureToken: (target, held) => access.ensureToken(target, held).finally(look),
     revokeToken: (target) => access.revokeToken(target).finally(look),
+    look: access.look,
   };
   const fault: Fault = (request, pass) => (request.path.includes("/secrets") ? pass().finally(look) : pass());
   for (let count = 0; count < OPERATORS; count++)

@@ -32,7 +32,7 @@ test("whoever scales a Deployment of ours sees in one event that it was set back
 
 test("a change of the spec is not reported as undoing somebody's", async () => {
   await stage.serve("coder");
-  await stage.change("coder", { replicas: 3, image: "ghcr.io/coder/coder:next" });
+  await stage.change("coder", { replicas: 3, imagePullPolicy: "Always" });
   await stage.eventually(async () => {
     expect((await stage.get(Deployment, "coder")).spec?.replicas).toBe(3);
   });

@@ -1,9 +1,11 @@
 import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
 import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
 import { fakeLicense } from "../../../lab/coderd/licenses.ts";
+import { calmSight } from "../../../lab/coderd-database/memory.ts";
 import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { OperatorAccess } from "../../../src/coder/operator-access/access.ts";
+import type { DatabaseSight } from "../../../src/coder/operator-access/sight.ts";
 import { failed, succeeded } from "../../../src/coder/result.ts";
 import { Stage } from "../../support/stages/stage.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
@@ -19,6 +21,7 @@ class Tokens implements OperatorAccess {
   asked = 0;
   revoked = 0;
   isDown = false;
+  sight: DatabaseSight = calmSight;
   /** The organizations of which the operator is a member; all when absent. */
   organizationIds: readonly string[] | undefined;
 
@@ -46,6 +49,11 @@ class Tokens implements OperatorAccess {
     this.expire();
     return succeeded(1);
   };
+
+  look: OperatorAccess["look"] = async () =>
+    this.isDown
+      ? failed({ kind: "unreachable", message: "The database host does not answer." })
+      : succeeded(this.sight);
 
   expire(): void {
     if (this.current) this.accounts.remove(this.current);

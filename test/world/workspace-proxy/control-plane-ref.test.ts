@@ -25,7 +25,8 @@ test("a proxy that names a control plane is registered with its operator token a
 });
 
 test("the proxy sends browsers to the access URL that coderd has, and follows it and the image", async () => {
-  const spec = { extraEnv: [{ name: "CODER_ACCESS_URL", value: "https://coder.example.com" }] };
+  const extraEnv = [{ name: "CODER_ACCESS_URL", value: "https://coder.example.com" }];
+  const spec = { extraEnv, upgrade: { strategy: "Rolling" } };
   await stage.controlPlane("public", spec);
   await stage.create("tokyo", by("public"));
   const primary = async () => (await stage.container("tokyo")).env?.[0]?.value;

@@ -20,7 +20,13 @@ const PATCH_TYPES: Readonly<Record<string, FakePatch["type"]>> = {
   "application/merge-patch+json": "merge",
   "application/json-patch+json": "json",
 };
-const WITH_STATUS: readonly Kind[] = [builtIn.Deployment, builtIn.Ingress, builtIn.Pod, builtIn.Service];
+const WITH_STATUS: readonly Kind[] = [
+  builtIn.Deployment,
+  builtIn.Ingress,
+  builtIn.Job,
+  builtIn.Pod,
+  builtIn.Service,
+];
 const BUILT_IN = Object.values(builtIn).filter(
   (value): value is Kind<never> => typeof value === "object" && value.of === undefined,
 );

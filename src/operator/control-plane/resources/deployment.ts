@@ -12,6 +12,8 @@ export interface DeploymentInputs {
   readonly clusterDomain: string;
   /** The address of the Service, once it is known. */
   readonly clusterIP?: string | undefined;
+  /** Whether a liveness probe waits until coderd has started, which may take a migration. */
+  readonly isStartGuarded?: boolean;
 }
 
 export function controlPlaneDeployment(controlPlane: ControlPlane, inputs: DeploymentInputs): Deployment {
@@ -30,6 +32,7 @@ export function controlPlaneDeployment(controlPlane: ControlPlane, inputs: Deplo
       env: [...relayEnv(clusterIP), ...accessURLEnv(controlPlane, inputs)],
       ports: [httpContainerPort],
       health: { path: "/healthz", port: "http" },
+      isStartGuarded: inputs.isStartGuarded ?? false,
     },
     pod,
     clusterIP,

@@ -1,6 +1,7 @@
 import type { Deployment } from "kube-controller-runtime";
 import { type PodsWay, wayOfDaemons } from "../../control-plane/address.ts";
 import type { FoundControlPlane } from "../../control-plane/session/find.ts";
+import { followedImage, followerKey } from "../../control-plane/upgrade/followers.ts";
 import { isSameService } from "../../exposure/service.ts";
 import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../../pods/report.ts";
@@ -27,7 +28,8 @@ export async function ensureDeployment(
 ): Promise<ProvisionerResult<PodReport>> {
   const { provisioner, deployment } = snapshot;
   if (!mayChange) return leavePods(deployment, provisioner, snapshot);
-  const image = provisioner.image ?? controlPlane?.settings.image;
+  const turn = followerKey("provisioner", provisioner.identity.name);
+  const image = provisioner.image ?? (controlPlane && followedImage(controlPlane, turn));
   const way = key && wayToCoderd(key, controlPlane, { snapshot, environment });
   if (!key || !image || !way) {
     if (deployment) return reportPods(deployment, provisioner, snapshot);

@@ -2,6 +2,7 @@ import { blocked } from "kube-controller-runtime";
 import { workspaceProxyDefaults } from "../../../api/v1alpha1/defaults.ts";
 import { accessURLOf } from "../../control-plane/address.ts";
 import { findControlPlane } from "../../control-plane/session/find.ts";
+import { followedImage, followerKey } from "../../control-plane/upgrade/followers.ts";
 import type { CoderPorts } from "../../ports.ts";
 import type { Coderd } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
@@ -23,7 +24,8 @@ export async function findCoderd(
     if (!value) return found;
     const { url, settings } = value;
     const accessURL = accessURLOf(settings, sources, ports.clusterDomain);
-    return { ...found, value: { url, accessURL, image: settings.image, controlPlane: value } };
+    const image = followedImage(value, followerKey("workspaceproxy", identity.name));
+    return { ...found, value: { url, accessURL, image, controlPlane: value } };
   }
   const url = credentials.kind === "bootstrap" ? credentials.coderURL : primaryAccessURL;
   if (!url || credentials.kind === "none") return blocked("NotConfigured", notConfigured);

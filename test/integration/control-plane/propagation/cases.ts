@@ -19,4 +19,5 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
   "rbac.extraRules.nonResourceURLs": "api-admission.test.ts: refused",
   licenseSecretRef: "goes to coderd, not to a child",
   operatorAccess: "goes to coderd, not to a child",
+  upgrade: "says how the image changes, and changes no child itself",
 };

@@ -37,7 +37,7 @@ const nodes = [{ matchExpressions: [{ key: "disk", operator: "In", values: ["ssd
 export const podCases: readonly PropagationCase[] = [
   {
     field: "image",
-    spec: { image: "example.com/coder:1" },
+    spec: { image: "example.com/coder:1", upgrade: { strategy: "Rolling" } },
     kind: Deployment,
     shows: container({ image: "example.com/coder:1" }),
   },

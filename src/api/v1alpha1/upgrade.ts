@@ -1,0 +1,92 @@
+import { upgradeDefaults } from "./defaults.ts";
+import { objectName } from "./names.ts";
+import { choice, int32, int64, object, optional, rules, type Static, text, time, word } from "./schema.ts";
+
+const DAY_SECONDS = 86_400;
+
+const backup = object(
+  "A backup of the database to make before anything is changed. When it fails, the upgrade does not begin.",
+  {
+    cloudNativePG: optional(
+      object("Makes a Backup of a CloudNativePG cluster.", {
+        clusterName: objectName("Name of the Cluster (postgresql.cnpg.io), in the object's namespace."),
+      }),
+    ),
+    cronJobName: optional(
+      objectName("Name of a CronJob in the object's namespace. A Job is made from it, as kubectl would."),
+    ),
+    timeoutSeconds: optional(
+      int32("Seconds after which a backup that is not complete counts as failed.", {
+        default: upgradeDefaults.backupTimeoutSeconds,
+        minimum: 1,
+        maximum: DAY_SECONDS,
+      }),
+    ),
+  },
+  rules({
+    rule: "has(self.cronJobName) != has(self.cloudNativePG)",
+    message: "give either cronJobName or cloudNativePG",
+  }),
+);
+
+export const upgrade = object(
+  "What happens when `image` changes to another version.",
+  {
+    backup: optional(backup),
+    drainTimeoutSeconds: optional(
+      int32("Seconds for which running builds may finish before coderd is stopped; 0 waits for none.", {
+        default: upgradeDefaults.drainTimeoutSeconds,
+        minimum: 0,
+        maximum: DAY_SECONDS,
+      }),
+    ),
+    strategy: optional(
+      choice(
+        "Safe stops all pods of the old version before one of the new version migrates the database, and goes back by itself where that is safe. Rolling replaces pods one by one as for any other change.",
+        ["Safe", "Rolling"],
+        { default: upgradeDefaults.strategy },
+      ),
+    ),
+  },
+  { default: {} },
+);
+export type UpgradeSpec = Static<typeof upgrade>;
+
+/** Where an upgrade is, in the order of a life without trouble, and how it may end. */
+const upgradeStages = [
+  "Preflight",
+  "Draining",
+  "BackingUp",
+  "ScalingDown",
+  "Migrating",
+  "Verifying",
+  "ScalingOut",
+  "Followers",
+  "Completed",
+  "BackupFailed",
+  "RollingBack",
+  "RolledBack",
+  "Stuck",
+] as const;
+export type UpgradeStage = (typeof upgradeStages)[number];
+
+export const upgradeStatus = object("The upgrade that is in progress, or the last one.", {
+  backup: optional(text("Name of the Job or Backup that was made for it.")),
+  downSince: optional(time("When the pods of the old version were told to stop.")),
+  failingSince: optional(time("Since when the pod of the new version has failed.")),
+  follower: optional(text("The provisioner or proxy that was given the new image last.")),
+  followerSince: optional(time("When that was.")),
+  from: text("Image before the upgrade."),
+  fromVersion: optional(text("Version that coderd reported before the upgrade.")),
+  generation: optional(int64("Generation of the spec whose backup failed.")),
+  message: optional(text("Why the upgrade ended where it is.")),
+  previous: optional(text("Name of the ControllerRevision that holds the pod template before the upgrade.")),
+  schemaBefore: optional(int64("Version of the database schema before the upgrade.")),
+  servedAgain: optional(time("When a pod of the new version served.")),
+  since: time("When this stage began."),
+  stage: word<UpgradeStage>(`Stage of the upgrade: ${upgradeStages.join(", ")}.`),
+  startedAt: time("When the upgrade began."),
+  to: text("Image that the upgrade leads to."),
+  toVersion: optional(text("Version that coderd reported after the upgrade.")),
+});
+export type UpgradeStatus = Static<typeof upgradeStatus>;

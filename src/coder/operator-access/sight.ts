@@ -1,0 +1,129 @@
+import { codeOf } from "../error-code.ts";
+import type { DatabaseSession, Row } from "./session.ts";
+import { count, isTrue, texts } from "./values.ts";
+
+/** A session at the database, as far as it may be shown: never what it runs. */
+interface SessionSight {
+  readonly pid: number;
+  /** As the session calls itself; empty when it does not. */
+  readonly application: string;
+  readonly user: string;
+  /** How long its transaction has been open. */
+  readonly seconds: number;
+}
+
+/** What an upgrade needs to know of coderd's database. */
+export interface DatabaseSight {
+  /** A standby, or a database that refuses writes. */
+  readonly isReadOnly: boolean;
+  /** Whether the user of the connection URL may change the schema and owns all tables. */
+  readonly mayMigrate: boolean;
+  readonly freeConnections: number;
+  /** The version of the schema; `locked` while a migration is in progress, `missing` before the first one. */
+  readonly schema: { readonly version: number; readonly isDirty: boolean } | "locked" | "missing";
+  /** The session that migrates, and those that it waits for. */
+  readonly migration: (SessionSight & { readonly blockers: readonly SessionSight[] }) | undefined;
+  /** Those of the given tokens that the database has. */
+  readonly tokenNames: readonly string[];
+  /** Host names of the coderd replicas that were seen within the last minute. */
+  readonly replicas: readonly string[];
+}
+
+export interface SightOptions {
+  /** Names of the tokens of other control planes: one that is here shares the database. */
+  readonly tokenNames?: readonly string[];
+}
+
+/** coderd takes this advisory lock for all its migrations: 1037453835920848937, in halves as pg_locks has it. */
+const MIGRATION_LOCK = { classid: 241551044, objid: 1626191913 };
+
+/** A migration holds its locks until it commits, so that waiting for them shows nothing more. */
+const LOCK_TIMEOUT_MS = "500";
+const LOCK_NOT_AVAILABLE = "55P03";
+
+const GENERAL = `
+  SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS read_only,
+         coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AND NOT EXISTS (
+           SELECT FROM pg_class c
+           WHERE c.relnamespace = to_regnamespace(current_schema()::text) AND c.relkind IN ('r', 'p')
+             AND NOT pg_has_role(c.relowner, 'USAGE')) AS may_migrate,
+         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+           - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS free_connections,
+         to_regclass('schema_migrations') IS NOT NULL AS has_schema,
+         to_regclass('replicas') IS NOT NULL AS has_replicas,
+         to_regclass('api_keys') IS NOT NULL AS has_keys`;
+
+const SESSION = `a.pid, left(a.application_name, 64) AS application, a.usename AS username,
+         coalesce(extract(epoch FROM clock_timestamp() - a.xact_start), 0) AS seconds`;
+
+const MIGRATION = `
+  SELECT ${SESSION}, array_to_json(array(SELECT pid::text FROM unnest(pg_blocking_pids(a.pid)) AS pid)) AS blockers
+  FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $1 AND l.objid = $2
+    AND a.datname = current_database()
+  LIMIT 1`;
+
+const SESSIONS = `SELECT ${SESSION} FROM pg_stat_activity a WHERE a.pid = ANY ($1::int[]) ORDER BY a.pid LIMIT 5`;
+
+const REPLICAS = `
+  SELECT left(hostname, 253) AS hostname FROM replicas
+  WHERE stopped_at IS NULL AND updated_at > now() - interval '1 minute' AND "primary"
+  ORDER BY hostname LIMIT 20`;
+
+const TOKENS = `SELECT DISTINCT token_name FROM api_keys WHERE token_name = ANY ($1::text[]) LIMIT 5`;
+
+/** Looks at the database without changing anything, and without waiting for a migration to end. */
+export async function lookAround(
+  session: DatabaseSession,
+  { tokenNames = [] }: SightOptions,
+): Promise<DatabaseSight> {
+  await session.query(
+    "SELECT set_config('transaction_read_only', 'on', true), set_config('lock_timeout', $1, true)",
+    [LOCK_TIMEOUT_MS],
+  );
+  const [general = {}] = await session.query(GENERAL);
+  const migration = await readMigration(session);
+  const isCalm = migration === undefined;
+  const known = isCalm && tokenNames.length > 0 && isTrue(general.has_keys);
+  return {
+    isReadOnly: isTrue(general.read_only),
+    mayMigrate: isTrue(general.may_migrate),
+    freeConnections: count(general.free_connections),
+    migration,
+    tokenNames: known ? column(await session.query(TOKENS, [tokenNames]), "token_name") : [],
+    replicas: isCalm && isTrue(general.has_replicas) ? column(await session.query(REPLICAS), "hostname") : [],
+    // Last, because a lock that is not granted ends the transaction.
+    schema: isTrue(general.has_schema) ? await readSchema(session) : "missing",
+  };
+}
+
+async function readMigration(session: DatabaseSession): Promise<DatabaseSight["migration"]> {
+  const [row] = await session.query(MIGRATION, [MIGRATION_LOCK.classid, MIGRATION_LOCK.objid]);
+  if (!row) return undefined;
+  const pids = texts(row.blockers);
+  const blockers = pids.length > 0 ? (await session.query(SESSIONS, [pids])).map(sessionOf) : [];
+  return { ...sessionOf(row), blockers };
+}
+
+async function readSchema(session: DatabaseSession): Promise<DatabaseSight["schema"]> {
+  try {
+    const [row] = await session.query("SELECT version, dirty FROM schema_migrations LIMIT 1");
+    return row ? { version: count(row.version), isDirty: isTrue(row.dirty) } : "missing";
+  } catch (error) {
+    if (codeOf(error) === LOCK_NOT_AVAILABLE) return "locked";
+    throw error;
+  }
+}
+
+function sessionOf(row: Row): SessionSight {
+  return {
+    pid: count(row.pid),
+    application: row.application ?? "",
+    user: row.username ?? "",
+    seconds: Math.round(Number(row.seconds ?? 0)),
+  };
+}
+
+function column(rows: readonly Row[], name: string): string[] {
+  return rows.map((row) => row[name] ?? "");
+}

@@ -1,0 +1,88 @@
+import type { CoderClient } from "../../../coder/client.ts";
+import { failed, succeeded } from "../../../coder/result.ts";
+import { clusterURL } from "../../exposure/service.ts";
+import { secretText } from "../../sources.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import { openSession } from "../session/open.ts";
+import { connectionUrl } from "../token/database.ts";
+import { heldToken } from "../token/secret.ts";
+import type { UpgradeFacts } from "./facts.ts";
+
+/** What the questions of a run are asked with. */
+export interface UpgradeRun {
+  readonly snapshot: Snapshot;
+  readonly environment: Environment;
+  /** Whether coderd's own Service leads to its pods, so that tokens may be sent there. */
+  readonly isServed: boolean;
+}
+
+type Asked = Partial<UpgradeFacts>;
+
+/** More organizations than this are not looked at one by one: waiting for builds is a courtesy. */
+const MOST_ORGANIZATIONS = 20;
+
+const RUNNING: ReadonlySet<string> = new Set(["running", "canceling"]);
+
+/** Looks at the database, where the operator has one to look at. */
+export async function askDatabase({ snapshot, environment }: UpgradeRun): Promise<Asked> {
+  const { operatorAccess } = snapshot.controlPlane;
+  if (operatorAccess.kind === "given")
+    return {
+      database: { why: "The operator runs no SQL because spec.operatorAccess.tokenSecretRef is set." },
+    };
+  if (operatorAccess.kind === "disabled")
+    return { database: { why: "The operator runs no SQL because spec.operatorAccess.disabled is set." } };
+  const url = connectionUrl(snapshot);
+  if (!url.ok)
+    return url.failure.kind === "noConnectionUrl"
+      ? { database: { why: "The operator does not know the database." } }
+      : { database: failed(url.failure) };
+  const others = snapshot.upgrade.others();
+  const tokenNames = others.map((other) => other.tokenName);
+  const sight = await environment.ports.database.look(snapshot.databaseAt(url.value), { tokenNames });
+  if (!sight.ok) return { database: failed(sight.failure) };
+  const shared = others.filter((other) => sight.value.tokenNames.includes(other.tokenName));
+  return { database: sight, neighbours: shared.map(({ name }) => name) };
+}
+
+/** Counts the builds that run now; `unknown` where coderd does not say. */
+export async function askBuilds(run: UpgradeRun): Promise<Asked> {
+  const token = run.isServed ? tokenOf(run.snapshot) : undefined;
+  if (!token) return { builds: "unknown" };
+  const client = clientOf(run, token);
+  const organizations = await client.organizations();
+  if (!organizations.ok) return { builds: "unknown" };
+  const counts = await Promise.all(
+    organizations.value.slice(0, MOST_ORGANIZATIONS).map(async ({ id }) => {
+      const jobs = await client.unfinishedJobs(id);
+      return jobs.ok ? jobs.value.filter(({ status }) => RUNNING.has(status)).length : 0;
+    }),
+  );
+  return { builds: counts.reduce((sum, count) => sum + count, 0) };
+}
+
+/** Reads how far the backup is. */
+export async function askBackup({ snapshot }: UpgradeRun, { record }: UpgradeFacts): Promise<Asked> {
+  return { backup: record ? await snapshot.upgrade.backupOf(record) : { kind: "none" } };
+}
+
+/** The version that answers behind coderd's Service. */
+export async function askVersion(run: UpgradeRun): Promise<Asked> {
+  const build = await clientOf(run, undefined).buildInfo();
+  return { reported: build.ok ? succeeded(build.value.version) : build };
+}
+
+function clientOf({ snapshot, environment }: UpgradeRun, token: string | undefined): CoderClient {
+  const { controlPlane, sources } = snapshot;
+  const url = clusterURL(controlPlane, environment.ports.clusterDomain);
+  return openSession(controlPlane, { url, token }, { ...environment, sources });
+}
+
+function tokenOf(snapshot: Snapshot): string | undefined {
+  const { controlPlane, object, tokenSecret, sources } = snapshot;
+  const { operatorAccess } = controlPlane;
+  if (operatorAccess.kind === "disabled" || !object.status?.operatorAccessReady) return undefined;
+  if (operatorAccess.kind === "given") return secretText(sources, operatorAccess.token);
+  const present = tokenSecret.status === "fulfilled" ? tokenSecret.value : undefined;
+  return heldToken(operatorAccess.token, present, snapshot)?.token;
+}

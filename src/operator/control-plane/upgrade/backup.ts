@@ -1,0 +1,130 @@
+import {
+  CronJob,
+  find,
+  fnv1a32,
+  isForbidden,
+  isNotFound,
+  Job,
+  type KubeObject,
+  kind,
+  type RunContext,
+} from "kube-controller-runtime";
+import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import { childMetadata, labelLength, shortName } from "../../names.ts";
+import type { ControlPlane } from "../spec.ts";
+import type { BackupSource } from "./settings.ts";
+
+/** What CloudNativePG makes backups from, as far as it matters here. */
+interface Backup extends KubeObject {
+  spec?: { cluster: { name: string } };
+  status?: { phase?: string; error?: string };
+}
+
+const Backup = kind<Backup>("postgresql.cnpg.io/v1", { kind: "Backup", plural: "backups" });
+
+/** How far the backup before an upgrade is. */
+export type BackupState =
+  /** None is asked for. */
+  | { readonly kind: "none" }
+  /** It can't be made. */
+  | { readonly kind: "unavailable"; readonly message: string }
+  | { readonly kind: "absent"; readonly wanted: BackupObject }
+  | { readonly kind: "running"; readonly what: string }
+  | { readonly kind: "succeeded" }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** The object by whose creation a backup is made. */
+export type BackupObject =
+  | { readonly kind: typeof Job; readonly object: Job }
+  | { readonly kind: typeof Backup; readonly object: Backup };
+
+/** A week after it has ended the Job may go; the one of the CronJob might be gone before anybody has looked. */
+const KEPT_SECONDS = 7 * 24 * 60 * 60;
+
+/** One name for one upgrade, whichever process makes the backup. */
+export function backupName({ childName, identity }: ControlPlane, { startedAt }: UpgradeStatus): string {
+  const suffix = `-upgrade-${fnv1a32(`${identity.uid}\0${startedAt}`)}`;
+  return shortName(childName, { suffix, max: labelLength });
+}
+
+/** Reads how far the backup of this name is, and what to make it from when there is none. */
+export async function observeBackup(
+  controlPlane: ControlPlane,
+  name: string,
+  { client }: Pick<RunContext, "client">,
+): Promise<BackupState> {
+  const source = controlPlane.upgrade.backup;
+  if (!source) return { kind: "none" };
+  const { namespace } = controlPlane.identity;
+  try {
+    if (source.kind === "cloudNativePG") {
+      const present = await find(client, Backup, { namespace, name });
+      return present
+        ? backupState(present)
+        : { kind: "absent", wanted: newBackup(controlPlane, name, source) };
+    }
+    const present = await find(client, Job, { namespace, name });
+    if (present) return jobState(present);
+    const cronJob = await client.get(CronJob, { namespace, name: source.name });
+    return { kind: "absent", wanted: newJob(controlPlane, name, cronJob) };
+  } catch (error) {
+    if (isNotFound(error)) return { kind: "unavailable", message: missing(source) };
+    if (isForbidden(error)) return { kind: "unavailable", message: refused(source) };
+    throw error;
+  }
+}
+
+function newJob(controlPlane: ControlPlane, name: string, { spec }: CronJob): BackupObject {
+  const annotations = {
+    ...spec?.jobTemplate.metadata?.annotations,
+    "cronjob.kubernetes.io/instantiate": "manual",
+  };
+  const template = spec?.jobTemplate.spec ?? { template: {} };
+  const object: Job = {
+    apiVersion: Job.apiVersion,
+    kind: Job.kind,
+    metadata: childMetadata(controlPlane, name, annotations),
+    spec: { ...template, ttlSecondsAfterFinished: KEPT_SECONDS },
+  };
+  return { kind: Job, object };
+}
+
+function newBackup(controlPlane: ControlPlane, name: string, source: BackupSource): BackupObject {
+  const object: Backup = {
+    apiVersion: Backup.apiVersion,
+    kind: Backup.kind,
+    metadata: childMetadata(controlPlane, name),
+    spec: { cluster: { name: source.name } },
+  };
+  return { kind: Backup, object };
+}
+
+function jobState({ metadata, status }: Job): BackupState {
+  const what = `Job "${metadata?.name}"`;
+  const ended = (type: string) =>
+    status?.conditions?.find((condition) => condition.type === type && condition.status === "True");
+  if (ended("Complete")) return { kind: "succeeded" };
+  const failure = ended("Failed");
+  if (!failure) return { kind: "running", what };
+  const message = `${what} failed (${failure.reason ?? "no reason given"}); see the logs of its pods.`;
+  return { kind: "failed", message };
+}
+
+function backupState({ metadata, status }: Backup): BackupState {
+  const what = `Backup "${metadata?.name}"`;
+  if (status?.phase === "completed") return { kind: "succeeded" };
+  if (status?.phase !== "failed") return { kind: "running", what };
+  return { kind: "failed", message: `${what} of CloudNativePG failed; see its status.` };
+}
+
+/** What it means that a backup can't be made. */
+export function missing(source: BackupSource): string {
+  return source.kind === "cronJob"
+    ? `CronJob "${source.name}" does not exist; create it or correct spec.upgrade.backup.cronJobName.`
+    : "The cluster does not have backups of CloudNativePG (postgresql.cnpg.io/v1); install it or change spec.upgrade.backup.";
+}
+
+function refused(source: BackupSource): string {
+  const resource = source.kind === "cronJob" ? "cronjobs and jobs (batch)" : "backups (postgresql.cnpg.io)";
+  return `The operator may not read ${resource} in this namespace; install the roles of this release.`;
+}

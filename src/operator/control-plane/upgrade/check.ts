@@ -1,0 +1,70 @@
+import { type ConditionState, findCondition } from "kube-controller-runtime";
+import { trimmed } from "../../normalise.ts";
+import { conditionTypes } from "../status.ts";
+import type { ControlPlaneResult } from "../steps/result.ts";
+import { askBackup, askDatabase, type UpgradeRun } from "./ask.ts";
+import type { UpgradeFacts } from "./facts.ts";
+import { gatherFacts } from "./gather.ts";
+import { obstacles } from "./preflight.ts";
+import { isAnotherVersion } from "./version.ts";
+
+/** Names an image: whether an upgrade to it could begin is answered in condition `UpgradePossible`. */
+const CHECK_ANNOTATION = "coder.com/check-upgrade";
+
+/** An answer is good for so long, unless another question is asked. */
+const ANSWER_MS = 60_000;
+
+/** As much of the annotation as is repeated: no image has a longer name. */
+const LONGEST_IMAGE = 512;
+
+/** Answers whether an upgrade could begin, and changes nothing. */
+export async function checkUpgrade(run: UpgradeRun): Promise<ControlPlaneResult> {
+  const { snapshot, environment } = run;
+  const { annotations } = snapshot.object.metadata;
+  const image = trimmed(annotations?.[CHECK_ANNOTATION]?.slice(0, LONGEST_IMAGE));
+  const { memory } = environment;
+  if (!image) {
+    delete memory.upgradeCheck;
+    const earlier = findCondition(snapshot.object.status?.conditions, conditionTypes.upgradePossible);
+    return earlier ? { noCondition: true } : {};
+  }
+  const last = memory.upgradeCheck;
+  const ageMs = last?.image === image ? snapshot.now - last.at : ANSWER_MS;
+  if (last && ageMs >= 0 && ageMs < ANSWER_MS)
+    return { condition: last.condition, requeueAfterMs: ANSWER_MS - ageMs };
+  const condition = await answer(image, run);
+  memory.upgradeCheck = { image, at: snapshot.now, condition };
+  return { condition, requeueAfterMs: ANSWER_MS };
+}
+
+async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
+  const before = gatherFacts(run.snapshot);
+  const from = before.settled ?? before.present ?? to;
+  if (!isAnotherVersion(from, to))
+    return { status: "True", reason: "SameVersion", message: `Image "${to}" has the version that runs.` };
+  const stage = { stage: "Preflight", from, to, startedAt: "", since: "" } as const;
+  const asked = { ...(await askDatabase(run)), ...(await askBackup(run, { ...before, record: stage })) };
+  const facts = { ...before, ...asked };
+  const found = obstacles({ ...facts, from, to });
+  const [first] = found;
+  const notes = warnings(facts, run).join(" ");
+  if (first) {
+    const message = [`An upgrade to "${to}" can't begin.`, ...found.map((each) => each.message), notes];
+    return { status: "False", reason: first.reason, message: message.join(" ").trim() };
+  }
+  const message = `An upgrade from "${from}" to "${to}" can begin. ${notes}`.trim();
+  return { status: "True", reason: "CheckPassed", message };
+}
+
+/** What does not keep an upgrade from beginning, but whoever asks will want to know. */
+function warnings({ database, pods, settings }: UpgradeFacts, { snapshot }: UpgradeRun): string[] {
+  const healthy = findCondition(snapshot.object.status?.conditions, "Healthy");
+  return [
+    ...(pods.ready === 0 ? ["No pod of coderd is ready now."] : []),
+    ...(healthy?.status === "False" ? ["coderd does not call itself healthy: see condition Healthy."] : []),
+    ...(database && "why" in database
+      ? [`${database.why} So a version that fails is not rolled back by itself.`]
+      : []),
+    ...(settings.backup ? [] : ["No backup is made first: spec.upgrade.backup is not set."]),
+  ];
+}

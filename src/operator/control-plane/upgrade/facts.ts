@@ -1,0 +1,56 @@
+import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import type { CoderFailure } from "../../../coder/failure.ts";
+import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
+import type { Result } from "../../../coder/result.ts";
+import type { AccessFailure } from "../token/failure.ts";
+import type { BackupState } from "./backup.ts";
+import type { Follower } from "./followers.ts";
+import type { UpgradeSettings } from "./settings.ts";
+
+/** The pods of a control plane, whatever their version. */
+export interface PodFacts {
+  /** Those that there are, those that end among them. */
+  readonly names: readonly string[];
+  /** Whether the Deployment has been brought to no pods at all. */
+  readonly isScaledToZero: boolean;
+  readonly ready: number;
+  /** All are there, of the newest template, and available. */
+  readonly isComplete: boolean;
+  /** What keeps the newest pod from becoming ready. */
+  readonly trouble: string | undefined;
+}
+
+/** Why no SQL may be run. */
+interface NoDatabase {
+  readonly why: string;
+}
+
+/** All that the decision about an upgrade rests on. */
+export interface UpgradeFacts {
+  readonly now: number;
+  readonly generation: number | undefined;
+  readonly settings: UpgradeSettings;
+  /** The image of the spec. */
+  readonly wanted: string;
+  /** How many pods the spec asks for. */
+  readonly replicas: number;
+  /** The image of the Deployment; absent before there is one. */
+  readonly present: string | undefined;
+  /** The image that the control plane was last brought to, as the status has it. */
+  readonly settled: string | undefined;
+  /** The version that coderd reported last. */
+  readonly version: string | undefined;
+  readonly record: UpgradeStatus | undefined;
+  readonly pods: PodFacts;
+  /** What the database says; absent while it was not asked in this run. */
+  readonly database: NoDatabase | Result<DatabaseSight, AccessFailure> | undefined;
+  /** Control planes that have their token in the same database. */
+  readonly neighbours: readonly string[];
+  /** Builds that run; `unknown` where coderd can't be asked, absent while it was not asked in this run. */
+  readonly builds: number | "unknown" | undefined;
+  /** How far the backup is; absent while nobody has looked in this run. */
+  readonly backup: BackupState | undefined;
+  /** The version that coderd reports; absent while it was not asked in this run. */
+  readonly reported: Result<string, CoderFailure> | undefined;
+  readonly followers: readonly Follower[];
+}

@@ -1,0 +1,47 @@
+import type { Deployment } from "kube-controller-runtime";
+import { isComplete, rolloutOf } from "../../pods/rollout.ts";
+import type { Snapshot } from "../observe.ts";
+import type { PodFacts, UpgradeFacts } from "./facts.ts";
+
+/** What a run knows of an upgrade before it has asked anybody. */
+export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
+  const { controlPlane, object, now, deployment, upgrade } = snapshot;
+  const { status = {}, metadata } = object;
+  return {
+    now,
+    generation: metadata.generation,
+    settings: controlPlane.upgrade,
+    wanted: controlPlane.image,
+    replicas: controlPlane.replicas,
+    present: imageOf(deployment),
+    settled: status.image,
+    version: status.version,
+    record: status.upgrade,
+    pods: podFacts(snapshot),
+    database: undefined,
+    neighbours: [],
+    builds: undefined,
+    backup: undefined,
+    reported: undefined,
+    followers: upgrade.followers,
+  };
+}
+
+/** The image of coderd's container. */
+function imageOf(deployment: Deployment | undefined): string | undefined {
+  const containers = deployment?.spec?.template.spec?.containers ?? [];
+  return containers.find(({ name }) => name === "coder")?.image;
+}
+
+function podFacts({ deployment, pods, upgrade, controlPlane, now }: Snapshot): PodFacts {
+  const { spec, status, metadata } = deployment ?? {};
+  const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
+  const rollout = rolloutOf(deployment ?? {}, { pods, now });
+  return {
+    names: upgrade.podNames ?? pods.map((pod) => pod.metadata.name),
+    isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && (status?.replicas ?? 0) === 0),
+    ready: status?.readyReplicas ?? 0,
+    isComplete: isComplete(deployment) && spec?.replicas === controlPlane.replicas,
+    trouble: "cause" in rollout ? rollout.cause : undefined,
+  };
+}

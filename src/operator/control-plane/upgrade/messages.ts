@@ -1,0 +1,48 @@
+import { timestamp } from "kube-controller-runtime";
+import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import type { UpgradeFacts } from "./facts.ts";
+import { sightOf } from "./schema.ts";
+
+/** What the database says of the migration. */
+export function progress(facts: UpgradeFacts): string {
+  const { database } = facts;
+  if (database && "ok" in database && !database.ok)
+    return `The database can't be asked. ${database.failure.message}`;
+  const migration = sightOf(facts)?.migration;
+  if (!migration) return "Waiting for the new pod to serve.";
+  const [blocker] = migration.blockers;
+  const running = `Process ${migration.pid} migrates the database, ${lasting(migration.seconds)}.`;
+  if (!blocker) return running;
+  const who = blocker.application ? `"${blocker.application}"` : "without a name";
+  return `${running} It waits for a lock that process ${blocker.pid} of user "${blocker.user}" (application ${who}) holds, ${lasting(blocker.seconds)}: end that session, or run SELECT pg_terminate_backend(${blocker.pid}).`;
+}
+
+export function schemaChanged({ schemaBefore, to, from }: UpgradeStatus): string {
+  return `The database schema has changed (it was ${schemaBefore ?? "empty"}), so the old version can't come back by itself. Correct what keeps the pod from starting, or set spec.image to a version that starts; or restore the backup and set spec.image to "${from}". "${to}" is tried again until then.`;
+}
+
+export function notKnown({ database }: UpgradeFacts): string {
+  const why = database && "why" in database ? database.why : "";
+  return `${why} So nobody knows whether the database schema has changed, and the old version is not brought back by itself. Correct what keeps the pod from starting, or set spec.upgrade.strategy to Rolling and spec.image to the version that should run.`;
+}
+
+export function waitingFor(pods: readonly string[]): string {
+  if (pods.length === 0) return "Waiting for the Deployment to scale down.";
+  const named = pods.slice(0, 3).map((name) => `"${name}"`);
+  return `Waiting for the pods of the old version to end: ${named.join(", ")}${pods.length > 3 ? " and others" : ""}.`;
+}
+
+export function waitingForBuilds(builds: number, untilMs: number): string {
+  const what = builds === 1 ? "1 running build" : `${builds} running builds`;
+  return `Waiting for ${what}, until ${timestamp(untilMs)} at most.`;
+}
+
+export function backupTooLate(timeoutMs: number): string {
+  return `The backup was not complete within ${timeoutMs / 1_000} s.`;
+}
+
+/** In minutes: a message that changes every second would be written every second. */
+function lasting(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  return minutes === 0 ? "for less than a minute" : `for ${minutes} min`;
+}

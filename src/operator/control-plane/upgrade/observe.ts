@@ -1,0 +1,107 @@
+import {
+  CONTROLLER_INDEX,
+  ControllerRevision,
+  Deployment,
+  type KubeObject,
+  keyOf,
+  keyOfObject,
+  Pod,
+  type RunContext,
+  type Stored,
+} from "kube-controller-runtime";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import { tokenName } from "../../../coder/operator-access/token.ts";
+import { commonLabels, identityOf, selectorOf } from "../../names.ts";
+import { trimmed } from "../../normalise.ts";
+import { isComplete } from "../../pods/rollout.ts";
+import { CONTROL_PLANE_INDEX } from "../session/find.ts";
+import type { ControlPlane } from "../spec.ts";
+import { type BackupState, backupName, observeBackup } from "./backup.ts";
+import { type Follower, type FollowerKind, followerKey } from "./followers.ts";
+
+/** Another control plane, and the name of its token in its database. */
+interface Neighbour {
+  readonly name: string;
+  readonly tokenName: string;
+}
+
+/** What an upgrade needs of the cluster beside what every run observes. */
+export interface ObservedUpgrade {
+  /** Pod templates that were kept for this control plane. */
+  readonly revisions: readonly Stored<ControllerRevision>[];
+  /** The pods that there are, as the API server has them where that decides; absent where the cache is good enough. */
+  readonly podNames: readonly string[] | undefined;
+  /** How far the backup of an upgrade is; read when somebody asks, which a run without an upgrade does not. */
+  readonly backupOf: (record: UpgradeStatus) => Promise<BackupState>;
+  /** In the order in which they get their turn. */
+  readonly followers: readonly Follower[];
+  /** All other control planes that the operator knows; a function because most runs do not ask. */
+  readonly others: () => readonly Neighbour[];
+}
+
+/** Stages that wait until no pod is left. A cache that lags behind must not end that. */
+const ENDING: ReadonlySet<UpgradeStage | undefined> = new Set<UpgradeStage>(["ScalingDown", "RollingBack"]);
+
+export async function observeUpgrade(
+  object: Stored<CoderControlPlane>,
+  controlPlane: ControlPlane,
+  context: Pick<RunContext, "caches" | "client">,
+): Promise<ObservedUpgrade> {
+  const { caches } = context;
+  const record = object.status?.upgrade;
+  return {
+    revisions: caches.of(ControllerRevision).byIndex(CONTROLLER_INDEX, object.metadata.uid),
+    podNames: ENDING.has(record?.stage) ? await livingPods(controlPlane, context) : undefined,
+    backupOf: (upgrade) => observeBackup(controlPlane, backupName(controlPlane, upgrade), context),
+    followers: record?.stage === "Followers" ? followersOf(object, context) : [],
+    others: () => othersThan(object, context),
+  };
+}
+
+/** Those whose processes have ended count no more; those on a lost node do, since nobody knows of theirs. */
+async function livingPods(
+  controlPlane: ControlPlane,
+  { client }: Pick<RunContext, "client">,
+): Promise<string[]> {
+  const labelSelector = selectorOf(commonLabels(controlPlane));
+  const { items } = await client.list(Pod, { namespace: controlPlane.identity.namespace, labelSelector });
+  return items
+    .filter(({ status }) => status?.phase !== "Succeeded" && status?.phase !== "Failed")
+    .map(({ metadata }) => metadata.name);
+}
+
+interface WithImage extends KubeObject {
+  spec?: { image?: string };
+}
+
+function followersOf(
+  controlPlane: Stored<CoderControlPlane>,
+  { caches }: Pick<RunContext, "caches">,
+): Follower[] {
+  const index = keyOfObject(controlPlane);
+  const provisioners = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, index);
+  const proxies = caches.of(CoderWorkspaceProxy).byIndex(CONTROL_PLANE_INDEX, index);
+  const deployments = caches.of(Deployment);
+  const follower = (kind: FollowerKind) => (object: Stored<WithImage>) => {
+    const own = deployments.byIndex(CONTROLLER_INDEX, object.metadata.uid);
+    const runs = (image: string) =>
+      own.every((each) => each.spec?.template.spec?.containers[0]?.image === image && isComplete(each));
+    return { key: followerKey(kind, object.metadata.name), runs };
+  };
+  const follows = ({ spec, metadata }: Stored<WithImage>) =>
+    trimmed(spec?.image) === undefined && metadata.deletionTimestamp === undefined;
+  return [
+    ...provisioners.filter(follows).map(follower("provisioner")),
+    ...proxies.filter(follows).map(follower("workspaceproxy")),
+  ].sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function othersThan(object: Stored<CoderControlPlane>, { caches }: Pick<RunContext, "caches">): Neighbour[] {
+  return [...caches.of(CoderControlPlane).all()]
+    .filter(({ metadata }) => metadata.uid !== object.metadata.uid)
+    .map((other) => {
+      const identity = identityOf(other);
+      return { name: keyOf(identity), tokenName: tokenName(identity) };
+    });
+}

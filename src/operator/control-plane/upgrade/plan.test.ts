@@ -1,0 +1,346 @@
+import { timestamp } from "kube-controller-runtime";
+import { describe, expect, test } from "vitest";
+import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
+import { failed, succeeded } from "../../../coder/result.ts";
+import type { UpgradeFacts } from "./facts.ts";
+import { planUpgrade, type UpgradePlan } from "./plan.ts";
+import { upgradeSettings } from "./settings.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const OLD = "ghcr.io/coder/coder:v2.24.4";
+const NEW = "ghcr.io/coder/coder:v2.26.0";
+const THIRD = "ghcr.io/coder/coder:v2.26.1";
+
+const calm: DatabaseSight = {
+  isReadOnly: false,
+  mayMigrate: true,
+  freeConnections: 90,
+  schema: { version: 343, isDirty: false },
+  migration: undefined,
+  tokenNames: [],
+  replicas: [],
+};
+const migrated = succeeded({ ...calm, schema: { version: 362, isDirty: false } });
+const migration = { pid: 7, application: "coder", user: "coder", seconds: 90, blockers: [] };
+const running = succeeded({ ...calm, schema: "locked", migration } as const);
+const gone = failed({ kind: "unreachable", message: "The database host does not answer." } as const);
+const noDatabase = { why: "The operator runs no SQL." };
+
+const nobody = { names: [], isScaledToZero: true, ready: 0, isComplete: false, trouble: undefined };
+const serving = { names: ["coder-1"], isScaledToZero: false, ready: 1, isComplete: true, trouble: undefined };
+const starting = { ...serving, ready: 0, isComplete: false };
+const crashing = { ...starting, trouble: "It crashes." };
+
+function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
+  return {
+    now: NOW,
+    generation: 2,
+    settings: upgradeSettings({}),
+    wanted: NEW,
+    replicas: 3,
+    present: OLD,
+    settled: OLD,
+    version: "v2.24.4",
+    record: undefined,
+    pods: serving,
+    database: succeeded(calm),
+    neighbours: [],
+    builds: 0,
+    backup: { kind: "none" },
+    reported: succeeded("v2.26.0"),
+    followers: [],
+    ...more,
+  };
+}
+
+function at(stage: UpgradeStage, more: Partial<UpgradeStatus> = {}): UpgradeStatus {
+  return {
+    stage,
+    from: OLD,
+    to: NEW,
+    fromVersion: "v2.24.4",
+    schemaBefore: 343,
+    previous: "coder-1",
+    startedAt: timestamp(NOW - 600_000),
+    since: timestamp(NOW - 60_000),
+    ...more,
+  };
+}
+
+/** A plan in one word: the stage that is entered, whom is asked, or what the Deployment is to be. */
+function wordOf(plan: UpgradePlan): string {
+  if (plan.do === "record") return plan.record ? `→ ${plan.record.stage}` : "→ nothing";
+  if (plan.do === "ask") return `ask ${plan.whom}`;
+  if (plan.do !== "rest") return plan.do;
+  const { shape } = plan;
+  const what = shape.template === "spec" ? shape.image : "previous";
+  return `${what} × ${shape.replicas}${plan.obstacles ? ` (${plan.obstacles.map(({ reason }) => reason)})` : ""}`;
+}
+
+const longAgo = timestamp(NOW - 61_000);
+const failing = { failingSince: longAgo };
+const backup = upgradeSettings({ backup: { cronJobName: "backup" } });
+const toBack = { kind: "absent", wanted: undefined as never } as const;
+
+describe("without an upgrade in progress", () => {
+  test.each<[string, Partial<UpgradeFacts>, string]>([
+    ["another version is an upgrade", {}, "→ Preflight"],
+    ["a tag that is no version is one as soon as it changes", { wanted: "coder:latest" }, "→ Preflight"],
+    [
+      "the same version from elsewhere rolls as usual",
+      { wanted: "mirror/coder:2.24.4" },
+      "mirror/coder:2.24.4 × 3",
+    ],
+    ["the same image changes nothing", { wanted: OLD }, `${OLD} × 3`],
+    ["the first Deployment is no upgrade", { present: undefined, settled: undefined }, `${NEW} × 3`],
+    [
+      "an operator that is new to a control plane starts nothing",
+      { present: NEW, settled: undefined },
+      `${NEW} × 3`,
+    ],
+    ["an edited Deployment is set back", { present: OLD, settled: NEW }, `${NEW} × 3`],
+    ["without pods there is nothing to be careful with", { replicas: 0 }, `${NEW} × 0`],
+    [
+      "Rolling changes nothing from before",
+      { settings: upgradeSettings({ strategy: "Rolling" }) },
+      `${NEW} × 3`,
+    ],
+  ])("%s", (_case, more, expected) => {
+    expect(wordOf(planUpgrade(facts(more)))).toBe(expected);
+  });
+});
+
+describe("each stage leads to the next, or waits:", () => {
+  test.each<[string, UpgradeStatus, Partial<UpgradeFacts>, string]>([
+    ["the pod template is kept first", at("Preflight", { previous: undefined as never }), {}, "remember"],
+    [
+      "the database is asked before the upgrade begins",
+      at("Preflight"),
+      { database: undefined },
+      "ask database",
+    ],
+    ["with nothing against it the upgrade begins", at("Preflight"), {}, "→ Draining"],
+    ["without a database too", at("Preflight"), { database: noDatabase }, "→ Draining"],
+    ["coderd is asked for builds", at("Draining"), { builds: undefined }, "ask builds"],
+    ["builds may finish", at("Draining"), { builds: 2 }, "previous × 3"],
+    ["but not for ever", at("Draining", { since: timestamp(NOW - 600_000) }), { builds: 2 }, "→ ScalingDown"],
+    [
+      "where coderd says nothing of builds nobody waits",
+      at("Draining"),
+      { builds: "unknown" },
+      "→ ScalingDown",
+    ],
+    ["a backup comes before anything changes", at("Draining"), { settings: backup }, "→ BackingUp"],
+    ["the backup is started once", at("BackingUp"), { settings: backup, backup: toBack }, "backUp"],
+    [
+      "and waited for",
+      at("BackingUp"),
+      { settings: backup, backup: { kind: "running", what: "Job" } },
+      "previous × 3",
+    ],
+    [
+      "then the pods are stopped",
+      at("BackingUp"),
+      { settings: backup, backup: { kind: "succeeded" } },
+      "→ ScalingDown",
+    ],
+    [
+      "a failed backup stops the upgrade",
+      at("BackingUp"),
+      { settings: backup, backup: { kind: "failed", message: "no" } },
+      "→ BackupFailed",
+    ],
+    [
+      "one that takes too long has failed",
+      at("BackingUp", { since: timestamp(NOW - 3_600_000) }),
+      { settings: backup, backup: { kind: "running", what: "Job" } },
+      "→ BackupFailed",
+    ],
+    ["pods are stopped with the old template", at("ScalingDown"), {}, "previous × 0"],
+    [
+      "one that still ends is waited for",
+      at("ScalingDown"),
+      { pods: { ...nobody, names: ["coder-1"] } },
+      "previous × 0",
+    ],
+    [
+      "nothing is started while the database is away",
+      at("ScalingDown"),
+      { pods: nobody, database: gone },
+      "previous × 0",
+    ],
+    ["with no pod left one migrates", at("ScalingDown"), { pods: nobody }, "→ Migrating"],
+    ["one pod of the new version is started", at("Migrating"), { pods: nobody }, `${NEW} × 1`],
+    [
+      "a running migration is waited for",
+      at("Migrating", failing),
+      { pods: crashing, database: running },
+      `${NEW} × 1`,
+    ],
+    ["a pod that serves is asked for its version", at("Migrating"), { pods: serving }, "→ Verifying"],
+    ["the version is confirmed", at("Verifying"), {}, "→ ScalingOut"],
+    ["the old version is not accepted", at("Verifying"), { reported: succeeded("v2.24.4") }, `${NEW} × 1`],
+    ["a pod that stops to serve is one that starts", at("Verifying"), { pods: starting }, "→ Migrating"],
+    [
+      "then the others are started",
+      at("ScalingOut"),
+      { pods: { ...serving, isComplete: false } },
+      `${NEW} × 3`,
+    ],
+    ["and the followers get their turn", at("ScalingOut"), {}, "→ Followers"],
+    ["until all have the new image", at("Followers"), {}, "→ Completed"],
+  ])("%s", (_case, record, more, expected) => {
+    expect(wordOf(planUpgrade(facts({ record, ...more })))).toBe(expected);
+  });
+});
+
+describe("when the new pod fails", () => {
+  test.each<[string, UpgradeStatus, Partial<UpgradeFacts>, string]>([
+    ["it gets a minute", at("Migrating"), { pods: crashing }, "→ Migrating"],
+    [
+      "and is waited for meanwhile",
+      at("Migrating", { failingSince: timestamp(NOW - 59_000) }),
+      { pods: crashing },
+      `${NEW} × 1`,
+    ],
+    ["one that recovers is forgiven", at("Migrating", failing), { pods: starting }, "→ Migrating"],
+    ["an unchanged schema allows to go back", at("Migrating", failing), { pods: crashing }, "→ RollingBack"],
+    [
+      "a changed schema does not",
+      at("Migrating", failing),
+      { pods: crashing, database: migrated },
+      "→ Stuck",
+    ],
+    [
+      "a database that is away decides nothing",
+      at("Migrating", failing),
+      { pods: crashing, database: gone },
+      `${NEW} × 1`,
+    ],
+    [
+      "without a database nothing goes back by itself",
+      at("Migrating", failing),
+      { pods: crashing, database: noDatabase },
+      "→ Stuck",
+    ],
+    ["its pod ends first", at("RollingBack"), { pods: crashing }, "previous × 0"],
+    [
+      "then the schema is looked at once more",
+      at("RollingBack"),
+      { pods: nobody, database: undefined },
+      "ask database",
+    ],
+    ["and the old version comes back", at("RollingBack"), { pods: nobody }, "→ RolledBack"],
+    [
+      "unless the migration was committed meanwhile",
+      at("RollingBack"),
+      { pods: nobody, database: migrated },
+      "→ Migrating",
+    ],
+    ["the complete template of before runs", at("RolledBack"), { present: NEW }, "previous × 3"],
+    ["a pod that serves after all goes on", at("Stuck"), { pods: serving }, "→ Verifying"],
+    ["the new version is tried again until then", at("Stuck"), { pods: crashing }, `${NEW} × 1`],
+  ])("%s", (_case, record, more, expected) => {
+    expect(wordOf(planUpgrade(facts({ record, ...more })))).toBe(expected);
+  });
+});
+
+describe("when the spec changes in the middle", () => {
+  test.each<[string, UpgradeStatus, Partial<UpgradeFacts>, string]>([
+    ["before anything has changed the upgrade is forgotten", at("BackingUp"), { wanted: OLD }, "→ nothing"],
+    ["without pods it goes back", at("ScalingDown"), { wanted: OLD, pods: nobody }, "→ RollingBack"],
+    [
+      "a migration that is not committed goes back too",
+      at("Migrating"),
+      { wanted: THIRD, pods: starting },
+      "→ RollingBack",
+    ],
+    ["what serves is brought to its end first", at("Verifying"), { wanted: OLD }, "→ ScalingOut"],
+    [
+      "after it was given up the next attempt begins",
+      at("RolledBack"),
+      { wanted: THIRD, present: NEW },
+      "→ Preflight",
+    ],
+    ["the old image ends it", at("RolledBack"), { wanted: OLD, present: NEW }, "→ nothing"],
+    [
+      "another spec is another attempt after a failed backup",
+      at("BackupFailed", { generation: 1 }),
+      {},
+      "→ Preflight",
+    ],
+    [
+      "a version that starts helps out of a changed schema",
+      at("Stuck"),
+      { wanted: THIRD, pods: crashing, database: migrated },
+      "→ ScalingDown",
+    ],
+    [
+      "the old version does not",
+      at("Stuck"),
+      { wanted: OLD, pods: crashing, database: migrated },
+      `${NEW} × 1`,
+    ],
+    ["unless the backup was restored", at("Stuck"), { wanted: OLD, pods: crashing }, "→ RollingBack"],
+    [
+      "Rolling ends it at once",
+      at("Stuck"),
+      { settings: upgradeSettings({ strategy: "Rolling" }) },
+      "→ nothing",
+    ],
+  ])("%s", (_case, record, more, expected) => {
+    expect(wordOf(planUpgrade(facts({ record, ...more })))).toBe(expected);
+  });
+});
+
+test("the schema before an upgrade stays what it was when another version is tried on a changed one", () => {
+  const record = at("ScalingDown", { to: THIRD });
+  const plan = planUpgrade(facts({ record, wanted: THIRD, pods: nobody, database: migrated }));
+  expect(plan).toMatchObject({ record: { stage: "Migrating", schemaBefore: 343 } });
+});
+
+describe("an upgrade does not begin", () => {
+  const seen = (more: Partial<DatabaseSight>) => ({ database: succeeded({ ...calm, ...more }) });
+  test.each<[string, Partial<UpgradeFacts>, string]>([
+    ["to an older version", { version: "v2.27.0" }, "DowngradeRefused"],
+    ["while the database is away", { database: gone }, "DatabaseUnreachable"],
+    ["on a standby", seen({ isReadOnly: true }), "DatabaseReadOnly"],
+    ["as a user who may not change the schema", seen({ mayMigrate: false }), "DatabasePermissionDenied"],
+    ["without free connections", seen({ freeConnections: 2 }), "NoFreeConnections"],
+    ["during a migration", { database: running }, "MigrationRunning"],
+    [
+      "on a schema that a migration left broken",
+      seen({ schema: { version: 343, isDirty: true } }),
+      "SchemaDirty",
+    ],
+    ["while another control plane has the same database", { neighbours: ["b/coder"] }, "DatabaseShared"],
+    ["while a replica of somebody else runs", seen({ replicas: ["coder-1", "other-1"] }), "DatabaseShared"],
+    [
+      "without the CronJob for its backup",
+      { settings: backup, backup: { kind: "unavailable", message: "no CronJob" } },
+      "BackupUnavailable",
+    ],
+  ])("%s", (_case, more, reason) => {
+    const plan = planUpgrade(facts({ record: at("Preflight"), ...more }));
+    expect(wordOf(plan)).toBe(`previous × 3 (${reason})`);
+  });
+});
+
+test("followers get the new image one after the other, and one that is late does not hold up the rest", () => {
+  const done = new Set<string>();
+  const followers = ["provisioner/a", "provisioner/b", "workspaceproxy/c"].map((key) => ({
+    key,
+    runs: () => done.has(key),
+  }));
+  const next = (record: UpgradeStatus, now = NOW) => planUpgrade(facts({ record, followers, now }));
+  expect(next(at("Followers"))).toMatchObject({ record: { follower: "provisioner/a" } });
+  const first = at("Followers", { follower: "provisioner/a", followerSince: timestamp(NOW) });
+  expect(wordOf(next(first))).toBe(`${NEW} × 3`);
+  expect(next(first, NOW + 15 * 60_000)).toMatchObject({ record: { follower: "provisioner/b" } });
+  done.add("provisioner/a");
+  expect(next(first)).toMatchObject({ record: { follower: "provisioner/b" } });
+  done.add("provisioner/b");
+  done.add("workspaceproxy/c");
+  expect(wordOf(next(first))).toBe("→ Completed");
+});

@@ -1,0 +1,313 @@
+import { timestamp } from "kube-controller-runtime";
+import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import type { UpgradeFacts } from "./facts.ts";
+import {
+  backupTooLate,
+  notKnown,
+  progress,
+  schemaChanged,
+  waitingFor,
+  waitingForBuilds,
+} from "./messages.ts";
+import { type Obstacle, obstacles } from "./preflight.ts";
+import { isGivenUp } from "./record.ts";
+import { schemaStanding, sightOf } from "./schema.ts";
+import { compareVersions, isAnotherVersion, versionOfImage } from "./version.ts";
+
+/*
+ * A safe upgrade:
+ *
+ *     Preflight ─► Draining ─► BackingUp ─► ScalingDown ─► Migrating ─► Verifying ─► ScalingOut ─► Followers ─► Completed
+ *                                  │             │           │ │ ▲ ▲        │
+ *                                  ▼             │ other     │ │ │ └────────┘ no pod is ready any more
+ *                            BackupFailed        ▼ image     │ │ │
+ *                                            RollingBack ◄───┘ │ │ a pod is ready, or the schema has changed
+ *                                                │    schema   ▼ │
+ *                                                ▼  unchanged Stuck
+ *                                            RolledBack
+ *
+ * Each stage is recorded before anything is done in it, and decides by what is, so any process can go on anywhere.
+ */
+
+/** What the Deployment is to be. `previous` is the complete pod template of before the upgrade. */
+export type Shape =
+  | { readonly template: "spec"; readonly image: string; readonly replicas: number }
+  | { readonly template: "previous"; readonly replicas: number };
+
+/** Nothing is to be done now, but to bring the Deployment to its shape. */
+export interface Rest {
+  readonly do: "rest";
+  readonly shape: Shape;
+  /** What there is to say beside the stage. */
+  readonly message?: string;
+  /** Why the upgrade can't begin. */
+  readonly obstacles?: readonly Obstacle[];
+  readonly lookAgainMs?: number;
+}
+
+export type UpgradePlan =
+  | Rest
+  /** Find out more. */
+  | { readonly do: "ask"; readonly whom: "database" | "builds" | "backup" | "version" }
+  /** Keep the pod template as it is now. */
+  | { readonly do: "remember" }
+  | { readonly do: "backUp" }
+  /** Enter a stage, or change what is recorded of it; without a record the upgrade is over without a trace. */
+  | { readonly do: "record"; readonly record: UpgradeStatus | undefined };
+
+type StagePlan = (facts: UpgradeFacts, record: UpgradeStatus) => UpgradePlan;
+
+/** How soon is looked again at what no watch reports. */
+const LOOK_AGAIN_MS = 5_000;
+const OBSTACLE_RETRY_MS = 30_000;
+
+/** A new pod may fail for so long before the upgrade is given up: three attempts of a kubelet. */
+const MOST_FAILING_MS = 60_000;
+
+/** A follower whose pods are not replaced by then does not keep the others waiting. */
+const MOST_FOLLOWER_MS = 15 * 60_000;
+
+/** The next thing to do about the version of a control plane. */
+export function planUpgrade(facts: UpgradeFacts): UpgradePlan {
+  const { record, settings } = facts;
+  if (settings.strategy === "Rolling")
+    return record && record.stage !== "Completed" ? { do: "record", record: undefined } : asSpecified(facts);
+  return record ? stages[record.stage](facts, record) : begin(facts, facts.present);
+}
+
+/** `present` is the image that runs. */
+function begin(facts: UpgradeFacts, present: string | undefined): UpgradePlan {
+  const { record, wanted, settled, replicas, version } = facts;
+  const isNews = present !== undefined && replicas > 0 && isAnotherVersion(present, wanted);
+  // The Deployment alone has another image: somebody has edited it.
+  if (!isNews || settled === wanted)
+    return record && isGivenUp(record) ? { do: "record", record: undefined } : asSpecified(facts);
+  const kept = record && isGivenUp(record) ? record.previous : undefined;
+  const next: UpgradeStatus = {
+    stage: "Preflight",
+    from: present,
+    to: wanted,
+    startedAt: timestamp(facts.now),
+    since: timestamp(facts.now),
+    ...(version ? { fromVersion: version } : {}),
+    ...(kept ? { previous: kept } : {}),
+  };
+  return { do: "record", record: next };
+}
+
+function asSpecified({ wanted, replicas }: UpgradeFacts): Rest {
+  return { do: "rest", shape: { template: "spec", image: wanted, replicas } };
+}
+
+/** Before anything has changed: another image in the spec ends the upgrade at once. */
+const beforeChange =
+  (plan: StagePlan): StagePlan =>
+  (facts, record) => {
+    if (facts.wanted !== record.to) return { do: "record", record: undefined };
+    return record.previous === undefined ? { do: "remember" } : plan(facts, record);
+  };
+
+const preflight: StagePlan = (facts, record) => {
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  if (facts.settings.backup && !facts.backup) return { do: "ask", whom: "backup" };
+  const found = obstacles({ ...facts, from: record.from, to: record.to });
+  if (found.length > 0) return held(facts, { obstacles: found, lookAgainMs: OBSTACLE_RETRY_MS });
+  const sight = sightOf(facts);
+  const schemaBefore = typeof sight?.schema === "object" ? { schemaBefore: sight.schema.version } : {};
+  return enter("Draining", facts, { ...record, ...schemaBefore });
+};
+
+const draining: StagePlan = (facts, record) => {
+  const { settings, builds, now } = facts;
+  const next = settings.backup ? "BackingUp" : "ScalingDown";
+  const leftMs = Date.parse(record.since) + settings.drainTimeoutMs - now;
+  if (leftMs <= 0) return enter(next, facts, record);
+  if (builds === undefined) return { do: "ask", whom: "builds" };
+  if (builds === "unknown" || builds === 0) return enter(next, facts, record);
+  const message = waitingForBuilds(builds, now + leftMs);
+  return held(facts, { message, lookAgainMs: Math.min(LOOK_AGAIN_MS, leftMs) });
+};
+
+const backingUp: StagePlan = (facts, record) => {
+  const { backup, settings, now } = facts;
+  if (!settings.backup) return enter("ScalingDown", facts, record);
+  if (!backup) return { do: "ask", whom: "backup" };
+  if (backup.kind === "succeeded") return enter("ScalingDown", facts, record);
+  const leftMs = Date.parse(record.since) + settings.backup.timeoutMs - now;
+  const failure =
+    backup.kind === "failed" || backup.kind === "unavailable"
+      ? backup.message
+      : leftMs <= 0
+        ? backupTooLate(settings.backup.timeoutMs)
+        : undefined;
+  if (failure !== undefined)
+    return enter("BackupFailed", facts, { ...record, ...generationOf(facts), message: failure });
+  if (backup.kind === "absent") return { do: "backUp" };
+  const message = backup.kind === "running" ? `Waiting for ${backup.what}.` : "Waiting for the backup.";
+  return held(facts, { message, lookAgainMs: LOOK_AGAIN_MS });
+};
+
+/** Another spec is another attempt. */
+const backupFailed: StagePlan = (facts, record) => {
+  const isSame = facts.wanted === record.to && facts.generation === record.generation;
+  return isSame ? held(facts) : begin({ ...facts, record: { ...record, stage: "RolledBack" } }, record.from);
+};
+
+const scalingDown: StagePlan = (facts, record) => {
+  const { pods } = facts;
+  if (facts.wanted !== record.to) return enter("RollingBack", facts, record);
+  if (!pods.isScaledToZero || pods.names.length > 0) return stopped(waitingFor(pods.names));
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  if ("ok" in facts.database && !facts.database.ok)
+    return stopped(`The database can't be asked. ${facts.database.failure.message}`);
+  const { schema } = sightOf(facts) ?? {};
+  // A schema that an earlier attempt has changed must never pass for the one before the upgrade.
+  const known = record.schemaBefore ?? (typeof schema === "object" ? schema.version : undefined);
+  return enter("Migrating", facts, { ...record, ...(known === undefined ? {} : { schemaBefore: known }) });
+};
+
+const migrating: StagePlan = (facts, record) => {
+  const { pods, now } = facts;
+  if (pods.ready > 0) return enter("Verifying", facts, { ...record, servedAgain: timestamp(now) });
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  const hasDatabase = "ok" in facts.database;
+  if (facts.wanted !== record.to && hasDatabase) return enter("RollingBack", facts, record);
+  if (!pods.trouble) return record.failingSince ? calm(record) : oneNew(record, progress(facts));
+  if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
+  const leftMs = Date.parse(record.failingSince) + MOST_FAILING_MS - now;
+  if (leftMs > 0) return oneNew(record, pods.trouble);
+  return giveUp(facts, record, pods.trouble);
+};
+
+/** The new pod fails: what the database says decides whether there is a way back. */
+function giveUp(facts: UpgradeFacts, record: UpgradeStatus, trouble: string): UpgradePlan {
+  const standing = schemaStanding(facts, record);
+  switch (standing) {
+    case "unchanged":
+      return enter("RollingBack", facts, { ...record, message: trouble });
+    case "changed":
+      return enter("Stuck", facts, { ...record, message: `${trouble} ${schemaChanged(record)}` });
+    case "noAccess":
+      return enter("Stuck", facts, { ...record, message: `${trouble} ${notKnown(facts)}` });
+    case "unknown":
+      return oneNew(record, `${trouble} ${progress(facts)}`);
+  }
+}
+
+const verifying: StagePlan = (facts, record) => {
+  const { reported, pods } = facts;
+  if (pods.ready === 0) return enter("Migrating", facts, record);
+  if (reported === undefined) return { do: "ask", whom: "version" };
+  if (!reported.ok)
+    return oneNew(record, `Waiting for coderd to report its version. ${reported.failure.message}`);
+  if (isOldVersion(reported.value, record))
+    return oneNew(record, `coderd still reports version ${reported.value}.`);
+  return enter("ScalingOut", facts, { ...record, toVersion: reported.value });
+};
+
+const scalingOut: StagePlan = (facts, record) => {
+  if (facts.pods.isComplete) return enter("Followers", facts, record);
+  return { do: "rest", shape: newShape(facts, record), lookAgainMs: LOOK_AGAIN_MS };
+};
+
+const following: StagePlan = (facts, record) => {
+  const shape = newShape(facts, record);
+  const turn = facts.followers.find(({ key }) => key === record.follower);
+  const waitedMs = facts.now - Date.parse(record.followerSince ?? record.since);
+  if (turn && !turn.runs(record.to) && waitedMs < MOST_FOLLOWER_MS)
+    return { do: "rest", shape, message: `Waiting for ${turn.key}.`, lookAgainMs: LOOK_AGAIN_MS };
+  const next = facts.followers.find(({ key, runs }) => key > (record.follower ?? "") && !runs(record.to));
+  if (!next) return enter("Completed", facts, record);
+  return { do: "record", record: { ...record, follower: next.key, followerSince: timestamp(facts.now) } };
+};
+
+/** No pod of the new version must run when the schema is looked at for the last time. */
+const rollingBack: StagePlan = (facts, record) => {
+  const { pods } = facts;
+  if (!pods.isScaledToZero || pods.names.length > 0) return stopped(waitingFor(pods.names));
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  switch (schemaStanding(facts, record)) {
+    case "unchanged":
+      return enter("RolledBack", facts, record);
+    case "changed":
+      return enter("Migrating", facts, record);
+    case "noAccess":
+      return enter("Migrating", facts, record);
+    case "unknown":
+      return stopped(progress(facts));
+  }
+};
+
+const rolledBack: StagePlan = (facts, record) =>
+  facts.wanted === record.to ? held(facts) : begin(facts, record.from);
+
+const stuck: StagePlan = (facts, record) => {
+  const { pods, wanted } = facts;
+  if (pods.ready > 0) return enter("Verifying", facts, { ...record, servedAgain: timestamp(facts.now) });
+  if (wanted === record.to) return oneNew(record, record.message, OBSTACLE_RETRY_MS);
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  // Somebody has restored the backup.
+  if (schemaStanding(facts, record) === "unchanged") return enter("RollingBack", facts, record);
+  if (wanted === record.from) return oneNew(record, record.message, OBSTACLE_RETRY_MS);
+  return enter("ScalingDown", facts, { ...record, to: wanted });
+};
+
+const completed: StagePlan = (facts) => begin(facts, facts.present);
+
+const stages: Readonly<Record<UpgradeStage, StagePlan>> = {
+  Preflight: beforeChange(preflight),
+  Draining: beforeChange(draining),
+  BackingUp: beforeChange(backingUp),
+  ScalingDown: scalingDown,
+  Migrating: migrating,
+  Verifying: verifying,
+  ScalingOut: scalingOut,
+  Followers: following,
+  Completed: completed,
+  BackupFailed: backupFailed,
+  RollingBack: rollingBack,
+  RolledBack: rolledBack,
+  Stuck: stuck,
+};
+
+function enter(stage: UpgradeStage, { now }: UpgradeFacts, record: UpgradeStatus): UpgradePlan {
+  const { failingSince: _, message, ...kept } = record;
+  const down = stage === "ScalingDown" && !record.downSince ? { downSince: timestamp(now) } : {};
+  const why = message !== undefined && ["BackupFailed", "RollingBack", "RolledBack", "Stuck"].includes(stage);
+  return {
+    do: "record",
+    record: { ...kept, ...down, ...(why ? { message } : {}), stage, since: timestamp(now) },
+  };
+}
+
+function calm({ failingSince: _, ...record }: UpgradeStatus): UpgradePlan {
+  return { do: "record", record };
+}
+
+function held({ replicas }: UpgradeFacts, more: Omit<Rest, "do" | "shape"> = {}): Rest {
+  return { do: "rest", shape: { template: "previous", replicas }, ...more };
+}
+
+function stopped(message: string): Rest {
+  return { do: "rest", shape: { template: "previous", replicas: 0 }, message, lookAgainMs: LOOK_AGAIN_MS };
+}
+
+function oneNew({ to }: UpgradeStatus, message: string | undefined, lookAgainMs = LOOK_AGAIN_MS): Rest {
+  const shape = { template: "spec", image: to, replicas: 1 } as const;
+  return { do: "rest", shape, ...(message ? { message } : {}), lookAgainMs };
+}
+
+function newShape({ replicas }: UpgradeFacts, { to }: UpgradeStatus): Shape {
+  return { template: "spec", image: to, replicas };
+}
+
+/** An answer of the version before although the tag promises another: a replica that should be gone, or a wrong build. */
+function isOldVersion(reported: string, { fromVersion, to }: UpgradeStatus): boolean {
+  const promised = versionOfImage(to);
+  const isOld = compareVersions(reported, fromVersion) === 0;
+  return isOld && promised !== undefined && compareVersions(promised, fromVersion) !== 0;
+}
+
+function generationOf({ generation }: UpgradeFacts) {
+  return generation === undefined ? {} : { generation };
+}

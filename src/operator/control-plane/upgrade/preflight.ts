@@ -1,0 +1,120 @@
+import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
+import { accessReason } from "../token/failure.ts";
+import type { UpgradeFacts } from "./facts.ts";
+import { compareVersions, versionOfImage } from "./version.ts";
+
+/** Why an upgrade must not begin: reason and message of a condition. */
+export interface Obstacle {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** coderd opens so many connections at least while it starts. */
+const LEAST_CONNECTIONS = 5;
+
+type Checked = Pick<UpgradeFacts, "version" | "database" | "neighbours" | "backup" | "settings" | "pods"> & {
+  readonly from: string;
+  readonly to: string;
+};
+
+type Check = (facts: Checked) => Obstacle | undefined;
+
+/** What speaks against an upgrade, in the order of the checks; nothing when it may begin. */
+export function obstacles(facts: Checked): Obstacle[] {
+  return checks.flatMap((check) => check(facts) ?? []);
+}
+
+const downgrade: Check = ({ from, to, version }) => {
+  const target = versionOfImage(to);
+  const current = version ?? versionOfImage(from);
+  if ((compareVersions(target, current) ?? 0) >= 0) return undefined;
+  const message = `Version ${target} is older than ${current}, which runs. coderd can't go back to an older database schema: set spec.image to ${current} or later. To go back nevertheless, restore a backup of the database and set spec.upgrade.strategy to Rolling.`;
+  return { reason: "DowngradeRefused", message };
+};
+
+const database: Check = ({ database: seen }) => {
+  if (seen === undefined || "why" in seen || seen.ok) return undefined;
+  return { reason: accessReason(seen.failure), message: seen.failure.message };
+};
+
+/** A check of what a database that answers says. */
+function ofSight(check: (sight: DatabaseSight, facts: Checked) => Obstacle | undefined): Check {
+  return (facts) => {
+    const { database: seen } = facts;
+    return seen && "ok" in seen && seen.ok ? check(seen.value, facts) : undefined;
+  };
+}
+
+const readOnly = ofSight(({ isReadOnly }) =>
+  isReadOnly
+    ? {
+        reason: "DatabaseReadOnly",
+        message: "The database is read-only, or a standby; point the connection URL at the primary.",
+      }
+    : undefined,
+);
+
+const privileges = ofSight(({ mayMigrate }) =>
+  mayMigrate
+    ? undefined
+    : {
+        reason: "DatabasePermissionDenied",
+        message:
+          "The database user may not change the schema: it needs CREATE on the schema and must own all of its tables; grant that.",
+      },
+);
+
+const connections = ofSight(({ freeConnections }) =>
+  freeConnections >= LEAST_CONNECTIONS
+    ? undefined
+    : {
+        reason: "NoFreeConnections",
+        message: `The database has ${Math.max(freeConnections, 0)} free connections and coderd needs ${LEAST_CONNECTIONS} to start; raise max_connections or close some.`,
+      },
+);
+
+const unfinished = ofSight(({ schema, migration }) => {
+  if (migration || schema === "locked")
+    return {
+      reason: "MigrationRunning",
+      message: "A migration of the database is in progress; wait until it is over.",
+    };
+  return typeof schema === "object" && schema.isDirty
+    ? {
+        reason: "SchemaDirty",
+        message: `Migration ${schema.version} of the database has failed before (schema_migrations.dirty); repair it first.`,
+      }
+    : undefined;
+});
+
+const shared: Check = ({ neighbours }) => {
+  if (neighbours.length === 0) return undefined;
+  const names = neighbours.map((name) => `"${name}"`).join(", ");
+  const message = `CoderControlPlane ${names} uses the same database, and its pods would meet the new schema with the old version; give each its own database, or delete one.`;
+  return { reason: "DatabaseShared", message };
+};
+
+const strangers = ofSight(({ replicas }, { pods }) => {
+  // A host name need not be that of the pod, so the number counts.
+  if (replicas.length <= pods.names.length) return undefined;
+  const others = replicas.filter((name) => !pods.names.includes(name));
+  const message = `The database is used by coderd replicas that are not this control plane's: ${others.slice(0, 3).join(", ")}; stop them. One that has ended counts for a minute.`;
+  return { reason: "DatabaseShared", message };
+});
+
+const backupSource: Check = ({ backup, settings }) => {
+  if (!settings.backup || backup?.kind !== "unavailable") return undefined;
+  return { reason: "BackupUnavailable", message: backup.message };
+};
+
+const checks: readonly Check[] = [
+  downgrade,
+  database,
+  readOnly,
+  privileges,
+  connections,
+  unfinished,
+  shared,
+  strangers,
+  backupSource,
+];

@@ -1,0 +1,22 @@
+import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+
+/** Stages that nothing leaves but another spec. */
+const OVER: ReadonlySet<UpgradeStage> = new Set(["Completed", "BackupFailed", "RolledBack"]);
+
+/** Stages in which the pods are those of the old version, with the template that they had. */
+const BEFORE: ReadonlySet<UpgradeStage> = new Set(["Preflight", "Draining", "BackingUp"]);
+
+/** Whether an upgrade has begun that is neither complete nor given up. `Stuck` is in progress: it may go on by itself. */
+export function isUpgrading(upgrade: UpgradeStatus | undefined): upgrade is UpgradeStatus {
+  return upgrade !== undefined && !OVER.has(upgrade.stage);
+}
+
+/** Whether pods are being replaced for an upgrade, of coderd or of what follows it: no queue may move them then. */
+export function isReplacingPods(upgrade: UpgradeStatus | undefined): boolean {
+  return isUpgrading(upgrade) && !BEFORE.has(upgrade.stage);
+}
+
+/** Whether an upgrade was given up, so that the old version runs although the spec names another. */
+export function isGivenUp({ stage }: UpgradeStatus): boolean {
+  return stage === "BackupFailed" || stage === "RolledBack";
+}

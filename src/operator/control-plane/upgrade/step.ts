@@ -1,0 +1,70 @@
+import { Backoff, ControllerRevision, findCondition, settle } from "kube-controller-runtime";
+import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import { conditionTypes } from "../status.ts";
+import type { ControlPlaneResult } from "../steps/result.ts";
+import type { UpgradeRun } from "./ask.ts";
+import { type UpgradeState, upgradeEffect } from "./effect.ts";
+import { gatherFacts } from "./gather.ts";
+import type { Shape } from "./plan.ts";
+import { type PodTemplate, templateOf } from "./previous.ts";
+import { isUpgrading } from "./record.ts";
+import { podsDuringUpgrade, upgradeCondition } from "./report.ts";
+
+/** What the Deployment is to be in this run. */
+export interface PodPlan {
+  readonly shape: Shape;
+  /** The pod template of before the upgrade; absent when nobody has kept it. */
+  readonly previous: PodTemplate | undefined;
+  /** Whether an upgrade replaces the pod template, so that a guard may be added to it. */
+  readonly isUpgrading: boolean;
+  /** What to say of the pods while they are not what the spec asks for. */
+  readonly report: ReturnType<typeof podsDuringUpgrade>;
+}
+
+/**
+ * Takes an upgrade as far as it goes now, and decides what the Deployment is to be. Without a value nobody may change
+ * the Deployment in this run.
+ */
+export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult<PodPlan>> {
+  const { snapshot } = run;
+  const start: UpgradeState = { facts: gatherFacts(snapshot), isFresh: true };
+  const backoff = new Backoff<never>(() => ({ ms: 0, endsOnChange: true }));
+  const options = { inputs: "", now: snapshot.now, backoff };
+  const { end, plan, state } = await settle(upgradeEffect(run), start, options);
+  if (end !== "settled" || plan.do !== "rest") return {};
+  const { record } = state.facts;
+  const kept = await keptRevision(record, run);
+  const condition = record && upgradeCondition(plan, record);
+  return {
+    ...(condition ? { condition } : noCondition(run)),
+    status: settledImage(plan.shape, record),
+    ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
+    value: {
+      shape: plan.shape,
+      previous: state.template ?? (kept && templateOf(kept)),
+      isUpgrading: isUpgrading(record),
+      report: podsDuringUpgrade(condition, record),
+    },
+  };
+}
+
+/** The pod template of before the upgrade. Those that no upgrade needs any more are removed. */
+async function keptRevision(record: UpgradeStatus | undefined, { snapshot, environment }: UpgradeRun) {
+  const name = record?.stage === "Completed" ? undefined : record?.previous;
+  const { revisions } = snapshot.upgrade;
+  const others = revisions.filter(({ metadata }) => metadata.name !== name);
+  for (const revision of others)
+    await environment.children.remove(ControllerRevision, revision, snapshot.owner);
+  return revisions.find(({ metadata }) => metadata.name === name);
+}
+
+/** The image that the control plane has been brought to, by an upgrade or without one. */
+function settledImage(shape: Shape, record: UpgradeStatus | undefined): { readonly image?: string } {
+  if (shape.template !== "spec" || (isUpgrading(record) && record.stage !== "Followers")) return {};
+  return { image: shape.image };
+}
+
+function noCondition({ snapshot }: UpgradeRun): ControlPlaneResult {
+  const { conditions } = snapshot.object.status ?? {};
+  return findCondition(conditions, conditionTypes.upgrading) ? { noCondition: true } : {};
+}

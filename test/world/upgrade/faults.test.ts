@@ -1,0 +1,285 @@
+import { CronJob, Deployment, Job } from "kube-controller-runtime";
+import { describe, expect, test } from "vitest";
+import { BAD_AFTER, BROKEN, LATER, NEW, OLD, openUpgradeStage, type UpgradeStage } from "./stage.ts";
+
+const WRONG = "ghcr.io/coder/coder:v2.26.00";
+
+/** The old version serves again, on its own schema, and both versions never met. */
+async function expectOldVersion(stage: UpgradeStage): Promise<void> {
+  await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([OLD, OLD]));
+  expect(stage.schema.version).toBe(343);
+  expect(stage.rollouts.violations).toEqual([]);
+}
+
+describe("the complete previous pod template comes back by itself when the new pod", () => {
+  test.each([
+    ["has an image that does not exist", WRONG, "can't be pulled"],
+    ["crashes before its migration is committed", BROKEN, "crashes with exit code 1"],
+  ])("%s", async (_case, image, why) => {
+    await using stage = await openUpgradeStage();
+    await stage.settle({ podAnnotations: { note: "old" } });
+    await stage.change("coder", { image, podAnnotations: { note: "new" } });
+    await stage.untilStage("RolledBack");
+    await expectOldVersion(stage);
+    const { spec } = await stage.get(Deployment, "coder");
+    expect(spec?.template.metadata?.annotations).toEqual({ note: "old" });
+    const condition = await stage.untilCondition("coder", "Upgrading", {
+      reason: "RolledBack",
+      status: "False",
+    });
+    expect(condition.message).toContain(why);
+    await stage.untilCondition("coder", "Ready", { status: "False", reason: "RolledBack" });
+    await stage.untilCondition("coder", "Available", { status: "True" });
+  });
+});
+
+test("an image that failed is not tried again until the image changes", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  await stage.change("coder", { image: BROKEN });
+  await stage.untilStage("RolledBack");
+  await expectOldVersion(stage);
+  await stage.change("coder", { podAnnotations: { note: "other" } });
+  await stage.restart();
+  await stage.touch("coder", "look");
+  expect(await stage.status("coder")).toMatchObject({ upgrade: { stage: "RolledBack" }, image: OLD });
+  await stage.change("coder", { image: NEW });
+  await stage.untilStage("Completed");
+  expect(stage.rollouts.served).toEqual([OLD, OLD, NEW].slice(1));
+});
+
+test("the old image in the spec ends an upgrade that was rolled back", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  await stage.change("coder", { image: BROKEN });
+  await stage.untilStage("RolledBack");
+  await stage.change("coder", { image: OLD });
+  await stage.untilCondition("coder", "Ready", { status: "True" });
+  expect((await stage.status("coder")).upgrade).toBeUndefined();
+  await expectOldVersion(stage);
+});
+
+describe("a pod that crashes after its migration was committed", () => {
+  async function crashed(): Promise<UpgradeStage> {
+    const stage = await openUpgradeStage();
+    await stage.settle();
+    await stage.change("coder", { image: BAD_AFTER });
+    await stage.untilStage("Stuck");
+    expect(stage.schema.version).toBe(351);
+    return stage;
+  }
+
+  test("stays and says what to do, and the old version does not touch the new schema", async () => {
+    await using stage = await crashed();
+    const condition = await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "Stuck" });
+    expect(condition.message).toContain("restore the backup");
+    await stage.untilCondition("coder", "Stalled", { status: "True" });
+    await stage.change("coder", { image: OLD });
+    await stage.touch("coder", "look");
+    expect(stage.rollouts.alive()).toEqual([BAD_AFTER]);
+    expect(stage.rollouts.violations).toEqual([]);
+  });
+
+  test("is replaced by a later version", async () => {
+    await using stage = await crashed();
+    await stage.change("coder", { image: NEW });
+    await stage.untilStage("Completed");
+    expect(stage.schema.version).toBe(362);
+    expect(stage.rollouts.violations).toEqual([]);
+  });
+
+  test("gives way to the old version once the backup was restored", async () => {
+    await using stage = await crashed();
+    stage.schema.version = 343;
+    await stage.change("coder", { image: OLD });
+    await stage.untilCondition("coder", "Ready", { status: "True" });
+    await expectOldVersion(stage);
+  });
+
+  test("goes on when it starts after all", async () => {
+    await using stage = await crashed();
+    stage.programs[BAD_AFTER] = { schema: 351, version: "v2.25.1" };
+    await stage.untilStage("Completed");
+    expect(stage.rollouts.alive()).toEqual([BAD_AFTER, BAD_AFTER]);
+  });
+});
+
+test("a migration that waits for a lock of somebody else names that session, and goes on when it ends", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  stage.schema.isBlocked = true;
+  await stage.change("coder", { image: NEW });
+  await stage.eventually(
+    async () => {
+      expect(await stage.condition("Upgrading")).toMatchObject({
+        status: "True",
+        reason: "Migrating",
+        message: expect.stringContaining('process 99 of user "admin" (application "psql")'),
+      });
+    },
+    { withinMs: 20 * 60_000 },
+  );
+  await stage.timePasses(60 * 60_000);
+  stage.schema.isBlocked = false;
+  await stage.untilStage("Completed");
+  expect(stage.rollouts.violations).toEqual([]);
+});
+
+test("a database that goes away in the middle is waited for", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  await stage.change("coder", { image: NEW });
+  await stage.untilStage("Migrating");
+  stage.tokens.isDown = true;
+  await stage.eventually(
+    async () => {
+      const condition = await stage.condition("Upgrading");
+      expect(condition?.message).toContain("The database can't be asked.");
+    },
+    { withinMs: 20 * 60_000 },
+  );
+  await stage.timePasses(10 * 60_000);
+  expect((await stage.status("coder")).upgrade?.stage).toBe("Migrating");
+  stage.tokens.isDown = false;
+  await stage.eventually(
+    async () => {
+      const { upgrade } = await stage.status("coder");
+      expect(["Completed", "RolledBack"]).toContain(upgrade?.stage);
+    },
+    { withinMs: 30 * 60_000 },
+  );
+  expect(stage.rollouts.violations).toEqual([]);
+});
+
+describe("the spec changes in the middle:", () => {
+  test.each(["Draining", "ScalingDown", "Migrating"] as const)("back, in stage %s", async (when) => {
+    await using stage = await openUpgradeStage();
+    await stage.settle();
+    if (when === "Draining") stage.startBuild();
+    await stage.change("coder", { image: NEW });
+    await stage.untilStage(when);
+    await stage.change("coder", { image: OLD });
+    await stage.eventually(
+      async () => {
+        expect((await stage.status("coder")).upgrade).toBeUndefined();
+      },
+      { withinMs: 20 * 60_000 },
+    );
+    await expectOldVersion(stage);
+  });
+
+  test.each(["ScalingDown", "Migrating", "ScalingOut"] as const)(
+    "to a third version, in stage %s",
+    async (when) => {
+      await using stage = await openUpgradeStage();
+      await stage.settle();
+      await stage.change("coder", { image: NEW });
+      await stage.untilStage(when);
+      await stage.change("coder", { image: LATER });
+      await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([LATER, LATER]), {
+        withinMs: 30 * 60_000,
+      });
+      await stage.untilStage("Completed");
+      expect(stage.schema.version).toBe(363);
+      expect(stage.rollouts.violations).toEqual([]);
+    },
+  );
+});
+
+test("an older version is refused, and what runs goes on", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  await stage.change("coder", { image: "ghcr.io/coder/coder:v2.23.0" });
+  await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "DowngradeRefused" });
+  await expectOldVersion(stage);
+  await stage.change("coder", { image: OLD });
+  await stage.untilCondition("coder", "Ready", { status: "True" });
+});
+
+test("control planes that share a database are refused an upgrade, and serve on", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  const { sight } = stage.schema;
+  Object.defineProperty(stage.schema, "sight", { value: { ...sight, replicas: ["other-1"] } });
+  await stage.change("coder", { image: NEW });
+  await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "DatabaseShared" });
+  await expectOldVersion(stage);
+});
+
+test("without access to the database one pod migrates, and nothing goes back by itself", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle({ operatorAccess: { disabled: true } });
+  await stage.change("coder", { image: BROKEN });
+  await stage.untilStage("Stuck");
+  const condition = await stage.untilCondition("coder", "Upgrading", { reason: "Stuck" });
+  expect(condition.message).toContain("runs no SQL");
+  await stage.change("coder", { image: NEW });
+  await stage.untilStage("Completed");
+  expect(stage.rollouts.violations).toEqual([]);
+  expect(stage.tokens.asked).toBe(0);
+});
+
+describe("a backup by a CronJob", () => {
+  const backup = { upgrade: { backup: { cronJobName: "dump" } } };
+
+  async function withCronJob(stage: UpgradeStage): Promise<void> {
+    const containers = [{ name: "dump", image: "postgres" }];
+    const jobTemplate = { spec: { template: { spec: { containers, restartPolicy: "Never" } } } };
+    await stage.person.create(CronJob, {
+      ...CronJob,
+      metadata: stage.ref("dump"),
+      spec: { schedule: "@daily", jobTemplate },
+    } as CronJob);
+  }
+
+  const finish = async (stage: UpgradeStage, type: "Complete" | "Failed") => {
+    const name = await stage.eventually(async () => {
+      const { upgrade } = await stage.status("coder");
+      return (await stage.get(Job, upgrade?.backup ?? "none")).metadata.name;
+    });
+    expect(stage.rollouts.alive()).toEqual([OLD, OLD]);
+    const status = { conditions: [{ type, status: "True", reason: "BackoffLimitExceeded" }] };
+    await stage.person.patchStatus(Job, stage.ref(name), { status });
+  };
+
+  test("is made once and waited for before anything changes", async () => {
+    await using stage = await openUpgradeStage();
+    await withCronJob(stage);
+    await stage.settle(backup);
+    await stage.change("coder", { image: NEW });
+    await finish(stage, "Complete");
+    await stage.untilStage("Completed");
+    const { items } = await stage.person.list(Job, { namespace: stage.namespace });
+    expect(items).toHaveLength(1);
+  });
+
+  test("stops the upgrade when it fails, until the spec changes", async () => {
+    await using stage = await openUpgradeStage();
+    await withCronJob(stage);
+    await stage.settle(backup);
+    await stage.change("coder", { image: NEW });
+    await finish(stage, "Failed");
+    await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "BackupFailed" });
+    await expectOldVersion(stage);
+    await stage.change("coder", { upgrade: { backup: null } });
+    await stage.untilStage("Completed");
+  });
+
+  test("is refused before the upgrade begins when there is no such CronJob", async () => {
+    await using stage = await openUpgradeStage();
+    await stage.settle(backup);
+    await stage.change("coder", { image: NEW });
+    await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "BackupUnavailable" });
+    await expectOldVersion(stage);
+  });
+});
+
+test("with strategy Rolling nothing is stopped first", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle({ upgrade: { strategy: "Rolling" } });
+  await stage.change("coder", { image: NEW });
+  await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([NEW, NEW]), { withinMs: 20 * 60_000 });
+  await stage.untilStatus("coder", { image: NEW });
+  expect((await stage.status("coder")).upgrade).toBeUndefined();
+  expect(stage.rollouts.violations).not.toEqual([]);
+});

@@ -1,0 +1,181 @@
+import { Deployment, fingerprint, Pod, type Stored } from "kube-controller-runtime";
+import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
+import type { ControlPlaneStage } from "../control-plane/stage.ts";
+import type { Program, SimulatedSchema } from "./schema.ts";
+
+const PERIOD_MS = 1_000;
+const START_MS = 2_000;
+const END_MS = 3_000;
+const RESTART_MS = 20_000;
+
+type Condition = "starting" | "running" | "ready" | "crashed" | "unpulled" | "leaving";
+
+interface RunningPod {
+  readonly deployment: string;
+  readonly hash: string;
+  readonly image: string;
+  condition: Condition;
+  since: number;
+}
+
+/** Where it is played, with the database that coderd migrates. */
+interface Scene extends ControlPlaneStage {
+  readonly coderd: CoderdDeployment;
+  readonly schema: SimulatedSchema;
+  readonly programs: Readonly<Record<string, Program>>;
+}
+
+/**
+ * Plays what Kubernetes and coderd do with Deployments: pods come and go with the number and the template and take a
+ * while to end, and those of the control plane migrate the database as the program in their image does.
+ */
+export class Rollouts implements AsyncDisposable {
+  /** What went against a safe upgrade: two versions of coderd alive at once, or an old one on a new schema. */
+  readonly violations: string[] = [];
+  /** The images of the control plane in the order in which they came to serve. */
+  readonly served: string[] = [];
+  readonly #stage: Scene;
+  readonly #pods = new Map<string, RunningPod>();
+  readonly #stop = new AbortController();
+  readonly #reports = new Map<string, string>();
+  readonly #loop: Promise<void>;
+  #count = 0;
+
+  constructor(stage: Scene) {
+    this.#stage = stage;
+    this.#loop = this.#play();
+  }
+
+  /** The images of the pods of a Deployment that are alive, those that end among them. */
+  alive(deployment = "coder"): string[] {
+    return [...this.#pods.values()].filter((pod) => pod.deployment === deployment).map(({ image }) => image);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+  }
+
+  async #play(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const { items } = await this.#stage.person.list(Deployment, { namespace: this.#stage.namespace });
+      for (const deployment of items) await this.#resize(deployment);
+      for (const [name, pod] of this.#pods) await this.#live(name, pod);
+      for (const deployment of items) await this.#report(deployment);
+      if (new Set(this.alive()).size > 1) this.violations.push(`alive at once: ${this.alive().join(", ")}`);
+      await this.#stage.clock.sleep(PERIOD_MS, signal).catch(() => {});
+    }
+  }
+
+  #of(deployment: string): [string, RunningPod][] {
+    return [...this.#pods].filter(([, pod]) => pod.deployment === deployment && pod.condition !== "leaving");
+  }
+
+  /** New pods come first, and old ones go as soon as all new ones serve, as in a rolling update. */
+  async #resize(deployment: Stored<Deployment>): Promise<void> {
+    const { name } = deployment.metadata;
+    const hash = hashOf(deployment);
+    const wanted = deployment.spec?.replicas ?? 1;
+    const current = this.#of(name).filter(([, pod]) => pod.hash === hash);
+    for (let missing = wanted - current.length; missing > 0; missing--) await this.#start(deployment, hash);
+    for (const [, pod] of current.slice(wanted)) this.#turn(pod, "leaving");
+    const ready = current.filter(([, pod]) => pod.condition === "ready").length;
+    if (ready < wanted) return;
+    for (const [, pod] of this.#of(name)) if (pod.hash !== hash) this.#turn(pod, "leaving");
+  }
+
+  async #start(deployment: Stored<Deployment>, hash: string): Promise<void> {
+    const { template } = deployment.spec ?? {};
+    const { name: parent } = deployment.metadata;
+    const name = `${parent}-${hash}-${++this.#count}`;
+    const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet", name: `${parent}-${hash}`, uid: hash };
+    const labels = { ...template?.metadata?.labels, "pod-template-hash": hash };
+    const ownerReferences = [{ ...replicaSet, controller: true }];
+    const metadata = { ...this.#stage.ref(name), labels, ownerReferences };
+    await this.#stage.person.create(Pod, { ...Pod, metadata } as Pod);
+    const image = template?.spec?.containers[0]?.image ?? "";
+    const since = this.#stage.clock.now();
+    this.#pods.set(name, { deployment: parent, hash, image, condition: "starting", since });
+  }
+
+  #turn(pod: RunningPod, condition: Condition): void {
+    pod.condition = condition;
+    pod.since = this.#stage.clock.now();
+  }
+
+  async #live(name: string, pod: RunningPod): Promise<void> {
+    const before = pod.condition;
+    const ageMs = this.#stage.clock.now() - pod.since;
+    if (pod.condition === "leaving" && ageMs >= END_MS) {
+      this.#pods.delete(name);
+      this.#stage.schema.leave(pod);
+      await this.#stage.delete(Pod, name);
+      return;
+    }
+    if (pod.condition === "starting" && ageMs >= START_MS) this.#turn(pod, "running");
+    if (pod.condition === "crashed" && ageMs >= RESTART_MS) this.#turn(pod, "running");
+    if (pod.condition === "running") this.#run(pod);
+    if (pod.condition !== before) await this.#say(name, pod);
+  }
+
+  #run(pod: RunningPod): void {
+    const { schema, programs, coderd } = this.#stage;
+    const outcome = pod.deployment === "coder" ? this.#meet(pod) : "ready";
+    if (outcome === "crashed") schema.leave(pod);
+    if (outcome !== "running") this.#turn(pod, outcome);
+    if (outcome !== "ready" || pod.deployment !== "coder") return;
+    coderd.version = programs[pod.image]?.version ?? "";
+    if (this.served.at(-1) !== pod.image) this.served.push(pod.image);
+  }
+
+  #meet(pod: RunningPod): Condition {
+    const { programs, schema, tokens, clock } = this.#stage;
+    const program = programs[pod.image];
+    if (!program) return "unpulled";
+    const outcome = tokens.isDown ? "crashes" : schema.meet(program, pod, clock.now());
+    if (outcome === "crashes") return "crashed";
+    return outcome === "serves" ? "ready" : "running";
+  }
+
+  async #say(name: string, { condition, image }: RunningPod): Promise<void> {
+    const container = { name: "coder", image, imageID: image, ready: condition === "ready", restartCount: 0 };
+    const states: Partial<Record<Condition, object>> = {
+      ready: { state: { running: {} } },
+      unpulled: { state: { waiting: { reason: "ErrImagePull", message: "not found" } } },
+      crashed: {
+        state: { waiting: { reason: "CrashLoopBackOff" } },
+        lastState: { terminated: { exitCode: 1, reason: "Error" } },
+      },
+    };
+    const more = states[condition] ?? { state: { running: {} } };
+    const status = { phase: "Running", containerStatuses: [{ ...container, ...more }] };
+    await this.#stage.person.mergePatch(Pod, this.#stage.ref(name), { status });
+  }
+
+  async #report(deployment: Stored<Deployment>): Promise<void> {
+    const { name, generation = 0 } = deployment.metadata;
+    const present = this.#of(name);
+    const updated = present.filter(([, pod]) => pod.hash === hashOf(deployment));
+    const ready = present.filter(([, { condition }]) => condition === "ready").length;
+    const isRolledOut = updated.length === present.length && ready === present.length;
+    const status = {
+      observedGeneration: generation,
+      replicas: present.length,
+      updatedReplicas: updated.length,
+      readyReplicas: ready,
+      availableReplicas: ready,
+      ...(isRolledOut
+        ? { conditions: [{ type: "Progressing", status: "True", reason: "NewReplicaSetAvailable" }] }
+        : { conditions: [{ type: "Progressing", status: "True", reason: "ReplicaSetUpdated" }] }),
+    };
+    const said = JSON.stringify(status);
+    if (this.#reports.get(name) === said) return;
+    this.#reports.set(name, said);
+    await this.#stage.person.patchStatus(Deployment, this.#stage.ref(name), { status });
+  }
+}
+
+function hashOf({ spec }: Stored<Deployment>): string {
+  return fingerprint([JSON.stringify(spec?.template)]).slice(0, 8);
+}
