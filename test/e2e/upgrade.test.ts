@@ -97,8 +97,8 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
     const { status } = await tenant.get(CoderControlPlane, "coder");
     console.info(`without service for ${downMs} ms`, JSON.stringify(status?.upgrade, undefined, 1));
 
-    expect(status).toMatchObject({ version: "v2.26.0", image: NEW });
-    expect(status?.upgrade).toMatchObject({ schemaBefore: 343, toVersion: "v2.26.0" });
+    expect(status).toMatchObject({ version: expect.stringContaining("v2.26.0"), image: NEW });
+    expect(status?.upgrade).toMatchObject({ schemaBefore: 343, from: OLD, to: NEW });
     expect(seen.schemas).toEqual([343, 362]);
     expect(seen.applicationsOn(343)).toContain("old");
     expect(seen.applicationsOn(362)).not.toContain("old");
@@ -124,7 +124,9 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
       expect(status?.upgrade?.stage).toBe("RolledBack");
     }, TIME_LIMIT);
     await tenant.untilCondition(CoderControlPlane, { type: "Available" }, { status: "True" });
-    expect(await admin.get("/api/v2/buildinfo")).toMatchObject({ version: "v2.24.4+ecc6d53" });
+    expect(await admin.get("/api/v2/buildinfo")).toMatchObject({
+      version: expect.stringContaining("v2.24.4"),
+    });
   });
 
   test("names the session that blocks its migration, and goes on when that ends", async () => {

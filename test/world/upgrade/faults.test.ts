@@ -200,7 +200,9 @@ test("control planes that share a database are refused an upgrade, and serve on"
   await using stage = await openUpgradeStage();
   await stage.settle();
   const { sight } = stage.schema;
-  Object.defineProperty(stage.schema, "sight", { value: { ...sight, replicas: ["other-1"] } });
+  Object.defineProperty(stage.schema, "sight", {
+    value: { ...sight, replicas: ["coder-1", "coder-2", "other-1"] },
+  });
   await stage.change("coder", { image: NEW });
   await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "DatabaseShared" });
   await expectOldVersion(stage);

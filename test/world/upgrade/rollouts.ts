@@ -150,7 +150,7 @@ export class Rollouts implements AsyncDisposable {
     };
     const more = states[condition] ?? { state: { running: {} } };
     const status = { phase: "Running", containerStatuses: [{ ...container, ...more }] };
-    await this.#stage.person.mergePatch(Pod, this.#stage.ref(name), { status });
+    await this.#stage.person.patchStatus(Pod, this.#stage.ref(name), { status });
   }
 
   async #report(deployment: Stored<Deployment>): Promise<void> {

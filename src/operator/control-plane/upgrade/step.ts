@@ -1,4 +1,5 @@
 import { Backoff, ControllerRevision, findCondition, settle } from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import { conditionTypes } from "../status.ts";
 import type { ControlPlaneResult } from "../steps/result.ts";
@@ -37,7 +38,7 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
   const condition = record && upgradeCondition(plan, record);
   return {
     ...(condition ? { condition } : noCondition(run)),
-    status: settledImage(plan.shape, record),
+    status: settled(plan.shape, record),
     ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
     value: {
       shape: plan.shape,
@@ -58,10 +59,14 @@ async function keptRevision(record: UpgradeStatus | undefined, { snapshot, envir
   return revisions.find(({ metadata }) => metadata.name === name);
 }
 
-/** The image that the control plane has been brought to, by an upgrade or without one. */
-function settledImage(shape: Shape, record: UpgradeStatus | undefined): { readonly image?: string } {
+/** What the control plane has been brought to, by an upgrade or without one. */
+function settled(
+  shape: Shape,
+  record: UpgradeStatus | undefined,
+): Pick<ControlPlaneStatus, "image" | "version"> {
   if (shape.template !== "spec" || (isUpgrading(record) && record.stage !== "Followers")) return {};
-  return { image: shape.image };
+  const isNew = record?.stage === "Followers" && record.toVersion !== undefined;
+  return { image: shape.image, ...(isNew ? { version: record.toVersion } : {}) };
 }
 
 function noCondition({ snapshot }: UpgradeRun): ControlPlaneResult {
