@@ -21,7 +21,7 @@ export const manyObjects: Workload = {
   name: "cache",
   title: "A cache of many objects",
   async run({ objects }, report) {
-    await bundle(READER, "bench/cache-reader.ts");
+    await bundle(READER, { entry: "bench/cache-reader.ts" });
     await using cluster = await startOperatorCluster();
     const person = await adminClient(cluster);
     const namespace = await cluster.createNamespace("many");

@@ -127,7 +127,7 @@ interface OperatorParts extends Pick<World, "cluster" | "namespace" | "network">
 /** All processes of a campaign run the same code, whatever is edited meanwhile. */
 async function operatorStarter({ dir, cluster, namespace, network, server }: OperatorParts) {
   const [entry, kubeconfig] = [join(dir, "operator.mjs"), join(dir, "kubeconfig")];
-  await bundle(entry, "test/chaos/operator/main.ts").finally(() => stopEsbuild());
+  await bundle(entry, { entry: "test/chaos/operator/main.ts" }).finally(() => stopEsbuild());
   await writeFile(kubeconfig, network.kubeconfig({ token: cluster.operator.token }), { mode: 0o600 });
   const flags = [
     `--kubeconfig=${kubeconfig}`,

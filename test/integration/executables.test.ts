@@ -4,10 +4,12 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executableFor } from "../../tools/executables/executable.ts";
 import { hostSystem, type System, systems } from "../../tools/executables/systems.ts";
-import { bundleForExecutable, type ExecutableBundle } from "../../tools/plugin/bundle.ts";
+import { bundleForExecutable, bundlePlugin, type ExecutableBundle } from "../../tools/plugin/bundle.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 
 const run = promisify(execFile);
@@ -61,6 +63,33 @@ describe("the executable for this system", () => {
     const ended = await run(file, [...words, "--kubeconfig", kubeconfig], { env }).catch((error) => error);
     expect(JSON.parse(ended.stdout)).toMatchObject({ manifest: { kind: "CoderControlPlane" } });
   });
+
+  test("serves assistants", async () => {
+    expect(await toolsOf(file, [])).toContain("why");
+  });
+});
+
+/** Starts the program as an assistant's host does, and asks what it offers. */
+async function toolsOf(command: string, args: readonly string[]): Promise<string[]> {
+  const client = new Client({ name: "test", version: "1" });
+  const { kubeconfig } = sharedCluster().admin;
+  await client.connect(
+    new StdioClientTransport({ command, args: [...args, "mcp", "--kubeconfig", kubeconfig], env: {} }),
+  );
+  try {
+    const answer = await client.callTool({ name: "status", arguments: {} });
+    expect(answer.isError ?? false).toBe(false);
+    return (await client.listTools()).tools.map(({ name }) => name);
+  } finally {
+    await client.close();
+  }
+}
+
+test("the bundle of the plugin loads the server for assistants from the file beside it", async () => {
+  const file = join(dir, "bundle", "kubectl-coder");
+  const { inputs } = await bundlePlugin(file, version);
+  expect(inputs.filter((input) => input.includes("modelcontextprotocol"))).toEqual([]);
+  expect(await toolsOf(process.execPath, [file])).toContain("why");
 });
 
 test("the executable for macOS has a signature whose hashes are those of its pages", async () => {

@@ -11,6 +11,10 @@ export const releaseFile = "dist/coder-k8s.mjs";
 /** Where `make plugin` puts `kubectl coder`: kubectl finds it by this name on the PATH. */
 export const pluginFile = "dist/kubectl-coder";
 
+/** CommonJS dependencies call `require`, which an ES module does not have by itself. */
+const REQUIRE =
+  'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);';
+
 /** What went into a bundle. */
 export interface Bundle {
   readonly bytes: number;
@@ -18,14 +22,19 @@ export interface Bundle {
   readonly inputs: readonly string[];
 }
 
-/**
- * Bundles a program, the operator by default, and its dependencies into one file that Node runs as it is and that
- * reports `version`.
- */
+/** What to bundle, and how; the operator by default. */
+export interface BundleOptions {
+  readonly entry?: string;
+  readonly version?: string;
+  /** CommonJS is for code that is loaded from memory. */
+  readonly format?: "esm" | "cjs";
+  readonly plugins?: readonly Plugin[];
+}
+
+/** Bundles a program and its dependencies into one file that Node runs as it is and that reports `version`. */
 export async function bundle(
   outfile: string,
-  entry = "src/main.ts",
-  version: string = manifest.version,
+  { entry = "src/main.ts", version = manifest.version, format = "esm", plugins = [] }: BundleOptions = {},
 ): Promise<Bundle> {
   const { metafile } = await build({
     absWorkingDir: root,
@@ -34,17 +43,14 @@ export async function bundle(
     bundle: true,
     platform: "node",
     target: "node24",
-    format: "esm",
-    // CommonJS dependencies call `require`, which an ES module does not have by itself.
-    banner: {
-      js: 'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);',
-    },
+    format,
+    banner: format === "esm" ? { js: REQUIRE } : {},
     // Optional native driver that pg looks for and does without.
     external: ["pg-native"],
     // Node keeps the source text in memory. Short lines, so that a stack trace is still useful.
     minifyWhitespace: true,
     lineLimit: 160,
-    plugins: [slim, stamp(version)],
+    plugins: [...plugins, slim, stamp(version)],
     metafile: true,
     logLevel: "warning",
   });

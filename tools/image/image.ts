@@ -52,7 +52,7 @@ async function buildApplication({ version }: ReleaseNames): Promise<Application>
   const scratch = await mkdtemp(join(tmpdir(), "coder-k8s-image-"));
   try {
     const file = join(scratch, PROGRAM);
-    const { inputs } = await bundle(file, undefined, version);
+    const { inputs } = await bundle(file, { version });
     const { name, license } = manifest;
     const licenseText = await readFile(join(root, "LICENSE"), "utf8");
     return {

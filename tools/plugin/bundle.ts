@@ -1,12 +1,22 @@
 import { chmod, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import type { Plugin } from "esbuild";
 import { type Bundle, bundle } from "../build/bundle.ts";
 
 const ENTRY = "src/kubectl-coder.ts";
+/** The server for assistants, which only `kubectl coder mcp` loads. */
+const SERVER = "src/plugin/mcp/serve.ts";
+const SERVER_FILE = "kubectl-coder-mcp.mjs";
+const SERVER_ASSET = "kubectl-coder-mcp.cjs";
 
-/** Bundles the plugin as the operator is bundled, as a program: with the line that names Node, and executable. */
+/**
+ * Bundles the plugin as the operator is bundled, as a program: with the line that names Node, and executable. The server
+ * for assistants is a file beside it.
+ */
 export async function bundlePlugin(outfile: string, version?: string): Promise<Bundle> {
-  const made = await bundle(outfile, ENTRY, version);
+  const stamped = version === undefined ? {} : { version };
+  await bundle(join(dirname(outfile), SERVER_FILE), { entry: SERVER, ...stamped });
+  const made = await bundle(outfile, { entry: ENTRY, plugins: [serverBeside], ...stamped });
   await writeFile(outfile, `#!/usr/bin/env node\n${await readFile(outfile, "utf8")}`);
   await chmod(outfile, 0o755);
   return made;
@@ -20,7 +30,46 @@ export interface ExecutableBundle {
 
 /** Bundles the plugin for an executable, whose Node runs it without a file of its own. */
 export async function bundleForExecutable(folder: string, version?: string): Promise<ExecutableBundle> {
-  const main = join(folder, "kubectl-coder.mjs");
-  const { inputs } = await bundle(main, ENTRY, version);
-  return { program: { main, assets: {} }, inputs };
+  const stamped = version === undefined ? {} : { version };
+  const [main, asset] = [join(folder, "kubectl-coder.mjs"), join(folder, SERVER_ASSET)];
+  const plugin = await bundle(main, { entry: ENTRY, plugins: [serverInside], ...stamped });
+  const server = await bundle(asset, { entry: SERVER, format: "cjs", ...stamped });
+  return {
+    program: { main, assets: { [SERVER_ASSET]: asset } },
+    inputs: [...new Set([...plugin.inputs, ...server.inputs])],
+  };
 }
+
+const ofServer = { filter: /\/mcp\/serve\.ts$/ };
+
+const serverBeside: Plugin = {
+  name: "server-beside",
+  setup: ({ onResolve }) => {
+    onResolve(ofServer, ({ kind }) =>
+      kind === "dynamic-import" ? { path: `./${basename(SERVER_FILE)}`, external: true } : undefined,
+    );
+  },
+};
+
+/** An executable has no files to import, only assets, which it may run itself. */
+const fromAsset = `
+  import { getAsset } from "node:sea";
+  import { compileFunction, constants } from "node:vm";
+  const { createRequire: requireFor } = process.getBuiltinModule("node:module");
+  const loaded = { exports: {} };
+  const load = compileFunction(getAsset("${SERVER_ASSET}", "utf8"), ["require", "module", "exports"], {
+    filename: "${SERVER_ASSET}",
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  load(requireFor(process.execPath), loaded, loaded.exports);
+  export const { serve } = loaded.exports;`;
+
+const serverInside: Plugin = {
+  name: "server-inside",
+  setup: ({ onResolve, onLoad }) => {
+    onResolve(ofServer, ({ kind }) =>
+      kind === "dynamic-import" ? { path: SERVER_ASSET, namespace: "asset" } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: "asset" }, () => ({ contents: fromAsset }));
+  },
+};

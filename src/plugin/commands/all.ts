@@ -3,6 +3,7 @@ import { bundle } from "./bundle/command.ts";
 import { check } from "./check/command.ts";
 import { completion } from "./completion.ts";
 import { importHelm } from "./import-helm/command.ts";
+import { mcp } from "./mcp.ts";
 import { pause, resume } from "./pause.ts";
 import { restart } from "./restart.ts";
 import { rotate } from "./rotate.ts";
@@ -22,5 +23,6 @@ export const commands: readonly Command[] = [
   check,
   importHelm,
   bundle,
+  mcp,
   completion,
 ];

@@ -1,0 +1,38 @@
+import { maskSecrets } from "kube-controller-runtime";
+
+/** So much an assistant gets of one answer: more would crowd out everything else that it knows. */
+const MOST_CHARACTERS = 100_000;
+const LONGEST_TEXT = 4_000;
+/** How many entries of each list are kept, the most that fit. */
+const LIST_LENGTHS = [200, 50, 20, 5];
+const DEEPEST = 12;
+const MARK = "[redacted]";
+
+/**
+ * Data of the cluster as text of a bounded size. Lists that are too long end with how many were left out; what looks
+ * like a token, a key or a password in a URL is masked, wherever it stands.
+ */
+export function boundedText(data: unknown): string {
+  for (const length of LIST_LENGTHS) {
+    const text = JSON.stringify(bounded(data, length, DEEPEST), undefined, 1);
+    if (text.length <= MOST_CHARACTERS) return text;
+  }
+  throw new Error("The answer is too long: ask for one namespace, or for one object.");
+}
+
+function bounded(value: unknown, length: number, depth: number): unknown {
+  if (typeof value === "string") return maskedText(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === 0) return "…";
+  if (Array.isArray(value)) {
+    const kept = value.slice(0, length).map((entry) => bounded(entry, length, depth - 1));
+    return value.length > length ? [...kept, `… and ${value.length - length} more`] : kept;
+  }
+  const entries = Object.entries(value).map(([name, below]) => [name, bounded(below, length, depth - 1)]);
+  return Object.fromEntries(entries);
+}
+
+/** The text without secrets, cut before it is searched. */
+export function maskedText(text: string): string {
+  return maskSecrets(text, { mark: MARK, limit: LONGEST_TEXT }).text;
+}

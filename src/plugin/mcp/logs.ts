@@ -1,0 +1,66 @@
+import { find, Pod, type Stored } from "kube-controller-runtime";
+import { MANAGED_BY_LABEL, MANAGER_NAME } from "../../operator/names.ts";
+import type { Cluster } from "../cluster.ts";
+import { CommandError } from "../command.ts";
+import { maskedText } from "./bound.ts";
+import { type Inputs, type Tool, word } from "./tool.ts";
+
+const USUAL_LINES = 100;
+const MOST_LINES = 500;
+/** Kubernetes cuts there, so that a single endless line is not read whole. */
+const MOST_BYTES = 256 * 1024;
+
+const OURS = ["coder-control-plane", "coder-provisioner", "coder-workspace-proxy"];
+const OPERATOR = "coder-k8s";
+
+/** Logs of pods that the operator made, and of the operator itself; of no others, whatever the person may read. */
+export const logs: Tool = {
+  name: "logs",
+  description:
+    "Read the end of the log of a pod of coderd, of a provisioner daemon, of a workspace proxy or of the operator. Other pods are refused.",
+  inputs: {
+    pod: word("name of the pod"),
+    container: word("name of the container; absent means the first"),
+    previous: { type: "boolean", description: "The log of the container before its last restart." },
+    lines: {
+      type: "integer",
+      description: `How many lines; ${USUAL_LINES} when absent.`,
+      minimum: 1,
+      maximum: MOST_LINES,
+    },
+  },
+  required: ["pod"],
+  call: async (context, inputs) => {
+    const cluster = await context.connect();
+    const pod = await ourPod(cluster, `${inputs.pod}`);
+    const text = await cluster.text(logPath(pod, inputs));
+    return { pod: pod.metadata.name, lines: text.split("\n").filter(Boolean).map(maskedText) };
+  },
+};
+
+async function ourPod({ client, homeNamespace: namespace }: Cluster, name: string): Promise<Stored<Pod>> {
+  const pod = await find(client, Pod, { namespace, name });
+  if (!pod) throw new CommandError(`There is no pod "${name}" in namespace "${namespace}".`);
+  const { [MANAGED_BY_LABEL]: manager, "app.kubernetes.io/name": app = "" } = pod.metadata.labels ?? {};
+  const isOurs = (manager === MANAGER_NAME && OURS.includes(app)) || app === OPERATOR;
+  if (!isOurs) throw new CommandError(`Pod "${name}" is none of the operator's: its log is not read here.`);
+  return pod;
+}
+
+function logPath(
+  { metadata, spec }: Stored<Pod>,
+  { container, previous, lines = USUAL_LINES }: Inputs,
+): string {
+  const names = spec?.containers.map(({ name }) => name) ?? [];
+  const chosen = container ?? names[0] ?? "";
+  if (!names.includes(`${chosen}`))
+    throw new CommandError(`The pod has these containers: ${names.join(", ")}.`);
+  const query = new URLSearchParams({
+    container: `${chosen}`,
+    tailLines: `${lines}`,
+    limitBytes: `${MOST_BYTES}`,
+    ...(previous ? { previous: "true" } : {}),
+  });
+  const { namespace = "", name } = metadata;
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log?${query}`;
+}

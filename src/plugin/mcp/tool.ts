@@ -1,0 +1,84 @@
+import type { Command, Context } from "../command.ts";
+
+/** A word or number that an assistant gives. */
+export interface Input {
+  readonly type: "string" | "integer" | "boolean";
+  readonly description: string;
+  readonly enum?: readonly string[];
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+export type Inputs = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** One function for assistants. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputs: Readonly<Record<string, Input>>;
+  readonly required: readonly string[];
+  /** Absent: it only reads. */
+  readonly writes?: { readonly destructive: boolean };
+  readonly call: (context: Context, inputs: Inputs) => Promise<unknown>;
+}
+
+const LONGEST_WORD = 300;
+
+const namespaceInput: Input = {
+  type: "string",
+  description: "Namespace to look in; absent means that of the server.",
+  pattern: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+};
+
+export function word(description: string, choices?: readonly string[]): Input {
+  return { type: "string", description, maxLength: LONGEST_WORD, ...(choices && { enum: choices }) };
+}
+
+/** The function behind a command, with the data that the command prints with `-o json`. */
+export function toolOf(command: Command, writes?: Tool["writes"]): Tool {
+  const words = command.arguments ?? [];
+  return {
+    name: command.name.replaceAll(" ", "_"),
+    description: [command.summary, command.details].filter(Boolean).join(". "),
+    inputs: Object.fromEntries(words.map(({ name, summary, choices }) => [name, word(summary, choices)])),
+    required: words.filter(({ optional }) => !optional).map(({ name }) => name),
+    ...(writes && { writes }),
+    call: async (context, inputs) => {
+      const given = words.map(({ name }) => inputs[name]?.toString());
+      const answers = command.run(context, { arguments: given, flags: {} });
+      if (Symbol.asyncIterator in answers) throw new TypeError(`${command.name} answers more than once`);
+      return (await answers).data;
+    },
+  };
+}
+
+/** What the inputs must be, in the words of JSON Schema. */
+export function schemaOf({ inputs, required }: Tool) {
+  const properties = { ...inputs, namespace: namespaceInput };
+  return { type: "object" as const, properties, required: [...required], additionalProperties: false };
+}
+
+/** What is wrong with the inputs; absent when nothing is. Assistants get schemas wrong, and hosts do not check them. */
+export function complaint(tool: Tool, given: Readonly<Record<string, unknown>>): string | undefined {
+  const { properties, required } = schemaOf(tool);
+  const missing = required.find((name) => given[name] === undefined);
+  if (missing) return `"${missing}" is missing.`;
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(properties, name)) return `There is no input "${name.slice(0, 50)}".`;
+    const input = (properties as Readonly<Record<string, Input>>)[name];
+    if (input && !fits(input, value)) return `"${name}" does not fit: ${input.description}`;
+  }
+  return undefined;
+}
+
+function fits(input: Input, value: unknown): boolean {
+  if (input.type === "boolean") return typeof value === "boolean";
+  if (input.type === "integer") {
+    const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = input;
+    return Number.isSafeInteger(value) && Number(value) >= minimum && Number(value) <= maximum;
+  }
+  if (typeof value !== "string" || value.length > (input.maxLength ?? LONGEST_WORD)) return false;
+  return (input.enum?.includes(value) ?? true) && (!input.pattern || new RegExp(input.pattern).test(value));
+}
