@@ -70,6 +70,7 @@ function running(program: Supervised, plan: ContainerPlan, dir: string): Running
   const ended = program.ended.then(() => rm(dir, { recursive: true, force: true }));
   return {
     ended,
+    exitCode: () => program.exitCode,
     isReady: async () => program.running && (await probe()),
     async stop(graceMs) {
       program.signal("SIGTERM");

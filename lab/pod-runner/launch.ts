@@ -19,6 +19,8 @@ export interface ContainerPlan {
 export interface RunningContainer {
   /** Resolves when it ended by itself or was stopped. */
   readonly ended: Promise<void>;
+  /** With what it ended by itself. */
+  readonly exitCode?: () => number | undefined;
   /** Whether it may be sent work at this moment. */
   isReady(): Promise<boolean>;
   /** Asks it to end and returns when it has; one that takes longer than its grace is not asked again. */

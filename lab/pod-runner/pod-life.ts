@@ -49,6 +49,7 @@ export class PodLife {
   #graceMs = 0;
   #removes = false;
   #restarts = 0;
+  #lastExitCode: number | undefined;
   #state: ContainerState = { kind: "waiting", reason: "ContainerCreating" };
   #since: number;
   #reported = "";
@@ -114,6 +115,7 @@ export class PodLife {
     }
     if (this.#end.signal.aborted) return container.stop(this.#graceMs);
     this.#restarts++;
+    this.#lastExitCode = container.exitCode?.();
     this.#become({ kind: "waiting", reason: "CrashLoopBackOff", message: "the container ended" });
     await this.#report();
   }
@@ -129,6 +131,7 @@ export class PodLife {
       startedAt: this.#startedAt,
       since: this.#since,
       restarts: this.#restarts,
+      lastExitCode: this.#lastExitCode,
     });
     const report = JSON.stringify(status);
     if (report === this.#reported) return;

@@ -13,6 +13,8 @@ export interface PodFacts {
   /** Since when the pod is as ready as it is now. */
   readonly since: number;
   readonly restarts: number;
+  /** Of the container before this one. */
+  readonly lastExitCode: number | undefined;
 }
 
 /** The status that a kubelet writes for a pod of one container. */
@@ -45,6 +47,9 @@ export function podStatus(pod: Stored<Pod>, state: ContainerState, facts: PodFac
         started: state.kind === "running",
         restartCount: facts.restarts,
         state: containerState(state),
+        ...(facts.lastExitCode === undefined
+          ? {}
+          : { lastState: { terminated: { exitCode: facts.lastExitCode, reason: "Error" } } }),
       },
     ],
   };

@@ -80,6 +80,15 @@ describe.skipIf(!binaries)("a real workspace build of 20 seconds", () => {
     expect(job).toMatchObject({ status: "running", workerId: daemon?.id, type: "workspace_build" });
   }
 
+  /** The key of the status is the only one that coderd has of a pool. */
+  function untilOneKey(pool: string): Promise<void> {
+    return eventually(async () => {
+      const { status } = await tenant.get(CoderProvisioner, pool);
+      const keys = (await admin.keys()).filter(({ name }) => name.startsWith(pool));
+      expect(keys.map(({ id }) => id)).toEqual([status?.provisionerKeyID]);
+    }, TIME_LIMIT);
+  }
+
   function untilLeaving(pod: string): Promise<void> {
     return eventually(async () => {
       const { metadata } = await tenant.get(Pod, pod);
@@ -103,11 +112,14 @@ describe.skipIf(!binaries)("a real workspace build of 20 seconds", () => {
       const building = admin.cli("create", pool, "--template", pool, "--yes");
       const pod = await untilBuilding(pool);
       await expectBusy(pod);
+      const { status: before } = await tenant.get(CoderProvisioner, pool);
       await upheaval(tenant, pool);
       await untilLeaving(pod);
       expect((await admin.workspace(pool)).latest_build.job.status).toBe("running");
+      expect((await admin.keys()).map(({ id }) => id)).toContain(before?.provisionerKeyID);
       await building;
       expect((await admin.workspace(pool)).latest_build.job.status).toBe("succeeded");
+      await untilOneKey(pool);
     });
   });
 });

@@ -27,8 +27,8 @@ export interface Memory extends StartMemory {
   };
   /** A fingerprint of the key that coderd gave us last. */
   madeKey?: string;
-  /** Since when fewer daemons are connected than there should be. */
-  daemonsMissingSince?: number;
+  /** The pods whose daemons are waited for, and since when. */
+  awaited?: { readonly pods: string; readonly since: number };
   /** Of deleting keys that were replaced. */
   readonly retirement: Backoff<FailedRemoval>;
   /** The token that last worked, and where: it may outlive its Secret when a whole namespace is deleted. */

@@ -1,6 +1,6 @@
 import type { Pod, Stored } from "kube-controller-runtime";
 import type { ProvisionerDaemon } from "../../../coder/provisioning.ts";
-import { daemonIsNamedByUid } from "../resources/deployment.ts";
+import { CONTAINER, daemonIsNamedByUid } from "../resources/deployment.ts";
 import type { Provisioner } from "../spec.ts";
 
 /** A daemon joins coderd within a second or two of its start, or something keeps it away. */
@@ -10,9 +10,11 @@ export const JOINS_WITHIN_MS = 60_000;
 export interface Connections {
   /** How many pods that stay have a daemon that is connected with the key in use. */
   readonly connected: number;
-  /** Pods that stay, whose daemon has had the time to connect with the key in use and is not. By name. */
+  /** Names of pods that stay and run, whose daemon is not connected with the key in use. */
+  readonly awaited: readonly string[];
+  /** Those of them, by name, whose daemon has had the time. */
   readonly late: readonly Stored<Pod>[];
-  /** When the first of the others that run has had the time. A pod that does not run yet is not waited for here. */
+  /** When the first of the others has had the time. */
   readonly nextLateInMs: number | undefined;
   /** Names of daemons that still build with a key that was replaced. */
   readonly buildingWithOldKey: readonly string[];
@@ -22,10 +24,10 @@ export interface Connections {
 
 /** Whether there is something to ask coderd for: a daemon that may connect at any moment. */
 export function isAwaited(
-  { connected, late, nextLateInMs }: Connections,
+  { connected, awaited }: Connections,
   { replicas }: Pick<Provisioner, "replicas">,
 ): boolean {
-  return connected < replicas && (late.length > 0 || nextLateInMs !== undefined);
+  return connected < replicas && awaited.length > 0;
 }
 
 /** Keys by their identifiers at coderd. */
@@ -53,13 +55,18 @@ export function connectionsOf(
   const byName = new Map(current.map((daemon) => [daemon.name, daemon]));
   const staying = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const missing = staying.filter((pod) => !byName.has(nameOf(pod)));
-  const waits = missing.map((pod) => ({ pod, ms: lateInMs(pod, now) }));
-  const pending = waits.flatMap(({ ms }) => (ms !== undefined && ms > 0 ? [ms] : []));
-  const late = waits.flatMap(({ pod, ms }) => (ms !== undefined && ms <= 0 ? [pod] : []));
+  const awaited = missing
+    .flatMap((pod) => {
+      const ms = lateInMs(pod, now);
+      return ms === undefined ? [] : [{ pod, ms, name: pod.metadata.name }];
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const left = awaited.map(({ ms }) => ms).filter((ms) => ms > 0);
   return {
     connected: staying.length - missing.length,
-    late: late.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
-    nextLateInMs: pending.length > 0 ? Math.min(...pending) : undefined,
+    awaited: awaited.map(({ name }) => name),
+    late: awaited.filter(({ ms }) => ms <= 0).map(({ pod }) => pod),
+    nextLateInMs: left.length > 0 ? Math.min(...left) : undefined,
     buildingWithOldKey: daemons
       .filter(({ keyId, status }) => status === "busy" && keyId !== inUse && replaced.includes(keyId))
       .map(({ name }) => name),
@@ -69,7 +76,8 @@ export function connectionsOf(
 
 /** How long its daemon has left; undefined for one that never ran, which has nothing to be late for. */
 function lateInMs({ status }: Stored<Pod>, now: number): number | undefined {
-  const [container] = status?.containerStatuses ?? [];
+  const containers = status?.containerStatuses ?? [];
+  const container = containers.find(({ name }) => name === CONTAINER) ?? containers[0];
   // Whatever it says now: it ended before, so it is not just starting.
   if (container?.lastState?.terminated || container?.state?.terminated) return 0;
   const startedAt = container?.state?.running?.startedAt;

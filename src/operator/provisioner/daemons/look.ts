@@ -7,8 +7,8 @@ export const SOON_MS = 2_000;
 const SLOWEST_MS = 60_000;
 
 /** How often coderd is asked while daemons are missing: what lasts is looked at ever less often. */
-export function paceOf({ daemonsMissingSince }: Pick<Memory, "daemonsMissingSince">, now: number): number {
-  const lastsMs = now - (daemonsMissingSince ?? now);
+export function paceOf({ awaited }: Pick<Memory, "awaited">, now: number): number {
+  const lastsMs = now - (awaited?.since ?? now);
   return Math.min(Math.max(lastsMs / 10, SOON_MS), SLOWEST_MS);
 }
 

@@ -20,6 +20,7 @@ export interface DeploymentInputs {
 
 /** On the pod template, so that a new key replaces the pods. */
 export const keyChecksumAnnotation = "checksum/provisioner-key";
+export const CONTAINER = "provisioner";
 export const urlVariable = "CODER_URL";
 export const keyVariable = "CODER_PROVISIONER_DAEMON_KEY";
 
@@ -35,7 +36,7 @@ export function provisionerDeployment(provisioner: Provisioner, inputs: Deployme
     podAnnotations: { [keyChecksumAnnotation]: inputs.keyChecksum },
     serviceAccountName: serviceAccount.name,
     program: {
-      name: "provisioner",
+      name: CONTAINER,
       image: inputs.image,
       command: ["/opt/coder"],
       subcommand: ["provisionerd", "start"],

@@ -74,10 +74,11 @@ async function lookAt(
   };
   const first = await observe(SELDOM_MS);
   if (!first.connections || !isAwaited(first.connections, provisioner)) {
-    if (first.connections) delete memory.daemonsMissingSince;
+    if (first.connections) delete memory.awaited;
     return first;
   }
-  memory.daemonsMissingSince ??= now;
+  const names = first.connections.awaited.join(" ");
+  if (memory.awaited?.pods !== names) memory.awaited = { pods: names, since: now };
   return observe(paceOf(memory, now));
 }
 
