@@ -47,6 +47,7 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
     ...["keys-list", "keys-create", "keys-create-duplicate", "keys-create-upper", "keys-create-bad-name"],
     ...["keys-create-empty", "keys-create-long-name", "keys-create-128", "keys-create-reserved"],
     ...["keys-list-two", "keys-daemons", "key-by-plaintext", "key-by-plaintext-no-header"],
+    ...["key-by-secret", "key-by-secret-unknown", "key-by-secret-short"],
     ...["keys-delete", "keys-delete-missing", "keys-delete-encoded", "keys-list-by-org-name"],
     "keys-list-bad-token",
   ],
