@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Supervised } from "kube-controller-runtime/testing";
-import type { ContainerPlan, Launch, RunningContainer } from "./launch.ts";
+import { type ContainerPlan, ImagePullError, type Launch, type RunningContainer } from "./launch.ts";
 import type { LocalServices } from "./local-services.ts";
 import { probeUrl } from "./probe.ts";
-import { writeVolumes } from "./volumes.ts";
+import { type Mount, writeVolumes } from "./volumes.ts";
 
 export interface CoderProcessOptions {
   /** What stands for `/opt/coder`, the program in the image; it may depend on the image, and throws for one that does not exist. */
@@ -15,6 +15,8 @@ export interface CoderProcessOptions {
   readonly services: LocalServices;
   /** Folders of further programs that the image has, found before those of this machine. */
   readonly path?: readonly string[];
+  /** Whether an image can be pulled; any can when absent. */
+  readonly isInRegistry?: (image: string) => boolean;
   /** What the image runs with that program when the pod names no command; that of Coder's image when absent. */
   readonly entrypoint?: readonly string[];
 }
@@ -29,6 +31,8 @@ const ENTRYPOINT = ["server"];
  */
 export function coderProcess(options: CoderProcessOptions): Launch {
   return async (plan) => {
+    const { image = "" } = plan.container;
+    if (options.isInRegistry?.(image) === false) throw new ImagePullError(`${image}: not found`);
     const dir = await mkdtemp(join(tmpdir(), "coder-k8s-pod-"));
     try {
       return await launch(plan, { ...options, dir });
@@ -57,12 +61,27 @@ async function launch(
     env: {
       PATH: [...path, process.env.PATH].join(delimiter),
       HOME: dir,
+      ...trusting(mounts),
+      ...(await mapping(plan, services)),
       ...Object.fromEntries(await Promise.all(env)),
     },
     logFile: join(dir, "log"),
     scratch: dir,
   });
   return running(program, plan, dir);
+}
+
+/** Certificate authorities are where Go programs look for them, beside those of this machine. */
+function trusting(mounts: readonly Mount[]): Record<string, string> {
+  const files = mounts.filter(({ inContainer }) => /^\/etc\/ssl\/certs\/[^/]+\.crt$/.test(inContainer));
+  const folders = files.map(({ onMachine }) => dirname(onMachine));
+  return folders.length > 0 ? { SSL_CERT_DIR: ["/etc/ssl/certs", ...folders].join(delimiter) } : {};
+}
+
+async function mapping({ pod }: ContainerPlan, services: LocalServices): Promise<Record<string, string>> {
+  const { hostAliases = [] } = pod.spec ?? {};
+  if (hostAliases.length === 0) return {};
+  return { HTTPS_PROXY: await services.proxyFor(pod.metadata.namespace ?? "", hostAliases) };
 }
 
 function running(program: Supervised, plan: ContainerPlan, dir: string): RunningContainer {

@@ -27,6 +27,11 @@ export interface RunningContainer {
   stop(graceMs: number): Promise<void>;
 }
 
+/** There is no such image where the node looks for it. */
+export class ImagePullError extends Error {
+  override readonly name = "ImagePullError";
+}
+
 /** Runs containers, each in its own way: as a local process, or as a play with the coderd simulator. */
 export type Launch = (plan: ContainerPlan) => Promise<RunningContainer>;
 

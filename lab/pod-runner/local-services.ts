@@ -1,3 +1,4 @@
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { type Client, Pod, Service, type Stored } from "kube-controller-runtime";
 import { containerOf } from "./pod.ts";
@@ -9,7 +10,12 @@ interface Endpoint {
   readonly port: number;
 }
 
-const SERVICE_URL = /\b(https?):\/\/([a-z0-9-]+)\.([a-z0-9-]+)\.svc\.cluster\.local(?::(\d+))?/g;
+function serviceURLs(clusterDomain: string): RegExp {
+  const domain = clusterDomain.replaceAll(".", "\\.");
+  return new RegExp(`\\b(https?)://([a-z0-9-]+)\\.([a-z0-9-]+)\\.svc\\.${domain}(?::(\\d+))?`, "g");
+}
+
+type HostAliases = NonNullable<NonNullable<Pod["spec"]>["hostAliases"]>;
 
 /**
  * Plays cluster DNS and kube-proxy for processes outside the cluster: each Service they name gets a port on
@@ -17,25 +23,42 @@ const SERVICE_URL = /\b(https?):\/\/([a-z0-9-]+)\.([a-z0-9-]+)\.svc\.cluster\.lo
  */
 export class LocalServices implements AsyncDisposable {
   readonly #client: Client;
+  readonly #urls: RegExp;
+  readonly #proxies: Server[] = [];
   readonly #ports = new Map<string, Promise<Server>>();
   readonly #sockets = new Set<Socket>();
 
-  constructor(client: Client) {
+  constructor(client: Client, clusterDomain = "cluster.local") {
     this.#client = client;
+    this.#urls = serviceURLs(clusterDomain);
   }
 
   /** The text with every URL of a Service replaced by one that works on this machine. */
   async translate(text: string): Promise<string> {
     let local = text;
-    for (const [url, scheme = "http", name = "", namespace = "", port] of text.matchAll(SERVICE_URL)) {
+    for (const [url, scheme = "http", name = "", namespace = "", port] of text.matchAll(this.#urls)) {
       const number = Number(port ?? (scheme === "https" ? 443 : 80));
       local = local.replaceAll(url, `${scheme}://${await this.#address({ namespace, name, port: number })}`);
     }
     return local;
   }
 
+  /**
+   * URL of an HTTPS proxy that finds the names which a pod has mapped to addresses of Services: what `/etc/hosts` does in
+   * a pod. Programs check certificates for the name that they asked for.
+   */
+  async proxyFor(namespace: string, aliases: HostAliases): Promise<string> {
+    const server = createHttpServer().on("connect", ({ url = "" }, socket: Socket) => {
+      this.#keep(socket);
+      void this.#tunnel(socket, { namespace, aliases, target: url }).catch(() => socket.destroy());
+    });
+    this.#proxies.push(server);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    const servers = await Promise.all(this.#ports.values());
+    const servers = [...(await Promise.all(this.#ports.values())), ...this.#proxies];
     for (const socket of this.#sockets) socket.destroy();
     await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
   }
@@ -60,6 +83,23 @@ export class LocalServices implements AsyncDisposable {
     socket.pipe(target).pipe(socket);
     socket.once("close", () => target.destroy());
     target.once("close", () => socket.destroy());
+  }
+
+  async #tunnel(
+    socket: Socket,
+    { namespace, aliases, target }: { namespace: string; aliases: HostAliases; target: string },
+  ): Promise<void> {
+    const [host = "", port] = target.split(":");
+    const alias = aliases.find(({ hostnames = [] }) => hostnames.includes(host));
+    const { items } = await this.#client.list(Service, { namespace });
+    const service = items.find(({ spec }) => alias && spec?.clusterIP === alias.ip);
+    if (!service) throw new Error(`${host} is not mapped to a Service`);
+    const endpoint = { namespace, name: service.metadata.name, port: Number(port) };
+    const onward = this.#keep(connect(await this.#target(endpoint)));
+    socket.write("HTTP/1.1 200 OK\r\n\r\n");
+    socket.pipe(onward).pipe(socket);
+    socket.once("close", () => onward.destroy());
+    onward.once("close", () => socket.destroy());
   }
 
   #keep(socket: Socket): Socket {

@@ -11,7 +11,7 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import type { Sources } from "./environment.ts";
-import { type Launch, planContainer, type RunningContainer } from "./launch.ts";
+import { ImagePullError, type Launch, planContainer, type RunningContainer } from "./launch.ts";
 import { type ContainerState, isReady, podStatus } from "./status.ts";
 
 /** What the pods of one runner share. */
@@ -96,7 +96,8 @@ export class PodLife {
       const plan = await planContainer(this.#pod, this.#podIP, this.#node.sources);
       return await this.#node.launch(plan);
     } catch (error) {
-      this.#become({ kind: "waiting", reason: "CreateContainerConfigError", message: messageOf(error) });
+      const reason = error instanceof ImagePullError ? "ErrImagePull" : "CreateContainerConfigError";
+      this.#become({ kind: "waiting", reason, message: messageOf(error) });
       return undefined;
     }
   }

@@ -47,7 +47,10 @@ export class Tenant {
       valueFrom: { secretKeyRef: { name: "coder-db", key: "url" } },
     };
     const settings = Object.entries(serverSettings).map(([name, value]) => ({ name, value }));
-    await tenant.create(CoderControlPlane, CODER, { ...spec, extraEnv: [url, ...settings] });
+    await tenant.create(CoderControlPlane, CODER, {
+      ...spec,
+      extraEnv: [url, ...settings, ...(spec.extraEnv ?? [])],
+    });
     return tenant;
   }
 

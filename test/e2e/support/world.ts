@@ -9,7 +9,7 @@ import { type CoderProcessOptions, coderProcess } from "../../../lab/pod-runner/
 import { LocalServices } from "../../../lab/pod-runner/local-services.ts";
 import { PodRunner } from "../../../lab/pod-runner/pod-runner.ts";
 import { type Database, type Postgres, startPostgres } from "../../../lab/postgres.ts";
-import { fixedAddress } from "../../../src/coder/http/route.ts";
+import { fixedAddress, type Route } from "../../../src/coder/http/route.ts";
 import type { CoderBinaries } from "../../../tools/coder/pins.ts";
 import { Secrets } from "../../support/leaks.ts";
 import { SkewedClock } from "../../support/skewed-clock.ts";
@@ -19,6 +19,9 @@ import { CoderdGateway } from "./gateway.ts";
 /** Generous, because the machine may be busy: coderd takes seconds to start, and longer to migrate its database. */
 export const TIME_LIMIT = { withinMs: 60_000 };
 
+/** No image with this tag can be pulled. */
+export const MISSING_TAG = ":missing";
+
 const STORY_LINES = 40;
 
 /** A database with a user of its own, whose password can be changed. */
@@ -27,7 +30,10 @@ export interface OwnedDatabase extends Database {
   changePassword(): Promise<string>;
 }
 
-type Parts = Pick<World, "binaries" | "cluster" | "postgres" | "person" | "services" | "gateway"> & {
+type Parts = Pick<
+  World,
+  "binaries" | "cluster" | "postgres" | "person" | "services" | "gateway" | "clusterDomain"
+> & {
   readonly owned: AsyncDisposableStack;
 };
 
@@ -42,6 +48,7 @@ export class World implements AsyncDisposable {
   readonly person: Client;
   readonly services: LocalServices;
   readonly gateway: CoderdGateway;
+  readonly clusterDomain: string;
   readonly #owned: AsyncDisposableStack;
   /** All that no log may show. */
   readonly secrets = new Secrets();
@@ -56,10 +63,12 @@ export class World implements AsyncDisposable {
     this.person = parts.person;
     this.services = parts.services;
     this.gateway = parts.gateway;
+    this.clusterDomain = parts.clusterDomain;
     this.#owned = parts.owned;
   }
 
-  static async open(binaries: CoderBinaries): Promise<World> {
+  /** The names of Services are below the domain given, and nowhere else. */
+  static async open(binaries: CoderBinaries, clusterDomain = "cluster.local"): Promise<World> {
     await using owned = new AsyncDisposableStack();
     const starting = [
       startOperatorCluster({ controllerManager: true }).then((it) => owned.use(it)),
@@ -68,9 +77,10 @@ export class World implements AsyncDisposable {
     await Promise.allSettled(starting);
     const [cluster, postgres] = await Promise.all(starting);
     const person = await adminClient(cluster);
-    const services = owned.use(new LocalServices(person));
+    const services = owned.use(new LocalServices(person, clusterDomain));
     const gateway = owned.use(await CoderdGateway.open(services));
-    return new World({ binaries, cluster, postgres, person, services, gateway, owned: owned.move() });
+    const parts = { binaries, cluster, postgres, person, services, gateway, clusterDomain };
+    return new World({ ...parts, owned: owned.move() });
   }
 
   /** A namespace whose pods run `coder`, in which the image's `/opt/coder` is that file. */
@@ -80,7 +90,8 @@ export class World implements AsyncDisposable {
   ): Promise<string> {
     const namespace = await this.cluster.createNamespace(prefix);
     const path = [dirname(this.binaries.terraform)];
-    const launch = coderProcess({ binary: coder, services: this.services, path });
+    const isInRegistry = (image: string) => !image.endsWith(MISSING_TAG);
+    const launch = coderProcess({ binary: coder, services: this.services, path, isInRegistry });
     this.#owned.use(new PodRunner({ client: this.person, launch, namespaces: [namespace] }));
     return namespace;
   }
@@ -99,15 +110,23 @@ export class World implements AsyncDisposable {
   }
 
   /** Starts the operator in this process; it runs until it is stopped, or to the end of the world. */
-  async startOperator(): Promise<RunningOperator> {
+  async startOperator(coderdRoute = fixedAddress(this.gateway.url)): Promise<RunningOperator> {
     const operator = await startOperator(this.cluster, {
-      coderdRoute: fixedAddress(this.gateway.url),
+      coderdRoute,
+      clusterDomain: this.clusterDomain,
       clock: this.#clock,
       observer: this.#witness,
     });
     this.#operators.push(operator);
     return this.#owned.use(operator);
   }
+
+  /** Straight to the Services of the cluster, as from inside it: with TLS, whose certificates are checked. */
+  readonly direct: Route = async (coderd) => ({
+    origin: await this.services.translate(coderd.origin),
+    pathPrefix: "",
+    headers: {},
+  });
 
   /** What a person would look at first when a test fails: what the operator asked coderd, and what it logged. */
   story(): string {

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { groupOf, type Kind } from "kube-controller-runtime";
+import type { Kind } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LuaFactory, LuaLibraries } from "wasmoon";
 import { parse } from "yaml";
+import { argoHealth } from "../../support/argo-health.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type Case, cases } from "./cases.ts";
 import { type Changes, conditions, type KindName, kinds } from "./objects.ts";
@@ -20,25 +20,6 @@ function describeCase({ kind, changes }: Case): string {
   return `a ${kind} with ${reported.join(" and ") || "nothing amiss"}`;
 }
 
-interface Health {
-  readonly status: string;
-  readonly message: string;
-}
-
-/** Runs a health script as Argo CD does: the object is a global, and of the libraries only base and table exist. */
-async function argoHealth(name: KindName, object: object): Promise<Health> {
-  const { kind } = kinds[name];
-  const script = argocdConfig.data[`resource.customizations.health.${groupOf(kind)}_${kind.kind}`];
-  const lua = await new LuaFactory().createEngine({ openStandardLibs: false, enableProxy: false });
-  try {
-    for (const library of [LuaLibraries.Base, LuaLibraries.Table]) lua.global.loadLibrary(library);
-    lua.global.set("obj", object);
-    return await lua.doString(script);
-  } finally {
-    lua.global.close();
-  }
-}
-
 const observed = (name: KindName, changes: Changes) => ({
   metadata: { generation: 3 },
   status: { observedGeneration: 3, conditions: conditions(name, changes) },
@@ -48,7 +29,7 @@ describe("Argo CD", () => {
   test.for(named)("$name", async ({ kind, changes, argo, reported }) => {
     const object = observed(kind, changes);
     const message = object.status.conditions.find(({ type }) => type === reported)?.message;
-    expect(await argoHealth(kind, object)).toEqual({ status: argo, message });
+    expect(await argoHealth(kinds[kind].kind, object)).toEqual({ status: argo, message });
   });
 
   test.for<[string, object]>([
@@ -66,7 +47,7 @@ describe("Argo CD", () => {
       },
     ],
   ])("%s is progressing", async ([, object]) => {
-    expect(await argoHealth("controlPlane", object)).toMatchObject({ status: "Progressing" });
+    expect(await argoHealth(kinds.controlPlane.kind, object)).toMatchObject({ status: "Progressing" });
   });
 
   test.for(Object.keys(kinds) as KindName[])("no normal start of a %s looks broken", async (name) => {
@@ -77,7 +58,7 @@ describe("Argo CD", () => {
     const reasons = [...quietReasons].filter((reason) => !others.includes(reason));
     for (const reason of reasons) {
       const object = observed(name, { [conditionTypes.deployment]: ["False", reason] });
-      expect((await argoHealth(name, object)).status, reason).not.toBe("Degraded");
+      expect((await argoHealth(kinds[name].kind, object)).status, reason).not.toBe("Degraded");
     }
   });
 });
