@@ -70,8 +70,9 @@ beforeAll(async () => {
   await world.person.create(Pod, {
     metadata: { ...at("coder-1"), labels },
     spec: { containers: [{ ...container, env }] },
-    status: { phase: "Running", containerStatuses: [containerStatus] },
   });
+  const status = { phase: "Running", containerStatuses: [containerStatus] };
+  await world.person.patchStatus(Pod, at("coder-1"), { status });
   await world.person.create(CoreEvent, {
     metadata: at("coder-1.1"),
     involvedObject: { kind: "Pod", name: "coder-1", namespace: "dev" },
