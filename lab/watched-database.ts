@@ -20,7 +20,7 @@ export class WatchedDatabase implements OperatorAccess {
     });
   }
 
-  ensureToken: OperatorAccess["ensureToken"] = (target, held) => this.#access.ensureToken(target, held);
+  ensureToken: OperatorAccess["ensureToken"] = (...call) => this.#access.ensureToken(...call);
 
   revokeToken: OperatorAccess["revokeToken"] = (target) => this.#access.revokeToken(target);
 

@@ -6,6 +6,7 @@ import {
   newToken,
   planApiKey,
   TOKEN_LIFETIME_MS,
+  type TokenRequest,
 } from "../../src/coder/operator-access/token.ts";
 import type { MemoryKey, MemoryUser, Tables } from "./tables.ts";
 
@@ -20,11 +21,14 @@ export interface Outcome<T> {
   readonly result: T;
 }
 
+interface KeyRequest extends TokenRequest {
+  readonly tokenName: string;
+  readonly held: string | undefined;
+  readonly now: number;
+}
+
 /** Operator access on tables in memory, in one step as in one transaction: the contract suite compares it with SQL. */
-export function ensureTokenIn(
-  before: Tables,
-  request: { readonly tokenName: string; readonly held: string | undefined; readonly now: number },
-): Outcome<OperatorToken> {
+export function ensureTokenIn(before: Tables, request: KeyRequest): Outcome<OperatorToken> {
   const { tables, user } = withAccount(before);
   return withKey(tables, user, request);
 }
@@ -92,10 +96,10 @@ function memberships(
 function withKey(
   tables: Tables,
   { id: userId }: MemoryUser,
-  { tokenName, held, now }: { tokenName: string; held: string | undefined; now: number },
+  { tokenName, held, ...request }: KeyRequest,
 ): Outcome<OperatorToken> {
   const keys = tables.keys.filter((key) => key.userId === userId && isNamed(key, tokenName));
-  const plan = planApiKey(held, keys, now);
+  const plan = planApiKey(held, keys, request);
   if (plan.do === "keep") {
     const others = withoutKeys(
       tables,
@@ -104,6 +108,7 @@ function withKey(
     const result = { token: plan.token, expiresAt: plan.key.expiresAt };
     return { tables: renamed(others, plan.key.id, tokenName), result };
   }
+  const { now } = request;
   const abandoned = keys.filter((key) => key !== plan.stillValid && key.createdAt <= now - HAND_OVER_MS);
   const valid = keys.filter((key) => !abandoned.includes(key));
   const current = valid.find(({ name }) => name === tokenName);

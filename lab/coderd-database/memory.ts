@@ -98,10 +98,10 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
   constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
     this.access = {
-      ensureToken: async (target, held) =>
-        this.#transact(target, (tables) =>
-          ensureTokenIn(tables, { tokenName: tokenName(target.controlPlane), held, now: clock.now() }),
-        ),
+      ensureToken: async (target, held, request) => {
+        const key = { tokenName: tokenName(target.controlPlane), held, now: clock.now(), ...request };
+        return this.#transact(target, (tables) => ensureTokenIn(tables, key));
+      },
       revokeToken: async (target) => {
         const name = tokenName(target.controlPlane);
         const revoked = this.#transact(target, (tables) => revokeTokensIn(tables, name));

@@ -1,5 +1,6 @@
 import type { ConflictAdvice } from "kube-controller-runtime";
 import {
+  fingerprint,
   fnv1a32,
   type KubeObject,
   type ObjectMeta,
@@ -116,6 +117,12 @@ export const ROTATE_ANNOTATION = "coder.com/rotate-at";
 
 /** On a Secret of ours: the request for which what it holds was made. Written with the value, so it never lies. */
 export const ROTATED_ANNOTATION = "coder.com/rotated-at";
+
+/** The request for a rotation; its hash, since people may write texts of any length. */
+export function rotationRequest({ metadata }: KubeObject): string | undefined {
+  const request = metadata?.annotations?.[ROTATE_ANNOTATION];
+  return request === undefined ? undefined : fingerprint([request]);
+}
 
 /** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */
 export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}`, transform: slim };

@@ -97,6 +97,16 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
     expect(alone).toMatchObject({ ok: true, value: { hasPredecessor: false } });
   });
 
+  test("replaces a good token on request, and leaves it valid until the new one is held, however old it is", async () => {
+    const before = store.token ?? "";
+    await clock.advance(DAY_MS);
+    const issued = await access.ensureToken(targetOf(database), before, { replace: true });
+    expect(issued).toMatchObject({ ok: true, value: { issuedBecause: "requested", hasPredecessor: true } });
+    expect(await acceptedAs(database, before, clock.now())).toBe(OPERATOR);
+    await access.ensureToken(targetOf(database), issued.ok ? issued.value.token : "");
+    expect((await outcome()).keys).toEqual([TOKEN_NAME]);
+  });
+
   test("keeps a token that coderd has extended, until its new end", async () => {
     await database.suffer("keys extended by 200 days");
     const kept = await access.ensureToken(targetOf(database), store.token);

@@ -46,7 +46,7 @@ export class Life {
   /** The way to databases while it lasts. */
   through(access: OperatorAccess): OperatorAccess {
     return {
-      ensureToken: (target, held) => this.#transact(() => access.ensureToken(target, held)),
+      ensureToken: (...call) => this.#transact(() => access.ensureToken(...call)),
       revokeToken: (target) => this.#transact(() => access.revokeToken(target)),
       look: (target, options) => access.look(target, options),
     };

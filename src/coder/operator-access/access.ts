@@ -14,7 +14,7 @@ import { ensureApiKey, type OperatorToken, revokeApiKeys } from "./keys.ts";
 import { type Connect, connectPostgres, type DatabaseSession, inTransaction, lock } from "./session.ts";
 import { type DatabaseSight, lookAround, type SightOptions } from "./sight.ts";
 import { type Encryption, type EncryptionAttempts, encryptionAttempts, type TlsFiles } from "./tls.ts";
-import { type ControlPlane, type RandomBytes, tokenName } from "./token.ts";
+import { type ControlPlane, type RandomBytes, type TokenRequest, tokenName } from "./token.ts";
 
 export interface DatabaseTarget {
   readonly connectionUrl: string;
@@ -27,16 +27,17 @@ export interface DatabaseTarget {
 
 export interface OperatorAccess {
   /**
-   * Makes sure that the operator's system user exists with all its rights and that there is a valid token
-   * for the control plane: the `held` one if it is good, else a new one. A new token must be stored, on the
-   * condition that the store still has what `held` was read from, and then, if it has a predecessor, be passed
-   * to this method again, which ends that. Until then both are valid, so that what is stored never becomes
+   * Makes sure that the operator's system user exists with all its rights and that there is a valid token for the
+   * control plane: the `held` one if it is good and not to be replaced, else a new one. A new token must be stored, on
+   * the condition that the store still has what `held` was read from, and then, if it has a predecessor, be passed to
+   * this method again, which ends that. Until then both are valid, so that what is stored never becomes
    * invalid; after a crash at any point the same two steps lead to one valid token. Any number of processes may do
    * this at once.
    */
   ensureToken(
     target: DatabaseTarget,
     held: string | undefined,
+    request?: TokenRequest,
   ): Promise<Result<OperatorToken, DatabaseFailure>>;
   /** Ends every token of the control plane; the system user stays. Returns how many there were. */
   revokeToken(target: DatabaseTarget): Promise<Result<number, DatabaseFailure>>;
@@ -66,13 +67,13 @@ export function operatorAccess({
 }: OperatorAccessOptions): OperatorAccess {
   const way: Way = { connect: connectWith, clock, fence };
   return {
-    ensureToken: (target, held) =>
+    ensureToken: (target, held, request) =>
       transact(way, target, async (session) => {
         const tables = await readTables(session);
         const context = { session, tables, now: new Date(clock.now()), randomBytes };
         const owner = { userId: await ensureAccount(context), tokenName: tokenName(target.controlPlane) };
         await lock(session, owner.tokenName);
-        return ensureApiKey(context, owner, held);
+        return ensureApiKey(context, owner, { held, ...request });
       }),
     revokeToken: async (target) => {
       const owner = { username: USERNAME, tokenName: tokenName(target.controlPlane) };

@@ -8,6 +8,7 @@ import {
   newToken,
   planApiKey,
   TOKEN_LIFETIME_MS,
+  type TokenRequest,
 } from "./token.ts";
 import { isTrue, milliseconds } from "./values.ts";
 
@@ -32,11 +33,11 @@ const HAND_OVER_MS = 5 * 60_000;
 export async function ensureApiKey(
   context: AccountContext,
   owner: { readonly userId: string; readonly tokenName: string },
-  held: string | undefined,
+  { held, ...request }: TokenRequest & { readonly held: string | undefined },
 ): Promise<OperatorToken> {
   const now = context.now.getTime();
   const keys = await readKeys(context, owner);
-  const plan = planApiKey(held, keys, now);
+  const plan = planApiKey(held, keys, { now, ...request });
   if (plan.do === "keep") {
     const others = keys.filter((key) => key !== plan.key);
     await remove(context, others);

@@ -56,8 +56,8 @@ describe("a new token", () => {
 
 describe("the plan for a held token", () => {
   it("is to keep it while it is good, blanks around it or not", () => {
-    expect(planApiKey(HELD, [key()], NOW)).toEqual({ do: "keep", key: key(), token: HELD });
-    expect(planApiKey(`${HELD}\n`, [key()], NOW)).toMatchObject({ do: "keep", token: HELD });
+    expect(planApiKey(HELD, [key()], { now: NOW })).toEqual({ do: "keep", key: key(), token: HELD });
+    expect(planApiKey(`${HELD}\n`, [key()], { now: NOW })).toMatchObject({ do: "keep", token: HELD });
   });
 
   it.each([
@@ -70,22 +70,30 @@ describe("the plan for a held token", () => {
     ["wrongSecret", HELD, [key({ hashedSecret: Buffer.alloc(3) })]],
     ["expired", HELD, [key({ expiresAt: NOW })]],
   ] as const)("is to issue another, since it is %s", (because, held, keys) => {
-    expect(planApiKey(held, keys, NOW)).toEqual({ do: "issue", because });
+    expect(planApiKey(held, keys, { now: NOW })).toEqual({ do: "issue", because });
   });
 
   it("is to issue another before it ends, and to leave it valid meanwhile", () => {
     const ending = key({ expiresAt: NOW + RENEW_BEFORE_MS - 1 });
-    expect(planApiKey(HELD, [ending], NOW)).toEqual({
+    expect(planApiKey(HELD, [ending], { now: NOW })).toEqual({
       do: "issue",
       because: "expiring",
       stillValid: ending,
     });
-    expect(planApiKey(HELD, [key({ expiresAt: NOW + RENEW_BEFORE_MS })], NOW).do).toBe("keep");
+    expect(planApiKey(HELD, [key({ expiresAt: NOW + RENEW_BEFORE_MS })], { now: NOW }).do).toBe("keep");
+  });
+
+  it("is to issue another when that is asked for, and to leave it valid meanwhile", () => {
+    expect(planApiKey(HELD, [key()], { now: NOW, replace: true })).toEqual({
+      do: "issue",
+      because: "requested",
+      stillValid: key(),
+    });
   });
 
   it("is to issue another when it may not do everything", () => {
     const restricted = key({ fullAccess: false });
-    expect(planApiKey(HELD, [restricted], NOW)).toEqual({
+    expect(planApiKey(HELD, [restricted], { now: NOW })).toEqual({
       do: "issue",
       because: "restricted",
       stillValid: restricted,

@@ -27,7 +27,19 @@ export interface ApiKeyRow {
 }
 
 /** Why a token is replaced. */
-export type IssueReason = "missing" | "unknown" | "wrongSecret" | "restricted" | "expired" | "expiring";
+export type IssueReason =
+  | "missing"
+  | "unknown"
+  | "wrongSecret"
+  | "restricted"
+  | "expired"
+  | "expiring"
+  | "requested";
+
+export interface TokenRequest {
+  /** Another token is wanted, even if the held one is good. */
+  readonly replace?: boolean;
+}
 
 /** What to do about the token that the caller holds. */
 export type ApiKeyPlan =
@@ -59,7 +71,11 @@ export function hashSecret(secret: string): Buffer {
 }
 
 /** Decides about the caller's token from the keys stored for its control plane. */
-export function planApiKey(held: string | undefined, keys: readonly ApiKeyRow[], now: number): ApiKeyPlan {
+export function planApiKey(
+  held: string | undefined,
+  keys: readonly ApiKeyRow[],
+  { now, replace = false }: TokenRequest & { readonly now: number },
+): ApiKeyPlan {
   const token = held?.trim();
   if (!token) return { do: "issue", because: "missing" };
   const [, id, secret = ""] = TOKEN.exec(token) ?? [];
@@ -67,6 +83,7 @@ export function planApiKey(held: string | undefined, keys: readonly ApiKeyRow[],
   if (!key) return { do: "issue", because: "unknown" };
   if (!matches(secret, key.hashedSecret)) return { do: "issue", because: "wrongSecret" };
   if (key.expiresAt <= now) return { do: "issue", because: "expired" };
+  if (replace) return { do: "issue", because: "requested", stillValid: key };
   if (!key.fullAccess) return { do: "issue", because: "restricted", stillValid: key };
   if (key.expiresAt - now < RENEW_BEFORE_MS) return { do: "issue", because: "expiring", stillValid: key };
   return { do: "keep", key, token };

@@ -46,8 +46,8 @@ export class CoderdStage<D extends CoderdDatabase = CoderdDatabase> extends Chil
   /** The way to the databases, by which every token becomes known as a secret. */
   access(way: OperatorAccess = this.databases.access): OperatorAccess {
     return {
-      ensureToken: async (target, held) => {
-        const result = await way.ensureToken(target, held);
+      ensureToken: async (...call) => {
+        const result = await way.ensureToken(...call);
         if (result.ok) this.secrets.add(result.value.token);
         return result;
       },

@@ -110,31 +110,49 @@ describe("killed at the first start right after", () => {
   });
 });
 
-describe("killed while it replaces a token that ends soon, right after", () => {
-  const acts: readonly { after: string; lastAct: LastAct }[] = [
-    { after: "the new key's row, not committed", lastAct: { transaction: "rolledBack" } },
-    { after: "its commit", lastAct: { transaction: "committed" } },
-    { after: "the Secret", lastAct: { request: secretApplied } },
-    { after: "the end of the old key", lastAct: { transaction: "committed", nth: 2 } },
-  ];
-
-  test.each(acts)(
-    "$after: the Secret is valid all the time, and one token is left",
-    async ({ after, lastAct }) => {
-      const name = `renewal-${acts.findIndex((act) => act.after === after)}`;
-      const first = await stage.startOperator();
-      const coderd = await create(name);
-      await converged(name);
-      await first.stop();
-      stage.clock.jump(336 * DAY_MS);
-      const life = await startMortal(lastAct);
-      await death(life);
-      const left = await stage.token(`${name}-operator-token`);
-      expect(await acceptedAs(coderd.database, left, stage.clock.now())).toBe("coder-k8s-operator (owner)");
-      await expectRecovery(name, coderd);
+/** Why a token is replaced that coderd still accepts. */
+const occasions: readonly { because: string; arise: (name: string) => Promise<unknown> }[] = [
+  { because: "ends soon", arise: async () => stage.clock.jump(336 * DAY_MS) },
+  {
+    because: "somebody wants replaced",
+    arise: (name) => {
+      // A younger key is never taken for abandoned.
+      stage.clock.jump(10 * 60_000);
+      const annotations = { "coder.com/rotate-at": "now" };
+      return stage.person.mergePatch(CoderControlPlane, stage.ref(name), { metadata: { annotations } });
     },
-  );
-});
+  },
+];
+
+describe.each(occasions)(
+  "killed while it replaces a token that $because, right after",
+  ({ because, arise }) => {
+    const acts: readonly { after: string; lastAct: LastAct }[] = [
+      { after: "the new key's row, not committed", lastAct: { transaction: "rolledBack" } },
+      { after: "its commit", lastAct: { transaction: "committed" } },
+      { after: "the Secret", lastAct: { request: secretApplied } },
+      { after: "the end of the old key", lastAct: { transaction: "committed", nth: 2 } },
+    ];
+
+    test.each(acts)(
+      "$after: the Secret is valid all the time, and one token is left",
+      async ({ after, lastAct }) => {
+        const occasion = occasions.findIndex((each) => each.because === because);
+        const name = `renewal-${occasion}-${acts.findIndex((act) => act.after === after)}`;
+        const first = await stage.startOperator();
+        const coderd = await create(name);
+        await converged(name);
+        await first.stop();
+        await arise(name);
+        const life = await startMortal(lastAct);
+        await death(life);
+        const left = await stage.token(`${name}-operator-token`);
+        expect(await acceptedAs(coderd.database, left, stage.clock.now())).toBe("coder-k8s-operator (owner)");
+        await expectRecovery(name, coderd);
+      },
+    );
+  },
+);
 
 describe("killed while it gives up its access, right after", () => {
   test.each<{ after: string; name: string; lastAct: LastAct }>([

@@ -30,7 +30,7 @@ test("twenty operators without a leader make one user, one live token per contro
   };
   const { access } = stage.databases;
   const watched: OperatorAccess = {
-    ensureToken: (target, held) => access.ensureToken(target, held).finally(look),
+    ensureToken: (...call) => access.ensureToken(...call).finally(look),
     revokeToken: (target) => access.revokeToken(target).finally(look),
     look: access.look,
   };

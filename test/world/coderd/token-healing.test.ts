@@ -121,6 +121,15 @@ describe("the annotation coder.com/rotate-at", () => {
     expect(issued.at(0)?.message).toContain("Another token was asked for");
   });
 
+  test("has the token replaced once, however long its value is", async () => {
+    const served = await serve("asked-at-length");
+    await request("asked-at-length", "x".repeat(100_000));
+    await stage.eventually(async () => expect(await stage.token(served.secretName)).not.toBe(served.token));
+    const replaced = await untilHealed(served);
+    await stage.timePasses(11 * 60_000);
+    expect(await untilHealed(served)).toBe(replaced);
+  });
+
   test("leaves the token in use while the database can't be reached, and is honoured later", async () => {
     const served = await serve("asked-in-vain");
     const url = urlVariable("postgres://operator:some-password@127.0.0.1:1/nowhere");

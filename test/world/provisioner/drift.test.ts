@@ -67,13 +67,17 @@ describe("drift rotates the key: the new one beside the old, which is deleted wh
     ]);
   });
 
-  test("a request by the annotation coder.com/rotate-at, once for each value", async () => {
-    const request = (at: string | null) =>
-      stage.person.mergePatch(CoderProvisioner, stage.ref("asked"), {
+  const requestFor =
+    (name: string) =>
+    (at: string | null): Promise<unknown> =>
+      stage.person.mergePatch(CoderProvisioner, stage.ref(name), {
         metadata: { annotations: { "coder.com/rotate-at": at } },
       });
+
+  test("a request by the annotation coder.com/rotate-at, once for each value", async () => {
+    const request = requestFor("asked");
     let before = await stage.serve("asked");
-    for (const at of ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]) {
+    for (const at of ["2026-01-01T00:00:00Z", "x".repeat(100_000)]) {
       await request(at);
       before = await expectRotation("asked", before);
       await stage.timePasses(TWO_MINUTES);
@@ -84,6 +88,23 @@ describe("drift rotates the key: the new one beside the old, which is deleted wh
     expect((await stage.untilSettled("asked")).provisionerKeyID).toBe(before.provisionerKeyID);
     const rotated = (await stage.events("asked")).filter(({ reason }) => reason === "KeyRotated");
     expect(rotated.map(({ message }) => message).join()).toContain("somebody asked for another");
+  });
+
+  test("requests while a rotation is under way, all by one more after it", async () => {
+    const request = requestFor("hurried");
+    const before = await stage.serve("hurried");
+    await request("0");
+    const during = await untilRotated("hurried", before);
+    for (const at of ["1", "2", "3"]) {
+      await request(at);
+      await stage.timePasses(TWO_MINUTES);
+    }
+    expect(keysOf("hurried")).toHaveLength(2);
+    await stage.rollOut("hurried");
+    const last = await untilRotated("hurried", during);
+    await stage.rollOut("hurried");
+    expect((await stage.untilSettled("hurried")).provisionerKeyID).toBe(last.provisionerKeyID);
+    expect(keysOf("hurried")).toHaveLength(1);
   });
 
   test("organization", async () => {

@@ -8,7 +8,7 @@ import {
 } from "kube-controller-runtime";
 import type { DatabaseTarget } from "../../../coder/operator-access/access.ts";
 import type { IssueReason } from "../../../coder/operator-access/token.ts";
-import { ROTATE_ANNOTATION } from "../../names.ts";
+import { rotationRequest } from "../../names.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { databaseVariable } from "../references.ts";
 import { checkToken, type TokenCheck, type TokenRun, wasGood } from "./check.ts";
@@ -45,7 +45,10 @@ export function tokenEffect(ref: SecretKey, run: TokenRun): Effect<TokenState, T
     plan: ({ present, check, database }) => {
       const held = heldToken(ref, present, run.snapshot);
       const { now } = run.snapshot;
-      const known = { wasGood: held ? wasGood(held.token, ref, run) : false, rotation: requestOf(run) };
+      const known = {
+        wasGood: held ? wasGood(held.token, ref, run) : false,
+        rotation: rotationRequest(run.snapshot.object),
+      };
       return planToken({ now, held, check, database, ...known });
     },
     needs: (plan) => needs[plan.do],
@@ -76,10 +79,9 @@ async function obtain(ref: SecretKey, state: TokenState, run: TokenRun): Step {
   const target = snapshot.databaseAt(url.value);
   const { present } = state;
   const held = heldToken(ref, present, snapshot);
-  const rotation = requestOf(run);
-  // The database gives another in the place of one that it is not shown, and ends that one once the Secret has the new.
-  const kept = isAsked(held, rotation) ? undefined : held;
-  const issued = await environment.ports.database.ensureToken(target, kept?.token);
+  const rotation = rotationRequest(snapshot.object);
+  const request = { replace: isAsked(held, rotation) };
+  const issued = await environment.ports.database.ensureToken(target, held?.token, request);
   if (!issued.ok) return { failed: issued.failure };
   const { token, expiresAt, issuedBecause, hasPredecessor } = issued.value;
   if (issuedBecause === undefined) {
@@ -89,7 +91,7 @@ async function obtain(ref: SecretKey, state: TokenState, run: TokenRun): Step {
   const fresh = { token, expiresAt: hasPredecessor ? undefined : expiresAt, rotation };
   const stored = await handOver(ref, fresh, { present, run });
   if (!stored) return lookAgain(ref, target, { state, run });
-  announce(ref, held && !kept ? "Another token was asked for" : faults[issuedBecause], run);
+  announce(ref, faults[issuedBecause], run);
   const next = { ...state, present: stored, database: "issued" } as const;
   return hasPredecessor ? { next } : confirm(token, next, run);
 }
@@ -126,7 +128,7 @@ async function confirm(token: string, state: TokenState, run: TokenRun): Step {
   return { failed: { kind: "tokenRejected", message } };
 }
 
-/** What was wrong with the token that the Secret had. */
+/** Why the token that the Secret had is replaced. */
 const faults: Readonly<Record<IssueReason, string>> = {
   missing: "There was no token in the Secret",
   unknown: "coderd's database does not have the token that was stored",
@@ -134,6 +136,7 @@ const faults: Readonly<Record<IssueReason, string>> = {
   restricted: "The stored token did not have all rights",
   expired: "The stored token had expired",
   expiring: "The stored token was about to expire",
+  requested: "Another token was asked for",
 };
 
 /** The first token is part of a normal start. */
@@ -141,9 +144,4 @@ function announce(ref: SecretKey, because: string, { snapshot, environment }: To
   if (!snapshot.object.status?.operatorTokenSecretRef) return;
   const message = `${because}; a new one is in Secret "${ref.name}".`;
   environment.own.emit("Normal", "TokenIssued", message);
-}
-
-/** The request of a person for another token. */
-function requestOf({ snapshot }: TokenRun): string | undefined {
-  return snapshot.object.metadata.annotations?.[ROTATE_ANNOTATION];
 }

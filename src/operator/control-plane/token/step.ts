@@ -1,5 +1,5 @@
 import { type BackedOff, blocked, findCondition, settle, timestamp } from "kube-controller-runtime";
-import { ROTATE_ANNOTATION } from "../../names.ts";
+import { rotationRequest } from "../../names.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { secretText } from "../../sources.ts";
 import { DATABASE_RETRY_MS } from "../memory.ts";
@@ -60,7 +60,7 @@ async function useGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Control
   const isOurs = present === undefined || environment.children.owns(present, snapshot.owner);
   const database = isOurs ? "unasked" : "issued";
   const start: TokenState = { present, check: undefined, database, isFresh: false };
-  const request = snapshot.object.metadata.annotations?.[ROTATE_ANNOTATION] ?? "";
+  const request = rotationRequest(snapshot.object) ?? "";
   const inputs = [heldToken(ref, present, snapshot)?.token ?? "", String(run.isServing), request];
   const options = { ...databaseAttempt(snapshot, inputs), backoff: environment.memory.token };
   const settled = await settle(tokenEffect(ref, run), start, options);

@@ -113,11 +113,16 @@ export function planKey(facts: KeyFacts): KeyPlan {
   const held = facts.held.find((candidate) => isSamePlace(candidate.place, place));
   if (!held) return make(facts, [applied.name ? "secretLost" : "new"]);
   if (!isSamePlace(place, wanted.secretRef)) return { do: "copySecret", from: place };
-  const isAsked = wanted.rotation !== undefined && wanted.rotation !== held.rotation;
-  const drift = [...(isAsked ? (["requested"] as const) : []), ...driftOf(facts)];
+  const drift = [...(isAsked(held, facts) ? (["requested"] as const) : []), ...driftOf(facts)];
   if (drift.length > 0) return make(facts, drift);
   const plan = facts.coderd ? compare(held, facts.coderd, facts) : askFor(facts);
   return plan.do === "keep" ? planSecret(facts) : plan;
+}
+
+/** Whether another key is asked for. While pods still change to this one that waits, so that keys do not pile up. */
+function isAsked(held: HeldKey, { wanted, retired }: KeyFacts): boolean {
+  if (wanted.rotation === undefined || wanted.rotation === held.rotation) return false;
+  return !retired.some(({ controlPlaneURL }) => isSameService(controlPlaneURL, wanted.controlPlaneURL));
 }
 
 function askFor(facts: KeyFacts): KeyPlan {

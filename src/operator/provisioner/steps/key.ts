@@ -2,7 +2,7 @@ import { blocked, fingerprint, type SettleOptions, type StepResult, settle } fro
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { withAdvice } from "../../coderd/advice.ts";
 import { reasonOf } from "../../coderd/reasons.ts";
-import { ROTATE_ANNOTATION } from "../../names.ts";
+import { rotationRequest } from "../../names.ts";
 import { observeDaemons, paceOf, SOON_MS } from "../daemons/look.ts";
 import { keyEffect } from "../key/effect.ts";
 import { freshKeyName, isWantedName } from "../key/names.ts";
@@ -19,6 +19,9 @@ import { type ProvisionerResult, waiting } from "./result.ts";
 
 /** How soon a key is deleted that could not be stored. */
 const ABANDON_MS = 1_000;
+
+/** Somebody may have asked for another key meanwhile, which waits until those before are gone. */
+const NEXT_ROTATION_MS = 1_000;
 
 /** How often the key at coderd is compared with the one that it should be. */
 const CHECK_EVERY_MS = 2 * 60_000;
@@ -62,9 +65,8 @@ export async function ensureKey(
     observeDaemons: (organizationId) => observeDaemons({ ...session, organizationId }, environment, SOON_MS),
     isCheckDue: entitled && age >= CHECK_EVERY_MS,
   };
-  const { generation, annotations } = object.metadata;
-  const request = annotations?.[ROTATE_ANNOTATION] ?? "";
-  const inputs = fingerprint([String(generation), session.controlPlane.url, session.token, request]);
+  const generation = String(object.metadata.generation);
+  const inputs = fingerprint([generation, session.controlPlane.url, session.token, run.wanted.rotation]);
   try {
     return await report(run, start, { inputs, now, backoff: memory.key, mayAsk: entitled });
   } catch (error) {
@@ -149,7 +151,7 @@ function wantedKey(
     freshName: freshKeyName(provisioner, ports.random),
     isWantedName: (name) => isWantedName(name, provisioner),
     secretRef: provisioner.key.secret,
-    rotation: object.metadata.annotations?.[ROTATE_ANNOTATION],
+    rotation: rotationRequest(object),
   };
 }
 
@@ -164,7 +166,8 @@ async function inPlace(
   const { reason, more } = describe(retirement);
   const untold = secretProof(state, run) === "untold" ? UNTOLD : "";
   const message = `Key "${name}" of organization "${organizationName}" is in use.${untold}${more}`;
-  const retryInMs = nextRetirementMs(retirement, run);
+  const isOver = statusOf(settledState).retiredKeys !== undefined && retirement.kind === "done";
+  const retryInMs = isOver ? NEXT_ROTATION_MS : nextRetirementMs(retirement, run);
   return {
     condition: { status: "True", reason, message },
     status: state.unwritten,
