@@ -45,6 +45,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Back up and restore", link: "/how-to/backup" },
       { text: "Upgrade Coder", link: "/how-to/upgrade-coder" },
       { text: "A stuck upgrade", link: "/how-to/stuck-upgrade" },
+      { text: "kubectl coder", link: "/kubectl-coder" },
       { text: "Find out what is wrong", link: "/how-to/diagnose" },
       { text: "Import a Helm release", link: "/how-to/import-helm" },
       { text: "Let an assistant look", link: "/how-to/assistants" },

@@ -1,9 +1,11 @@
 import {
   type Client,
   CoreEvent,
+  Deployment,
   isNotFound,
   type Kind,
   type KubeObject,
+  Lease,
   Pod,
   Secret,
   timestamp,
@@ -64,8 +66,13 @@ export async function setUpScene({ client, namespace, now }: SceneOptions): Prom
         licenseTier: "premium",
       },
       url: `http://coder.${namespace}.svc.cluster.local`,
+      license: {
+        ...{ tier: "premium", trial: false, seatsUsed: 87, seatsAllowed: 120 },
+        expires: timestamp(now + 200 * DAY + DAY / 2),
+      },
       conditions: conditions({
         DeploymentReady: ["True", "AllReplicasReady", "2 of 2 replicas are ready."],
+        Healthy: ["True", "ChecksPass", "coderd's own checks pass."],
         OperatorAccessReady: [
           "True",
           "TokenReady",
@@ -111,6 +118,7 @@ export async function setUpScene({ client, namespace, now }: SceneOptions): Prom
       conditions: conditions({ Healthy: ["True", "Reachable", "coderd calls it ok."], Ready: ready }),
     },
   });
+  await setUpOperator(client, namespace, now);
   await setUpPods(client, namespace, ago);
   await setUpEvents(client, namespace, ago);
 }
@@ -120,6 +128,26 @@ function certificateData(now: number): Record<string, string> {
   const { cert, key } = createCertificateAuthority().issue(["coder.example.com"], validity);
   const encoded = (text: string) => Buffer.from(text).toString("base64");
   return { "tls.crt": encoded(cert), "tls.key": encoded(key) };
+}
+
+/** The operator as its chart makes it, but in this namespace. */
+async function setUpOperator(client: Client, namespace: string, now: number): Promise<void> {
+  const labels = { "app.kubernetes.io/name": "coder-k8s", "app.kubernetes.io/version": "1.2.3" };
+  const containers = [{ name: "operator", image: "example.com/coder-k8s:1.2.3", args: ["controller"] }];
+  const template = { metadata: { labels }, spec: { serviceAccountName: "coder-k8s", containers } };
+  const spec = { replicas: 2, selector: { matchLabels: labels }, template };
+  const name = "coder-k8s";
+  await client.create(Deployment, { metadata: { namespace, name, labels }, spec });
+  const status = { replicas: 2, readyReplicas: 2, availableReplicas: 2 };
+  await client.patchStatus(Deployment, { namespace, name }, { status });
+  await client.create(Lease, {
+    metadata: { namespace, name: "coder-k8s-controller.coder.com" },
+    spec: { holderIdentity: "coder-k8s-7d4f-abcde", renewTime: microTime(now), leaseDurationSeconds: 15 },
+  });
+}
+
+function microTime(ms: number): string {
+  return timestamp(ms).replace("Z", ".000000Z");
 }
 
 async function setUpPods(client: Client, namespace: string, ago: (minutes: number) => string): Promise<void> {

@@ -69,6 +69,24 @@ export function limited(transport: Transport, allows: (request: TransportRequest
   };
 }
 
+/** The transport to an API server that lets the operator do what `mayOperator` says. */
+export function reviewing(
+  transport: Transport,
+  mayOperator: (verb: string, resource: string, user: string) => boolean,
+): Transport {
+  return {
+    close: async () => {},
+    send: async (request) => {
+      if (!request.path.includes("subjectaccessreviews")) return transport.send(request);
+      const review = JSON.parse(request.body ?? "{}");
+      const { user, resourceAttributes } = review.spec;
+      const allowed = mayOperator(resourceAttributes.verb, resourceAttributes.resource, user);
+      const body = Buffer.from(JSON.stringify({ ...review, status: { allowed } }));
+      return { status: 201, headers: { "content-type": "application/json" }, body: bytes(body) };
+    },
+  };
+}
+
 async function* bytes(body: Uint8Array): AsyncGenerator<Uint8Array> {
   yield body;
 }

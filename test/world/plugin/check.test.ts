@@ -9,7 +9,7 @@ import {
 import { beforeEach, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { CheckReport } from "../../../src/plugin/commands/check/report.ts";
-import { kubectlCoder, limited } from "../../support/plugin.ts";
+import { kubectlCoder, limited, reviewing } from "../../support/plugin.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 let world: MemoryWorld;
@@ -45,23 +45,10 @@ async function installed(crds: string): Promise<void> {
 
 /** The API server with an authorizer that lets the operator do what `mayOperator` says. */
 function authorizing(mayOperator: (verb: string, resource: string) => boolean): Transport {
-  return {
-    close: async () => {},
-    send: async (request) => {
-      if (!request.path.includes("subjectaccessreviews")) return world.api.send(request);
-      const review = JSON.parse(request.body ?? "{}");
-      const { verb, resource } = review.spec.resourceAttributes;
-      expect(review.spec.user).toBe("system:serviceaccount:coder-system:coder-k8s");
-      const body = Buffer.from(
-        JSON.stringify({ ...review, status: { allowed: mayOperator(verb, resource) } }),
-      );
-      return { status: 201, headers: { "content-type": "application/json" }, body: bytes(body) };
-    },
-  };
-}
-
-async function* bytes(body: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield body;
+  return reviewing(world.api, (verb, resource, user) => {
+    expect(user).toBe("system:serviceaccount:coder-system:coder-k8s");
+    return mayOperator(verb, resource);
+  });
 }
 
 async function checked(transport: Transport, ...words: string[]): Promise<CheckReport & { code: number }> {

@@ -91,10 +91,8 @@ function bundleLines({ file, bytes, contents, gaps }: BundleReport, look: Look):
   return [
     ...table([{ title: "BYTES", align: "right" }, { title: "FILE" }], rows),
     [],
-    [
-      span(file, "bold"),
-      span(` has ${contents.length} files, ${bytes} bytes. Look through it before you send it.`),
-    ],
+    [span(file, "bold"), span(`: ${contents.length} files, ${bytes} bytes.`)],
+    [span("Look through it before you send it.")],
     ...gapLines(gaps, look),
   ];
 }
