@@ -15,8 +15,8 @@ import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** So much of an age is lost on the way, which no unit of a shown age notices. */
-const SLACK = 20_000;
+/** Ages are shown in whole units: this leaves a minute less a second for whoever looks late. */
+const SLACK = 1_000;
 
 /** A namespace with everything that `kubectl coder` has to say something about: some of it good, some not. */
 export interface SceneOptions {

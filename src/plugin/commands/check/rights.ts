@@ -38,7 +38,8 @@ export async function rightsFinding(
   const lacking = await gaps.read("create subjectaccessreviews, which ask what the operator may do", reviews);
   if (!lacking)
     return { what: WHAT, verdict: "unknown", message: "Nobody could be asked what the operator may do." };
-  const missing = lacking.flat().map(inWords);
+  const byResource = Map.groupBy(lacking.flat(), nameOf);
+  const missing = [...byResource].map(([name, some]) => `${some.map(({ verb }) => verb).join("/")} ${name}`);
   if (missing.length === 0)
     return {
       what: WHAT,
@@ -91,7 +92,11 @@ async function isAllowed(client: Client, user: string, resourceAttributes: Right
   return status?.allowed ?? false;
 }
 
-function inWords({ verb, resource, subresource, group, namespace }: Right): string {
+function inWords(right: Right): string {
+  return `${right.verb} ${nameOf(right)}`;
+}
+
+function nameOf({ resource, subresource, group, namespace }: Right): string {
   const name = `${resource}${group ? `.${group}` : ""}${subresource ? `/${subresource}` : ""}`;
-  return `${verb} ${name}${namespace ? ` in "${namespace}"` : ""}`;
+  return `${name}${namespace ? ` in "${namespace}"` : ""}`;
 }

@@ -157,6 +157,7 @@ function rowMark({ ready, paused }: PoolReport | ProxyReport, look: Look): Span 
 function tagText(tags: Readonly<Record<string, string>>): string {
   return (
     Object.entries(tags)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, value]) => `${key}=${value}`)
       .join(",") || "-"
   );
