@@ -13,6 +13,7 @@ import { failover } from "./workloads/failover.ts";
 import { fleets } from "./workloads/fleet.ts";
 import { hotNeighbour } from "./workloads/hot.ts";
 import { idleRuns } from "./workloads/idle-runs.ts";
+import { plugin } from "./workloads/plugin.ts";
 import { processLife } from "./workloads/process.ts";
 import { unrelatedSecrets } from "./workloads/secrets.ts";
 import { steadyFleets } from "./workloads/steady.ts";
@@ -21,7 +22,7 @@ import { takeovers } from "./workloads/takeover.ts";
 /** In the order of the report. */
 const WORKLOADS: readonly Workload[] = [
   ...[fleets, steadyFleets, idleRuns, hotNeighbour],
-  ...[processLife, failover, takeovers, unrelatedSecrets, manyObjects],
+  ...[processLife, failover, takeovers, unrelatedSecrets, manyObjects, plugin],
 ];
 
 const { values, positionals } = parseArgs({

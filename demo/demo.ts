@@ -50,6 +50,7 @@ export async function runDemo(options: DemoOptions, surroundings: Surroundings):
   if (signal.aborted) return;
   show.report(`everything is ready after ${seconds(show.elapsedMs)}`);
   if (options.once) return show.print(await listing(world));
+  await signposts.placePlugin();
   show.print(guide(guideFacts(stage, surroundings)));
   await follow(stage, () => false, Infinity);
 }
@@ -108,6 +109,7 @@ function guideFacts({ world, signposts }: Stage, { offersRealCoder }: Surroundin
   return {
     kubeconfig: cluster.admin.kubeconfig,
     kubectl: cluster.connection.kubectlBinary,
+    pluginFolder: signposts.programs,
     leaderFile: signposts.leader,
     operatorLogs: signposts.logs,
     offersRealCoder,

@@ -5,6 +5,8 @@ export interface GuideFacts {
   readonly kubeconfig: string;
   /** The path of the kubectl that fits this cluster. */
   readonly kubectl: string;
+  /** The folder with the plugin, and with the Node that runs it. */
+  readonly pluginFolder: string;
   /** A file with the process of the replica that leads at the moment. */
   readonly leaderFile: string;
   /** Log files of the operator, as a pattern for a shell. */
@@ -32,6 +34,8 @@ export function guide(facts: GuideFacts): Line[] {
     command(`export KUBECONFIG=${facts.kubeconfig}`),
     command(`alias kubectl=${facts.kubectl}`),
     command("kubectl get coder"),
+    command(`export PATH=${facts.pluginFolder}:$PATH`),
+    command("kubectl coder status"),
     [],
     ...logs(facts),
     [],
@@ -116,8 +120,15 @@ function ideas({ leaderFile, otherLicense }: GuideFacts): Idea[] {
     },
     {
       title: "Ask why",
-      command: "kubectl describe ccp coder",
-      effect: "Conditions and events say what happened, and what to do when something is wrong.",
+      command: "kubectl coder why ccp/coder",
+      effect:
+        "What is wrong, down to its cause, and what to do. `kubectl describe` has conditions and events.",
+    },
+    {
+      title: "Rotate a key",
+      command: "kubectl coder rotate provisioner linux && kubectl coder status --watch",
+      effect:
+        "A new key, daemons that move over to it, and the end of the old one. `kubectl coder --help` has more.",
     },
   ];
 }

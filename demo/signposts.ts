@@ -1,5 +1,6 @@
-import { rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Replica } from "./operators.ts";
 
 /**
@@ -10,13 +11,24 @@ export class Signposts {
   readonly leader: string;
   /** For a shell, which finds the log of every replica by it. */
   readonly logs: string;
+  /** For the PATH: kubectl finds its plugin there. */
+  readonly programs: string;
   readonly #folder: string;
   #shown = "";
 
   constructor(folder: string) {
     this.#folder = folder;
+    this.programs = join(folder, "bin");
     this.leader = join(folder, "leader.pid");
     this.logs = join(folder, "operator-*.log");
+  }
+
+  /** Puts `kubectl coder` in its place: these sources, run by this Node. */
+  async placePlugin(): Promise<void> {
+    const entry = fileURLToPath(new URL("../src/kubectl-coder.ts", import.meta.url));
+    await mkdir(this.programs, { recursive: true });
+    const script = `#!/bin/sh\nexec '${process.execPath}' '${entry}' "$@"\n`;
+    await writeFile(join(this.programs, "kubectl-coder"), script, { mode: 0o755 });
   }
 
   /** Makes them lead to what runs now. While nobody leads, the last leader stays. */
