@@ -2,7 +2,6 @@ import {
   type Client,
   CoreEvent,
   Deployment,
-  isNotFound,
   type Kind,
   type KubeObject,
   Lease,
@@ -180,11 +179,8 @@ async function setUpPods(client: Client, namespace: string, ago: (minutes: numbe
     };
     const phase = of === "gpu" ? "Pending" : "Running";
     const status = { phase, containerStatuses: [container] };
-    await client.create(Pod, { metadata: { namespace, name, labels, annotations }, spec, status });
-    // The fake API server takes it at once, as no kubelet does.
-    await client.patchStatus(Pod, { namespace, name }, { status }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await client.create(Pod, { metadata: { namespace, name, labels, annotations }, spec });
+    await client.patchStatus(Pod, { namespace, name }, { status });
   }
 }
 
