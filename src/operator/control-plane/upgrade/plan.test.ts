@@ -344,3 +344,33 @@ test("followers get the new image one after the other, and one that is late does
   done.add("workspaceproxy/c");
   expect(wordOf(next(first))).toBe("→ Completed");
 });
+
+/** Where a run comes to rest while nothing but the record changes; "nowhere" where it would go round in circles. */
+function endOf(start: UpgradeFacts): string {
+  let current = start;
+  for (let acts = 0; acts < 12; acts++) {
+    const plan = planUpgrade(current);
+    if (plan.do === "rest") return wordOf(plan);
+    if (plan.do === "ask" || plan.do === "backUp") return wordOf(plan);
+    const { record } = current;
+    const next = plan.do === "remember" ? record && { ...record, previous: "coder-1" } : plan.record;
+    current = { ...current, record: next };
+  }
+  return "nowhere";
+}
+
+test.each<UpgradeStage>([
+  ...(["Preflight", "Draining", "BackingUp", "ScalingDown", "Migrating", "Verifying", "ScalingOut"] as const),
+  ...(["Followers", "Completed", "BackupFailed", "RollingBack", "RolledBack", "Stuck"] as const),
+])("in stage %s a run comes to rest whatever the spec, the database and the pods are", (stage) => {
+  const databases = { calm: succeeded(calm), migrated, running, gone, noDatabase };
+  const circles: string[] = [];
+  for (const wanted of [OLD, NEW, THIRD])
+    for (const [said, database] of Object.entries(databases))
+      for (const [seen, pods] of Object.entries({ nobody, serving, starting, crashing }))
+        for (const more of [{}, failing]) {
+          const end = endOf(facts({ record: at(stage, more), wanted, database, pods }));
+          if (end === "nowhere") circles.push(`${wanted}, database ${said}, pods ${seen}`);
+        }
+  expect(circles).toEqual([]);
+});

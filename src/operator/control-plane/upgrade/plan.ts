@@ -11,7 +11,7 @@ import {
 } from "./messages.ts";
 import { type Obstacle, obstacles } from "./preflight.ts";
 import { isGivenUp } from "./record.ts";
-import { schemaStanding, sightOf } from "./schema.ts";
+import { type SchemaStanding, schemaStanding, sightOf } from "./schema.ts";
 import { compareVersions, isAnotherVersion, versionOfImage } from "./version.ts";
 
 /*
@@ -170,18 +170,25 @@ const migrating: StagePlan = (facts, record) => {
   const { pods, now } = facts;
   if (pods.ready > 0) return enter("Verifying", facts, { ...record, servedAgain: timestamp(now) });
   if (facts.database === undefined) return { do: "ask", whom: "database" };
-  const hasDatabase = "ok" in facts.database;
-  if (facts.wanted !== record.to && hasDatabase) return enter("RollingBack", facts, record);
+  const standing = schemaStanding(facts, record);
+  // On a changed schema only the new version can serve, whatever the spec asks for by now.
+  const isWayBack = standing === "unchanged" || standing === "unknown";
+  if (facts.wanted !== record.to && isWayBack) return enter("RollingBack", facts, record);
   if (!pods.trouble) return record.failingSince ? calm(record) : oneNew(record, progress(facts));
   if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
   const leftMs = Date.parse(record.failingSince) + MOST_FAILING_MS - now;
   if (leftMs > 0) return oneNew(record, pods.trouble);
-  return giveUp(facts, record, pods.trouble);
+  return giveUp(standing, { facts, record, trouble: pods.trouble });
 };
 
+interface Failure {
+  readonly facts: UpgradeFacts;
+  readonly record: UpgradeStatus;
+  readonly trouble: string;
+}
+
 /** The new pod fails: what the database says decides whether there is a way back. */
-function giveUp(facts: UpgradeFacts, record: UpgradeStatus, trouble: string): UpgradePlan {
-  const standing = schemaStanding(facts, record);
+function giveUp(standing: SchemaStanding, { facts, record, trouble }: Failure): UpgradePlan {
   switch (standing) {
     case "unchanged":
       return enter("RollingBack", facts, { ...record, message: trouble });
