@@ -47,6 +47,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "A stuck upgrade", link: "/how-to/stuck-upgrade" },
       { text: "kubectl coder", link: "/kubectl-coder" },
       { text: "Find out what is wrong", link: "/how-to/diagnose" },
+      { text: "Install kubectl coder", link: "/how-to/install-kubectl-coder" },
       { text: "Import a Helm release", link: "/how-to/import-helm" },
       { text: "Let an assistant look", link: "/how-to/assistants" },
       { text: "Examples", link: "/how-to/examples" },

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
+import { executables } from "../release/executables.ts";
 import { archiveName, krewFile, krewManifest } from "./krew.ts";
 import { systems } from "./systems.ts";
 
@@ -62,6 +63,10 @@ test("every archive of a release is one platform, with its digest and where it w
     sha256,
   }));
   expect(platforms).toEqual(expected);
+});
+
+test("a release has an archive for each system, and krew's manifest after them", () => {
+  expect(executables.map(({ file }) => file)).toEqual([...systems.map(archiveName), krewFile]);
 });
 
 test("what krew runs is among the files that it unpacks, with the license", () => {

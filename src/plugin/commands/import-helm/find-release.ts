@@ -79,7 +79,7 @@ async function valuesIn(file: string): Promise<JsonObject> {
   if (text.length > MAX_FILE_BYTES) throw new ReleaseError(`${file} is larger than 1 MiB: no values file is`);
   const { parse } = await import("yaml");
   try {
-    const values: unknown = parse(text, { logLevel: "silent" }) ?? {};
+    const values: unknown = parse(text, { logLevel: "error" }) ?? {};
     if (isObject(values)) return values;
   } catch {
     // The parser's own message quotes the text around the mistake.

@@ -1,11 +1,11 @@
-import { type Answer, answer, type Context, EXIT, type Given } from "../../command.ts";
+import { type Answer, answer, CommandError, type Context, EXIT, type Given } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
 import { differences } from "./differences.ts";
 import { checkedName, releaseInCluster, releaseInFile } from "./find-release.ts";
 import type { Release } from "./release.ts";
 import { running } from "./running.ts";
 import { type Checked, checkLines, type Imported, manifestLines } from "./show.ts";
-import { translate } from "./translate.ts";
+import { type Manifest, translate } from "./translate.ts";
 import { wouldRun } from "./would-run.ts";
 
 /** Reads a release, says it in our words, and compares it with what runs when asked to. Writes nothing. */
@@ -16,7 +16,7 @@ export async function run(context: Context, { arguments: [typed = ""], flags }: 
   if (flags.check !== true) return { ...answer(imported, manifestLines), whole: true };
   const gaps = new Gaps();
   const { objects, kinds } = await running(await context.connect(), release, gaps);
-  const found = differences(objects, wouldRun(imported.manifest), kinds);
+  const found = differences(objects, builtFrom(imported.manifest), kinds);
   const checked: Checked = { ...imported, differences: found, gaps: gaps.lines };
   const isOpen = found.some(({ because }) => because === undefined);
   return answer(checked, checkLines, isOpen ? EXIT.attention : EXIT.fine);
@@ -30,4 +30,15 @@ async function releaseOf(
   if (typeof values !== "string") return releaseInCluster(await context.connect(), name);
   const { homeNamespace: namespace } = await context.connect();
   return releaseInFile(values, typeof chart === "string" ? chart : undefined, { name, namespace });
+}
+
+/** Values may be anything, and what builds objects expects what the API server has accepted. */
+function builtFrom(manifest: Manifest) {
+  try {
+    return wouldRun(manifest);
+  } catch {
+    throw new CommandError(
+      "Some of the values are not what Kubernetes takes, so nothing can be compared. Apply the printed manifest with --dry-run=server to see which.",
+    );
+  }
 }
