@@ -1,5 +1,6 @@
 import { hostileMutants } from "./hostile.ts";
 import type { Mutant } from "./mutant.ts";
+import { pluginMutants } from "./plugin.ts";
 
 /** One for each promise that would be missed most. All are caught by tests that need nothing but Node. */
 export const mutants: readonly Mutant[] = [
@@ -151,4 +152,5 @@ export const mutants: readonly Mutant[] = [
     tests: ["src/operator/provisioner"],
   },
   ...hostileMutants,
+  ...pluginMutants,
 ];

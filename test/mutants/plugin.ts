@@ -1,0 +1,40 @@
+import type { Mutant } from "./mutant.ts";
+
+/** Guards of `kubectl coder` against what it reads, and against assistants. */
+export const pluginMutants: readonly Mutant[] = [
+  {
+    guard: "mcp: an assistant is offered nothing that writes unless the person allowed it",
+    file: "src/plugin/mcp/tools.ts",
+    from: "return allowWrites ? [...reading, ...writing] : reading;",
+    to: "return [...reading, ...writing];",
+    tests: ["test/world/plugin/mcp.test.ts"],
+  },
+  {
+    guard: "mcp: logs of pods that are not the operator's are not read",
+    file: "src/plugin/mcp/logs.ts",
+    from: "(manager === MANAGER_NAME && OURS.includes(app)) || app === OPERATOR",
+    to: "manager === MANAGER_NAME || app === OPERATOR",
+    tests: ["test/world/plugin/mcp.test.ts"],
+  },
+  {
+    guard: "mcp: secrets in texts of the cluster are masked",
+    file: "src/plugin/mcp/bound.ts",
+    from: "return maskSecrets(text, { mark: MARK, limit: LONGEST_TEXT }).text;",
+    to: "return text.slice(0, LONGEST_TEXT);",
+    tests: ["test/world/plugin/mcp.test.ts"],
+  },
+  {
+    guard: "import: a release is unpacked up to a limit",
+    file: "src/plugin/commands/import-helm/release.ts",
+    from: "gunzipSync(packed, { maxOutputLength: MAX_BYTES })",
+    to: "gunzipSync(packed)",
+    tests: ["src/plugin/commands/import-helm"],
+  },
+  {
+    guard: "import: values of variables are not shown in a comparison",
+    file: "src/plugin/commands/import-helm/differences.ts",
+    from: '.test(path) ? "(a value)"',
+    to: ".test(path) ? String(value)",
+    tests: ["src/plugin/commands/import-helm"],
+  },
+];
