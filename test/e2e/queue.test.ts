@@ -6,6 +6,7 @@ import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { mint } from "../../lab/mint.ts";
 import { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
+import { PAUSE_ANNOTATION } from "../../src/operator/pause.ts";
 import type { CoderdAdmin } from "./support/coderd-admin.ts";
 import { Tenant } from "./support/tenant.ts";
 import { World } from "./support/world.ts";
@@ -72,7 +73,7 @@ describe.skipIf(!binaries)("a pool that follows the queue of the real coderd", (
 
   const wanted = async (pool = "pool") =>
     (await tenant.get(Deployment, `provisioner-${pool}`)).spec?.replicas;
-  const untilResting = () => eventually(async () => expect(await wanted()).toBe(0), LIMIT);
+  const untilResting = (pool = "pool") => eventually(async () => expect(await wanted(pool)).toBe(0), LIMIT);
 
   async function build(name: string, from = "quick"): Promise<() => Promise<ListedJob>> {
     const { id } = await admin.get<{ id: string }>(`/api/v2/organizations/default/templates/${from}`);
@@ -137,32 +138,40 @@ describe.skipIf(!binaries)("a pool that follows the queue of the real coderd", (
   }, async () => {
     await pushTemplate("short", { seconds: 1, pool: "b" });
     await pushTemplate("long", { seconds: 30, pool: "b" });
-    for (let round = 0; round < ROUNDS; round++) {
-      const long = await Promise.all(["a", "b"].map((name) => build(`long-${round}-${name}`, "long")));
-      const short = await Promise.all(
-        ["a", "b", "c"].map((name) => build(`short-${round}-${name}`, "short")),
-      );
-      await eventually(async () => expect(await wanted("spare")).toBe(MAX), LIMIT);
-      await eventually(async () => {
-        const jobs = await Promise.all([...long, ...short].map((job) => job()));
-        expect(jobs.map(({ status }) => status)).toEqual([
-          ...long.map(() => "running"),
-          ...short.map(() => "succeeded"),
-        ]);
-        expect(await wanted("spare")).toBe(long.length);
-      }, LIMIT);
-      const workers = await Promise.all(long.map(async (job) => (await job()).worker_id));
-      const builders = (await admin.daemons())
-        .filter(({ id }) => workers.includes(id))
-        .map(({ name }) => name);
-      await eventually(async () => expect(await staying("spare")).toEqual(builders.sort()), LIMIT);
-      await eventually(async () => {
-        const jobs = await Promise.all(long.map((job) => job()));
-        expect(jobs.map(({ status }) => status)).toEqual(long.map(() => "succeeded"));
-        expect(jobs.map(({ worker_id }) => worker_id)).toEqual(workers);
-      }, LIMIT);
-    }
+    for (let round = 0; round < ROUNDS; round++) await shrinkOnce(round);
   });
+
+  async function shrinkOnce(round: number): Promise<void> {
+    await untilResting("spare");
+    // All builds wait before the first daemon starts, so that there is one for each.
+    await pause("spare", true);
+    const long = await Promise.all(["a", "b"].map((name) => build(`long-${round}-${name}`, "long")));
+    const short = await Promise.all(["a", "b", "c"].map((name) => build(`short-${round}-${name}`, "short")));
+    await pause("spare", false);
+    await eventually(async () => expect(await wanted("spare")).toBe(MAX), LIMIT);
+    await eventually(async () => {
+      const jobs = await Promise.all([...long, ...short].map((job) => job()));
+      expect(jobs.map(({ status }) => status)).toEqual([
+        ...long.map(() => "running"),
+        ...short.map(() => "succeeded"),
+      ]);
+      expect(await wanted("spare")).toBe(long.length);
+    }, LIMIT);
+    const workers = await Promise.all(long.map(async (job) => (await job()).worker_id));
+    const builders = (await admin.daemons()).filter(({ id }) => workers.includes(id)).map(({ name }) => name);
+    await eventually(async () => expect(await staying("spare")).toEqual(builders.sort()), LIMIT);
+    await eventually(async () => {
+      const jobs = await Promise.all(long.map((job) => job()));
+      expect(jobs.map(({ status }) => status)).toEqual(long.map(() => "succeeded"));
+      expect(jobs.map(({ worker_id }) => worker_id)).toEqual(workers);
+    }, LIMIT);
+  }
+
+  async function pause(pool: string, isPaused: boolean): Promise<void> {
+    const annotations = { [PAUSE_ANNOTATION]: isPaused ? "true" : null };
+    const ref = { namespace: tenant.namespace, name: pool };
+    await world.person.mergePatch(CoderProvisioner, ref, { metadata: { annotations } });
+  }
 
   /** The names of a pool's pods that nobody has told to leave. */
   async function staying(pool: string): Promise<string[]> {
