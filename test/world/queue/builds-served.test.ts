@@ -40,23 +40,30 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe("the cost of looking", () => {
-  test("100 pools of one organization cost two requests a minute, and no write while nothing changes", async () => {
-    await stage.operator.stop();
-    for (let index = 0; index < 100; index++) {
-      await stage.create(`pool-${index}`, { tags: { pool: `${index}` } });
-      const status = { organizationID: organization };
-      await stage.person.patchStatus(CoderProvisioner, stage.ref(`pool-${index}`), { status });
-    }
-    await stage.startOperator({ controllers: (ports) => [queueController(ports)] });
-    await untilServed({ status: "True", reason: "Served" });
-    const [looks, requests] = [coderd.count(LOOKS), stage.operator.transport.requests.length];
-    await pass(10 * MINUTE);
-    expect(coderd.count(LOOKS) - looks).toBe(20);
-    const written = stage.operator.transport.requests
-      .slice(requests)
-      .filter(({ method }) => method !== "GET");
-    expect(written.filter(({ path }) => !path.includes("leases"))).toEqual([]);
-  });
+  test.each([
+    ["that have a fixed number", {}, 1],
+    ["that follow the queue", { autoscaling: { minReplicas: 1, maxReplicas: 5, pollSeconds: 15 } }, 4],
+  ])(
+    "100 pools %s cost two requests a look in all, and no write while nothing changes",
+    async (_, spec, looksAMinute) => {
+      await stage.operator.stop();
+      for (let index = 0; index < 100; index++) {
+        await stage.create(`pool-${index}`, { ...spec, tags: { pool: `${index}` } });
+        const status = { organizationID: organization };
+        await stage.person.patchStatus(CoderProvisioner, stage.ref(`pool-${index}`), { status });
+      }
+      await stage.startOperator({ controllers: (ports) => [queueController(ports)] });
+      await untilServed({ status: "True", reason: "Served" });
+      await pass(MINUTE);
+      const [asked, requests] = [coderd.calls.length, stage.operator.transport.requests.length];
+      await pass(10 * MINUTE);
+      expect(coderd.calls.length - asked).toBe(10 * looksAMinute * 2);
+      const written = stage.operator.transport.requests
+        .slice(requests)
+        .filter(({ method }) => method !== "GET");
+      expect(written.filter(({ path }) => !path.includes("leases"))).toEqual([]);
+    },
+  );
 
   test("a control plane without provisioners is not asked at all", async () => {
     await pass(5 * MINUTE);
