@@ -14,7 +14,7 @@ const REASONS: Readonly<Record<WaitCause["kind"], string>> = {
   held: "ScalingHeld",
   offline: "DaemonsOffline",
   starting: "DaemonsStarting",
-  otherVersion: "VersionMismatch",
+  otherVersion: "VersionSkew",
   due: "NotTaken",
 };
 

@@ -1,4 +1,5 @@
 import type { Tags } from "../../coder/provisioning.ts";
+import { minorOf } from "../../coder/version.ts";
 import { type Assignment, tagsKey } from "./assign.ts";
 import type { Decision, Plan } from "./decide.ts";
 import { isStuck, type Pool } from "./pool.ts";
@@ -99,12 +100,8 @@ function causeInPool(
 
 /** As coderd compares them: by major and minor. What is unknown agrees. */
 function agree(version: string, other: string | undefined): boolean {
-  const [ours, theirs] = [minorOf(version), minorOf(other ?? "")];
+  const [ours, theirs] = [minorOf(version), minorOf(other)];
   return !ours || !theirs || ours === theirs;
-}
-
-function minorOf(version: string): string | undefined {
-  return /^v?(\d+\.\d+)/.exec(version)?.[1];
 }
 
 /** Of an untagged job a pool with tags lacks nothing: it has too many. Such pools are not near. */

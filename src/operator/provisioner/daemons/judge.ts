@@ -1,5 +1,6 @@
 import type { ConditionState } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
+import { minorOf } from "../../../coder/version.ts";
 import { reasonOf } from "../../coderd/reasons.ts";
 import type { Rollout } from "../../pods/rollout.ts";
 import type { Provisioner } from "../spec.ts";
@@ -54,10 +55,6 @@ function skew({ connections, coderdVersion }: DaemonFacts): ConditionState | und
   const daemons = others.length === 1 ? "1 daemon runs" : `${others.length} daemons run`;
   const message = `All daemons are connected, but ${daemons} version ${versions} while coderd runs ${coderdVersion}; give them an image of the same version.`;
   return { status: "True", reason: "VersionSkew", message };
-}
-
-function minorOf(version: string | undefined): string | undefined {
-  return /^v?(\d+\.\d+)/.exec(version ?? "")?.[1];
 }
 
 /** Whether coderd refuses to say, and will go on to: it has no such route, or the token's user no such right. */
