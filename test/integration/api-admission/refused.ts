@@ -261,6 +261,8 @@ const proxies: readonly Refused[] = [
 const queues: readonly Refused[] = [
   provisioner("spec.autoscaling.maxReplicas", { autoscaling: {} }),
   provisioner("spec.autoscaling.maxReplicas", { autoscaling: { maxReplicas: 0 } }),
+  provisioner("spec.autoscaling.keepWarmMinutes", { autoscaling: { maxReplicas: 1, keepWarmMinutes: -1 } }),
+  provisioner("spec.autoscaling.keepWarmMinutes", { autoscaling: { maxReplicas: 1, keepWarmMinutes: 1441 } }),
   provisioner(
     "spec.autoscaling",
     { autoscaling: { minReplicas: 3, maxReplicas: 2 } },

@@ -20,7 +20,7 @@ const manifests = blocks
   .flatMap(({ text }) => parseAllDocuments(text));
 /** What the page says that a person reads, line by line. */
 const promised = blocks
-  .filter(({ language }) => language === "")
+  .filter(({ language }) => language === "text")
   .flatMap(({ text }) => text.trim().split("\n"));
 
 let stage: QueueStage;
