@@ -27,11 +27,13 @@ const SILENT: ReadonlySet<string> = new Set([
   "Paused",
   "ScalingLimited",
   "Stalled",
-  "Upgrading",
+  "UpgradePossible",
 ]);
 
 /** What somebody chose, or what is as it should be in spite of its status. */
-const CHOSEN: ReadonlySet<string> = new Set(["Disabled", "ScaledToZero", "NotRequested", "NotConfigured"]);
+const CHOSEN: ReadonlySet<string> = new Set([
+  ...["Disabled", "ScaledToZero", "NotRequested", "NotConfigured", "Completed"],
+]);
 
 /** True, and still worth a look before it is too late. */
 const SOON: ReadonlySet<string> = new Set([

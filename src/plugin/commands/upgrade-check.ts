@@ -1,5 +1,6 @@
 import { type Condition, findCondition, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { conditionTypes } from "../../operator/control-plane/status.ts";
 import { type Cluster, listAll } from "../cluster.ts";
 import {
   type Answer,
@@ -16,7 +17,7 @@ import { type Line, span } from "../terminal/text.ts";
 import { mark, paragraph } from "../terminal/words.ts";
 
 const ANNOTATION = "coder.com/check-upgrade";
-const CONDITION = "UpgradePossible";
+const CONDITION = conditionTypes.upgradePossible;
 const LOOK_MS = 1_000;
 const PATIENCE_MS = 60_000;
 

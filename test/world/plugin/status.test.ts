@@ -46,6 +46,38 @@ describe("status of one control plane", () => {
   });
 });
 
+describe("an upgrade", () => {
+  const upgrade = { from: "coder:v2.23.0", to: "coder:v2.24.0", startedAt: "2025-12-31T23:50:00Z" };
+  const upgraded = async (stage: string, status: "True" | "False") => {
+    const name = `upgrade-${stage.toLowerCase()}`;
+    const [ref, since] = [{ namespace: "upgrades", name }, "2025-12-31T23:55:00Z"];
+    await world.person.create(CoderControlPlane, { metadata: ref });
+    const condition = { reason: stage, message: `It is ${stage}.`, lastTransitionTime: since };
+    const conditions = [
+      { ...condition, type: "Ready", status: "True" },
+      { ...condition, type: "Upgrading", status },
+    ];
+    const reported = { conditions, upgrade: { ...upgrade, stage, since } };
+    await world.person.patchStatus(CoderControlPlane, ref, { status: reported });
+    return kubectlCoder({ ...terminal, namespace: "upgrades" }, "status", name);
+  };
+
+  test("under way is shown with its stage and no problem", async () => {
+    const { code, out } = await upgraded("Migrating", "True");
+    expect(code).toBe(0);
+    expect(out).toContain("  Upgrade     Migrating for 5m · coder:v2.23.0 to coder:v2.24.0\n");
+  });
+
+  test("that is stuck is a problem, and one that is complete is not mentioned", async () => {
+    const stuck = await upgraded("Stuck", "False");
+    expect(stuck.code).toBe(3);
+    expect(stuck.out).toContain("✗ controlplane/upgrade-stuck Upgrading: Stuck for 5m");
+    const complete = await upgraded("Completed", "False");
+    expect(complete.code).toBe(0);
+    expect(complete.out).not.toContain("Upgrade ");
+  });
+});
+
 describe("a person who may read only some kinds", () => {
   const lists = (...plurals: string[]) => ({
     ...me,

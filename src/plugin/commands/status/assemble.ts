@@ -108,7 +108,7 @@ function licenseOf({ status }: Stored<CoderControlPlane>, now: number): License 
 }
 
 function upgradeOf({ status }: Stored<CoderControlPlane>): Upgrade | undefined {
-  const { upgrade } = (status ?? {}) as { upgrade?: Upgrade };
+  const { upgrade } = status ?? {};
   if (!upgrade || upgrade.stage === "Completed") return undefined;
   const { stage, from, to, since, message } = upgrade;
   return { stage, from, to, since, ...defined({ message }) };
