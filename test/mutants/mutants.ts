@@ -19,6 +19,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["packages/kube-controller-runtime/src/queue"],
   },
   {
+    guard: "pods: a Deployment from before is not rolled out because of what was not looked at",
+    file: "src/operator/pods/restart.ts",
+    from: "const mark = restarts ? seen : markBefore;",
+    to: "const mark = seen ?? markBefore;",
+    tests: ["src/operator/pods/restart.test.ts"],
+  },
+  {
+    guard: "pods: what is remembered of a Secret says nothing of its content",
+    file: "src/operator/pods/restart.ts",
+    from: 'object?.metadata?.resourceVersion ?? "absent"',
+    to: "JSON.stringify(object?.data)",
+    tests: ["src/operator/pods/restart.test.ts"],
+  },
+  {
     guard: "watch: a history that the server has forgotten is listed anew",
     file: "packages/kube-controller-runtime/src/watch/watcher.ts",
     from: "failure && (isExpired(failure) || isNotFound(failure))",

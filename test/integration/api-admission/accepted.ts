@@ -24,6 +24,11 @@ const controlPlanes: readonly Accepted[] = [
   { kind: "CoderControlPlane", title: "an object without a spec", stored: undefined },
   controlPlane("an empty spec", {}),
   controlPlane("no replicas", { replicas: 0 }),
+  controlPlane("an exposure that sets no access URL", { expose: { setAccessURL: false } }),
+  controlPlane("an address for daemons and restarts for everything", {
+    internalURL: "http://[fd00::1]:7080",
+    restartOn: "All",
+  }),
   controlPlane("an empty image, which means the default", { image: "" }),
   controlPlane(
     "a type of Service without a port",

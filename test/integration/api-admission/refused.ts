@@ -20,6 +20,11 @@ function proxy(field: string, spec: object, says?: string): Refused {
 
 const exposures: readonly Refused[] = [
   controlPlane("spec.expose", { expose: { ingress, gateway } }, "either ingress or gateway"),
+  controlPlane("spec.expose.setAccessURL", { expose: { setAccessURL: true } }, "give ingress or gateway"),
+  controlPlane("spec.internalURL", { internalURL: "coder.internal" }, "http or https URL"),
+  controlPlane("spec.internalURL", { internalURL: "https://me:secret@coder" }, "user name or a password"),
+  controlPlane("spec.restartOn", { restartOn: "Sometimes" }),
+  provisioner("spec.restartOn", { restartOn: "" }),
   controlPlane("spec.expose.ingress.host", { expose: { ingress: {} } }),
   controlPlane("spec.expose.ingress.host", { expose: { ingress: { host: "" } } }),
   controlPlane("spec.expose.ingress.host", { expose: { ingress: { host: "Coder_Example" } } }),

@@ -219,6 +219,12 @@ describe("namespaces to watch", () => {
   });
 });
 
+test("the cluster's domain becomes the operator's", async () => {
+  const manifests = await helm.manifests({ ...release, values: { clusterDomain: "k8s.corp" } });
+  const { args } = podOf(manifests).container;
+  expect(await parsed(args)).toMatchObject({ clusterDomain: "k8s.corp" });
+});
+
 test("metrics with authentication need a token, the right to have it reviewed, and a role for who scrapes", async () => {
   const values = { metrics: { auth: true, serviceMonitor: { enabled: true } }, watchNamespaces: ["team"] };
   const manifests = await helm.manifests({ ...release, values });
