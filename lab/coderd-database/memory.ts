@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { Clock } from "kube-controller-runtime";
 import type { DatabaseTarget, OperatorAccess } from "../../src/coder/operator-access/access.ts";
 import { parseConnectionUrl } from "../../src/coder/operator-access/connection-url.ts";
@@ -145,6 +146,7 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
     if (!settings.ok) throw new DatabaseProblem({ kind: "invalidUrl", message: settings.failure });
     this.connections++;
     const url = new URL(connectionUrl);
+    if (isIP(url.hostname) === 0 && !HOST.startsWith(`${url.hostname}:`)) throw coded("ENOTFOUND");
     if (url.host !== HOST) throw coded("ECONNREFUSED");
     if (/require|verify/.test(url.searchParams.get("sslmode") ?? ""))
       throw new Error("The server does not support SSL connections");

@@ -14,6 +14,14 @@ test("the report of a real coderd without daemons has one finding", () => {
   });
 });
 
+test("an error has its code at its beginning, as a real coderd writes it", () => {
+  const error =
+    'EACS03: get healthz endpoint: Get "http://coder.example/healthz": dial tcp: lookup: no such host';
+  expect(read({ access_url: { severity: "error", error, warnings: [], dismissed: false } })).toEqual([
+    { section: "access_url", code: "EACS03", isError: true },
+  ]);
+});
+
 describe("of a section", () => {
   test("the codes of its error and its warnings count, each once", () => {
     const warnings = [

@@ -32,7 +32,7 @@ export {
   type RunLimits,
 } from "./controller/controller.ts";
 export { type Action, awaitChange, requeue } from "./controller/action.ts";
-export { contentChanged, specOrMetadataChanged } from "./controller/predicates.ts";
+export { anyChange, contentChanged, specOrMetadataChanged } from "./controller/predicates.ts";
 export { finalizer } from "./controller/finalizer.ts";
 export { allOf } from "./controller/all-of.ts";
 export { Children, CONTROLLER_INDEX } from "./controller/children.ts";

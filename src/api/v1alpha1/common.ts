@@ -143,6 +143,7 @@ export const statusFields = {
     }),
   ),
   observedGeneration: optional(int64("Generation of the spec that this status describes.")),
+  pods: optional(text("Pods that are ready and pods that are wanted, as `2/3`.")),
   readyReplicas: optional(int32("Pods that are ready.")),
   replicas: optional(int32("Pods that there are, ready or not, old ones of a rollout among them.")),
   selector: optional(text("Labels by which the pods are found, as kubectl's -l takes them.")),
@@ -168,6 +169,13 @@ export const readinessColumns: readonly PrinterColumn[] = [
     priority: 1,
   },
 ];
+
+export const replicasColumn: PrinterColumn = {
+  name: "Replicas",
+  type: "string",
+  jsonPath: ".status.pods",
+  description: "Pods that are ready, of those that are wanted.",
+};
 
 /** Empty for most objects, and the first thing to know about one that does not change. */
 export const pausedColumn: PrinterColumn = {

@@ -5,6 +5,7 @@ import {
   pausedColumn,
   readinessColumns,
   recordedSecretRef,
+  replicasColumn,
   secretKeyRef,
   statusFields,
   tls,
@@ -123,6 +124,7 @@ type LicenseTier = "none" | "trial" | "enterprise" | "premium" | "unknown";
 
 const controlPlaneStatus = object("What the control plane is, as the operator last saw it.", {
   ...statusFields,
+  accessURL: optional(text("URL under which people reach the deployment, as coderd is told.")),
   entitlementsLastChecked: optional(time("When the operator last asked coderd for its entitlements.")),
   externalProvisionerDaemonsEntitlement: optional(
     text("Entitlement to external provisioners: entitled, grace_period, not_entitled or unknown."),
@@ -158,12 +160,7 @@ export const controlPlane: KindDescription = {
   rules: [nameWithoutDot],
   columns: [
     ...readinessColumns,
-    {
-      name: "Replicas",
-      type: "integer",
-      jsonPath: ".status.readyReplicas",
-      description: "Pods that are ready.",
-    },
+    replicasColumn,
     { name: "URL", type: "string", jsonPath: ".status.url", description: "URL inside the cluster." },
     { name: "License", type: "string", jsonPath: ".status.licenseTier", description: "Tier of the license." },
     {
@@ -171,6 +168,20 @@ export const controlPlane: KindDescription = {
       type: "string",
       jsonPath: ".status.version",
       description: "Version that coderd reports.",
+    },
+    {
+      name: "Access URL",
+      type: "string",
+      jsonPath: ".status.accessURL",
+      description: "URL under which people reach the deployment.",
+      priority: 1,
+    },
+    {
+      name: "License Ends",
+      type: "string",
+      jsonPath: ".status.license.expires",
+      description: "End of the license's term.",
+      priority: 1,
     },
     pausedColumn,
     {

@@ -3,6 +3,7 @@ import {
   pausedColumn,
   readinessColumns,
   recordedSecretRef,
+  replicasColumn,
   secretKeyRef,
   specRequired,
   statusFields,
@@ -252,12 +253,7 @@ export const provisioner: KindDescription = {
   scalable: true,
   columns: [
     ...readinessColumns,
-    {
-      name: "Replicas",
-      type: "integer",
-      jsonPath: ".status.readyReplicas",
-      description: "Daemons that are ready.",
-    },
+    replicasColumn,
     {
       name: "Control Plane",
       type: "string",

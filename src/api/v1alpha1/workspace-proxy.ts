@@ -5,6 +5,7 @@ import {
   pausedColumn,
   readinessColumns,
   recordedSecretRef,
+  replicasColumn,
   secretKeyRef,
   specRequired,
   statusFields,
@@ -144,7 +145,11 @@ const workspaceProxySpec = object(
 const workspaceProxyStatus = object("What the workspace proxy is, as the operator last saw it.", {
   ...statusFields,
   coderURL: optional(text("URL of the coderd at which the proxy is registered.")),
-  health: optional(text("Health as coderd sees it: ok, unreachable, unhealthy or unregistered.")),
+  health: optional(
+    text(
+      "Health as coderd sees it: ok, unreachable, unhealthy or unregistered; unknown while it can't be asked.",
+    ),
+  ),
   phase: optional(word<Phase>("Pending until one pod is ready, then Ready.")),
   proxyID: optional(text("Identifier of the proxy at coderd.")),
   proxyName: optional(text("Name of the proxy at coderd.")),
@@ -166,12 +171,7 @@ export const workspaceProxy: KindDescription = {
   scalable: true,
   columns: [
     ...readinessColumns,
-    {
-      name: "Replicas",
-      type: "integer",
-      jsonPath: ".status.readyReplicas",
-      description: "Pods that are ready.",
-    },
+    replicasColumn,
     {
       name: "Registered",
       type: "boolean",

@@ -25,6 +25,8 @@ export type DatabaseFailure =
         | "accountTaken"
         | "transient";
       readonly message: string;
+      /** Of `unreachable`: the host's name does not resolve. */
+      readonly isNameUnknown?: true;
     }
   /** The tables are there, but `column` is not as this operator knows it. */
   | { readonly kind: "schemaUnsupported"; readonly column: string; readonly message: string };
@@ -99,7 +101,12 @@ export function describeDatabaseError(error: unknown): DatabaseFailure {
       message: `The database user lacks a right: ${redact(text)}. Use the user that coderd uses.`,
     };
   const unreachable = BY_SYSTEM_CODE.get(code);
-  if (unreachable) return { kind: "unreachable", message: unreachable };
+  if (unreachable)
+    return {
+      kind: "unreachable",
+      message: unreachable,
+      ...(code === "ENOTFOUND" ? { isNameUnknown: true } : {}),
+    };
   if (isTlsProblem(error)) return { kind: "tlsFailed", message: tlsFailed(code) };
   return describeByText(text, code);
 }

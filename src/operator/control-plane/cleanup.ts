@@ -42,7 +42,7 @@ export async function cleanUp(snapshot: Snapshot, environment: Environment): Pro
 async function endToken(snapshot: Snapshot, environment: Environment): Promise<string | undefined> {
   try {
     const isServed = leadsToOurPods(snapshot.controlPlane, snapshot.service);
-    const left = await revokeToken({ snapshot, environment, isServed, isServing: isServed });
+    const left = await revokeToken({ snapshot, environment, isServed, isServing: isServed, tenancy: {} });
     return left?.failure.message;
   } catch (error) {
     if (error instanceof NotLeaderError || isTransient(error)) throw error;

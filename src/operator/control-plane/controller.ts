@@ -1,6 +1,7 @@
 import type { ConflictAdvice } from "kube-controller-runtime";
 import {
   accept,
+  anyChange,
   ConfigMap,
   type Controller,
   ControllerRevision,
@@ -35,7 +36,7 @@ import type { Tenancy } from "../permissions/tenancy.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { reportImage } from "../pods/image.ts";
 import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
-import { availability, noPods, stalling } from "../pods/report.ts";
+import { availability, noPods, readyPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout-moved.ts";
 import type { CoderPorts } from "../ports.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
@@ -65,6 +66,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
   const dependents = { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } };
   return controller("control-plane")
     .for(CoderControlPlane, {
+      when: anyChange,
       indexes: {
         [POD_OWNER_INDEX]: podOwnerOf("coder-control-plane"),
         [controlPlaneTie.index]: controlPlaneTie.ofOwner,
@@ -117,7 +119,7 @@ async function converge(
     steps.run(conditionTypes.exposure, () => ensureExposure(snapshot, environment, controlPlane)),
     steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(snapshot, environment, controlPlane)),
   ]);
-  await steps.run(conditionTypes.accessURL, () => compareAccessURL(snapshot));
+  await steps.run(conditionTypes.accessURL, () => compareAccessURL(snapshot, environment));
   const isServed = service?.leadsToOurPods ?? false;
   const mayChange = steps.conflicts.length === 0;
   const plan = mayChange
@@ -126,17 +128,17 @@ async function converge(
   const pods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, environment, { mayChange, plan, service }),
   );
-  await steps.run(conditionTypes.available, async () => availability(pods, controlPlane, snapshot.object));
+  await steps.run(conditionTypes.available, async () => availability(pods, controlPlane, snapshot));
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
   await steps.run(conditionTypes.image, async () => reportImage(controlPlane.image, snapshot.object));
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
   await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
   await steps.run(conditionTypes.upgradePossible, () => checkUpgrade({ snapshot, environment, isServed }));
-  const isServing = isServed && pods !== undefined && pods.ready > 0;
+  const isServing = isServed && readyPods(pods, snapshot.deployment) > 0;
   await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, isServing));
   const access = isTokenOurs
     ? await steps.run(conditionTypes.access, () =>
-        ensureOperatorAccess(snapshot, environment, { isServed, isServing }),
+        ensureOperatorAccess(snapshot, environment, { isServed, isServing, tenancy }),
       )
     : undefined;
   const token = isServing ? access : undefined;

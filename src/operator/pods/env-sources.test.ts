@@ -85,13 +85,18 @@ describe("the value of a variable", () => {
       { secrets: { db: {} } },
     ],
     ["an optional key is not there", { extraEnv: [fromSecret("db", "url", { optional: true })] }, {}],
-    [
-      "it comes from the pod itself, which only the kubelet knows",
-      { extraEnv: [{ name: "URL", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }] },
-      {},
-    ],
   ])("is undefined when %s", (_, parts, content) => {
     expect(resolved(parts, content)).toEqual({ kind: "undefined" });
+  });
+
+  test("is unreadable when a field of the pod takes part in it, which only the kubelet knows", () => {
+    const ofPod = (name: string) => ({ name, valueFrom: { fieldRef: { fieldPath: "status.podIP" } } });
+    expect(resolved({ extraEnv: [ofPod("URL")] })).toEqual({ kind: "unreadable", variable: "URL" });
+    const composed = { name: "URL", value: "postgres://$(HOST)/db" };
+    expect(resolved({ extraEnv: [ofPod("HOST"), composed] })).toEqual({
+      kind: "unreadable",
+      variable: "HOST",
+    });
   });
 
   test("is missing, with the source that lacks it, when the pod can't start without it", () => {

@@ -18,7 +18,9 @@ export type VariableValue =
   | { readonly kind: "undefined" }
   /** Longer than anything that the operator reads, as when variables double each other. */
   | { readonly kind: "tooLong" }
-  | { readonly kind: "missing"; readonly source: EnvFromKey };
+  | { readonly kind: "missing"; readonly source: EnvFromKey }
+  /** It takes part in the value and comes from a field of the pod, which differs from pod to pod. */
+  | { readonly kind: "unreadable"; readonly variable: string };
 
 const MAX_LENGTH = 32 * 1024;
 
@@ -67,6 +69,7 @@ export function variableValue(
     return value;
   };
   const find = (name: string, seen: readonly string[]): VariableValue => {
+    if (isOfPod(name, environment)) return { kind: "unreadable", variable: name };
     let missing: VariableValue = { kind: "undefined" };
     for (const origin of seen.includes(name) ? [] : originsOf(name, environment)) {
       if (origin.kind === "literal") return expand(origin.text, (other) => resolve(other, [...seen, name]));
@@ -91,7 +94,7 @@ export function definedVariables(
 ): Set<string> {
   const isUsers = (variable: string) => {
     const { kind } = variableValue(variable, environment, observed.sources);
-    return kind === "value" || kind === "tooLong" || isLeftOpen(variable, environment, observed);
+    return (kind !== "undefined" && kind !== "missing") || isLeftOpen(variable, environment, observed);
   };
   return new Set(variables.filter(isUsers));
 }
@@ -118,6 +121,23 @@ function originsOf(variable: string, { extraEnv, envFrom }: PodEnvironment): Ori
   if (configMapKeyRef?.name)
     return [{ kind: "ConfigMap", name: configMapKeyRef.name, key: configMapKeyRef.key }];
   return explicit.valueFrom ? [] : [{ kind: "literal", text: explicit.value ?? "" }];
+}
+
+/** Whether the variable is set from a field or a resource of the pod. */
+function isOfPod(variable: string, { extraEnv }: PodEnvironment): boolean {
+  const { valueFrom } = extraEnv.findLast(({ name }) => name === variable) ?? {};
+  return valueFrom !== undefined && !valueFrom.secretKeyRef && !valueFrom.configMapKeyRef;
+}
+
+/** The key of another object that a variable has its whole value from, if it has it from there. */
+export function variableKey(
+  variable: string,
+  environment: PodEnvironment,
+  sources: Sources,
+): EnvFromKey | undefined {
+  const origins = originsOf(variable, environment);
+  const used = origins.find((origin) => origin.kind === "literal" || valueAt(origin, sources) !== undefined);
+  return used?.kind === "literal" ? undefined : used;
 }
 
 /** Whether a container can't start without the key that the variable names. */
@@ -155,7 +175,7 @@ function expand(text: string, resolve: (name: string) => VariableValue): Variabl
   let length = 0;
   for (const piece of piecesOf(text)) {
     const found = "name" in piece ? resolve(piece.name) : { kind: "value" as const, value: piece.text };
-    if (found.kind === "missing" || found.kind === "tooLong") return found;
+    if (found.kind !== "value" && found.kind !== "undefined") return found;
     const part = found.kind === "value" ? found.value : `$(${"name" in piece ? piece.name : ""})`;
     length += part.length;
     if (length > MAX_LENGTH) return { kind: "tooLong" };

@@ -21,9 +21,16 @@ describe("a runner without pods", () => {
     const earlier = { type: "Available", status: "True", reason: "PodsReady", message: "" } as const;
     const status = { conditions: [{ ...earlier, lastTransitionTime: "2026-01-01T00:00:00Z" }] };
     const wanting = (replicas: number) =>
-      availability(undefined, { ...runner, replicas }, { status }).condition?.reason;
+      availability(undefined, { ...runner, replicas }, { object: { status }, deployment: undefined })
+        .condition?.reason;
     expect(wanting(0)).toBe("ScaledToZero");
     expect(wanting(1)).toBe("NoPodReady");
+  });
+
+  test("serves by those of a Deployment that could not be changed", () => {
+    const deployment = { status: { readyReplicas: 2 } };
+    const { condition } = availability(undefined, runner, { object: {}, deployment });
+    expect(condition).toMatchObject({ status: "True", reason: "PodsReady" });
   });
 
   test("says whether the spec or the queue wants none", () => {

@@ -23,6 +23,7 @@ export interface PodRunner extends Parent {
 /** What the statuses of our kinds say about pods. */
 interface PodStatus {
   images?: string[];
+  pods?: string;
   readyReplicas: number;
   replicas?: number;
   selector?: string;
@@ -82,7 +83,8 @@ export function reportPods(
 export function podStatus(deployment: Deployment | undefined, runner: PodRunner): PodStatus {
   const { readyReplicas = 0, replicas = 0 } = deployment?.status ?? {};
   const phase = readyReplicas > 0 ? "Ready" : "Pending";
-  return { readyReplicas, replicas, selector: selectorOf(commonLabels(runner)), phase };
+  const pods = `${readyReplicas}/${runner.replicas}`;
+  return { pods, readyReplicas, replicas, selector: selectorOf(commonLabels(runner)), phase };
 }
 
 function conditionOf(
@@ -117,10 +119,14 @@ function conditionOf(
 export function availability(
   report: PodReport | undefined,
   runner: PodRunner,
-  { status }: WithConditions,
+  {
+    object: { status },
+    deployment,
+  }: { readonly object: WithConditions; readonly deployment: Deployment | undefined },
 ): StepResult<object> {
-  if (report && report.ready > 0) {
-    const message = `${count(report.ready)} of Deployment "${runner.childName}" can serve.`;
+  const ready = readyPods(report, deployment);
+  if (ready > 0) {
+    const message = `${count(ready)} of Deployment "${runner.childName}" can serve.`;
     return { condition: { status: "True", reason: "PodsReady", message } };
   }
   const earlier = findCondition(status?.conditions, AVAILABLE);
@@ -128,6 +134,11 @@ export function availability(
   const reason = runner.replicas === 0 ? "ScaledToZero" : isLoss ? "NoPodReady" : "Starting";
   const message = `No pod of Deployment "${runner.childName}" is ready; see condition DeploymentReady.`;
   return { condition: { status: "False", reason, message } };
+}
+
+/** The pods that serve. A Deployment that can't be changed, so that there is no report, may have some all the same. */
+export function readyPods(report: PodReport | undefined, deployment: Deployment | undefined): number {
+  return report?.ready ?? deployment?.status?.readyReplicas ?? 0;
 }
 
 /** True while a rollout does not go on by itself; otherwise there is no such condition. */

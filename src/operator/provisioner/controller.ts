@@ -1,5 +1,6 @@
 import {
   accept,
+  anyChange,
   type Change,
   ConfigMap,
   type Controller,
@@ -68,7 +69,7 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
   };
   return (
     controller("provisioner")
-      .for(CoderProvisioner, { indexes })
+      .for(CoderProvisioner, { when: anyChange, indexes })
       .watches(CoderProvisioner, (object) => [keyOfObject(object)], { when: numberMoved })
       .owns([Secret, ServiceAccount, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
       .owns([Role, RoleBinding], grants)
@@ -147,9 +148,7 @@ async function converge(
   const silent = await steps.run(conditionTypes.daemons, () =>
     confirmDaemons(snapshot, environment, { session, outcome, pods }),
   );
-  await steps.run(conditionTypes.available, async () =>
-    availability(pods, snapshot.provisioner, snapshot.object),
-  );
+  await steps.run(conditionTypes.available, async () => availability(pods, snapshot.provisioner, snapshot));
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object, silent?.stalled));
   await steps.run(conditionTypes.image, async () => reportImage(snapshot.provisioner.image, snapshot.object));
   await steps.run(conditionTypes.conflict, async () =>

@@ -1,5 +1,6 @@
 import {
   accept,
+  anyChange,
   ConfigMap,
   type Controller,
   contentChanged,
@@ -51,6 +52,7 @@ import { reportHealth } from "./steps/health.ts";
 export function workspaceProxyController(ports: CoderPorts): Controller {
   return controller("workspace-proxy")
     .for(CoderWorkspaceProxy, {
+      when: anyChange,
       indexes: {
         [POD_OWNER_INDEX]: podOwnerOf("coder-workspace-proxy"),
         [CONTROL_PLANE_INDEX]: namedControlPlane,
@@ -98,7 +100,7 @@ async function converge(snapshot: Snapshot, environment: Environment): Promise<S
   const pods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, environment, inputs),
   );
-  await steps.run(conditionTypes.available, async () => availability(pods, snapshot.proxy, snapshot.object));
+  await steps.run(conditionTypes.available, async () => availability(pods, snapshot.proxy, snapshot));
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
   await steps.run(conditionTypes.image, async () => reportImage(snapshot.proxy.image, snapshot.object));
   await steps.run(conditionTypes.conflict, async () =>

@@ -85,8 +85,12 @@ test("kubectl get shows first whether it is ready and why, then ready pods, URL 
     "columns",
     "True",
     "Serving",
-    "1",
+    "1/1",
     `http://columns.${stage.namespace}.svc.cluster.local:80`,
   ]);
   expect(row?.at(-1)).toMatch(/^\d+s$/);
+  const wide = await stage.cluster.kubectl(["get", "ccp", "columns", "-n", stage.namespace, "-o", "wide"]);
+  const [titles, cells] = wide.stdout.split("\n").map((line) => line.split(/\s{2,}/));
+  expect(titles).toEqual(expect.arrayContaining(["PHASE", "ACCESS URL", "LICENSE ENDS"]));
+  expect(cells).toContain(`http://columns.${stage.namespace}.svc.cluster.local`);
 });

@@ -23,6 +23,7 @@ export const cases: readonly Case[] = [
   caseOf("controlPlane", {}, well),
   caseOf("controlPlane", { LicenseApplied: ["Unknown", "NotConfigured"] }, well),
   caseOf("controlPlane", { OperatorAccessReady: ["False", "Disabled"] }, well),
+  caseOf("controlPlane", { LicenseApplied: ["Unknown", "Disabled"] }, well),
   caseOf("controlPlane", { DeploymentReady: ["False", "RollingOut"] }, waits("DeploymentReady")),
   caseOf("controlPlane", { DeploymentReady: ["False", "Stalled"] }, broken("DeploymentReady")),
   caseOf("controlPlane", { DeploymentReady: ["False", "ScaledToZero"] }, resting),

@@ -36,7 +36,7 @@ async function serve(
 describe("the condition", () => {
   test("goes from NotConfigured over SecretMissing and Pending to Applied", async () => {
     const { database, deployment } = await stage.coderd("life");
-    await stage.create("life", { operatorAccess: { disabled: true } });
+    await stage.create("life", { operatorAccess: {} });
     await stage.untilCondition("life", TYPE, { status: "Unknown", reason: "NotConfigured" });
     const licenseSecretRef = { name: "life-license", key: "jwt" };
     await stage.change("life", { licenseSecretRef });
@@ -52,7 +52,6 @@ describe("the condition", () => {
     await stage.untilCondition("life", TYPE, { status: "False", reason: "Pending" });
     await stage.untilServing("life");
     await stage.change("life", {
-      operatorAccess: { disabled: false },
       extraEnv: [{ name: "CODER_PG_CONNECTION_URL", value: database.url }],
     });
     await untilApplied("life");

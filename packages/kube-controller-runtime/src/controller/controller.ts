@@ -21,7 +21,7 @@ import { controllerOf } from "../owner.ts";
 import type { BackoffPolicy } from "../queue/backoff.ts";
 import type { Action } from "./action.ts";
 import { type Children, CONTROLLER_INDEX } from "./children.ts";
-import { type Predicate, specOrMetadataChanged } from "./predicates.ts";
+import { anyChange, type Predicate, specOrMetadataChanged } from "./predicates.ts";
 
 /**
  * What a reconcile works with. Everything in it is shared between runs, except the log. It is the fence too:
@@ -217,10 +217,6 @@ class ControllerBuilder<T extends KubeObject> {
 /** A run does not cause another by what it writes. */
 function byOthers<T extends KubeObject>(when: Predicate<T>): Predicate<T> {
   return (change) => !change.ownWrite && when(change);
-}
-
-function anyChange(): boolean {
-  return true;
 }
 
 function controllerUid(child: Stored<KubeObject>): string[] {

@@ -6,6 +6,14 @@ import type { KubeObject } from "../object.ts";
 export type Predicate<T extends KubeObject> = (change: Change<T>) => boolean;
 
 /**
+ * Lets every change through. Of an object of ours that is every one by somebody else, the status among them: what they
+ * write there is set right at once. Own writes cause no run anyway.
+ */
+export function anyChange(): boolean {
+  return true;
+}
+
+/**
  * Lets through what a user may have changed: spec (by its generation), labels, annotations, finalizers,
  * deletion. Status-only changes, which are the controller's own results, are held back.
  */

@@ -66,8 +66,18 @@ export function tokenFrom(
     const message = `Secret "${ref.name}" does not exist or has nothing under key "${ref.key}"; put a session token there.`;
     return blocked("SecretMissing", message, { requeueAfterMs: SECRET_RETRY_MS });
   }
+  if (!isToken(token)) return blocked("TokenMalformed", malformed(ref), { requeueAfterMs: SECRET_RETRY_MS });
   const message = `The token in Secret "${ref.name}" is used.`;
   return { condition: { status: "True", reason: "TokenFound", message }, value: token };
+}
+
+/** Whether a text can be sent as a token at all: printable characters without blanks. */
+export function isToken(text: string): boolean {
+  return /^[!-~]{1,4096}$/.test(text);
+}
+
+export function malformed({ name, key }: SecretKey): string {
+  return `What Secret "${name}" has under key "${key}" is no token; put the token itself there, as text.`;
 }
 
 /** Whether the operator made the Secret, and not for the control plane with this UID. */

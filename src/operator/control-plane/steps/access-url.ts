@@ -1,24 +1,38 @@
 import { blocked, findCondition } from "kube-controller-runtime";
-import { usersAccessURL } from "../address.ts";
-import type { Snapshot } from "../observe.ts";
+import { variableSources, variableValue } from "../../pods/env-sources.ts";
+import { accessURLOf, accessURLVariable, chosenURL, usersAccessURL } from "../address.ts";
+import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes } from "../status.ts";
 import type { ControlPlaneResult } from "./result.ts";
 
 /**
- * Warns while the environment sends users to another host than the exposure serves. Only hosts are shown: a URL from a
- * Secret may hold more.
+ * Publishes where people reach coderd, and warns while the environment sends them to another host than the exposure
+ * serves. Of a URL no more than scheme, host and port are shown.
  */
-export async function compareAccessURL({
-  controlPlane,
-  object,
-  sources,
-}: Snapshot): Promise<ControlPlaneResult> {
+export async function compareAccessURL(
+  snapshot: Snapshot,
+  { ports: { clusterDomain } }: Environment,
+): Promise<ControlPlaneResult> {
+  const { controlPlane, object, sources } = snapshot;
   const { exposure } = controlPlane;
+  const status = { accessURL: publicOrigin(snapshot, clusterDomain) };
   const users = usersAccessURL(controlPlane, sources);
   const host = users === undefined ? undefined : URL.parse(users)?.hostname;
   if (exposure.kind !== "none" && host !== undefined && host !== exposure.host.toLowerCase()) {
     const message = `CODER_ACCESS_URL sends users to host "${host}", but spec.expose serves host "${exposure.host}"; correct one of them, or remove CODER_ACCESS_URL and set spec.expose.setAccessURL.`;
-    return blocked("HostDiffers", message);
+    return blocked("HostDiffers", message, { status });
   }
-  return findCondition(object.status?.conditions, conditionTypes.accessURL) ? { noCondition: true } : {};
+  const isOver = findCondition(object.status?.conditions, conditionTypes.accessURL) !== undefined;
+  return { status, ...(isOver ? { noCondition: true } : {}) };
+}
+
+/** Nothing where coderd chooses for itself, where the value can't be read, or where a Secret takes part in it. */
+function publicOrigin({ controlPlane, sources }: Snapshot, clusterDomain: string): string | undefined {
+  if (variableSources("Secret", [accessURLVariable], controlPlane.pod).length > 0) return undefined;
+  const { kind } = variableValue(accessURLVariable, controlPlane.pod, sources);
+  if (kind !== "value" && kind !== "undefined") return undefined;
+  const isOurs = controlPlane.useClusterAccessURL || chosenURL(controlPlane) !== undefined;
+  if (kind === "undefined" && !isOurs) return undefined;
+  const url = URL.parse(accessURLOf(controlPlane, sources, clusterDomain));
+  return url && /^https?:$/.test(url.protocol) ? url.origin : undefined;
 }

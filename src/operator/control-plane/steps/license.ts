@@ -72,6 +72,7 @@ export async function ensureLicense(
 ): Promise<ControlPlaneResult<LicenseOutcome>> {
   const ref = snapshot.controlPlane.license;
   if (!ref) return notConfigured;
+  if (snapshot.controlPlane.operatorAccess.kind === "disabled") return accessOff;
   const jwt = secretText(snapshot.sources, ref);
   if (!jwt) {
     const message = `Secret "${ref.name}" does not exist or has nothing under key "${ref.key}"; put the license there.`;
@@ -125,6 +126,15 @@ async function act(
 
 const notConfigured: ControlPlaneResult<LicenseOutcome> = {
   condition: { status: "Unknown", reason: "NotConfigured", message: "spec.licenseSecretRef is not set." },
+};
+
+/** Whether somebody has uploaded it the operator can't know. */
+const accessOff: ControlPlaneResult<LicenseOutcome> = {
+  condition: {
+    status: "Unknown",
+    reason: "Disabled",
+    message: "Operator access is off; upload the license yourself or remove spec.licenseSecretRef.",
+  },
 };
 
 function report(

@@ -4,6 +4,7 @@ import { redact } from "../../../coder/redact.ts";
 import { withAdvice } from "../../coderd/advice.ts";
 import { clusterURL } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
+import type { Tenancy } from "../../permissions/tenancy.ts";
 import { DATABASE_RETRY_MS } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { openSession } from "../session/open.ts";
@@ -20,6 +21,8 @@ export interface TokenRun {
   /** Whether coderd's own Service leads to its pods, so that tokens may be sent there, and whether one is ready. */
   readonly isServed: boolean;
   readonly isServing: boolean;
+  /** Where the operator itself is. */
+  readonly tenancy: Pick<Tenancy, "operatorNamespace">;
 }
 
 /**

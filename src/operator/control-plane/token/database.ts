@@ -1,8 +1,11 @@
 import { fingerprint } from "kube-controller-runtime";
+import { parseConnectionUrl } from "../../../coder/operator-access/connection-url.ts";
+import type { DatabaseFailure } from "../../../coder/operator-access/failure.ts";
 import { failed, type Result, succeeded } from "../../../coder/result.ts";
-import { variableValue } from "../../pods/env-sources.ts";
+import { variableKey, variableValue } from "../../pods/env-sources.ts";
 import type { Snapshot } from "../observe.ts";
 import { databaseVariable } from "../references.ts";
+import type { TokenRun } from "./check.ts";
 import type { AccessFailure } from "./failure.ts";
 
 /** The URL of coderd's database, as the spec gives it. */
@@ -18,9 +21,39 @@ export function connectionUrl({ controlPlane, sources }: Snapshot): Result<strin
     const message = `The value of ${databaseVariable} is longer than 32 KiB; give the connection URL alone.`;
     return failed({ kind: "invalidUrl", message });
   }
+  if (found.kind === "unreadable") {
+    const message = `${databaseVariable} depends on "${found.variable}", which comes from a field of the pod that the operator can't read; give it as a value or by secretKeyRef, or give a token with spec.operatorAccess.tokenSecretRef.`;
+    return failed({ kind: "noConnectionUrl", message });
+  }
   const message = `${databaseVariable} is not set in spec.extraEnv or spec.envFrom; set it, or give a token with spec.operatorAccess.tokenSecretRef.`;
   return failed({ kind: "noConnectionUrl", message });
 }
+
+/**
+ * The failure with the host that does not resolve, where the spec has it from, and how to name it from the operator's
+ * namespace: coderd resolves names in its own.
+ */
+export function withHost(
+  failure: DatabaseFailure,
+  { snapshot: { controlPlane, sources }, tenancy }: Pick<TokenRun, "snapshot" | "tenancy">,
+  connectionUrl: string,
+): DatabaseFailure {
+  if (failure.kind !== "unreachable" || !failure.isNameUnknown) return failure;
+  const settings = parseConnectionUrl(connectionUrl);
+  if (!settings.ok || !HOST_NAME.test(settings.value.host)) return failure;
+  const { host } = settings.value;
+  const key = variableKey(databaseVariable, controlPlane.pod, sources);
+  const origin = key ? `${key.kind} "${key.name}", key "${key.key}"` : "spec.extraEnv";
+  const namespace = tenancy.operatorNamespace;
+  const from = namespace ? `namespace "${namespace}"` : "the operator's namespace";
+  const advice = host.includes(".")
+    ? "correct it or check DNS"
+    : `use its full name, for example ${host}.${controlPlane.identity.namespace}.svc`;
+  return { ...failure, message: `Host "${host}" (${origin}) does not resolve from ${from}; ${advice}.` };
+}
+
+/** What may be shown of a connection URL. */
+const HOST_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i;
 
 /** An attempt at the database, which another spec, another URL or other inputs are reason enough to repeat at once. */
 export function databaseAttempt(snapshot: Snapshot, inputs: readonly string[]) {

@@ -12,7 +12,7 @@ import { rotationRequest } from "../../names.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { databaseVariable } from "../references.ts";
 import { checkToken, type TokenCheck, type TokenRun, wasGood } from "./check.ts";
-import { connectionUrl } from "./database.ts";
+import { connectionUrl, withHost } from "./database.ts";
 import type { AccessFailure } from "./failure.ts";
 import { isAsked, planToken, type TokenFacts, type TokenPlan } from "./plan.ts";
 import { handOver, heldToken, refuseForeign, storeToken } from "./secret.ts";
@@ -82,7 +82,7 @@ async function obtain(ref: SecretKey, state: TokenState, run: TokenRun): Step {
   const rotation = rotationRequest(snapshot.object);
   const request = { replace: isAsked(held, rotation) };
   const issued = await environment.ports.database.ensureToken(target, held?.token, request);
-  if (!issued.ok) return { failed: issued.failure };
+  if (!issued.ok) return { failed: withHost(issued.failure, run, url.value) };
   const { token, expiresAt, issuedBecause, hasPredecessor } = issued.value;
   if (issuedBecause === undefined) {
     await storeToken(ref, { token, expiresAt, rotation: held?.rotation }, run);

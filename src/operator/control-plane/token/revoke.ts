@@ -4,7 +4,7 @@ import { databaseVariable } from "../references.ts";
 import { generatedTokenName, withDefaults } from "../spec.ts";
 import { conditionTypes } from "../status.ts";
 import { coderdClient, type TokenRun } from "./check.ts";
-import { connectionUrl, databaseAttempt } from "./database.ts";
+import { connectionUrl, databaseAttempt, withHost } from "./database.ts";
 import { type AccessFailure, isAboutDatabase } from "./failure.ts";
 import { ownTokens } from "./secret.ts";
 
@@ -76,11 +76,12 @@ export async function revokeToken(run: TokenRun): Promise<BackedOff<AccessFailur
   return backedOff ?? revocation.begin(failure, attempt);
 }
 
-async function revokeAtDatabase({ snapshot, environment }: TokenRun): Promise<AccessFailure | undefined> {
+async function revokeAtDatabase(run: TokenRun): Promise<AccessFailure | undefined> {
+  const { snapshot, environment } = run;
   const url = connectionUrl(snapshot);
   if (!url.ok) return url.failure;
   const revoked = await environment.ports.database.revokeToken(snapshot.databaseAt(url.value));
-  return revoked.ok ? undefined : revoked.failure;
+  return revoked.ok ? undefined : withHost(revoked.failure, run, url.value);
 }
 
 /** A token that coderd does not accept (any more) is as good as revoked. */

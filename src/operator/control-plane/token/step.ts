@@ -5,7 +5,7 @@ import { secretText } from "../../sources.ts";
 import { DATABASE_RETRY_MS } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { HeldToken } from "../resources/token-secret.ts";
-import { isKeptFrom, notAllowed } from "../session/open.ts";
+import { isKeptFrom, isToken, malformed, notAllowed } from "../session/open.ts";
 import { conditionTypes } from "../status.ts";
 import type { ControlPlaneResult } from "../steps/result.ts";
 import { checkToken, type TokenRun, wasGood } from "./check.ts";
@@ -24,7 +24,7 @@ const RENEWAL_FAILED = "RenewalFailed";
 export async function ensureOperatorAccess(
   snapshot: Snapshot,
   environment: Environment,
-  served: Pick<TokenRun, "isServed" | "isServing">,
+  served: Pick<TokenRun, "isServed" | "isServing" | "tenancy">,
 ): Promise<ControlPlaneResult<string>> {
   const run: TokenRun = { snapshot, environment, ...served };
   const access = snapshot.controlPlane.operatorAccess;
@@ -109,6 +109,7 @@ async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<ControlPlan
     const message = `Secret "${ref.name}" does not exist or has nothing under key "${ref.key}"; put the token of an owner there.`;
     return noAccess("SecretMissing", message, DATABASE_RETRY_MS);
   }
+  if (!isToken(token)) return noAccess("TokenMalformed", malformed(ref), DATABASE_RETRY_MS);
   const check = await checkToken(token, run);
   if (check.verdict === "rejected") {
     const message = `The token in Secret "${ref.name}" does not work. ${check.message}`;

@@ -40,10 +40,15 @@ test("what coderd complains of is reported, without secrets and without what dif
 });
 
 test.each([
-  ["coderd could not be asked", registered, "NotSeen"],
-  ["the token was given", withSpec({ proxySessionTokenSecretRef: { name: "mine" } }), "NotManaged"],
-])("nothing is known when %s, and what was known is withdrawn", async (_case, snapshot, reason) => {
+  ["coderd could not be asked", registered, "NotSeen", "unknown"],
+  [
+    "the token was given",
+    withSpec({ proxySessionTokenSecretRef: { name: "mine" } }),
+    "NotManaged",
+    undefined,
+  ],
+])("nothing is known when %s, and what was known is withdrawn", async (_case, snapshot, reason, health) => {
   const result = await reportHealth(snapshot, undefined, undefined);
   expect(result.condition).toMatchObject({ status: "Unknown", reason });
-  expect(result.status).toHaveProperty("health", undefined);
+  expect(result.status).toHaveProperty("health", health);
 });

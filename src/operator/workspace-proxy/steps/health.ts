@@ -12,13 +12,21 @@ export async function reportHealth(
   seen: WorkspaceProxy | undefined,
 ): Promise<WorkspaceProxyResult> {
   if (!registrationOf(proxy))
-    return unknown("NotManaged", "The spec gives a token; ask coderd for the health of the proxy.");
-  if (!seen) return unknown("NotSeen", "coderd does not show the proxy to the operator at the moment.");
+    return notKnown(
+      "NotManaged",
+      "The spec gives a token; ask coderd for the health of the proxy.",
+      undefined,
+    );
+  if (!seen)
+    return notKnown("NotSeen", "coderd does not show the proxy to the operator at the moment.", UNKNOWN);
   return { status: { health: seen.status }, condition: verdict(seen) };
 }
 
-function unknown(reason: string, message: string): WorkspaceProxyResult {
-  return { status: { health: undefined }, condition: { status: "Unknown", reason, message } };
+/** What stands for the health of a proxy that could be asked for, in the place of one that may be out of date. */
+const UNKNOWN = "unknown";
+
+function notKnown(reason: string, message: string, health: string | undefined): WorkspaceProxyResult {
+  return { status: { health }, condition: { status: "Unknown", reason, message } };
 }
 
 function verdict(seen: WorkspaceProxy): ConditionState {
