@@ -170,12 +170,22 @@ export const readinessColumns: readonly PrinterColumn[] = [
   },
 ];
 
-export const replicasColumn: PrinterColumn = {
-  name: "Replicas",
-  type: "string",
-  jsonPath: ".status.pods",
-  description: "Pods that are ready, of those that are wanted.",
-};
+/** How many pods are ready, of how many; the bare number is for those who have read it before. */
+export const podsColumns: readonly PrinterColumn[] = [
+  {
+    name: "Pods",
+    type: "string",
+    jsonPath: ".status.pods",
+    description: "Pods that are ready, of those that are wanted.",
+  },
+  {
+    name: "Replicas",
+    type: "integer",
+    jsonPath: ".status.readyReplicas",
+    description: "Pods that are ready.",
+    priority: 1,
+  },
+];
 
 /** Empty for most objects, and the first thing to know about one that does not change. */
 export const pausedColumn: PrinterColumn = {

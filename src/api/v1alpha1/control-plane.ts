@@ -3,9 +3,9 @@ import {
   nameWithoutDot,
   type Phase,
   pausedColumn,
+  podsColumns,
   readinessColumns,
   recordedSecretRef,
-  replicasColumn,
   secretKeyRef,
   statusFields,
   tls,
@@ -160,7 +160,7 @@ export const controlPlane: KindDescription = {
   rules: [nameWithoutDot],
   columns: [
     ...readinessColumns,
-    replicasColumn,
+    ...podsColumns,
     { name: "URL", type: "string", jsonPath: ".status.url", description: "URL inside the cluster." },
     { name: "License", type: "string", jsonPath: ".status.licenseTier", description: "Tier of the license." },
     {

@@ -1,9 +1,9 @@
 import {
   type Phase,
   pausedColumn,
+  podsColumns,
   readinessColumns,
   recordedSecretRef,
-  replicasColumn,
   secretKeyRef,
   specRequired,
   statusFields,
@@ -253,7 +253,7 @@ export const provisioner: KindDescription = {
   scalable: true,
   columns: [
     ...readinessColumns,
-    replicasColumn,
+    ...podsColumns,
     {
       name: "Control Plane",
       type: "string",

@@ -3,9 +3,9 @@ import {
   nameWithoutDot,
   type Phase,
   pausedColumn,
+  podsColumns,
   readinessColumns,
   recordedSecretRef,
-  replicasColumn,
   secretKeyRef,
   specRequired,
   statusFields,
@@ -171,7 +171,7 @@ export const workspaceProxy: KindDescription = {
   scalable: true,
   columns: [
     ...readinessColumns,
-    replicasColumn,
+    ...podsColumns,
     {
       name: "Registered",
       type: "boolean",

@@ -70,17 +70,7 @@ test("kubectl get shows first whether it is ready and why, then ready pods, URL 
   await stage.untilCondition("columns", "Ready", { status: "True" });
   const { stdout } = await stage.cluster.kubectl(["get", "ccp", "columns", "-n", stage.namespace]);
   const [header, row] = stdout.split("\n").map((line) => line.split(/\s{2,}/));
-  expect(header).toEqual([
-    "NAME",
-    "READY",
-    "REASON",
-    "REPLICAS",
-    "URL",
-    "LICENSE",
-    "VERSION",
-    "PAUSED",
-    "AGE",
-  ]);
+  expect(header).toEqual(["NAME", "READY", "REASON", "PODS", "URL", "LICENSE", "VERSION", "PAUSED", "AGE"]);
   expect(row?.slice(0, 5)).toEqual([
     "columns",
     "True",
