@@ -58,7 +58,7 @@ describe("a workspace proxy", () => {
     const { stdout } = await cluster.kubectl(["get", "cwp", "sydney", "-n", stage.namespace]);
     const [header, row] = stdout.split("\n").map((line) => line.split(/\s{2,}/));
     expect(header?.slice(0, 6)).toEqual(["NAME", "READY", "REASON", "PODS", "REGISTERED", "HEALTH"]);
-    expect(row?.slice(0, 6)).toEqual(["sydney", "True", "Serving", "1", "true", "ok"]);
+    expect(row?.slice(0, 6)).toEqual(["sydney", "True", "Serving", "1/1", "true", "ok"]);
   });
 
   test("gets another token when its Secret is deleted", async () => {
