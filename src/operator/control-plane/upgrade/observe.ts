@@ -19,6 +19,7 @@ import { CONTROL_PLANE_INDEX } from "../session/find.ts";
 import type { ControlPlane } from "../spec.ts";
 import { type BackupState, backupName, observeBackup } from "./backup.ts";
 import { type Follower, type FollowerKind, followerKey } from "./followers.ts";
+import { isUpgrading } from "./record.ts";
 
 /** Another control plane, and the name of its token in its database. */
 interface Neighbour {
@@ -54,7 +55,7 @@ export async function observeUpgrade(
     revisions: caches.of(ControllerRevision).byIndex(CONTROLLER_INDEX, object.metadata.uid),
     podNames: ENDING.has(record?.stage) ? await livingPods(controlPlane, context) : undefined,
     backupOf: (upgrade) => observeBackup(controlPlane, backupName(controlPlane, upgrade), context),
-    followers: record?.stage === "Followers" ? followersOf(object, context) : [],
+    followers: isUpgrading(record) ? followersOf(object, context) : [],
     others: () => othersThan(object, context),
   };
 }

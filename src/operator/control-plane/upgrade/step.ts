@@ -38,7 +38,7 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
   const condition = record && upgradeCondition(plan, record);
   return {
     ...(condition ? { condition } : noCondition(run)),
-    status: settled(plan.shape, record),
+    status: settled(plan.shape, record, run),
     ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
     value: {
       shape: plan.shape,
@@ -63,10 +63,12 @@ async function keptRevision(record: UpgradeStatus | undefined, { snapshot, envir
 function settled(
   shape: Shape,
   record: UpgradeStatus | undefined,
+  { snapshot }: UpgradeRun,
 ): Pick<ControlPlaneStatus, "image" | "version"> {
   if (shape.template !== "spec" || (isUpgrading(record) && record.stage !== "Followers")) return {};
-  const isNew = record?.stage === "Followers" && record.toVersion !== undefined;
-  return { image: shape.image, ...(isNew ? { version: record.toVersion } : {}) };
+  const wasOver = snapshot.object.status?.upgrade?.stage === "Completed";
+  const version = wasOver ? undefined : record?.toVersion;
+  return { image: shape.image, ...(version ? { version } : {}) };
 }
 
 function noCondition({ snapshot }: UpgradeRun): ControlPlaneResult {

@@ -1,0 +1,104 @@
+import { ControllerRevision, CronJob, Deployment, Job } from "kube-controller-runtime";
+import { Dice } from "kube-controller-runtime/testing";
+import { describe, expect, test } from "vitest";
+import { Mortal, type MortalOptions } from "../../support/mortal.ts";
+import { BROKEN, NEW, OLD, openUpgradeStage, type UpgradeStage } from "./stage.ts";
+
+const RANDOM_POINTS = 20;
+const SEED = 22;
+const TIME_LIMIT = { withinMs: 60 * 60_000 };
+
+/** How an upgrade must end, whatever happens to the operator on the way. */
+interface Ending {
+  readonly image: string;
+  readonly stage: "Completed" | "RolledBack";
+  readonly runs: string;
+  readonly schema: number;
+}
+
+const endings: readonly Ending[] = [
+  { image: NEW, stage: "Completed", runs: NEW, schema: 362 },
+  { image: BROKEN, stage: "RolledBack", runs: OLD, schema: 343 },
+];
+
+/** A control plane that serves, with a CronJob for its backup whose Jobs succeed. */
+async function openPlay(): Promise<UpgradeStage> {
+  const stage = await openUpgradeStage();
+  const jobTemplate = { spec: { template: { spec: { containers: [{ name: "dump", image: "postgres" }] } } } };
+  const spec = { schedule: "@daily", jobTemplate };
+  await stage.person.create(CronJob, { ...CronJob, metadata: stage.ref("dump"), spec } as CronJob);
+  await stage.settle({ upgrade: { backup: { cronJobName: "dump" } } });
+  await stage.operator.stop();
+  return stage;
+}
+
+async function finishBackups(stage: UpgradeStage): Promise<void> {
+  const { items } = await stage.person.list(Job, { namespace: stage.namespace });
+  const conditions = [{ type: "Complete", status: "True" }];
+  for (const { metadata, status } of items)
+    if (!status?.conditions)
+      await stage.person.patchStatus(Job, stage.ref(metadata.name), { status: { conditions } });
+}
+
+async function expectEnd(stage: UpgradeStage, { stage: last, runs, schema }: Ending): Promise<void> {
+  await finishBackups(stage);
+  const { upgrade } = await stage.status("coder");
+  expect(upgrade?.stage).toBe(last);
+  expect(stage.rollouts.alive()).toEqual([runs, runs]);
+  expect(await stage.image()).toBe(runs);
+  expect(stage.schema.version).toBe(schema);
+}
+
+/** Upgrades with an operator that fails at one of its effects, and then with another; returns how many effects there were. */
+async function play(ending: Ending, failure: MortalOptions): Promise<number> {
+  await using stage = await openPlay();
+  const mortal = new Mortal(failure);
+  const operator = await stage.startOperator({ fault: mortal.fault });
+  await stage.untilIdle();
+  mortal.arm();
+  await stage.change("coder", { image: ending.image });
+  await stage.eventually(async () => {
+    if (!mortal.isDead) await expectEnd(stage, ending);
+  }, TIME_LIMIT);
+  await operator.stop();
+  await stage.startOperator();
+  await stage.eventually(() => expectEnd(stage, ending), TIME_LIMIT);
+  expect(stage.rollouts.violations).toEqual([]);
+  const jobs = await stage.person.list(Job, { namespace: stage.namespace });
+  expect(jobs.items).toHaveLength(1);
+  const kept = await stage.person.list(ControllerRevision, { namespace: stage.namespace });
+  expect(kept.items).toHaveLength(ending.stage === "Completed" ? 0 : 1);
+  return mortal.effects.length;
+}
+
+/** Plays with a failure at the first effect, then at the second, and so on until there is none. */
+async function playAll(ending: Ending, failureAt: (point: number) => MortalOptions): Promise<void> {
+  let point = 1;
+  while ((await play(ending, failureAt(point))) >= point) point++;
+  expect(point).toBeGreaterThan(10);
+}
+
+describe("an upgrade ends as it would have without the failure when the operator", () => {
+  test.each(endings)("is killed after any of its effects: $stage", (ending) =>
+    playAll(ending, (diesAfter) => ({ diesAfter })),
+  );
+
+  test("misses the answer to any of its effects", () =>
+    playAll(endings[0] ?? expect.fail(), (missesAnswer) => ({ missesAnswer })));
+});
+
+test(`an upgrade is completed when operators are killed at ${RANDOM_POINTS} random moments`, async () => {
+  const dice = new Dice(SEED);
+  await using stage = await openPlay();
+  await stage.startOperator();
+  await stage.change("coder", { image: NEW });
+  for (let kill = 0; kill < RANDOM_POINTS; kill++) {
+    const at = stage.clock.now() + Math.floor(dice.next() * 5_000);
+    await stage.eventually(() => expect(stage.clock.now()).toBeGreaterThanOrEqual(at));
+    await finishBackups(stage);
+    await stage.restart();
+  }
+  await stage.eventually(() => expectEnd(stage, endings[0] ?? expect.fail()), TIME_LIMIT);
+  expect(stage.rollouts.violations).toEqual([]);
+  expect((await stage.get(Deployment, "coder")).spec?.replicas).toBe(2);
+});
