@@ -1,0 +1,109 @@
+import { systemClock } from "kube-controller-runtime";
+import { eventually, unfenced } from "kube-controller-runtime/testing";
+import pg from "pg";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Database } from "../../lab/postgres.ts";
+import { operatorAccess } from "../../src/coder/operator-access/access.ts";
+import { tokenName } from "../../src/coder/operator-access/token.ts";
+import { targetOf } from "../support/operator-access.ts";
+import { sharedPostgres } from "../support/shared-postgres.ts";
+
+/** What coderd locks for its migrations. */
+const LOCK = "1037453835920848937";
+
+const postgres = sharedPostgres();
+const access = operatorAccess({ clock: systemClock, fence: unfenced });
+let database: Database;
+const sessions: pg.Client[] = [];
+
+afterAll(() => postgres.stop());
+afterEach(() => Promise.all(sessions.splice(0).map((session) => session.end())));
+
+async function connect(application_name: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database.url, application_name });
+  await client.connect();
+  sessions.push(client);
+  return client;
+}
+
+async function look(tokenNames: readonly string[] = []) {
+  const seen = await access.look(targetOf(database), { tokenNames });
+  if (!seen.ok) return expect.fail(seen.failure.message);
+  return seen.value;
+}
+
+test("a database that coderd has not migrated yet has no schema", async () => {
+  database = await postgres.createDatabase("empty");
+  expect(await look()).toMatchObject({ schema: "missing", migration: undefined, replicas: [] });
+});
+
+describe("a look at coderd's database", () => {
+  beforeEach(async () => {
+    database = await postgres.createDatabase("2.26");
+    await database.query(
+      "CREATE TABLE schema_migrations (version bigint PRIMARY KEY, dirty boolean NOT NULL)",
+    );
+    await database.query("INSERT INTO schema_migrations VALUES (343, false)");
+  });
+
+  test("shows the schema, and whether it could be changed", async () => {
+    const { freeConnections, ...sight } = await look();
+    expect(sight).toMatchObject({
+      isReadOnly: false,
+      mayMigrate: true,
+      schema: { version: 343, isDirty: false },
+      migration: undefined,
+    });
+    expect(freeConnections).toBeGreaterThan(0);
+  });
+
+  test("does not wait for a migration, and names it and whoever blocks it", async () => {
+    const blocker = await connect("somebody");
+    await blocker.query("BEGIN");
+    await blocker.query("LOCK TABLE users IN ACCESS SHARE MODE");
+    const migration = await connect("coder-new");
+    await migration.query("BEGIN");
+    await migration.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
+    await migration.query("TRUNCATE schema_migrations");
+    const blocked = migration.query("ALTER TABLE users ADD COLUMN more text");
+    await eventually(
+      async () =>
+        expect(await look()).toMatchObject({
+          schema: "locked",
+          migration: { application: "coder-new", blockers: [{ application: "somebody" }] },
+        }),
+      { withinMs: 20_000 },
+    );
+    await blocker.query("COMMIT");
+    await blocked;
+    await migration.query("INSERT INTO schema_migrations VALUES (362, false)");
+    await migration.query("COMMIT");
+    expect(await look()).toMatchObject({ schema: { version: 362 }, migration: undefined });
+  });
+
+  test("shows a database that refuses writes", async () => {
+    await database.query(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
+    expect(await look()).toMatchObject({ isReadOnly: true });
+  });
+
+  test("finds the tokens of other control planes, and the replicas that were seen a moment ago", async () => {
+    const other = { namespace: "other", name: "coder" };
+    await access.ensureToken(targetOf(database, { controlPlane: other }), undefined);
+    await database.query(
+      `CREATE TABLE replicas (hostname text, stopped_at timestamptz, updated_at timestamptz, "primary" boolean)`,
+    );
+    await database.query(`INSERT INTO replicas VALUES ('coder-1', NULL, now(), true), ('proxy-1', NULL, now(), false),
+      ('coder-0', NULL, now() - interval '1 hour', true), ('coder-2', now(), now(), true)`);
+    const names = [tokenName(other), tokenName({ namespace: "third", name: "coder" })];
+    expect(await look(names)).toMatchObject({ tokenNames: [tokenName(other)], replicas: ["coder-1"] });
+  });
+
+  test("changes nothing", async () => {
+    const before = await database.query("SELECT * FROM pg_stat_user_tables ORDER BY relid");
+    await look();
+    const counts = (rows: Record<string, unknown>[]) =>
+      rows.map(({ relname, n_tup_ins, n_tup_upd, n_tup_del }) => [relname, n_tup_ins, n_tup_upd, n_tup_del]);
+    const after = await database.query("SELECT * FROM pg_stat_user_tables ORDER BY relid");
+    expect(counts(after)).toEqual(counts(before));
+  });
+});
