@@ -1,6 +1,7 @@
 import { hostileMutants } from "./hostile.ts";
 import type { Mutant } from "./mutant.ts";
 import { pluginMutants } from "./plugin.ts";
+import { poolMutants } from "./pools.ts";
 
 /** One for each promise that would be missed most. All are caught by tests that need nothing but Node. */
 export const mutants: readonly Mutant[] = [
@@ -167,4 +168,5 @@ export const mutants: readonly Mutant[] = [
   },
   ...hostileMutants,
   ...pluginMutants,
+  ...poolMutants,
 ];

@@ -73,7 +73,7 @@ interface Coderd {
 }
 
 /** What to keep, and the first thing that went wrong. */
-interface Watched {
+interface Finding {
   readonly memory: OrganizationMemory;
   readonly error?: unknown;
 }
@@ -83,7 +83,7 @@ export async function watchOrganization(
   organization: Organization,
   coderd: Coderd,
   context: RunContext,
-): Promise<Watched> {
+): Promise<Finding> {
   const { id, pools, memory } = organization;
   const now = () => context.clock.now();
   const asked = { observer: coderd.observer, organizationId: id, pollMs: pollOf(pools), now };

@@ -45,7 +45,7 @@ interface Environment {
 /** Looks at the queues that are due, and reports what all of them say. */
 export async function watchQueues(watched: Watched, { ports, context }: Environment): Promise<Action> {
   const { key, object, memory } = watched;
-  const { clock } = context;
+  const now = () => context.clock.now();
   const present = organizationsOf(key, context);
   for (const id of memory.keys()) if (!present.has(id)) memory.delete(id);
   if (present.size === 0) {
@@ -54,16 +54,16 @@ export async function watchQueues(watched: Watched, { ports, context }: Environm
     return awaitChange;
   }
   const organizations = () =>
-    [...present].map(([id, pools]) => organization(id, pools, { known: memory.get(id), now: clock.now() }));
+    [...present].map(([id, pools]) => organization(id, pools, { known: memory.get(id), now: now() }));
   for (const each of organizations()) memory.set(each.id, each.memory);
-  const due = organizations().filter((each) => isDue(each, clock.now()));
+  const due = organizations().filter((each) => isDue(each, now()));
   const error = await lookAt(due, watched, { ports, context });
   const known = [...memory.values()];
   ports.queueObserved?.(key, sumNumbers(known.map(({ numbers }) => numbers)));
   const condition = conditionOf(known);
   if (condition) await reportBuilds(object, condition, context);
   if (error !== undefined) throw error;
-  return requeue(Math.max(Math.min(...organizations().map(dueAt)) - clock.now(), 0));
+  return requeue(Math.max(Math.min(...organizations().map(dueAt)) - now(), 0));
 }
 
 /** A clock that was set back would make the next look wait for as long. */
@@ -86,9 +86,9 @@ async function lookAt(
   const errors: unknown[] = [];
   for (let first = 0; first < due.length; first += AT_ONCE) {
     const looking = due.slice(first, first + AT_ONCE).map(async (each) => {
-      const watched = await watchOrganization(each, coderd, context);
-      memory.set(each.id, watched.memory);
-      errors.push(watched.error);
+      const found = await watchOrganization(each, coderd, context);
+      memory.set(each.id, found.memory);
+      errors.push(found.error);
     });
     await Promise.all(looking);
   }
