@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { eventually } from "kube-controller-runtime/testing";
@@ -125,6 +125,11 @@ describe.concurrent("the demo", { timeout: BOUND_MS }, () => {
     expect(log).toContain("operator starts");
     const rotate = idea(/kubectl (apply -f .*premium.*)/);
     const { kubectlBinary } = sharedCluster().connection;
+    const PATH = `${idea(/export PATH=(.*):\$PATH/)}${delimiter}${process.env.PATH}`;
+    const plugin = await promisify(execFile)(kubectlBinary, ["coder", "status"], {
+      env: { KUBECONFIG: kubeconfig, PATH },
+    });
+    expect(plugin.stdout).toMatch(/^ok coder in namespace /);
     await promisify(execFile)(kubectlBinary, rotate.split(" "), { env: { KUBECONFIG: kubeconfig } });
     await demo.untilPrinted("license premium");
     demo.signal("SIGKILL");
