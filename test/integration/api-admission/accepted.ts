@@ -13,6 +13,7 @@ const defaults = {
   service: { type: "ClusterIP", port: 80 },
   serviceAccount: { disableCreate: false },
   tls: {},
+  upgrade: { strategy: "Safe", drainTimeoutSeconds: 600 },
 };
 
 /** Stored as written, with the defaults around it. */

@@ -136,6 +136,7 @@ describe("a control plane that says nothing", () => {
       service: { port: 80, type: "ClusterIP" },
       serviceAccount: { disableCreate: false },
       tls: {},
+      upgrade: { strategy: "Safe", drainTimeoutSeconds: 600 },
     });
   });
 
