@@ -7,6 +7,8 @@ import type { FleetShape } from "./shape.ts";
 /** The simulated coderds of a fleet. */
 export interface Coderds extends AsyncDisposable {
   readonly url: string;
+  /** A daemon joins the one that knows its key. */
+  join(name: string, secret: string): void;
   /** How many requests they got in all. */
   requests(): number;
   /** How often any of them was asked what its license entitles to. */
@@ -30,6 +32,9 @@ export async function startCoderds(
   }
   return {
     url: server.url,
+    join: (name, secret) => {
+      for (const deployment of deployments) deployment.connectDaemon(name, secret);
+    },
     requests: () => deployments.reduce((sum, deployment) => sum + deployment.count(), 0),
     entitlementCalls: () =>
       deployments.reduce((sum, deployment) => sum + deployment.count("GET /api/v2/entitlements"), 0),

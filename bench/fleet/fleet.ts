@@ -13,6 +13,7 @@ import { Census, DAEMONS } from "./census.ts";
 import { type Coderds, startCoderds } from "./coderds.ts";
 import { controlPlaneName, provisionerName } from "./names.ts";
 import { plainSeconds } from "./plainly.ts";
+import { playDaemons } from "./pods.ts";
 import type { FleetShape } from "./shape.ts";
 
 const WRITERS = 16;
@@ -38,7 +39,7 @@ export async function prepareFleet(shape: FleetShape, postgres: Postgres): Promi
   const coderds = resources.use(await startCoderds(shape, { namespace, databaseUrl }));
   const follower = resources.use(new Follower(person));
   const census = resources.use(new Census(shape.size));
-  await Promise.all([census.begin(follower), follower.playKubelet()]);
+  await Promise.all([census.begin(follower), follower.playKubelet(), playDaemons(follower, person, coderds)]);
   for (const [name, value] of Object.entries({ license: fakeLicense(), database: databaseUrl }))
     await person.create(Secret, { metadata: { namespace, name }, stringData: { [name]: value } });
   const operator = resources.use(await startBundle(cluster, namespace, [`--coderd-access=${coderds.url}`]));
