@@ -133,7 +133,7 @@ function askedFor(accessHost: string | undefined): Record<string, string> {
 }
 
 function hostnameOf(host: string): string {
-  return host.replace(/:\d+$/, "");
+  return host.replace(/:\d+$/, "").toLowerCase();
 }
 
 function startDeadline(clock: Clock): Deadline {

@@ -64,7 +64,17 @@ describe("coderd with TLS of its own is asked by its access URL", () => {
 
   test("when the exposure gives it that URL", () => {
     const ingress = { host: PUBLIC, tls: { secretName: "at-the-ingress" } };
-    expect(addresses({ tls, expose: { ingress, setAccessURL: true } }, certificates.public)).toEqual(byName);
+    const spec = { tls, expose: { ingress, setAccessURL: true } };
+    expect(addresses(spec, certificates.public)).toEqual({ ...byName, aliases: [] });
+  });
+
+  test("by the authority that coderd compares, however that is spelled", () => {
+    const extraEnv = [accessURL(`https://Coder.Example.com:443/`), redirect];
+    expect(addresses({ tls, extraEnv }, certificates.both)).toEqual({
+      accessHost: "Coder.Example.com:443",
+      daemons: { url: "https://Coder.Example.com:443", hostAliases: mapped },
+      aliases: mapped,
+    });
   });
 
   test("whose port the Service does not have, so that proxies find it by DNS", () => {
@@ -110,6 +120,39 @@ test("a coderd without TLS that redirects to its access URL is asked by that, on
     daemons: { url: `http://${PUBLIC}:7080`, hostAliases: mapped },
     aliases: mapped,
   });
+});
+
+test.each<[ControlPlaneSpec]>([
+  [{ expose: { ingress: { host: PUBLIC } } }],
+  [{ service: { type: "LoadBalancer" } }],
+  [{ service: { type: "NodePort" } }],
+])("a coderd that is published by %j is found by proxies through DNS", (spec) => {
+  const { aliases } = addresses({ tls, extraEnv: [accessURL()], ...spec }, certificates.public);
+  expect(aliases).toEqual([]);
+});
+
+describe("daemons dial the access URL as it is, found by DNS", () => {
+  test("when coderd redirects to a port that its Service does not have", () => {
+    const extraEnv = [accessURL(`https://${PUBLIC}:8443`), redirect];
+    const url = `https://${PUBLIC}:8443`;
+    expect(addresses({ tls, extraEnv }, certificates.both)).toEqual({
+      accessHost: `${PUBLIC}:8443`,
+      daemons: { url, hostAliases: [] },
+      aliases: [],
+    });
+  });
+
+  test.each([["my_coder"], ["coder.example.com."], ["-coder.example.com"], [`${"a.".repeat(130)}com`]])(
+    "when Kubernetes does not let its host be mapped: %s",
+    (host) => {
+      const extraEnv = [accessURL(`http://${host}`), redirect];
+      expect(addresses({ extraEnv }, undefined)).toEqual({
+        accessHost: host,
+        daemons: { url: `http://${host}`, hostAliases: [] },
+        aliases: [],
+      });
+    },
+  );
 });
 
 test.each([

@@ -1,7 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
+import { serviceDefaults } from "../../api/v1alpha1/defaults.ts";
 import { exposedURL } from "../exposure/expose.ts";
 import { clusterAccessURL, clusterURL, endpoint, serviceHost } from "../exposure/service.ts";
+import { nameLength } from "../names.ts";
 import { trimmed } from "../normalise.ts";
 import type { HostAlias } from "../pods/deployment.ts";
 import { variableSources, variableValue } from "../pods/env-sources.ts";
@@ -22,8 +24,16 @@ export const addressVariables = [accessURLVariable, redirectVariable];
 /** The name to ask coderd by. `unknown`: what decides that can't be read at the moment. */
 type AskedBy =
   | { readonly by: "service" }
-  | { readonly by: "accessURL"; readonly url: URL }
+  | ({ readonly by: "accessURL" } & AskedURL)
   | { readonly by: "unknown" };
+
+interface AskedURL {
+  readonly url: URL;
+  /** Host and port as the user wrote them: coderd compares that text. */
+  readonly authority: string;
+  /** Whether coderd sends everybody there who asks by another name or port. */
+  readonly redirects: boolean;
+}
 
 /** How the pods of provisioners and workspace proxies reach coderd. */
 export interface PodsWay {
@@ -60,7 +70,7 @@ export function accessHostFor(
   clusterDomain: string,
 ): string | undefined {
   const asked = askedBy(controlPlane, sources, clusterDomain);
-  return asked.by === "accessURL" ? asked.url.host : undefined;
+  return asked.by === "accessURL" ? asked.authority : undefined;
 }
 
 /** How daemons reach coderd; `undefined` while that can't be told. An address that the spec gives is theirs as it is. */
@@ -75,13 +85,15 @@ export function wayOfDaemons(
   if (asked.by === "service") return { url: clusterURL(settings, clusterDomain), hostAliases: [] };
   const { scheme, port, impliedPort } = endpoint(settings.service);
   const { hostname } = asked.url;
+  if (asked.redirects || !isMappable(hostname))
+    return { url: `${scheme}://${asked.authority}`, hostAliases: asServed(asked, settings, clusterIP) };
   const url = port === impliedPort ? `${scheme}://${hostname}` : `${scheme}://${hostname}:${port}`;
   return { url, hostAliases: mapped(hostname, clusterIP) };
 }
 
 /**
- * The names that a workspace proxy needs mapped to dial the access URL; `undefined` while that can't be told. A port
- * that the Service does not have is found by DNS alone.
+ * The names that a workspace proxy needs mapped to dial the access URL; `undefined` while that can't be told. Where the
+ * spec says how coderd is reached from outside, that way may have a certificate of its own: then DNS finds it.
  */
 export function aliasesOfProxies(
   { settings, clusterIP }: { readonly settings: ControlPlane; readonly clusterIP: string | undefined },
@@ -90,29 +102,48 @@ export function aliasesOfProxies(
 ): readonly HostAlias[] | undefined {
   const asked = askedBy(settings, sources, clusterDomain);
   if (asked.by === "unknown" || (asked.by === "accessURL" && !clusterIP)) return undefined;
-  if (asked.by === "service") return [];
-  const { port, impliedPort } = endpoint(settings.service);
-  const isServed = Number(asked.url.port || impliedPort) === port;
-  return isServed ? mapped(asked.url.hostname, clusterIP) : [];
+  const isPublished = settings.exposure.kind !== "none" || settings.service.type !== serviceDefaults.type;
+  return asked.by === "service" || isPublished ? [] : asServed(asked, settings, clusterIP);
+}
+
+/** The access URL as it is, mapped to the Service unless that does not have its port. */
+function asServed({ url }: AskedURL, { service }: ControlPlane, ip: string | undefined): HostAlias[] {
+  const { port, impliedPort } = endpoint(service);
+  return Number(url.port || impliedPort) === port ? mapped(url.hostname, ip) : [];
 }
 
 function mapped(hostname: string, ip: string | undefined): HostAlias[] {
-  return ip ? [{ ip, hostnames: [hostname] }] : [];
+  return ip && isMappable(hostname) ? [{ ip, hostnames: [hostname] }] : [];
+}
+
+/** Kubernetes takes only names that an object may have. */
+function isMappable(hostname: string): boolean {
+  return (
+    hostname.length <= nameLength &&
+    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(hostname)
+  );
 }
 
 function askedBy(controlPlane: ControlPlane, sources: Sources, clusterDomain: string): AskedBy {
   const { pod, service } = controlPlane;
   const users = variableValue(accessURLVariable, pod, sources);
   if (users.kind === "missing") return { by: "unknown" };
-  const url = URL.parse((users.kind === "value" && trimmed(users.value)) || chosenURL(controlPlane) || "");
+  const text = (users.kind === "value" && trimmed(users.value)) || chosenURL(controlPlane) || "";
+  const url = URL.parse(text);
   if (url?.protocol !== `${endpoint(service).scheme}:` || isAddress(url.hostname)) return { by: "service" };
   const redirects = isSet(variableValue(redirectVariable, pod, sources));
-  if (!service.tls) return redirects ? { by: "accessURL", url } : { by: "service" };
+  const byURL = { by: "accessURL", url, authority: authorityOf(text) ?? url.host, redirects } as const;
+  if (!service.tls) return redirects ? byURL : { by: "service" };
   const leaves = pod.tlsSecretNames.map((name) => leafIn(secretText(sources, { name, key: "tls.crt" })));
   if (leaves.includes(undefined)) return { by: "unknown" };
   const covers = (host: string) => leaves.some((leaf) => leaf?.checkHost(host) !== undefined);
   const isNeeded = redirects || !covers(serviceHost(controlPlane, clusterDomain));
-  return isNeeded && covers(url.hostname) ? { by: "accessURL", url } : { by: "service" };
+  return isNeeded && covers(url.hostname) ? byURL : { by: "service" };
+}
+
+/** Host and port of a URL, in its own spelling as long as that is one for a header. */
+function authorityOf(url: string): string | undefined {
+  return /^https?:\/\/(?:[^/?#@]*@)?([a-z0-9._:-]+)(?=[/?#]|$)/i.exec(url)?.[1];
 }
 
 /** No name can be mapped to an address. */

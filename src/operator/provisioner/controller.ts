@@ -23,11 +23,13 @@ import {
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import {
+  addressGiven,
   CONTROL_PLANE_INDEX,
   controlPlaneReported,
   findControlPlane,
   namedControlPlane,
   thoseNaming,
+  thoseServedBy,
 } from "../control-plane/session/find.ts";
 import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
@@ -67,25 +69,22 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
     [CONTROL_PLANE_INDEX]: namedControlPlane,
     [provisionerTie.index]: provisionerTie.ofOwner,
   };
-  return (
-    controller("provisioner")
-      .for(CoderProvisioner, { when: anyChange, indexes })
-      .watches(CoderProvisioner, (object) => [keyOfObject(object)], { when: numberMoved })
-      .owns([Secret, ServiceAccount, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
-      .owns([Role, RoleBinding], grants)
-      .watches(Role, behindGrant(CoderProvisioner, provisionerTie))
-      .watches(RoleBinding, behindGrant(CoderProvisioner, provisionerTie))
-      .owns([Deployment], { ...managedByUs, when: rolloutMoved })
-      // To see where tokens go; whoever has to wait for a Service looks again by himself.
-      .watches(Service, () => [], managedByUs)
-      .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })
-      .watches(Pod, podOwners(CoderProvisioner), podWatch)
-      .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
-      .refersTo(Secret, referencedSecrets)
-      .refersTo(ConfigMap, referencedConfigMaps)
-      .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
-      .reconcile(reconciler(reconciliation(tenancy), ports))
-  );
+  return controller("provisioner")
+    .for(CoderProvisioner, { when: anyChange, indexes })
+    .watches(CoderProvisioner, (object) => [keyOfObject(object)], { when: numberMoved })
+    .owns([Secret, ServiceAccount, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
+    .owns([Role, RoleBinding], grants)
+    .watches(Role, behindGrant(CoderProvisioner, provisionerTie))
+    .watches(RoleBinding, behindGrant(CoderProvisioner, provisionerTie))
+    .owns([Deployment], { ...managedByUs, when: rolloutMoved })
+    .watches(Service, thoseServedBy(CoderProvisioner), { ...managedByUs, when: addressGiven })
+    .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })
+    .watches(Pod, podOwners(CoderProvisioner), podWatch)
+    .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
+    .refersTo(Secret, referencedSecrets)
+    .refersTo(ConfigMap, referencedConfigMaps)
+    .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
+    .reconcile(reconciler(reconciliation(tenancy), ports));
 }
 
 /** The queue asks for another number of daemons. */

@@ -20,10 +20,12 @@ import {
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxyStatus } from "../../api/v1alpha1/workspace-proxy.ts";
 import {
+  addressGiven,
   CONTROL_PLANE_INDEX,
   controlPlaneReported,
   namedControlPlane,
   thoseNaming,
+  thoseServedBy,
 } from "../control-plane/session/find.ts";
 import { ensureExposure } from "../exposure/ensure-exposure.ts";
 import { ensureService } from "../exposure/ensure-service.ts";
@@ -61,6 +63,7 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
     .owns([Service, Ingress, Secret, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .owns([HTTPRoute], { ...managedByUs, when: contentChanged, optional: true })
+    .watches(Service, thoseServedBy(CoderWorkspaceProxy), { ...managedByUs, when: addressGiven })
     .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy), { when: controlPlaneReported })
     .watches(Pod, podOwners(CoderWorkspaceProxy), podWatch)
     .accepts(awaitsAcceptance, accept(CoderWorkspaceProxy, noPods))

@@ -81,6 +81,46 @@ describe("daemons of a coderd whose certificate is for its access URL alone", ()
   });
 });
 
+test("daemons follow the Service to another address", async () => {
+  await publish("recreated", ca.issue([PUBLIC]));
+  await stage.serve("follower", { controlPlaneRef: { name: "recreated" } });
+  const before = await stage.get(Service, "recreated");
+  const { uid: _, resourceVersion: _version, ...metadata } = before.metadata;
+  await stage.person.delete(Service, stage.ref("recreated"));
+  await stage.person.create(Service, {
+    ...before,
+    metadata,
+    spec: { ...before.spec, clusterIP: "10.96.0.8" },
+  });
+  const hostAliases = [{ ip: "10.96.0.8", hostnames: [PUBLIC] }];
+  await stage.eventually(async () => expect(await dialled("follower")).toEqual({ ...byName, hostAliases }));
+});
+
+test("daemons whose URL spec.extraEnv gives find it by DNS", async () => {
+  await publish("overridden", ca.issue([PUBLIC]));
+  const extraEnv = [{ name: "CODER_URL", value: `https://${PUBLIC}` }];
+  await stage.serve("own-url", { controlPlaneRef: { name: "overridden" }, extraEnv });
+  expect(await dialled("own-url")).toEqual({ url: `https://${PUBLIC}`, hostAliases: undefined });
+});
+
+test("daemons of a cluster of IPv6 are not replaced while their control plane is gone", async () => {
+  await stage.controlPlane("sixth");
+  await stage.person.mergePatch(Service, stage.ref("sixth"), { spec: { clusterIP: "fd00::7" } });
+  const own = { image: "ghcr.io/coder/coder:own", readinessProbe: { enabled: true } };
+  await stage.serve("probed", { controlPlaneRef: { name: "sixth" }, ...own });
+  const before = await stage.template("probed");
+  expect(before.spec?.containers[0]?.env).toContainEqual({
+    name: "CODER_PROMETHEUS_ADDRESS",
+    value: "[::]:2112",
+  });
+  await stage.person.delete(CoderControlPlane, stage.ref("sixth"));
+  await stage.change("probed", { replicas: 2 });
+  await stage.eventually(async () =>
+    expect((await stage.get(Deployment, "provisioner-probed")).spec?.replicas).toBe(2),
+  );
+  expect(await stage.template("probed")).toEqual(before);
+});
+
 test("a coderd that redirects to its access URL is asked by that, and its daemons dial it", async () => {
   const certificate = ca.issue([PUBLIC, serviceOf("redirecting")]);
   await publish("redirecting", certificate, true);

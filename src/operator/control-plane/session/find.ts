@@ -1,6 +1,7 @@
 import {
   blocked,
   type Change,
+  controllerOf,
   type Kind,
   type KubeObject,
   keyOf,
@@ -64,6 +65,22 @@ export function namedControlPlane({ metadata, spec }: Stored<NamesControlPlane>)
 export function thoseNaming<T extends KubeObject>(kind: Kind<T>) {
   return (controlPlane: Stored<CoderControlPlane>, caches: Caches): ObjectKey[] =>
     caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
+}
+
+/** For `watches`: those whose control plane a Service belongs to. Their pods may know its address. */
+export function thoseServedBy<T extends KubeObject>(kind: Kind<T>) {
+  return (service: Stored<Service>, caches: Caches): ObjectKey[] => {
+    const owner = controllerOf(service);
+    if (owner?.kind !== CoderControlPlane.kind) return [];
+    const { namespace } = service.metadata;
+    const key = keyOf({ namespace, name: owner.name });
+    return caches.of(kind).byIndex(CONTROL_PLANE_INDEX, key).map(keyOfObject);
+  };
+}
+
+/** For `watches`: a Service has got an address, which it keeps as long as it lives. */
+export function addressGiven({ type, object, previous }: Change<Service>): boolean {
+  return type !== "deleted" && clusterIPOf(object) !== clusterIPOf(previous);
 }
 
 /** For `watches`: what a control plane says before its first report is nothing to go by. */

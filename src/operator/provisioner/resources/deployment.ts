@@ -22,6 +22,7 @@ export interface DeploymentInputs {
 export const keyChecksumAnnotation = "checksum/provisioner-key";
 export const CONTAINER = "provisioner";
 export const urlVariable = "CODER_URL";
+const metricsAddressVariable = "CODER_PROMETHEUS_ADDRESS";
 export const keyVariable = "CODER_PROVISIONER_DAEMON_KEY";
 
 const metricsPort: ContainerPort = { name: "metrics", containerPort: 2112, protocol: "TCP" };
@@ -75,12 +76,19 @@ export function daemonIsNamedByUid({ childName }: Provisioner): boolean {
   return childName.includes(".");
 }
 
+/** The address of the Service by whose family daemons listen that run already, as far as that can be seen. */
+export function clusterIPBehind(deployment: Deployment | undefined): string | undefined {
+  const { env = [] } = deployment?.spec?.template.spec?.containers[0] ?? {};
+  const listens = env.find(({ name }) => name === metricsAddressVariable)?.value;
+  return listens?.startsWith(anyAddress("::")) ? "::" : undefined;
+}
+
 /** A daemon answers nobody but a scraper, so that is how probes find out whether it lives. */
 function metricsEnv({ clusterIP }: DeploymentInputs): EnvVar[] {
   return [
     { name: "CODER_PROMETHEUS_ENABLE", value: "true" },
     {
-      name: "CODER_PROMETHEUS_ADDRESS",
+      name: metricsAddressVariable,
       value: `${anyAddress(clusterIP)}:${metricsPort.containerPort}`,
     },
   ];

@@ -7,7 +7,7 @@ import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../../pods/report.ts";
 import { isSameTemplate } from "../../pods/rollout.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { provisionerDeployment, urlVariable } from "../resources/deployment.ts";
+import { clusterIPBehind, provisionerDeployment, urlVariable } from "../resources/deployment.ts";
 import { isHeldBack, type KeyInUse, runningChecksum } from "../rollout.ts";
 import { conditionTypes } from "../status.ts";
 import { type ProvisionerResult, waiting } from "./result.ts";
@@ -36,10 +36,11 @@ export async function ensureDeployment(
     const status = podStatus(undefined, provisioner);
     return { ...waiting(conditionTypes.deployment, "Waiting for a provisioner key.", snapshot), status };
   }
-  const clusterIP = snapshot.controlPlanes.get(provisioner.controlPlaneName ?? "")?.clusterIP;
+  const observed = snapshot.controlPlanes.get(provisioner.controlPlaneName ?? "");
+  const clusterIP = observed?.clusterIP ?? clusterIPBehind(deployment);
   const running = isHeldBack(key, deployment) ? runningChecksum(deployment) : undefined;
   const inputs = {
-    ...{ image, coderURL: way.url, hostAliases: way.hostAliases, clusterIP },
+    ...{ image, coderURL: way.url, hostAliases: isURLUsers(snapshot) ? [] : way.hostAliases, clusterIP },
     ...{ key: key.place, keyChecksum: running ?? key.checksum },
   };
   const wanted = { desired: provisionerDeployment(provisioner, inputs), pod: provisioner.pod };
@@ -63,6 +64,11 @@ function wayToCoderd(
   const way = controlPlane && wayOfDaemons(controlPlane, snapshot.sources, clusterDomain);
   const url = coderURL ?? controlPlane?.url;
   return way ?? wayOf(snapshot.deployment) ?? (url ? { url, hostAliases: [] } : undefined);
+}
+
+/** What spec.extraEnv names is for DNS to find. */
+function isURLUsers({ provisioner }: Snapshot): boolean {
+  return provisioner.pod.extraEnv.some(({ name }) => name === urlVariable);
 }
 
 function wayOf(deployment: Deployment | undefined): PodsWay | undefined {

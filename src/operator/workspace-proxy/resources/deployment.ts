@@ -6,6 +6,8 @@ import type { EnvFromNames, EnvVar } from "../../pods/env.ts";
 import { httpContainerPort, type WorkspaceProxy } from "../spec.ts";
 import { ownURLEnv } from "./own-url.ts";
 
+export const primaryURLVariable = "CODER_PRIMARY_ACCESS_URL";
+
 /** What the cluster and coderd decide, not the spec. */
 export interface DeploymentInputs {
   readonly image: string;
@@ -55,7 +57,7 @@ export function proxyDeployment(proxy: WorkspaceProxy, inputs: DeploymentInputs)
 
 function primaryEnv({ primaryAccessURL, token: { name, key } }: DeploymentInputs): EnvVar[] {
   return [
-    { name: "CODER_PRIMARY_ACCESS_URL", value: primaryAccessURL },
+    { name: primaryURLVariable, value: primaryAccessURL },
     { name: "CODER_PROXY_SESSION_TOKEN", valueFrom: { secretKeyRef: { name, key } } },
   ];
 }

@@ -4,11 +4,12 @@ import type { ServedBy } from "../../exposure/ensure-service.ts";
 import { clusterIPOf } from "../../exposure/own-service.ts";
 import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import type { HostAlias } from "../../pods/deployment.ts";
+import type { EnvVar } from "../../pods/env.ts";
 import { definedVariables } from "../../pods/env-sources.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../../pods/report.ts";
 import type { Coderd } from "../coderd.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { proxyDeployment, tokenChecksum } from "../resources/deployment.ts";
+import { primaryURLVariable, proxyDeployment, tokenChecksum } from "../resources/deployment.ts";
 import { ownURLVariables } from "../resources/own-url.ts";
 import { tokenKeyOf } from "../spec.ts";
 import type { WorkspaceProxyResult } from "./result.ts";
@@ -50,13 +51,23 @@ export async function ensureDeployment(
   return reportPods(applied, proxy, snapshot);
 }
 
-/** A URL that the spec gives is for DNS to find. While it can't be told which name needs mapping, those before stay. */
+/**
+ * A URL that the spec gives is for DNS to find, and so is one that pods dial already and that was not mapped: there is a
+ * way to it, which may have another certificate than coderd. While it can't be told which name needs mapping, those
+ * before stay.
+ */
 function aliasesOf(
-  { controlPlane }: Coderd,
+  { controlPlane, accessURL }: Coderd,
   { proxy, deployment, sources }: Snapshot,
   clusterDomain: string,
 ): readonly HostAlias[] {
-  if (!controlPlane || proxy.primaryAccessURL) return [];
-  const present = deployment?.spec?.template.spec?.hostAliases ?? [];
+  const isUsers = proxy.primaryAccessURL || isSet(proxy.pod.extraEnv);
+  if (!controlPlane || isUsers) return [];
+  const { containers = [], hostAliases: present = [] } = deployment?.spec?.template.spec ?? {};
+  if (present.length === 0 && isSet(containers[0]?.env, accessURL)) return [];
   return aliasesOfProxies(controlPlane, sources, clusterDomain) ?? present;
+}
+
+function isSet(env: readonly EnvVar[] = [], url?: string): boolean {
+  return env.some(({ name, value }) => name === primaryURLVariable && (url === undefined || value === url));
 }
