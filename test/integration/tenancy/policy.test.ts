@@ -93,6 +93,15 @@ describe("somebody who may edit one namespace", () => {
     );
   });
 
+  test("has a backup made only with the right to make it", async () => {
+    const backedUp = (backup: object) => controlPlane(own, "backed-up", { upgrade: { backup } });
+    await expectAccepted(backedUp({ cronJobName: "dump" }));
+    const cluster = { cloudNativePG: { clusterName: "db" } };
+    await expectDenied(backedUp(cluster), `right to create backups in namespace "${own}"`);
+    await tenant.allow(own, "create", "backups.postgresql.cnpg.io");
+    await expectAccepted(backedUp(cluster));
+  });
+
   test("exposes pods by a Gateway only with the right to create routes, and by an Ingress as ever", async () => {
     const exposed = (expose: object, more = {}) => controlPlane(own, "exposed", { expose, ...more });
     const gateway = { host: "coder.example.com", parentRefs: [{ name: "public", namespace: "infra" }] };

@@ -335,3 +335,12 @@ test("in a cluster of IPv6 coderd listens there, and its own address has bracket
     ]),
   );
 });
+
+test("a liveness probe waits for a start that takes a migration, where the pods are replaced anyway", () => {
+  const spec = { livenessProbe: { enabled: true } };
+  const guarded = build(spec, [], { isStartGuarded: true }).spec?.template.spec?.containers[0];
+  expect(guarded?.startupProbe).toMatchObject({ httpGet: { path: "/healthz" }, failureThreshold: 8_640 });
+  expect(containerOf(spec)?.startupProbe).toBeUndefined();
+  const without = build({}, [], { isStartGuarded: true }).spec?.template.spec?.containers[0];
+  expect(without?.startupProbe).toBeUndefined();
+});

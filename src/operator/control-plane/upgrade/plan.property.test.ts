@@ -1,0 +1,101 @@
+import { timestamp } from "kube-controller-runtime";
+import { Dice } from "kube-controller-runtime/testing";
+import { expect, test } from "vitest";
+import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
+import { failed, succeeded } from "../../../coder/result.ts";
+import type { UpgradeFacts } from "./facts.ts";
+import { planUpgrade } from "./plan.ts";
+import { upgradeSettings } from "./settings.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const RUNS = 20_000;
+const BEFORE = 343;
+const IMAGES = ["coder:v2.24.4", "coder:v2.26.0", "coder:v2.26.1"] as const;
+const STAGES: readonly UpgradeStage[] = [
+  ...(["Preflight", "Draining", "BackingUp", "ScalingDown", "Migrating", "Verifying"] as const),
+  ...([
+    "ScalingOut",
+    "Followers",
+    "Completed",
+    "BackupFailed",
+    "RollingBack",
+    "RolledBack",
+    "Stuck",
+  ] as const),
+];
+
+/** Anything that may come together, sensible or not. */
+function anyFacts(dice: Dice): UpgradeFacts {
+  const one = <T>(...choices: readonly T[]): T => choices[Math.floor(dice.next() * choices.length)] as T;
+  const ago = () => timestamp(NOW - Math.floor(dice.next() * 1_200_000));
+  const sight: DatabaseSight = {
+    isReadOnly: one(true, false, false),
+    mayMigrate: one(true, true, false),
+    freeConnections: one(0, 50),
+    schema: one<DatabaseSight["schema"]>(
+      { version: BEFORE, isDirty: false },
+      { version: 362, isDirty: false },
+      "locked",
+      "missing",
+    ),
+    migration: one(undefined, { pid: 1, application: "", user: "", seconds: 1, blockers: [] }),
+    tokenNames: [],
+    replicas: [],
+  };
+  const record: UpgradeStatus = {
+    ...{ stage: one(...STAGES), from: IMAGES[0], to: one(...IMAGES), schemaBefore: BEFORE },
+    ...{ previous: "kept", startedAt: ago(), since: ago() },
+    ...one({}, { failingSince: ago() }),
+  };
+  const gone = failed({ kind: "unreachable", message: "gone" } as const);
+  return {
+    ...{ now: NOW, generation: 2, wanted: one(...IMAGES), replicas: one(1, 3), present: one(...IMAGES) },
+    settings: upgradeSettings(one({}, { backup: { cronJobName: "dump" } }, { strategy: "Rolling" } as const)),
+    ...{ settled: one(...IMAGES), version: one("v2.24.4", "v2.26.0"), record: one(undefined, record) },
+    pods: {
+      names: one([], ["coder-1"]),
+      isScaledToZero: one(true, false),
+      ready: one(0, 1),
+      isComplete: one(true, false),
+      trouble: one(undefined, "It crashes."),
+    },
+    database: one<UpgradeFacts["database"]>(undefined, succeeded(sight), gone, { why: "no SQL" }),
+    neighbours: one([], ["other"]),
+    builds: one<UpgradeFacts["builds"]>(undefined, 0, 2, "unknown"),
+    backup: one(undefined, { kind: "succeeded" as const }, { kind: "failed" as const, message: "no" }),
+    reported: one(undefined, succeeded("v2.26.0"), succeeded("v2.24.4")),
+    followers: [],
+  };
+}
+
+const NEW_PODS: ReadonlySet<string> = new Set(["Migrating", "Verifying", "ScalingOut", "Followers"]);
+
+test("whatever comes together, the new version starts only after the last old pod, and goes only from an unchanged schema", () => {
+  const dice = new Dice(22);
+  for (let run = 0; run < RUNS; run++) {
+    const facts = anyFacts(dice);
+    const plan = planUpgrade(facts);
+    const from = facts.record?.stage ?? "none";
+    if (plan.do !== "record" || !plan.record || facts.settings.strategy === "Rolling") continue;
+    const to = plan.record.stage;
+    const { names, isScaledToZero } = facts.pods;
+    // Pods of the new version come only where none of another is left.
+    if (to === "Migrating" && from === "ScalingDown")
+      expect([names.length, isScaledToZero]).toEqual([0, true]);
+    if (NEW_PODS.has(to)) expect([...NEW_PODS, "ScalingDown", "RollingBack", "Stuck"]).toContain(from);
+    // The old version comes back only where its schema is still there, and nobody changes it.
+    if (to === "RolledBack") {
+      expect(facts.database).toMatchObject({
+        ok: true,
+        value: { schema: { version: BEFORE, isDirty: false } },
+      });
+      expect([names.length, isScaledToZero, from]).toEqual([0, true, "RollingBack"]);
+    }
+    // A failed backup stops the upgrade before anything has changed.
+    if (to === "BackupFailed") expect(from).toBe("BackingUp");
+    // What the schema was before is never learned again from one that an attempt may have changed.
+    if (facts.record?.schemaBefore && to !== "Preflight" && to !== "Draining")
+      expect(plan.record.schemaBefore, `${from} → ${to}`).toBe(BEFORE);
+  }
+});
