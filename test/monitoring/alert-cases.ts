@@ -282,6 +282,7 @@ export const alertCases: readonly AlertCase[] = [
     series: [{ series: about("coder_k8s_upgrade_stage", plane, ',stage="Stuck"'), wrong: 1 }],
     harmless: [steady(about("coder_k8s_upgrade_stage", other(plane), ',stage="Migrating"'), 1)],
     labels: { ...plane },
+    evenPaused: true,
   },
   {
     alert: "CoderUpgradeSlow",
@@ -298,6 +299,8 @@ export const alertCases: readonly AlertCase[] = [
       ),
     ],
     labels: { ...plane, stage: "Migrating" },
+    evenPaused: true,
+    value: (minute) => briefly(minute * 60 + 1_800),
   },
   {
     alert: "CoderOperatorAccessLost",
