@@ -14,7 +14,7 @@ export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
     wanted: controlPlane.image,
     replicas: controlPlane.replicas,
     present: imageOf(deployment),
-    settled: status.image,
+    settled: settledImage(snapshot),
     version: status.version,
     record: status.upgrade,
     pods: podFacts(snapshot),
@@ -25,6 +25,15 @@ export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
     reported: undefined,
     followers: upgrade.followers,
   };
+}
+
+/**
+ * The image that the control plane was last brought to. One that an earlier version of the operator has reported on was
+ * brought to its spec, whatever its Deployment shows: what admission rewrites there is no wish of the user's.
+ */
+function settledImage({ object: { status, metadata }, controlPlane }: Snapshot): string | undefined {
+  const isReported = status?.observedGeneration === metadata.generation;
+  return status?.image ?? (isReported ? controlPlane.image : undefined);
 }
 
 /** The image of coderd's container. */
