@@ -327,7 +327,12 @@ export const alertCases: readonly AlertCase[] = [
   {
     alert: "CoderLicenseExpiring",
     ...ends("coder_k8s_license_expiry_timestamp_seconds", 20),
-    harmless: [steady(expiry(other(plane)), 40 * DAY), ...trial("trial", 20)],
+    // One that has ended is another alert.
+    harmless: [
+      steady(expiry(other(plane)), 40 * DAY),
+      ...trial("trial", 20),
+      steady(expiry({ ...plane, name: "ended" }), -DAY),
+    ],
   },
   {
     alert: "CoderLicenseExpiringSoon",

@@ -139,7 +139,7 @@ function warnedOf(
   return new Set([...known, ...seen]);
 }
 
-/** Comes last: a list of workspaces takes a while, and what it brings can wait until the next look. */
+/** Comes last: a list of workspaces takes a while, and what it brings can wait. A change of a spec begins it anew. */
 async function renewWarmth(
   { id, pools, memory: { warmth, specs } }: Organization,
   sources: readonly PoolSource[],
@@ -147,7 +147,9 @@ async function renewWarmth(
 ): Promise<Warmth> {
   if (!access.client || (isFresh(warmth, now()) && specs === specsOf(pools))) return warmth;
   const warmed = sources.map(({ pool }) => pool);
-  return listWarmth(warmed, warmth, { client: access.client, organizationId: id, now });
+  const { nextAt, windows } = warmth;
+  const before = specs === specsOf(pools) ? warmth : { nextAt, windows };
+  return listWarmth(warmed, before, { client: access.client, organizationId: id, now });
 }
 
 function together(sources: readonly PoolSource[], { decisions }: Plan): Decided[] {

@@ -122,6 +122,42 @@ describe("workspaces are listed", () => {
     },
   );
 
+  it("by a slow coderd one page at a time, and scaling goes on in between", async () => {
+    const pools = [resting("pool")];
+    const known = await warmthOf(pools, [workspace(DUE - 40 * MINUTE)]);
+    const many = [...Array.from({ length: 250 }, () => workspace(undefined)), workspace(DUE)];
+    const { asked, listing, now } = coderd(many, { tookMs: 5_000 });
+    const first = await listWarmth(pools, known, listing);
+    expect(asked).toEqual([0]);
+    expect(first.windows).toBe(known.windows);
+    expect(isFresh(first, now())).toBe(false);
+    const second = await listWarmth(pools, first, listing);
+    const last = await listWarmth(pools, second, listing);
+    expect(asked).toEqual([0, 100, 200]);
+    expect(warmMinutes(last, "pool")).toEqual([-10, 60]);
+    expect(last.nextAt - now()).toBe(5 * MINUTE);
+  });
+
+  it("for half an hour at most, then something may be due at any time", async () => {
+    const pools = [resting("pool")];
+    const many = Array.from({ length: 4_000 }, () => workspace(undefined));
+    const { listing, now } = coderd(many, { tookMs: MINUTE });
+    let warmth = neverListed;
+    for (let look = 0; look < 30; look++) warmth = await listWarmth(pools, warmth, listing);
+    expect(isKeptWarm(warmth, "pool", now())).toBe(true);
+    expect(isFresh(warmth, now())).toBe(true);
+  });
+
+  it("from the first page after a failure on the way", async () => {
+    const pools = [resting("pool")];
+    const many = Array.from({ length: 250 }, () => workspace(undefined));
+    const begun = await listWarmth(pools, neverListed, coderd(many, { tookMs: 5_000 }).listing);
+    const failing = await listWarmth(pools, begun, coderd(many, { fails: true }).listing);
+    const { asked, listing } = coderd(many);
+    await listWarmth(pools, failing, listing);
+    expect(asked).toEqual([0, 100, 200]);
+  });
+
   it("again after a failure, which leaves what was known", async () => {
     const known = await warmthOf([resting("pool")], [workspace(DUE)]);
     const { listing } = coderd([], { fails: true });

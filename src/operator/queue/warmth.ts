@@ -22,14 +22,29 @@ export interface Warmth {
   readonly nextAt: number;
   /** By the name of the pool. */
   readonly windows: ReadonlyMap<string, readonly Window[]>;
+  /** A list that the next look goes on with. */
+  readonly unfinished?: UnfinishedList;
+}
+
+interface UnfinishedList {
+  readonly beganAt: number;
+  /** What is due at another time does not matter. */
+  readonly period: Window;
+  readonly nextPage: number;
+  readonly due: Map<string, Due>;
+  readonly tookMs: number;
 }
 
 export const neverListed: Warmth = { nextAt: 0, windows: new Map() };
 
 type WarmPool = Pick<Pool, "name" | "tags" | "priority" | "min" | "keepWarmMs">;
 
-/** More workspaces than fit on so many pages are not read: something is taken to be due at any time. */
+/** Workspaces of more pages, or of more than can be read before it is too late, may have something due at any time. */
 const MOST_PAGES = 50;
+const LONGEST_LIST_MS = 30 * 60_000;
+
+/** So long one look reads pages, then scaling comes first again. The last page may take as long as any request. */
+const LONGEST_READING_MS = 5_000;
 
 /** What is overdue for so long has another reason than a missing daemon. */
 const OVERDUE_MS = 60 * 60_000;
@@ -58,8 +73,9 @@ interface Listing {
 }
 
 /**
- * Lists the workspaces of an organization, if a pool keeps warm for them, and says when each pool needs a daemon. What
- * was known stays known while coderd does not list them.
+ * Lists the workspaces of an organization, if a pool keeps warm for them, and says when each pool needs a daemon. A list
+ * that takes long is read in parts, one for each call. What was known stays known until then, and while coderd does not
+ * list them.
  */
 export async function listWarmth(
   pools: readonly WarmPool[],
@@ -69,12 +85,14 @@ export async function listWarmth(
   const leads = pools.map(({ keepWarmMs }) => keepWarmMs).filter((ms) => ms > 0);
   if (leads.length === 0) return neverListed;
   const began = listing.now();
-  const period = { from: began - OVERDUE_MS, until: began + Math.max(...leads) + SLOWEST_PAUSE_MS };
-  const due = await listDue(listing, period);
-  const tookMs = listing.now() - began;
+  const list = before.unfinished ?? newList(began, Math.max(...leads));
+  const { due, nextPage } = await readOn(list, listing);
+  const now = listing.now();
+  const tookMs = list.tookMs + now - began;
+  if (due === "unfinished") return { ...before, nextAt: now, unfinished: { ...list, nextPage, tookMs } };
   const pauseMs = Math.min(Math.max(Math.min(...leads) / 2, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
   return {
-    nextAt: began + tookMs + Math.min(Math.max(pauseMs, tookMs * REST_PER_LOOK), SLOWEST_PAUSE_MS),
+    nextAt: now + Math.min(Math.max(pauseMs, tookMs * REST_PER_LOOK), SLOWEST_PAUSE_MS),
     windows: due ? warmWindows(pools, due) : before.windows,
   };
 }
@@ -85,20 +103,27 @@ interface Due {
   readonly times: Set<number>;
 }
 
-/** What is due in a period, by tags; undefined when coderd does not say. */
-async function listDue(
-  { client, organizationId }: Listing,
-  period: Window,
-): Promise<readonly Due[] | "anything" | undefined> {
-  const due = new Map<string, Due>();
-  for (let page = 0; page < MOST_PAGES; page++) {
+function newList(now: number, leadMs: number): UnfinishedList {
+  const period = { from: now - OVERDUE_MS, until: now + leadMs + SLOWEST_PAUSE_MS };
+  return { beganAt: now, period, nextPage: 0, due: new Map(), tookMs: 0 };
+}
+
+/** What is due in the period, by tags; undefined when coderd does not say. */
+async function readOn(
+  { beganAt, period, nextPage, due }: UnfinishedList,
+  { client, organizationId, now }: Listing,
+): Promise<{ due: readonly Due[] | "anything" | "unfinished" | undefined; nextPage: number }> {
+  const began = now();
+  for (let page = nextPage; page < MOST_PAGES && now() - beganAt < LONGEST_LIST_MS; page++) {
+    if (now() - began >= LONGEST_READING_MS) return { due: "unfinished", nextPage: page };
     const answer = await client.workspaces(organizationId, page * WORKSPACES_PER_PAGE);
-    if (!answer.ok) return undefined;
+    if (!answer.ok) return { due: undefined, nextPage: 0 };
     const { workspaces, count } = answer.value;
     for (const workspace of workspaces) note(workspace, period, due);
-    if (workspaces.length === 0 || (page + 1) * WORKSPACES_PER_PAGE >= count) return [...due.values()];
+    const isLast = workspaces.length === 0 || (page + 1) * WORKSPACES_PER_PAGE >= count;
+    if (isLast) return { due: [...due.values()], nextPage: 0 };
   }
-  return "anything";
+  return { due: "anything", nextPage: 0 };
 }
 
 function note({ tags, dueAt }: ScheduledWorkspace, { from, until }: Window, due: Map<string, Due>): void {

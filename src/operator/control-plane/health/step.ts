@@ -33,7 +33,9 @@ export async function reportHealth(
   if (!token) return unknown("Pending", "Waiting for a ready pod of coderd and for operator access.");
   const { memory } = environment;
   const dueInMs = memory.health ? memory.health.askedAt + ASK_EVERY_MS - snapshot.now : 0;
-  if (memory.health && dueInMs > 0) return { ...known(snapshot, memory.health), requeueAfterMs: dueInMs };
+  // A clock that was set back would make it wait for as long.
+  const isTooSoon = dueInMs > 0 && dueInMs <= ASK_EVERY_MS;
+  if (memory.health && isTooSoon) return { ...known(snapshot, memory.health), requeueAfterMs: dueInMs };
   const attempt = { inputs: fingerprint([token]), now: snapshot.now };
   const backedOff = memory.healthBackoff.current(attempt);
   if (backedOff) return notReported(backedOff, snapshot, environment);
