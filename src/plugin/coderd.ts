@@ -18,19 +18,22 @@ export interface PersonalCoderd {
 export function personalCoderd({ env, fetch }: Pick<Context, "env" | "fetch">): PersonalCoderd | undefined {
   const { CODER_URL: url, CODER_SESSION_TOKEN: token } = env;
   if (!url || !token) return undefined;
+  const ask = async (path: string) => {
+    const response = await fetch(new URL(path, url), {
+      headers: { "Coder-Session-Token": token, accept: "application/json" },
+      redirect: "error",
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    return { ok: response.ok, status: response.status, text: await response.text() };
+  };
   return {
     url,
     get: async (path) => {
-      const response = await fetch(new URL(path, url), {
-        headers: { "Coder-Session-Token": token, accept: "application/json" },
-        redirect: "error",
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      }).catch((error: unknown) => {
+      const { ok, status, text } = await ask(path).catch((error: unknown) => {
         throw new CommandError(`coderd can't be reached at CODER_URL: ${redact(messageOf(error), [token])}.`);
       });
-      const text = await response.text();
-      if (response.ok) return parsed(text);
-      throw new CommandError(refusal(response.status, path));
+      if (ok) return parsed(text);
+      throw new CommandError(refusal(status, path));
     },
   };
 }

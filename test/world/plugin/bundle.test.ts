@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
-import { CoreEvent, Deployment, Pod, Secret, type Transport } from "kube-controller-runtime";
+import { ConfigMap, CoreEvent, Deployment, Pod, Secret, type Transport } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { zip } from "../../../src/plugin/commands/bundle/zip.ts";
-import { kubectlCoder, limited } from "../../support/plugin.ts";
+import { kubectlCoder, limited, type Person } from "../../support/plugin.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 /** In every place where a secret might be; whatever has this in it must not be in the zip. */
@@ -34,9 +34,19 @@ beforeAll(async () => {
         { name: "CODER_REF", valueFrom: { secretKeyRef: { name: "own", key: "token" } } },
       ],
       extraArgs: [`--oauth2-github-client-secret=${secret("arg")}`],
-      podAnnotations: { "vault.example.com/inject": secret("pod-annotation") },
+      podAnnotations: {
+        "vault.example.com/inject": secret("pod-annotation"),
+        "nginx.ingress.kubernetes.io/configuration-snippet": secret("snippet"),
+        "coder.com/note": secret("note"),
+      },
+      envFrom: [{ configMapRef: { name: "settings" } }],
     },
   });
+  await world.person.create(ConfigMap, {
+    metadata: at("settings"),
+    data: { CODER_OAUTH2_GITHUB_CLIENT_SECRET: "of-a-config-map", CODER_VERBOSE: "verbosely" },
+  });
+  await world.person.create(Secret, { metadata: at("of-others"), data: { key: encoded("nobody's") } });
   const message = `login as coder:${secret("own")} failed; postgres://u:${secret("url")}@db`;
   const condition = { type: "Ready", status: "False", reason: "Failing", message };
   const conditions = [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }];
@@ -87,7 +97,8 @@ const withLogs: Transport = {
   send: async (request) => {
     if (!/\/log\?|\/version$/.test(request.path)) return world.api.send(request);
     const which = request.path.includes("previous") ? "before" : "now";
-    const text = `${which}: token=${secret("own")} key ${secret("pem-line-of-a-key")} AbCdEfGhIj-${"x".repeat(22)}\n`;
+    if (/hangs/.test(request.path)) throw new DOMException("The operation timed out.", "TimeoutError");
+    const text = `${which}: token=${secret("own")} key ${secret("pem-line-of-a-key")} AbCdEfGhIj-${"x".repeat(22)} of-a-config-map verbosely\n`;
     return { status: 200, headers: {}, body: bytes(Buffer.from(text)) };
   },
 };
@@ -141,7 +152,10 @@ test("a bundle has everything that helps, prints what it has, and none of the se
   }
   expect(files.get("secrets.yaml")).toContain("key: tls.key");
   expect(files.get("objects/dev/codercontrolplane/coder.yaml")).toContain("name: CODER_PG_CONNECTION_URL");
-  expect(files.get("logs/dev/coder-1/coder.log")).toMatch(/^now: token=\[redacted\] key \[redacted\]/);
+  expect(files.get("logs/dev/coder-1/coder.log")).toBe(
+    "now: token=[redacted] key [redacted] [redacted] [redacted] verbosely\n",
+  );
+  expect(files.get("secrets.yaml")).not.toContain("of-others");
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
@@ -152,25 +166,62 @@ test("an existing file is never overwritten", async () => {
   expect(error).toContain("could not be written: EEXIST");
 });
 
-test("a person who may not see Secrets or logs gets the rest, and a line for each in the bundle too", async () => {
-  const file = join(dir, "some.zip");
-  const transport = limited(withLogs, ({ path }) => !/secrets|\/log\?|deployments\?/.test(path));
-  const { code, out } = await kubectlCoder(
-    { transport, clock: world.clock, namespace: "dev" },
-    "bundle",
-    "--file",
-    file,
-  );
-  expect(code).toBe(0);
-  const about = JSON.parse((await unzipped(file)).get("about.json") ?? "");
-  for (const line of [
-    'You may not list secrets in namespace "dev".',
-    'You may not get the logs of pods in namespace "dev".',
-  ]) {
-    expect(about.gaps).toContain(line);
-    expect(out).toContain(line);
-  }
+test("a person who may not see logs gets the rest, and a line about it in the bundle too", async () => {
+  const transport = limited(withLogs, ({ path }) => !/\/log\?|deployments\?/.test(path));
+  const { out, about } = await bundled("no-logs.zip", { transport });
+  const line = 'You may not get the logs of pods in namespace "dev".';
+  expect(about.gaps).toContain(line);
+  expect(out).toContain(line);
 });
+
+test("without the right to list Secrets a bundle has no logs and no events, which might quote one", async () => {
+  const transport = limited(withLogs, ({ path }) => !/secrets/.test(path));
+  const { out, about, files } = await bundled("no-secrets.zip", { transport });
+  expect([...files.keys()].filter((path) => path.startsWith("logs/"))).toEqual([]);
+  expect(files.get("events.yaml")).toBe("[]\n");
+  expect(files.has("objects/dev/pod/coder-1.yaml")).toBe(true);
+  const line =
+    'Logs and events of namespace "dev" are left out: without its Secrets, what they quote of one can\'t be recognised.';
+  expect(about.gaps).toEqual(expect.arrayContaining(['You may not list secrets in namespace "dev".', line]));
+  expect(out.replace(/\s+/g, " ")).toContain(line);
+});
+
+test("a log that does not answer is a line, and costs nothing else", async () => {
+  const transport: Transport = {
+    ...withLogs,
+    send: (request) =>
+      withLogs.send({ ...request, path: request.path.replace(/log(?=\?.*previous)/, "hangs/log") }),
+  };
+  const { about, files } = await bundled("hangs.zip", { transport });
+  expect(files.has("logs/dev/coder-1/coder.log")).toBe(true);
+  expect(files.has("logs/dev/coder-1/coder.previous.log")).toBe(false);
+  expect(about.gaps).toContain(
+    "Could not read logs/dev/coder-1/coder.previous.log: The operation timed out.",
+  );
+});
+
+test.each([
+  ["a CODER_URL that is no URL", "no url", async () => new Response("{}")],
+  ["a coderd that stops in the middle", "https://coder.example.com", async () => new Response(cut())],
+])("%s is a line, and costs nothing else", async (_, url, fetch) => {
+  const env = { CODER_URL: url, CODER_SESSION_TOKEN: secret("person") };
+  const { about, files } = await bundled(`${url.length}.zip`, { env, fetch });
+  expect(files.has("logs/dev/coder-1/coder.log")).toBe(true);
+  expect(about.gaps.join("\n")).toMatch(/coderd can't be reached at CODER_URL: .+\./);
+});
+
+function cut(): ReadableStream {
+  return new ReadableStream({ start: (controller) => controller.error(new Error("terminated")) });
+}
+
+async function bundled(name: string, person: Partial<Person>) {
+  const file = join(dir, name);
+  const whole = { transport: withLogs, clock: world.clock, namespace: "dev", ...person };
+  const { code, out } = await kubectlCoder(whole, "bundle", "--file", file);
+  expect(code).toBe(0);
+  const files = await unzipped(file);
+  return { out, files, about: JSON.parse(files.get("about.json") ?? "") as { gaps: string[] } };
+}
 
 test("coderd's health and queue are in it where the person may ask, without the person's token", async () => {
   const file = join(dir, "coderd.zip");

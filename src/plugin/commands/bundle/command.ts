@@ -8,7 +8,9 @@ import type { Look } from "../../terminal/look.ts";
 import { table } from "../../terminal/table.ts";
 import { type Line, span } from "../../terminal/text.ts";
 import { gatherMaterial, type Material } from "./gather.ts";
-import { keysOnly, Redactor, valuesOf } from "./redact.ts";
+import { keysOnly, Redactor } from "./redact.ts";
+import { referredSecrets } from "./referred.ts";
+import { plainValuesOf, valuesOf } from "./values.ts";
 import { type ZipEntry, zip } from "./zip.ts";
 
 /** What is in a bundle, and what could not be. */
@@ -23,7 +25,7 @@ export const bundle: Command = {
   name: "bundle",
   summary: "Write a zip for a bug report: objects, events, logs, leases, metrics, versions",
   details:
-    "Of Secrets only the keys are written. Values of environment variables, arguments and annotations of others are left out, and whatever a Secret of these namespaces holds is replaced in all that is left. Look through it before you send it.",
+    "Of Secrets only the keys are written. Values of environment variables, arguments and annotations of others are left out, and whatever a Secret of these namespaces holds is replaced in all that is left; where you may not list Secrets, logs and events are left out. Look through it before you send it.",
   flags: [
     { flags: "--file <path>", summary: "where to write; a name with the time when absent. Never overwrites" },
   ],
@@ -45,7 +47,8 @@ async function writeBundle(context: Context, file: string | undefined): Promise<
   if (!coderd) gaps.add("Set CODER_URL and CODER_SESSION_TOKEN to have coderd's health and queue in it.");
   const material = await gatherMaterial(cluster, gaps, coderd);
   const { CODER_SESSION_TOKEN: token = "" } = context.env;
-  const redactor = new Redactor([...valuesOf(material.secrets), token]);
+  const { secrets, objects, configMaps } = material;
+  const redactor = new Redactor([...valuesOf(secrets), ...plainValuesOf(objects, configMaps), token]);
   const parts = await entriesOf(material, redactor);
   const about = {
     plugin: context.version,
@@ -80,7 +83,7 @@ async function entriesOf(
   }
   return [
     ...[...named].map(([path, text]) => ({ path, text })),
-    { path: "secrets.yaml", text: redactor.text(yaml(secrets.map(keysOnly))) },
+    { path: "secrets.yaml", text: redactor.text(yaml(referredSecrets(secrets, objects).map(keysOnly))) },
     { path: "events.yaml", text: yaml(events.map((event) => redactor.object(event))) },
     ...texts.map(({ path, text }) => ({ path, text: redactor.text(text) })),
   ].sort((a, b) => (a.path < b.path ? -1 : 1));

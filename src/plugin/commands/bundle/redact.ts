@@ -1,14 +1,8 @@
 import { maskSecrets, type Secret, type Stored } from "kube-controller-runtime";
-
-const REDACTED = "[redacted]";
-
-/** A shorter one would be found everywhere, and is no secret worth the name. */
-const SHORTEST = 6;
-/** So much of a longer one is enough to recognise it, and all that a line of a log would hold of it. */
-const LONGEST = 4_096;
-
-/** What Helm keeps of its releases is large, compressed, and nothing that appears elsewhere. */
-const HELM_RELEASE = "helm.sh/release.v1";
+import { ownershipMarks, REQUEST_ANNOTATION, ROTATE_ANNOTATION } from "../../../operator/names.ts";
+import { PAUSE_ANNOTATION } from "../../../operator/pause.ts";
+import { BUSY_MARKS } from "../../../operator/pods/our-pods.ts";
+import { KnownSecrets, REDACTED } from "./known.ts";
 
 /** Whatever is below these names may be a secret that nothing tells from other text. */
 const HIDDEN: ReadonlySet<string> = new Set([
@@ -17,28 +11,31 @@ const HIDDEN: ReadonlySet<string> = new Set([
   ...["password", "token", "secret", "credentials"],
 ]);
 
-/** Annotations of these say how things are run; those of others may say anything. */
-const PLAIN_ANNOTATION =
-  /^(coder\.com|([a-z0-9-]+\.)*kubernetes\.io|karpenter\.sh|checksum)\/(?!last-applied-configuration)/;
+/** Annotations that say how things are run; any other may say anything. */
+const PLAIN_ANNOTATIONS: ReadonlySet<string> = new Set([
+  ...[PAUSE_ANNOTATION, REQUEST_ANNOTATION, ROTATE_ANNOTATION, ...Object.values(ownershipMarks)],
+  ...["coder.com/check-upgrade", "coder.com/restart-seen", "coder.com/restarted-for"],
+  ...["checksum/provisioner-key", "checksum/proxy-token"],
+  ...["deployment.kubernetes.io/revision", "deployment.kubernetes.io/desired-replicas"],
+  ...["deployment.kubernetes.io/max-replicas", "kubectl.kubernetes.io/restartedAt"],
+  ...["kubectl.kubernetes.io/default-container", "kubernetes.io/ingress.class"],
+  ...Object.keys(BUSY_MARKS),
+]);
+
+/** A line of a longer text that is worth recognising by itself. */
+const SHORTEST_LINE = 24;
 
 /** Takes out of everything that goes into a bundle what is secret: by where it stands, by what it is, and by its shape. */
 export class Redactor {
-  readonly #known: RegExp | undefined;
+  readonly #known: KnownSecrets;
 
   /** `secrets` are values that are replaced wherever they appear, encoded or not. */
   constructor(secrets: readonly string[]) {
-    const long = secrets.map((secret) => secret.trim()).filter(({ length }) => length >= SHORTEST);
-    const all = new Set(
-      long.flatMap((secret) => [secret, Buffer.from(secret).toString("base64"), ...linesOf(secret)]),
-    );
-    // A longer one first: a part of it must not be what keeps it from being recognised.
-    const known = [...all].sort((a, b) => b.length - a.length).map(escaped);
-    this.#known = known.length > 0 ? new RegExp(known.join("|"), "g") : undefined;
+    this.#known = new KnownSecrets(secrets.map((secret) => secret.trim()).flatMap(writings));
   }
 
   text(text: string): string {
-    const rest = this.#known ? text.replace(this.#known, REDACTED) : text;
-    return maskSecrets(rest, { mark: REDACTED, limit: Number.POSITIVE_INFINITY }).text;
+    return maskSecrets(this.#known.without(text), { mark: REDACTED, limit: Number.POSITIVE_INFINITY }).text;
   }
 
   /** An object of the API without literal values of environment variables, arguments, annotations of others and the like. */
@@ -67,7 +64,7 @@ export class Redactor {
 
   #annotations(annotations: object): object {
     const shown = ([key, value]: [string, unknown]) =>
-      [this.text(key), PLAIN_ANNOTATION.test(key) ? this.#inside(value, "") : REDACTED] as const;
+      [this.text(key), PLAIN_ANNOTATIONS.has(key) ? this.#inside(value, "") : REDACTED] as const;
     return Object.fromEntries(Object.entries(annotations).map(shown));
   }
 }
@@ -78,8 +75,15 @@ function hidden(value: unknown): unknown {
   return value === undefined ? undefined : REDACTED;
 }
 
-function escaped(text: string): string {
-  return text.slice(0, LONGEST).replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+/** A secret in all the ways in which it may be written. */
+function writings(secret: string): string[] {
+  const forms = [secret, ...linesOf(secret)].flatMap((text) => [
+    text,
+    JSON.stringify(text).slice(1, -1),
+    encodeURIComponent(text.toWellFormed()),
+  ]);
+  // Without padding it also begins the encoding of the same with a line end.
+  return [...forms, Buffer.from(secret).toString("base64").replace(/=+$/, "")];
 }
 
 function linesOf(secret: string): string[] {
@@ -87,7 +91,7 @@ function linesOf(secret: string): string[] {
   return secret
     .split("\n")
     .map((line) => line.trim())
-    .filter(({ length }) => length >= 4 * SHORTEST);
+    .filter(({ length }) => length >= SHORTEST_LINE);
 }
 
 /** A Secret's name, type, labels and keys. */
@@ -104,12 +108,4 @@ export function keysOnly({ metadata, type, data = {} }: Stored<Secret>): object 
     type,
     keys,
   };
-}
-
-/** The values that must appear nowhere. */
-export function valuesOf(secrets: readonly Stored<Secret>[]): string[] {
-  const small = secrets.filter(({ type }) => type !== HELM_RELEASE);
-  return small.flatMap(({ data = {} }) =>
-    Object.values(data).map((value) => Buffer.from(value, "base64").toString("utf8")),
-  );
 }
