@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { parse } from "yaml";
 import { answer } from "./command.ts";
 import { Display, printed } from "./output.ts";
 import { lookOf, plainLook } from "./terminal/look.ts";
@@ -30,6 +31,20 @@ test("text of others can't move the cursor, change colours or turn the direction
   const text = render([span("a\x1b[2Jb\r\nc\u009bd\u202ee")], { width: 80, colour: true });
   expect(text).toBe("a [2Jb c d e");
 });
+
+test.each(["json", "yaml"] as const)(
+  "text of others can't do so in %s either, and is all there",
+  async (output) => {
+    const data = { message: "a\x1b[2Jb\r\n\tc\u009bd\u202ee", other: "plain" };
+    const text = await printed(
+      answer(data, () => []),
+      output,
+      plainLook(0),
+    );
+    expect(text).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
+    expect(parse(text)).toEqual(data);
+  },
+);
 
 test("a table is as wide as its cells and aligns numbers to the right", () => {
   const rows = [

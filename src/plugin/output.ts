@@ -1,16 +1,16 @@
 import type { Answer } from "./command.ts";
 import type { Output } from "./program.ts";
 import type { Look } from "./terminal/look.ts";
-import { render } from "./terminal/text.ts";
+import { escaped, render } from "./terminal/text.ts";
 
 /** An answer as it is written, with a line end after the last line. */
 export async function printed(answer: Answer, output: Output | undefined, look: Look): Promise<string> {
   switch (output) {
     case "json":
-      return `${JSON.stringify(answer.data, undefined, 2)}\n`;
+      return `${escaped(JSON.stringify(answer.data, undefined, 2))}\n`;
     case "yaml": {
-      const { stringify } = await import("yaml");
-      return stringify(answer.data, { lineWidth: 0, aliasDuplicateObjects: false });
+      const { yamlText } = await import("./terminal/yaml.ts");
+      return yamlText(answer.data);
     }
     default: {
       const medium = answer.whole ? { ...look, width: Number.POSITIVE_INFINITY } : look;

@@ -8,6 +8,7 @@ import { complete } from "./completion.ts";
 import { Display, printed } from "./output.ts";
 import { type CommonFlags, parseCall } from "./program.ts";
 import { lookOf, plainLook } from "./terminal/look.ts";
+import { span } from "./terminal/text.ts";
 
 /** What the plugin has of its process. */
 export interface Surroundings {
@@ -44,7 +45,7 @@ export async function runPlugin(surroundings: Surroundings): Promise<ExitCode> {
       present(command.run(context, given), common, surroundings),
     );
   } catch (error) {
-    stderr.write(`kubectl coder: ${redactText(messageOf(error))}\n`);
+    stderr.write(`kubectl coder: ${span(redactText(messageOf(error))).text}\n`);
     return error instanceof CommandError ? error.exit : EXIT.failed;
   }
 }

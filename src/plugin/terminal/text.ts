@@ -17,9 +17,19 @@ export interface Medium {
   readonly unicode?: boolean;
 }
 
+/** What moves the cursor, changes a colour, or turns the direction of text. */
+const UNSHOWN = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const UNSHOWN_RUN = new RegExp(`${UNSHOWN.source}+`, "gu");
+
+/** Text for programs in which strings are in double quotes: what no terminal should get is escaped, but for line ends. */
+export function escaped(text: string): string {
+  const code = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return text.replace(UNSHOWN, (character) => (character === "\n" ? character : code(character)));
+}
+
 /** Much of what is shown was written by others: nothing but a style moves the cursor or changes a colour. */
 export function span(text: string, style?: Style): Span {
-  const plain = text.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, " ");
+  const plain = text.replace(UNSHOWN_RUN, " ");
   return style ? { text: plain, style } : { text: plain };
 }
 

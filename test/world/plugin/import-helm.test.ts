@@ -1,9 +1,10 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { TransportRequest } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { kubectlCoder } from "../../support/plugin.ts";
+import { kubectlCoder, limited } from "../../support/plugin.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 const world = new MemoryWorld();
@@ -30,6 +31,16 @@ describe("a values file", () => {
     await writeFile(file, `coder: { podAnnotations: { a: "${annotation}" } }`);
     const { out } = await kubectlCoder(narrow, "import", "helm", "coder", "--values", file, ...coder);
     expect(parse(out).spec.podAnnotations).toEqual({ a: annotation });
+  });
+
+  test.each([
+    ["tabs", "if true; then\n\techo\tyes\nfi\n"],
+    ["characters that no terminal shows", "a\u202eb\u0085c\u2028d\u009bm\n"],
+    ["blanks at the ends of lines", "a  \nb\n"],
+  ])("keeps %s of a text in a value", async (_, text) => {
+    const { out } = await imported(JSON.stringify({ coder: { podAnnotations: { a: text } } }), ...coder);
+    expect(parse(out).spec.podAnnotations).toEqual({ a: text });
+    expect(out).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
   });
 
   test("may be empty: then the chart's defaults run", async () => {
@@ -71,6 +82,31 @@ describe("a values file", () => {
     );
     expect(code).toBe(1);
     expect(error).toMatch(/--dry-run=server/);
+  });
+});
+
+describe("--check", () => {
+  const check = async (allows: (request: TransportRequest) => boolean) => {
+    const file = join(dir, "check.yaml");
+    await writeFile(file, "{}");
+    const person = { ...me, transport: limited(world.api, allows) };
+    return kubectlCoder(person, "import", "helm", "coder", "--values", file, ...coder, "--check");
+  };
+
+  test("has no green verdict when nothing could be read", async () => {
+    const { code, out } = await check(({ method, path }) => method === "GET" && !/namespaces\//.test(path));
+    expect(code).toBe(3);
+    expect(out).toContain('CoderControlPlane "coder" could not be compared with all that runs.');
+    expect(out).toContain('You may not get deployments in namespace "coder".');
+    expect(out).not.toContain("would run what runs now");
+  });
+
+  test("counts what it could compare beside what it could not", async () => {
+    const { code, out } = await check(({ path }) => !/deployments/.test(path));
+    expect(code).toBe(3);
+    expect(out).toMatch(
+      /would change what runs in \d+ places, and could not be compared with all that runs\./,
+    );
   });
 });
 

@@ -61,3 +61,10 @@ test("a write that is refused is one line with exit code 1", async () => {
     expect(error).toMatch(/^kubectl coder: patch CoderControlPlane "dev\/coder": forbidden: no rights\n$/);
   }
 });
+
+test("an error can't move the cursor either", async () => {
+  const hostile = "\x1b[2J\u202enothing here\u009bm";
+  const { error } = await run("pause", `ccp/${hostile}`);
+  expect(error).toMatch(/^kubectl coder: .*nothing here.*\n$/);
+  expect(error.trimEnd()).not.toMatch(/\p{Cc}|\u202e/u);
+});

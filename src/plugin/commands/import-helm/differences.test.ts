@@ -21,11 +21,24 @@ test("a comparison names fields that differ, and shows no value of a variable", 
   ]);
 });
 
-test("a connection URL among the arguments is masked", () => {
-  const before = deployment({ args: ["--postgres-url=postgres://coder:hunter2@db/coder"] });
-  const found = differences([before], [deployment({})]);
+test.each([
+  ["--postgres-url=postgres://coder:hunter2@db/coder"],
+  ["--oidc-client-secret=hunter2"],
+  ["hunter2"],
+])("of the argument %s only the name of a flag is shown", (argument) => {
+  const found = differences([deployment({ args: [argument] })], [deployment({})]);
   expect(found).toHaveLength(1);
   expect(JSON.stringify(found)).not.toContain("hunter2");
+});
+
+test("an argument with another value is a difference", () => {
+  const [before, after] = ["--a=1", "--a=2"].map((argument) => deployment({ args: [argument] }));
+  const path = "spec.template.spec.containers[0].args[--a=(a value)]";
+  const difference = { kind: "Deployment", path, because: undefined };
+  expect(differences([before], [after])).toEqual([
+    { ...difference, before: "there", after: undefined },
+    { ...difference, before: undefined, after: "there" },
+  ]);
 });
 
 test("what Kubernetes fills in, another order and another spelling of a quantity are no differences", () => {

@@ -58,12 +58,19 @@ function isSame(path: string, before: Json, after: Json): boolean {
 
 function difference(kind: string, path: string, sides: Pick<Difference, "before" | "after">): Difference {
   const because = expectedBecause(`${kind} ${path}`.trim(), sides);
-  // An argument is part of its path, and may be a connection URL.
-  return { kind, path: redact(path), ...sides, because };
+  return { kind, path: redact(because === undefined ? withoutArgument(path) : path), ...sides, because };
 }
 
-/** A variable may hold a password in plain text. */
+/** An argument is part of its path, and may be a password: no more is shown of it than the flag. */
+function withoutArgument(path: string): string {
+  return path.replace(
+    /(\.args\[)(--?[\w-]+=)?.*\]$/s,
+    (_, start: string, flag = "") => `${start}${flag}(a value)]`,
+  );
+}
+
+/** A variable or a command may hold a password in plain text. */
 function shown(path: string, value: Json): string | undefined {
   if (value === undefined) return undefined;
-  return /\.env\[.*\]\.value$/.test(path) ? "(a value)" : redact(`${value}`);
+  return /\.env\[.*\]\.value$|\.command\[[1-9]\d*\]$/.test(path) ? "(a value)" : redact(`${value}`);
 }

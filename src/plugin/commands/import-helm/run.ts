@@ -18,7 +18,7 @@ export async function run(context: Context, { arguments: [typed = ""], flags }: 
   const { objects, kinds } = await running(await context.connect(), release, gaps);
   const found = differences(objects, builtFrom(imported.manifest), kinds);
   const checked: Checked = { ...imported, differences: found, gaps: gaps.lines };
-  const isOpen = found.some(({ because }) => because === undefined);
+  const isOpen = gaps.lines.length > 0 || found.some(({ because }) => because === undefined);
   return answer(checked, checkLines, isOpen ? EXIT.attention : EXIT.fine);
 }
 

@@ -1,6 +1,6 @@
-import { stringify } from "yaml";
 import type { Look } from "../../terminal/look.ts";
-import { type Line, span } from "../../terminal/text.ts";
+import { type Line, type Span, span } from "../../terminal/text.ts";
+import { yamlText } from "../../terminal/yaml.ts";
 import type { Difference } from "./differences.ts";
 import type { Manifest } from "./translate.ts";
 import type { Remark } from "./values.ts";
@@ -33,27 +33,15 @@ export function manifestLines({ release, manifest, remarks }: Imported): Line[] 
   ];
   // A line end in the name of a value would begin a line of YAML.
   const lines = comments.map((comment) => `# ${comment.replace(/[\p{C}\p{Z}]+/gu, " ")}`);
-  return [...lines, ...yamlLines(manifest)].map((line) => [span(line)]);
-}
-
-/** Lines are printed without blanks at their ends, so text that has some is written in quotes. */
-function yamlLines(manifest: Manifest): string[] {
-  const written = (blockQuote: "literal" | false) =>
-    stringify(manifest, { lineWidth: 0, blockQuote, aliasDuplicateObjects: false }).trimEnd().split("\n");
-  const lines = written("literal");
-  return lines.some((line) => line !== line.trimEnd()) ? written(false) : lines;
+  return [...lines, ...yamlText(manifest).trimEnd().split("\n")].map((line) => [span(line)]);
 }
 
 export function checkLines({ manifest, differences, gaps }: Checked, look: Look): Line[] {
   const open = differences.filter(({ because }) => because === undefined);
   const meant = differences.filter(({ because }) => because !== undefined);
   const object = `${manifest.kind} "${manifest.metadata.name}"`;
-  const verdict =
-    open.length === 0
-      ? span(`${object} would run what runs now; what differs has to.`, "green")
-      : span(`${object} would change what runs in ${open.length} places.`, "yellow");
   return [
-    [verdict],
+    [verdict(object, open.length, gaps.length > 0)],
     ...gaps.map((gap): Line => [span(gap, "yellow")]),
     ...section(
       "To look at:",
@@ -61,6 +49,14 @@ export function checkLines({ manifest, differences, gaps }: Checked, look: Look)
     ),
     ...section("Has to differ:", meantLines(meant)),
   ];
+}
+
+function verdict(object: string, places: number, isPartial: boolean): Span {
+  if (places === 0 && !isPartial)
+    return span(`${object} would run what runs now; what differs has to.`, "green");
+  if (places === 0) return span(`${object} could not be compared with all that runs.`, "yellow");
+  const rest = isPartial ? ", and could not be compared with all that runs" : "";
+  return span(`${object} would change what runs in ${places} places${rest}.`, "yellow");
 }
 
 function section(title: string, lines: readonly Line[]): Line[] {

@@ -1,0 +1,12 @@
+import { stringify, type ToStringOptions } from "yaml";
+import { escaped } from "./text.ts";
+
+/** YAML that a terminal shows as it is: text that would move the cursor, or would lose blanks at line ends, is escaped. */
+export function yamlText(data: unknown): string {
+  const written = (options: ToStringOptions) =>
+    stringify(data, { lineWidth: 0, aliasDuplicateObjects: false, ...options });
+  const text = written({ blockQuote: "literal" });
+  if (escaped(text) === text && !/[ \t]$/m.test(text)) return text;
+  // Only double quotes have escapes.
+  return escaped(written({ blockQuote: false, defaultStringType: "QUOTE_DOUBLE" }));
+}
