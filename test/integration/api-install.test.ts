@@ -86,7 +86,7 @@ describe("kubectl get coder", () => {
     await kubectl("create", "-f", folder("samples"));
     const status = {
       conditions: [condition("Ready", "True", "Serving")],
-      readyReplicas: 3,
+      pods: "3/3",
       url: "http://coder.default.svc.cluster.local:80",
       licenseTier: "premium",
       version: "v2.26.0",
@@ -98,7 +98,7 @@ describe("kubectl get coder", () => {
     expect(row(lines, "codercontrolplane.coder.com/coder")).toEqual([
       "True",
       "Serving",
-      "3",
+      "3/3",
       "http://coder.default.svc.cluster.local:80",
       "premium",
       "v2.26.0",

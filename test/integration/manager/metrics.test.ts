@@ -67,7 +67,8 @@ async function samples(name: string): Promise<Record<string, number>> {
 test("every metric that the chart's alerts and dashboard read is one that the operator serves", async () => {
   const exposition = await operator.metrics();
   const types = [...exposition.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
-  const served = types.flatMap(([, name, type]) => (type === "histogram" ? [`${name}_bucket`] : [name]));
+  const parts = (type = "") => (type === "histogram" ? ["_bucket", "_sum", "_count"] : [""]);
+  const served = types.flatMap(([, name, type]) => parts(type).map((part) => `${name}${part}`));
   const read = new Set(
     queries.flatMap(({ query }) => parseQuery(query).selectors.map(({ metric }) => metric)),
   );
