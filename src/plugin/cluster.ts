@@ -28,6 +28,8 @@ export interface Cluster {
   readonly chosenNamespace: string | undefined;
   /** Where to act on an object that was given by its name alone. */
   readonly homeNamespace: string;
+  /** The API server's time as its last answer says it: this machine's clock may be off. */
+  readonly now: () => number;
   /** What a path of the API answers that is not JSON: logs, metrics through a proxy. */
   readonly text: (path: string) => Promise<string>;
   readonly close: () => Promise<void>;
@@ -54,17 +56,31 @@ interface ClusterOptions {
   readonly allNamespaces?: boolean | undefined;
 }
 
-export function clusterOver(transport: Transport, options: ClusterOptions): Cluster {
+export function clusterOver(plain: Transport, options: ClusterOptions): Cluster {
   const { clock, version, homeNamespace, allNamespaces } = options;
+  const { transport, now } = timed(plain, clock);
   const userAgent = `kubectl-coder/${version}`;
   return {
     client: new HttpClient({ transport, clock, fieldManager: "kubectl-coder", userAgent }),
     namespace: allNamespaces ? undefined : homeNamespace,
     chosenNamespace: allNamespaces ? undefined : options.namespace,
     homeNamespace,
+    now,
     text: (path) => readText(transport, path, userAgent),
     close: () => transport.close(),
   };
+}
+
+/** Learns the server's time from the `Date` of its answers. */
+function timed(transport: Transport, clock: Clock): { transport: Transport; now: () => number } {
+  let aheadMs = 0;
+  const send: Transport["send"] = async (request) => {
+    const response = await transport.send(request);
+    const served = Date.parse(`${response.headers.date}`);
+    if (!Number.isNaN(served)) aheadMs = served - clock.now();
+    return response;
+  };
+  return { transport: { send, close: () => transport.close() }, now: () => clock.now() + aheadMs };
 }
 
 /** All objects of a kind in a namespace, or in all. */

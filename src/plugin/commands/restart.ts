@@ -1,7 +1,7 @@
 import { timestamp } from "kube-controller-runtime";
 import { answer, type Command } from "../command.ts";
 import { completeObjects, findObject, typedName } from "../objects.ts";
-import { type Written, writtenLines } from "./written.ts";
+import { nextFor, type Written, writtenLines } from "./written.ts";
 
 /** The one that `kubectl rollout restart` sets, so that others understand it too. */
 const RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
@@ -22,11 +22,12 @@ export const restart: Command = {
   ],
   run: async (context, { arguments: [typed = ""] }) => {
     const cluster = await context.connect();
-    const { kind, object } = await findObject(cluster, typed);
+    const found = await findObject(cluster, typed);
+    const { kind, object } = found;
     const podAnnotations = { [RESTARTED_AT]: timestamp(context.clock.now()) };
     await cluster.client.mergePatch(kind, object.metadata, { spec: { podAnnotations } });
     const name = typedName(kind, object.metadata);
-    const next = `Follow it: kubectl coder why ${name} -n ${cluster.homeNamespace}`;
+    const next = nextFor(found, `Follow it: kubectl coder why ${name} -n ${cluster.homeNamespace}`);
     return answer<Written>({ object: name, did: "restarted", changed: true, next }, writtenLines);
   },
 };

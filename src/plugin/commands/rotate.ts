@@ -1,9 +1,10 @@
-import { type Kind, timestamp } from "kube-controller-runtime";
+import { type Kind, type Stored, timestamp } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import { withDefaults as controlPlaneOf } from "../../operator/control-plane/spec.ts";
 import { ROTATE_ANNOTATION } from "../../operator/names.ts";
 import { answer, type Command, CommandError } from "../command.ts";
-import { completeObjects, findObject, type OurObject, typedName } from "../objects.ts";
-import { type Written, writtenLines } from "./written.ts";
+import { completeObjects, type Found, findObject, type OurObject, typedName } from "../objects.ts";
+import { nextFor, type Written, writtenLines } from "./written.ts";
 
 /** What can be rotated, whose it is, and what happens then. */
 const SUBJECTS: Readonly<Record<string, { readonly kind: Kind<OurObject>; readonly next: string }>> = {
@@ -37,11 +38,13 @@ export const rotate: Command = {
     const subject = SUBJECTS[what];
     if (!subject) throw new CommandError(`"${what}" can't be rotated.`);
     const cluster = await context.connect();
-    const { kind, object } = await findObject(
+    const found = await findObject(
       cluster,
       typed.includes("/") ? typed : typedName(subject.kind, { name: typed }),
     );
+    const { kind, object } = found;
     if (kind.kind !== subject.kind.kind) throw new CommandError(`"${typed}" is not a ${subject.kind.kind}.`);
+    refuseForeignToken(found);
     const annotations = { [ROTATE_ANNOTATION]: timestamp(context.clock.now()) };
     await cluster.client.mergePatch(kind, object.metadata, { metadata: { annotations } });
     const name = typedName(kind, object.metadata);
@@ -50,9 +53,21 @@ export const rotate: Command = {
         object: name,
         did: `asked to rotate its ${what === "token" ? "token" : "key"}`,
         changed: true,
-        next: subject.next,
+        next: nextFor(found, subject.next),
       },
       writtenLines,
     );
   },
 };
+
+/** The operator replaces a token that it made, and no other. */
+function refuseForeignToken({ kind, object }: Found): void {
+  if (kind.kind !== CoderControlPlane.kind) return;
+  const { operatorAccess } = controlPlaneOf(object as Stored<CoderControlPlane>);
+  if (operatorAccess.kind === "disabled")
+    throw new CommandError("spec.operatorAccess.disabled: the operator has no token there.");
+  if (operatorAccess.kind === "given")
+    throw new CommandError(
+      `spec.operatorAccess.tokenSecretRef: the token is your own: make another at coderd and put it into Secret "${operatorAccess.token.name}".`,
+    );
+}

@@ -1,3 +1,5 @@
+import { isPaused } from "../../operator/pause.ts";
+import { type Found, typedName } from "../objects.ts";
 import type { Look } from "../terminal/look.ts";
 import { type Line, span } from "../terminal/text.ts";
 
@@ -11,6 +13,13 @@ export interface Written {
   readonly changed: boolean;
   /** What happens next, or how to follow it. */
   readonly next?: string;
+}
+
+/** What comes next for an object: nothing while it is paused. */
+export function nextFor({ kind, object }: Found, next: string): string {
+  const { namespace } = object.metadata;
+  if (!isPaused(object)) return next;
+  return `It is paused: this happens after kubectl coder resume ${typedName(kind, object.metadata)} -n ${namespace}`;
 }
 
 export function writtenLines({ object, did, changed, next }: Written, _look: Look): Line[] {

@@ -89,6 +89,24 @@ test("an operator that is missing, not available or without a live Lease is wron
   expect(verdicts(await checked(authorizing(() => true)))).toMatchObject({ "Operator installed": "wrong" });
 });
 
+test.each([
+  ["an hour fast", -3_600_000, 0, "good"],
+  ["an hour slow", 3_600_000, 0, "good"],
+  ["an hour slow", 3_600_000, 60_000, "wrong"],
+])("a clock of this machine that is %s does not judge the Lease", async (_, aheadMs, ageMs, verdict) => {
+  const served = world.clock.now() + aheadMs;
+  await world.person.mergePatch(Lease, system("coder-k8s-controller.coder.com"), {
+    spec: { renewTime: timestamp(served - ageMs) },
+  });
+  const allowing = authorizing(() => true);
+  const send: Transport["send"] = async (request) => {
+    const response = await allowing.send(request);
+    return { ...response, headers: { ...response.headers, date: new Date(served).toUTCString() } };
+  };
+  const report = await checked({ ...allowing, send });
+  expect(verdicts(report)).toMatchObject({ "Operator leads": verdict });
+});
+
 test("CRDs of another version than the operator, or missing, are wrong", async () => {
   const name = "coderprovisioners.coder.com";
   const old = { metadata: { labels: { "app.kubernetes.io/version": "1.0.0" } } };

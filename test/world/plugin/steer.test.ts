@@ -68,3 +68,28 @@ test("an error can't move the cursor either", async () => {
   expect(error).toMatch(/^kubectl coder: .*nothing here.*\n$/);
   expect(error.trimEnd()).not.toMatch(/\p{Cc}|\u202e/u);
 });
+
+test.each([
+  [{ disabled: true }, "spec.operatorAccess.disabled: the operator has no token there."],
+  [
+    { tokenSecretRef: { name: "mine", key: "token" } },
+    'the token is your own: make another at coderd and put it into Secret "mine".',
+  ],
+])("rotate token refuses what the operator would not do: %o", async (operatorAccess, why) => {
+  await world.person.mergePatch(CoderControlPlane, ref("coder"), { spec: { operatorAccess } });
+  const { code, out, error } = await run("rotate", "token", "coder");
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(error).toContain(why);
+  const { metadata } = await world.person.get(CoderControlPlane, ref("coder"));
+  expect(metadata.annotations?.["coder.com/rotate-at"]).toBeUndefined();
+});
+
+test.each([
+  ["restart", "provisioner/coder"],
+  ["rotate", "provisioner", "coder"],
+])("%s says that a paused object waits", async (...words) => {
+  await run("pause", "provisioner/coder");
+  expect((await run(...words)).out).toContain(
+    "It is paused: this happens after kubectl coder resume provisioner/coder -n dev",
+  );
+});

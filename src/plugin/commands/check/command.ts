@@ -31,8 +31,8 @@ export const check: Command = {
 async function checkReport(context: Context, operatorNamespace: string | undefined): Promise<CheckReport> {
   const cluster = await context.connect();
   const gaps = new Gaps();
-  const now = context.clock.now();
   const operators = await findOperators(cluster, gaps, operatorNamespace);
+  const now = cluster.now();
   const [operator] = operators ?? [];
   const [installed, rights, crds, objects] = await Promise.all([
     operators ? operatorFindings(operator, cluster, { gaps, now, version: context.version }) : [],
