@@ -30,7 +30,7 @@ export interface Memory extends StartMemory {
   listedLicenses?: { readonly at: number; readonly answer: Result<readonly License[], CoderFailure> };
   readonly entitlements: Backoff<CoderFailure>;
   /** The last answer to whether an upgrade could begin. */
-  upgradeCheck?: { readonly image: string; readonly at: number; readonly condition: ConditionState };
+  upgradeCheck?: { readonly question: string; readonly at: number; readonly condition: ConditionState };
   health?: ReportedHealth;
   readonly healthBackoff: Backoff<CoderFailure>;
 }

@@ -1,6 +1,8 @@
-import { type Condition, findCondition, type Stored } from "kube-controller-runtime";
+import { randomUUID } from "node:crypto";
+import { type Condition, findCondition, messageOf, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { conditionTypes } from "../../operator/control-plane/status.ts";
+import { answerMark, CHECK_ANNOTATION } from "../../operator/control-plane/upgrade/check.ts";
 import { type Cluster, listAll } from "../cluster.ts";
 import {
   type Answer,
@@ -16,7 +18,6 @@ import type { Look } from "../terminal/look.ts";
 import { type Line, span } from "../terminal/text.ts";
 import { mark, paragraph } from "../terminal/words.ts";
 
-const ANNOTATION = "coder.com/check-upgrade";
 const CONDITION = conditionTypes.upgradePossible;
 const LOOK_MS = 1_000;
 const PATIENCE_MS = 60_000;
@@ -33,7 +34,7 @@ interface UpgradeAnswer {
 export const upgradeCheck: Command = {
   name: "upgrade check",
   summary: "Ask the operator whether an upgrade to an image could begin, and change nothing",
-  details: `Sets the annotation ${ANNOTATION}, waits for the condition ${CONDITION}, and removes the annotation. Exit code 3 when something is in the way.`,
+  details: `Sets the annotation ${CHECK_ANNOTATION}, waits for the condition ${CONDITION}, and removes the annotation. Exit code 3 when something is in the way.`,
   arguments: [
     { name: "image", summary: "the image to upgrade to" },
     {
@@ -52,15 +53,45 @@ export const upgradeCheck: Command = {
   run: async (context, { arguments: [image = "", name] }) => {
     const cluster = await context.connect();
     const object = await controlPlaneNamed(cluster, name);
-    const isAsked = object.metadata.annotations?.[ANNOTATION] === image;
-    if (!isAsked) await ask(cluster, object, image);
+    const request = randomUUID();
+    const question = `${image} ${request}`;
+    await ask(cluster, object, question);
+    const asked = { object, question, request };
     try {
-      return shown(object, image, await answered(object, image, { cluster, context }));
-    } finally {
-      if (!isAsked) await ask(cluster, object, null);
+      const { message, ...condition } = await answered(asked, { cluster, context });
+      const note = await takenBack(asked, cluster);
+      const own = message.slice(0, -answerMark(request).length).trimEnd();
+      return shown(object, image, { ...condition, message: [own, ...note].join(" ") });
+    } catch (error) {
+      await takenBack(asked, cluster);
+      throw error;
     }
   },
 };
+
+/** A question of this run. */
+interface Asked {
+  readonly object: Stored<CoderControlPlane>;
+  readonly question: string;
+  readonly request: string;
+}
+
+/**
+ * Leaves the annotation as a person had it, and takes away what a run that was killed has left. Not when somebody else
+ * asks by now. Resolves with what to say when that fails: the answer is none the worse for it.
+ */
+async function takenBack({ object, question }: Asked, cluster: Cluster): Promise<string[]> {
+  const before = object.metadata.annotations?.[CHECK_ANNOTATION];
+  const isPersons = before !== undefined && !/\s/.test(before.trim());
+  try {
+    const present = await cluster.client.get(CoderControlPlane, object.metadata);
+    if (present.metadata.annotations?.[CHECK_ANNOTATION] === question)
+      await ask(cluster, object, isPersons ? before : null);
+    return [];
+  } catch (error) {
+    return [`The annotation ${CHECK_ANNOTATION} could not be taken back: ${messageOf(error)}.`];
+  }
+}
 
 async function controlPlaneNamed(
   cluster: Cluster,
@@ -80,25 +111,26 @@ async function controlPlaneNamed(
 async function ask(
   { client }: Cluster,
   { metadata }: Stored<CoderControlPlane>,
-  image: string | null,
+  question: string | null,
 ): Promise<void> {
   await client.mergePatch(CoderControlPlane, metadata, {
-    metadata: { annotations: { [ANNOTATION]: image } },
+    metadata: { annotations: { [CHECK_ANNOTATION]: question } },
   });
 }
 
-/** The condition once it speaks of this image. */
+/** The condition once it answers this question. */
 async function answered(
-  { metadata }: Stored<CoderControlPlane>,
-  image: string,
+  { object, question, request }: Asked,
   { cluster, context }: { readonly cluster: Cluster; readonly context: Context },
 ): Promise<Condition> {
   const { clock, signal } = context;
   const until = clock.monotonic() + PATIENCE_MS;
   for (;;) {
-    const { status } = await cluster.client.get(CoderControlPlane, metadata);
+    const { metadata, status } = await cluster.client.get(CoderControlPlane, object.metadata);
     const condition = findCondition(status?.conditions, CONDITION);
-    if (condition?.message.includes(`"${image}"`)) return condition;
+    if (condition?.message.endsWith(answerMark(request))) return condition;
+    if (metadata.annotations?.[CHECK_ANNOTATION] !== question)
+      throw new CommandError("Somebody else asks about an upgrade of this control plane now. Try again.");
     if (clock.monotonic() >= until)
       throw new CommandError(
         `The operator has not answered within ${PATIENCE_MS / 1_000} s. Is it well? Run: kubectl coder check`,

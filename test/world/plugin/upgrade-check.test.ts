@@ -1,6 +1,7 @@
+import type { Transport } from "kube-controller-runtime";
 import { beforeEach, describe, expect, test } from "vitest";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { kubectlCoder, type Seen } from "../../support/plugin.ts";
+import { kubectlCoder, limited, type Seen } from "../../support/plugin.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 const IMAGE = "coder:v2.25.0";
@@ -16,17 +17,31 @@ const asked = async () =>
   (await world.person.get(CoderControlPlane, ref)).metadata.annotations?.["coder.com/check-upgrade"];
 
 /** Plays the operator: answers when it is asked. */
-async function checked(status: "True" | "False", message: string): Promise<Seen> {
-  const person = { transport: world.api, clock: world.clock, namespace: "dev" };
+async function checked(
+  status: "True" | "False",
+  message: string,
+  { request, transport = world.api }: { request?: string; transport?: Transport } = {},
+): Promise<Seen> {
+  const person = { transport, clock: world.clock, namespace: "dev" };
   const seen = kubectlCoder(person, "upgrade", "check", IMAGE);
   await world.clock.advance(3_000);
-  expect(await asked()).toBe(IMAGE);
-  const condition = { type: "UpgradePossible", status, reason: "Checked", message };
-  const conditions = [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }];
-  await world.person.patchStatus(CoderControlPlane, ref, { status: { conditions } });
+  const [image, own] = (await asked())?.split(" ") ?? [];
+  expect(image).toBe(IMAGE);
+  await conditionIs({ status, message: `${message} Request "${request ?? own}".` });
   await world.clock.advance(120_000);
   return seen;
 }
+
+async function conditionIs(condition: { status: "True" | "False"; message: string }): Promise<void> {
+  const whole = { type: "UpgradePossible", reason: "Checked", lastTransitionTime: "2026-01-01T00:00:00Z" };
+  const conditions = [{ ...whole, ...condition }];
+  await world.person.patchStatus(CoderControlPlane, ref, { status: { conditions } });
+}
+
+const ask = (question: string) =>
+  world.person.mergePatch(CoderControlPlane, ref, {
+    metadata: { annotations: { "coder.com/check-upgrade": question } },
+  });
 
 describe("upgrade check", () => {
   test("asks by annotation, shows the answer, and takes the question back", async () => {
@@ -42,10 +57,39 @@ describe("upgrade check", () => {
     expect(await checked("False", `An upgrade to "${IMAGE}" can't begin.`)).toMatchObject({ code: 3 });
   });
 
-  test("does not take the answer about another image for its own, and gives up after a minute", async () => {
-    const { code, error } = await checked("True", 'An upgrade to "coder:v2.24.0" can begin.');
+  test("does not take the answer to another request for its own, and gives up after a minute", async () => {
+    const message = `An upgrade to "${IMAGE}" can begin.`;
+    await conditionIs({ status: "True", message });
+    const { code, error } = await checked("True", message, { request: "of-another" });
     expect(code).toBe(1);
     expect(error).toContain("has not answered within 60 s. Is it well? Run: kubectl coder check");
     expect(await asked()).toBeUndefined();
+  });
+
+  test("says so when somebody else asks meanwhile, and leaves their question alone", async () => {
+    const person = { transport: world.api, clock: world.clock, namespace: "dev" };
+    const seen = kubectlCoder(person, "upgrade", "check", IMAGE);
+    await world.clock.advance(3_000);
+    await ask("coder:v2.26.0 theirs");
+    await world.clock.advance(3_000);
+    expect((await seen).error).toContain("Somebody else asks about an upgrade");
+    expect(await asked()).toBe("coder:v2.26.0 theirs");
+  });
+
+  test.each([
+    ["removes the question of a run that was killed", "coder:v2.24.0 killed", undefined],
+    ["puts back the question of a person", "coder:v2.24.0", "coder:v2.24.0"],
+  ])("%s", async (_, before, after) => {
+    await ask(before);
+    expect(await checked("True", "It can begin.")).toMatchObject({ code: 0 });
+    expect(await asked()).toBe(after);
+  });
+
+  test("shows the answer although the question can't be taken back", async () => {
+    let writes = 0;
+    const transport = limited(world.api, ({ method }) => method === "GET" || writes++ === 0);
+    const { code, out } = await checked("True", "It can begin.", { transport });
+    expect(code).toBe(0);
+    expect(out).toContain("It can begin. The annotation coder.com/check-upgrade could not be taken back");
   });
 });

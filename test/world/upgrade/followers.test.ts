@@ -70,6 +70,14 @@ test("whether an upgrade could begin is answered without one", async () => {
     });
   await ask(NEW);
   await stage.untilCondition("coder", "UpgradePossible", { status: "True", reason: "CheckPassed" });
+  for (const request of ["one", "two"]) {
+    await ask(`${NEW} ${request}`);
+    await stage.eventually(async () =>
+      expect((await stage.condition("UpgradePossible"))?.message).toMatch(
+        new RegExp(`^An upgrade from .* can begin\\..* Request "${request}"\\.$`),
+      ),
+    );
+  }
   await ask("ghcr.io/coder/coder:v2.20.0");
   await stage.untilCondition("coder", "UpgradePossible", { status: "False", reason: "DowngradeRefused" });
   await ask(OLD);

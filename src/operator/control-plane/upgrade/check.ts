@@ -8,33 +8,48 @@ import { gatherFacts } from "./gather.ts";
 import { obstacles } from "./preflight.ts";
 import { isAnotherVersion } from "./version.ts";
 
-/** Names an image: whether an upgrade to it could begin is answered in condition `UpgradePossible`. */
-const CHECK_ANNOTATION = "coder.com/check-upgrade";
+/**
+ * Names an image: whether an upgrade to it could begin is answered in condition `UpgradePossible`. A word after it is
+ * repeated at the end of the answer, so that whoever asked knows it for their own.
+ */
+export const CHECK_ANNOTATION = "coder.com/check-upgrade";
 
 /** An answer is good for so long, unless another question is asked. */
 const ANSWER_MS = 60_000;
 
 /** As much of the annotation as is repeated: no image has a longer name. */
 const LONGEST_IMAGE = 512;
+const LONGEST_REQUEST = 64;
 
 /** Answers whether an upgrade could begin, and changes nothing. */
 export async function checkUpgrade(run: UpgradeRun): Promise<ControlPlaneResult> {
   const { snapshot, environment } = run;
   const { annotations } = snapshot.object.metadata;
-  const image = trimmed(annotations?.[CHECK_ANNOTATION]?.slice(0, LONGEST_IMAGE));
+  const question = trimmed(annotations?.[CHECK_ANNOTATION]?.slice(0, LONGEST_IMAGE + LONGEST_REQUEST));
   const { memory } = environment;
-  if (!image) {
+  if (!question) {
     delete memory.upgradeCheck;
     const earlier = findCondition(snapshot.object.status?.conditions, conditionTypes.upgradePossible);
     return earlier ? { noCondition: true } : {};
   }
   const last = memory.upgradeCheck;
-  const ageMs = last?.image === image ? snapshot.now - last.at : ANSWER_MS;
+  const ageMs = last?.question === question ? snapshot.now - last.at : ANSWER_MS;
   if (last && ageMs >= 0 && ageMs < ANSWER_MS)
     return { condition: last.condition, requeueAfterMs: ANSWER_MS - ageMs };
-  const condition = await answer(image, run);
-  memory.upgradeCheck = { image, at: snapshot.now, condition };
+  const [image = "", request] = question.split(/\s+/);
+  const condition = signed(await answer(image.slice(0, LONGEST_IMAGE), run), request);
+  memory.upgradeCheck = { question, at: snapshot.now, condition };
   return { condition, requeueAfterMs: ANSWER_MS };
+}
+
+function signed(condition: ConditionState, request: string | undefined): ConditionState {
+  if (!request) return condition;
+  return { ...condition, message: `${condition.message} ${answerMark(request.slice(0, LONGEST_REQUEST))}` };
+}
+
+/** What an answer to a request ends with. */
+export function answerMark(request: string): string {
+  return `Request "${request}".`;
 }
 
 async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
