@@ -94,6 +94,7 @@ interface Case {
   readonly coderd?: CoderdKeys;
   readonly isCheckDue?: boolean;
   readonly secret?: KeyFacts["secret"];
+  readonly isDisowned?: boolean;
   readonly plan: KeyPlan;
 }
 
@@ -107,6 +108,7 @@ function planOf(row: Case): KeyPlan {
     coderd: row.coderd,
     isCheckDue: row.isCheckDue ?? false,
     secret: row.secret ?? "proven",
+    isDisowned: row.isDisowned ?? false,
   };
   return planKey(facts);
 }

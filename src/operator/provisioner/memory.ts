@@ -13,8 +13,10 @@ export interface Memory extends StartMemory {
   /** What coderd itself said about the license, and of which state of the control plane that was. */
   knownEntitlement?: { readonly of: string; readonly at: number; readonly value: Entitlement };
   readonly entitlement: Backoff<CoderFailure>;
-  /** When coderd was last seen to have the key. */
+  /** When coderd was last seen to have the key in use. */
   keyCheckedAt?: number;
+  /** When a key was last made because coderd did not have the one before, or not as it should be. */
+  disownedAt?: number;
   readonly key: Backoff<CoderFailure>;
   /** A Secret could not be written, so the next key is made only when its Secret has been claimed. */
   keyStoreFailed?: true;

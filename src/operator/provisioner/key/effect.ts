@@ -6,7 +6,7 @@ import { isSameService } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { makeKey } from "./make.ts";
 import { type CoderdKeys, type KeyPlan, planKey, type WantedKey } from "./plan.ts";
-import { secretProof, verifySecret } from "./proof.ts";
+import { confirmGone, secretProof, verifySecret } from "./proof.ts";
 import {
   type AppliedKey,
   appliedKey,
@@ -34,6 +34,7 @@ const needs: Readonly<Record<KeyPlan["do"], Needs>> = {
   keep: "nothing",
   ask: { otherSide: true },
   verify: { otherSide: true },
+  confirm: { otherSide: true },
   record: {},
   adopt: {},
   abandon: { otherSide: true, certainty: true },
@@ -66,6 +67,7 @@ function planOf(state: KeyState, run: KeyRun): KeyPlan {
     coderd: state.coderd,
     isCheckDue,
     secret: secretProof(state, run),
+    isDisowned: state.isDisowned,
   });
 }
 
@@ -85,6 +87,8 @@ async function act(plan: KeyPlan, state: KeyState, run: KeyRun): Promise<KeyProg
       return ask(state, run);
     case "verify":
       return verifySecret(state, run);
+    case "confirm":
+      return confirmGone(state, run);
     case "record":
       return recordLater(state, inUse(plan.key));
     case "adopt":

@@ -3,7 +3,7 @@ import type { CoderFailure } from "../../../coder/failure.ts";
 import { tagsHash } from "../hashes.ts";
 import { hex } from "./names.ts";
 import type { CoderdKeys, KeyPlan, Reason } from "./plan.ts";
-import { contentOf } from "./proof.ts";
+import { contentOf, isMadeHere } from "./proof.ts";
 import type { KeyRecord } from "./record.ts";
 import { markOf, secretNamed, storeKey, valueAt } from "./secret.ts";
 import { type KeyProgress, type KeyRun, type KeyState, recordNow, refresh } from "./state.ts";
@@ -25,7 +25,7 @@ export type MakePlan = Extract<KeyPlan, { do: "create" | "rotate" | "replace" }>
 export async function makeKey(plan: MakePlan, state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const { coderd } = state;
   if (!coderd) throw new TypeError("a key is made only after coderd was asked");
-  if (state.hasMade) return { failed: failedAgain(plan) };
+  if (state.hasMade || isFutile(plan, state, run)) return { failed: failedAgain(plan) };
   const claimed = state.isFresh ? await claimSecret(state, run) : state;
   const pending = intention(plan, coderd, run);
   const recorded = await recordIntention(pending, claimed, run);
@@ -36,6 +36,23 @@ export async function makeKey(plan: MakePlan, state: KeyState, run: KeyRun): Pro
       return giveUp(removed.failure, recorded.next, run);
   }
   return create(plan, { pending, state: recorded.next }, run);
+}
+
+/** How long after a key that coderd disowned the next may be replaced for the same reason. */
+const DISOWNED_AGAIN_MS = 60 * 60_000;
+
+/**
+ * Whether coderd disagrees with the very key that replaced one of which it said the same, or that it has not once listed
+ * as it should be: another would fare no better, and each costs a restart of the pool.
+ */
+function isFutile(plan: MakePlan, state: KeyState, run: KeyRun): boolean {
+  if (!isDisowned(plan) || !isMadeHere(state, run)) return false;
+  const { keyCheckedAt, disownedAt = Number.NEGATIVE_INFINITY } = run.environment.memory;
+  return keyCheckedAt === undefined || run.snapshot.now - disownedAt < DISOWNED_AGAIN_MS;
+}
+
+function isDisowned({ because }: MakePlan): boolean {
+  return because.every((reason) => reason === "deletedAtCoderd" || reason === "tagsAtCoderd");
 }
 
 /** What the cache only thought to be so is looked at anew instead. */
@@ -63,8 +80,10 @@ async function create(
   const stored = await storeKey(content, state, run);
   environment.memory.madeKey = contentOf(created.value);
   delete environment.memory.secretProof;
+  delete environment.memory.keyCheckedAt;
+  if (isDisowned(plan)) environment.memory.disownedAt = run.snapshot.now;
   environment.own.emit("Normal", eventReasons[plan.do], announcement(plan, wanted.organizationName));
-  return { next: { ...stored, coderd: undefined } };
+  return { next: { ...stored, coderd: undefined, isDisowned: false } };
 }
 
 function claimSecret(state: KeyState, run: KeyRun): Promise<KeyState> {
@@ -97,7 +116,7 @@ async function giveUp(failure: CoderFailure, state: KeyState, run: KeyRun): Prom
 }
 
 function failedAgain({ because }: MakePlan): CoderFailure {
-  const message = `The key that was just created is not as it should be (${inWords(because)}).`;
+  const message = `The key that the operator created last is not as it should be (${inWords(because)}), so it does not create another; check what stands between coderd and the operator.`;
   return { kind: "transient", message };
 }
 

@@ -154,20 +154,33 @@ describe("drift", () => {
 
 describe("behind our back at coderd", () => {
   table([
-    { when: "the key was deleted", coderd: coderd(), plan: rotate("pool", "deletedAtCoderd") },
+    {
+      when: "the key is not listed: asks whether coderd accepts it",
+      coderd: coderd(),
+      plan: { do: "confirm" },
+    },
+    {
+      when: "the key was deleted",
+      coderd: coderd(),
+      isDisowned: true,
+      plan: rotate("pool", "deletedAtCoderd"),
+    },
     {
       when: "the key was deleted and another made under its name, whose plaintext we do not have",
+      isDisowned: true,
       coderd: coderd(key({ id: "k9" })),
       plan: rotate("pool-0000beef", "deletedAtCoderd"),
     },
     {
       when: "the same with a fixed name: the other key is somebody's",
+      isDisowned: true,
       wanted: fixed("pool"),
       coderd: coderd(key({ id: "k9" })),
       plan: { do: "refuse", name: "pool" },
     },
     {
       when: "the key was deleted and its name is fixed and free",
+      isDisowned: true,
       wanted: fixed("pool"),
       coderd: coderd(),
       plan: rotate("pool", "deletedAtCoderd"),

@@ -39,6 +39,7 @@ describe("what status does not say is filled in without a rotation", () => {
     },
     {
       when: "all missing and coderd has no such key: made",
+      isDisowned: true,
       applied: nothingApplied,
       coderd: coderd(),
       plan: { do: "create", name: "pool", because: ["deletedAtCoderd"] },

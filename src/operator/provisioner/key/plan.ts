@@ -43,6 +43,8 @@ export interface KeyFacts {
   /** Whether it is time to compare with coderd, even if nothing has changed here. */
   readonly isCheckDue: boolean;
   readonly secret: SecretProof;
+  /** coderd was asked in this run about a key that it does not list, and does not vouch for it. */
+  readonly isDisowned: boolean;
 }
 
 /** What is known of the content of the Secret: whether it is that of the key in use. */
@@ -78,6 +80,7 @@ export type Reason =
  *      └──────────────────────────────────── abandon ◄───────────────────────┘
  *     copySecret ──► keep        refuse: the name is somebody else's
  *     verify ──► keep, or rotate when the Secret does not hold the key
+ *     confirm ──► rotate, unless coderd accepts the key that it does not list
  *
  * A rotated key stays on record as retired until no pod uses it; see `retire.ts`.
  */
@@ -88,6 +91,8 @@ export type KeyPlan =
   | { readonly do: "ask"; readonly needed: boolean }
   /** Whether the Secret holds the key in use must be asked. */
   | { readonly do: "verify" }
+  /** coderd does not list the key, which a token that may not read keys sees of all: whether it accepts it must be asked. */
+  | { readonly do: "confirm" }
   /** The key is right; status knows too little of it. */
   | { readonly do: "record"; readonly key: CompleteKey }
   /** The pending key is in a Secret: it is the one in use from now on. */
@@ -175,7 +180,10 @@ function compare(held: HeldKey, coderd: CoderdKeys, facts: KeyFacts): KeyPlan {
   const { wanted, applied } = facts;
   const name = applied.name ?? held.keyName ?? wanted.name;
   const real = coderd.keys.find((key) => (applied.id ? key.id === applied.id : key.name === name));
-  if (!real) return make(facts, ["deletedAtCoderd"]);
+  if (!real) {
+    const isGone = facts.isDisowned || facts.secret === "refused";
+    return isGone ? make(facts, ["deletedAtCoderd"]) : { do: "confirm" };
+  }
   if (!isDeepStrictEqual(significant(real.tags), significant(wanted.tags)))
     return make(facts, ["tagsAtCoderd"]);
   const key: CompleteKey = {

@@ -45,11 +45,37 @@ export async function verifySecret(state: KeyState, run: KeyRun): Promise<KeyPro
   return { next: state };
 }
 
+/**
+ * Asks coderd about a key that it does not list. A list is no proof of absence: coderd leaves out what the token's user
+ * may not read. Where coderd does not tell whose key it is, the list is all there is.
+ */
+export async function confirmGone(state: KeyState, { client, snapshot }: KeyRun): Promise<KeyProgress> {
+  const content = contentInUse(state, snapshot);
+  if (!content) throw new TypeError("a key is asked about only when a Secret holds it");
+  const answer = await client.provisionerKeyOf(content.secret);
+  if (!answer.ok && mayPass(answer.failure)) return { failed: answer.failure };
+  const { id, name } = appliedKey(statusOf(state));
+  const accepted = answer.ok ? answer.value : undefined;
+  const isIt = accepted && (id ? accepted.id === id : name === undefined || accepted.name === name);
+  return isIt ? { failed: unlisted(accepted.name) } : { next: { ...state, isDisowned: true } };
+}
+
+function unlisted(name: string): CoderFailure {
+  const message = `coderd accepts key "${name}" and does not list it for the token's user, who may not read provisioner keys.`;
+  return { kind: "forbidden", why: "notPermitted", message };
+}
+
 const refusedAfterAll: CoderFailure = {
   kind: "transient",
   message:
     "coderd refuses the provisioner key that it made for this object; check what stands between it and the operator.",
 };
+
+/** Whether the Secret holds the key that this process made last. */
+export function isMadeHere(state: Content, { environment, snapshot }: KeyRun): boolean {
+  const content = contentInUse(state, snapshot);
+  return content !== undefined && environment.memory.madeKey === content.value;
+}
 
 function contentInUse(state: Content, { provisioner: { key } }: KeyRun["snapshot"]) {
   const { id: keyID, secretRef: place = key.secret } = appliedKey(statusOf(state));

@@ -20,6 +20,8 @@ export interface KeyState {
   readonly isFresh: boolean;
   /** A key was made in this run. One is enough: what coderd says against it is for a person to read. */
   readonly hasMade: boolean;
+  /** coderd was asked in this run about a key that it does not list, and does not vouch for it. */
+  readonly isDisowned: boolean;
 }
 
 export interface KeyRun {

@@ -51,7 +51,7 @@ export async function ensureKey(
   const { object, secrets, now } = snapshot;
   const start: KeyState = {
     ...{ object, secrets, unwritten: {}, coderd: undefined },
-    ...{ isFresh: false, hasMade: false },
+    ...{ isFresh: false, hasMade: false, isDisowned: false },
   };
   if (!access) return unsettled(start, { snapshot, environment }, waits(snapshot));
   const { memory } = environment;
