@@ -80,6 +80,7 @@ export const upgradeStatus = object("The upgrade that is in progress, or the las
   fromVersion: optional(text("Version that coderd reported before the upgrade.")),
   generation: optional(int64("Generation of the spec whose backup failed.")),
   message: optional(text("Why the upgrade ended where it is.")),
+  migratingSince: optional(time("When a pod of the new version was started for the first time.")),
   previous: optional(text("Name of the ControllerRevision that holds the pod template before the upgrade.")),
   schemaBefore: optional(int64("Version of the database schema before the upgrade.")),
   servedAgain: optional(time("When a pod of the new version served.")),

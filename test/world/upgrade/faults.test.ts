@@ -186,6 +186,45 @@ describe("the spec changes in the middle:", () => {
   );
 });
 
+describe("the old image is refused after the migration, from stage", () => {
+  test.each(["Verifying", "ScalingOut", "Completed"] as const)("%s", async (when) => {
+    await using stage = await openUpgradeStage();
+    await stage.settle();
+    await stage.change("coder", { image: NEW });
+    await stage.untilStage(when);
+    await stage.change("coder", { image: OLD });
+    await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "DowngradeRefused" });
+    await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([NEW, NEW]));
+    expect(await stage.status("coder")).toMatchObject({ image: NEW, version: "v2.26.0" });
+    expect(stage.rollouts.violations).toEqual([]);
+  });
+});
+
+test("an image that changes while there are no pods is an upgrade once there are some", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  await stage.change("coder", { replicas: 0 });
+  await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([]));
+  await stage.change("coder", { image: NEW });
+  await stage.touch("coder", "look");
+  expect(await stage.image()).toBe(OLD);
+  await stage.change("coder", { replicas: 2 });
+  await stage.untilStage("Migrating");
+  await stage.untilStage("Completed");
+  expect(stage.rollouts.alive()).toEqual([NEW, NEW]);
+  expect(stage.rollouts.violations).toEqual([]);
+});
+
+test("without access to the database an upgrade that is taken back before a new pod starts is taken back", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle({ operatorAccess: { disabled: true } });
+  await stage.change("coder", { image: NEW });
+  await stage.untilStage("ScalingDown");
+  await stage.change("coder", { image: OLD });
+  await expectOldVersion(stage);
+  await stage.eventually(async () => expect((await stage.status("coder")).upgrade).toBeUndefined());
+});
+
 test("an older version is refused, and what runs goes on", async () => {
   await using stage = await openUpgradeStage();
   await stage.settle();

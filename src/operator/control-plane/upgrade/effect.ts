@@ -4,6 +4,7 @@ import {
   isAlreadyExists,
   isNotFound,
   type KubeObject,
+  mergePatchBetween,
   type Needs,
   type Progress,
 } from "kube-controller-runtime";
@@ -13,6 +14,7 @@ import { type BackupObject, type BackupState, backupName, missing } from "./back
 import type { UpgradeFacts } from "./facts.ts";
 import { planUpgrade, type UpgradePlan } from "./plan.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous.ts";
+import { broughtTo } from "./record.ts";
 import { announceStage } from "./report.ts";
 
 /** All that a run knows of an upgrade. */
@@ -101,14 +103,27 @@ async function create(
   return { kind: "running", what };
 }
 
-/** Nothing is done in a stage before the status says that it has begun. What was learned in the last one is asked anew. */
+/**
+ * Nothing is done in a stage before the status says that it has begun. What was learned in the last one is asked anew.
+ * A record that another process has changed meanwhile is left alone: that process knows more.
+ */
 async function record(next: UpgradeStatus | undefined, state: UpgradeState, run: UpgradeRun): Step {
   const { facts } = state;
   const { own } = run.environment;
-  const written = await own.record(() => ({ upgrade: next }));
-  if (!written) return { overtaken: true };
   const isNewStage = next?.stage !== facts.record?.stage;
+  const brought = isNewStage ? broughtTo(next) : undefined;
+  let isOurs = true;
+  const written = await own.record(({ upgrade }) => {
+    isOurs = isSame(upgrade, facts.record) || isSame(upgrade, next);
+    return isOurs ? { upgrade: next, ...brought } : {};
+  });
+  if (!written || !isOurs) return { overtaken: true };
   if (isNewStage) announceStage(next, facts, own);
   const asked = isNewStage ? { database: undefined, backup: undefined, reported: undefined } : {};
-  return { next: { ...state, facts: { ...facts, ...asked, record: next } } };
+  const reached = brought ? { settled: brought.image, version: brought.version } : {};
+  return { next: { ...state, facts: { ...facts, ...asked, ...reached, record: next } } };
+}
+
+function isSame(left: unknown, right: unknown): boolean {
+  return Object.keys(mergePatchBetween({ upgrade: left }, { upgrade: right })).length === 0;
 }

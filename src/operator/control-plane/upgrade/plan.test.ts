@@ -5,6 +5,7 @@ import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { planUpgrade, type UpgradePlan } from "./plan.ts";
+import { broughtTo } from "./record.ts";
 import { upgradeSettings } from "./settings.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -30,6 +31,7 @@ const noDatabase = { why: "The operator runs no SQL." };
 const nobody = { names: [], isScaledToZero: true, ready: 0, isComplete: false, trouble: undefined };
 const serving = { names: ["coder-1"], isScaledToZero: false, ready: 1, isComplete: true, trouble: undefined };
 const starting = { ...serving, ready: 0, isComplete: false };
+const halfway = { ...serving, isComplete: false };
 const crashing = { ...starting, trouble: "It crashes." };
 
 function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
@@ -100,7 +102,8 @@ describe("without an upgrade in progress", () => {
       `${NEW} × 3`,
     ],
     ["an edited Deployment is set back", { present: OLD, settled: NEW }, `${NEW} × 3`],
-    ["without pods there is nothing to be careful with", { replicas: 0 }, `${NEW} × 0`],
+    ["without pods the image waits until there are some", { replicas: 0 }, `${OLD} × 0`],
+    ["a deleted Deployment does not bypass the upgrade", { present: undefined }, "→ Preflight"],
     [
       "Rolling changes nothing from before",
       { settings: upgradeSettings({ strategy: "Rolling" }) },
@@ -182,12 +185,8 @@ describe("each stage leads to the next, or waits:", () => {
     ["the version is confirmed", at("Verifying"), {}, "→ ScalingOut"],
     ["the old version is not accepted", at("Verifying"), { reported: succeeded("v2.24.4") }, `${NEW} × 1`],
     ["a pod that stops to serve is one that starts", at("Verifying"), { pods: starting }, "→ Migrating"],
-    [
-      "then the others are started",
-      at("ScalingOut"),
-      { pods: { ...serving, isComplete: false } },
-      `${NEW} × 3`,
-    ],
+    ["then the others are started", at("ScalingOut"), { pods: halfway }, `${NEW} × 3`],
+    ["unless the first one stops to serve", at("ScalingOut"), { pods: starting }, "→ Migrating"],
     ["and the followers get their turn", at("ScalingOut"), {}, "→ Followers"],
     ["until all have the new image", at("Followers"), {}, "→ Completed"],
   ])("%s", (_case, record, more, expected) => {
@@ -258,6 +257,50 @@ describe("when the spec changes in the middle", () => {
     ],
     ["what serves is brought to its end first", at("Verifying"), { wanted: OLD }, "→ ScalingOut"],
     [
+      "a correct image replaces one with a wrong version in it",
+      at("Verifying"),
+      { wanted: THIRD, reported: succeeded("v2.24.4"), database: migrated },
+      "→ ScalingDown",
+    ],
+    [
+      "which goes back where nothing was migrated",
+      at("Verifying"),
+      { wanted: OLD, reported: succeeded("v2.24.4") },
+      "→ RollingBack",
+    ],
+    [
+      "a later version replaces one whose other pods don't start",
+      at("ScalingOut"),
+      { wanted: THIRD, pods: halfway, database: migrated },
+      "→ ScalingDown",
+    ],
+    [
+      "the old version does not",
+      at("ScalingOut"),
+      { wanted: OLD, pods: halfway, database: migrated },
+      `${NEW} × 3`,
+    ],
+    [
+      "followers are not waited for",
+      at("Followers", { follower: "provisioner/a", followerSince: timestamp(NOW) }),
+      { wanted: THIRD, followers: [{ key: "provisioner/a", runs: () => false }] },
+      "→ Completed",
+    ],
+    [
+      "without access to the database an upgrade goes back as long as no new pod was started",
+      at("RollingBack"),
+      { wanted: OLD, pods: nobody, database: noDatabase },
+      "→ RolledBack",
+    ],
+    [
+      "and only then",
+      at("RollingBack", { migratingSince: longAgo }),
+      { wanted: OLD, pods: nobody, database: noDatabase },
+      "→ Migrating",
+    ],
+    ["no pods at all are wanted: Migrating", at("Migrating"), { replicas: 0, pods: starting }, `${NEW} × 0`],
+    ["no pods at all are wanted: Stuck", at("Stuck"), { replicas: 0, pods: crashing }, `${NEW} × 0`],
+    [
       "after it was given up the next attempt begins",
       at("RolledBack"),
       { wanted: THIRD, present: NEW },
@@ -303,7 +346,12 @@ test("the schema before an upgrade stays what it was when another version is tri
 describe("an upgrade does not begin", () => {
   const seen = (more: Partial<DatabaseSight>) => ({ database: succeeded({ ...calm, ...more }) });
   test.each<[string, Partial<UpgradeFacts>, string]>([
-    ["to an older version", { version: "v2.27.0" }, "DowngradeRefused"],
+    ["to an older version", { record: at("Preflight", { from: THIRD }) }, "DowngradeRefused"],
+    [
+      "to a version older than what coderd reports, where the tag says nothing",
+      { record: at("Preflight", { from: "coder:latest" }), version: "v2.27.0" },
+      "DowngradeRefused",
+    ],
     ["while the database is away", { database: gone }, "DatabaseUnreachable"],
     ["on a standby", seen({ isReadOnly: true }), "DatabaseReadOnly"],
     ["as a user who may not change the schema", seen({ mayMigrate: false }), "DatabasePermissionDenied"],
@@ -345,6 +393,18 @@ test("followers get the new image one after the other, and one that is late does
   expect(wordOf(next(first))).toBe("→ Completed");
 });
 
+test("a version that was reported for an earlier image refuses no upgrade", () => {
+  expect(wordOf(planUpgrade(facts({ record: at("Preflight"), version: "v2.27.0" })))).toBe("→ Draining");
+});
+
+describe("the old image in the spec is refused once the schema has changed, from", () => {
+  test.each<UpgradeStage>(["Migrating", "Verifying", "ScalingOut", "Followers", "Stuck"])("%s", (stage) => {
+    const settled = stage === "ScalingOut" || stage === "Followers" ? NEW : OLD;
+    const start = { record: at(stage), wanted: OLD, database: migrated, present: NEW, settled };
+    expect(endOf(facts(start))).toBe("previous × 3 (DowngradeRefused)");
+  });
+});
+
 /** Where a run comes to rest while nothing but the record changes; "nowhere" where it would go round in circles. */
 function endOf(start: UpgradeFacts): string {
   let current = start;
@@ -354,7 +414,9 @@ function endOf(start: UpgradeFacts): string {
     if (plan.do === "ask" || plan.do === "backUp") return wordOf(plan);
     const { record } = current;
     const next = plan.do === "remember" ? record && { ...record, previous: "coder-1" } : plan.record;
-    current = { ...current, record: next };
+    const brought = broughtTo(next);
+    const reached = brought ? { settled: brought.image, version: brought.version } : {};
+    current = { ...current, ...reached, record: next };
   }
   return "nowhere";
 }

@@ -18,14 +18,16 @@ import { compareVersions, isAnotherVersion, versionOfImage } from "./version.ts"
  * A safe upgrade:
  *
  *     Preflight ─► Draining ─► BackingUp ─► ScalingDown ─► Migrating ─► Verifying ─► ScalingOut ─► Followers ─► Completed
- *                                  │             │           │ │ ▲ ▲        │
- *                                  ▼             │ other     │ │ │ └────────┘ no pod is ready any more
- *                            BackupFailed        ▼ image     │ │ │
- *                                            RollingBack ◄───┘ │ │ a pod is ready, or the schema has changed
- *                                                │    schema   ▼ │
- *                                                ▼  unchanged Stuck
+ *                                  │             │           │ │  ▲  ▲      │            │
+ *                                  ▼             │ other     │ │  │  └──────┴────────────┘ no pod is ready any more
+ *                            BackupFailed        ▼ image     │ │  │
+ *                                            RollingBack ◄───┘ │  │ a pod is ready
+ *                                                │    schema   ▼  │
+ *                                                ▼  unchanged  Stuck
  *                                            RolledBack
  *
+ * Another image in the spec leads from Stuck, and from Verifying and ScalingOut while they wait, to RollingBack on an
+ * unchanged schema, otherwise to ScalingDown for the new image; never to an old version on a changed schema.
  * Each stage is recorded before anything is done in it, and decides by what is, so any process can go on anywhere.
  */
 
@@ -72,17 +74,20 @@ export function planUpgrade(facts: UpgradeFacts): UpgradePlan {
   const { record, settings } = facts;
   if (settings.strategy === "Rolling")
     return record && record.stage !== "Completed" ? { do: "record", record: undefined } : asSpecified(facts);
-  return record ? stages[record.stage](facts, record) : begin(facts, facts.present);
+  return record ? stages[record.stage](facts, record) : begin(facts, facts.present ?? facts.settled);
 }
 
-/** `present` is the image that runs. */
+/** `present` is the image that runs, or would if there were pods. */
 function begin(facts: UpgradeFacts, present: string | undefined): UpgradePlan {
   const { record, wanted, settled, replicas, version } = facts;
-  const isNews = present !== undefined && replicas > 0 && isAnotherVersion(present, wanted);
+  const isNews = present !== undefined && isAnotherVersion(present, wanted);
+  const givenUp = record && isGivenUp(record) ? record : undefined;
   // The Deployment alone has another image: somebody has edited it.
   if (!isNews || settled === wanted)
-    return record && isGivenUp(record) ? { do: "record", record: undefined } : asSpecified(facts);
-  const kept = record && isGivenUp(record) ? record.previous : undefined;
+    return givenUp ? { do: "record", record: undefined } : asSpecified(facts);
+  // Without pods there is no upgrade, and the first pods would meet the database without one.
+  if (replicas === 0) return givenUp ? held(facts) : asSpecified({ ...facts, wanted: present });
+  const kept = givenUp?.previous;
   const next: UpgradeStatus = {
     stage: "Preflight",
     from: present,
@@ -172,12 +177,12 @@ const migrating: StagePlan = (facts, record) => {
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   const standing = schemaStanding(facts, record);
   // On a changed schema only the new version can serve, whatever the spec asks for by now.
-  const isWayBack = standing === "unchanged" || standing === "unknown";
-  if (facts.wanted !== record.to && isWayBack) return enter("RollingBack", facts, record);
-  if (!pods.trouble) return record.failingSince ? calm(record) : oneNew(record, progress(facts));
+  const mayGoBack = standing === "unchanged" || standing === "unknown";
+  if (facts.wanted !== record.to && mayGoBack) return enter("RollingBack", facts, record);
+  if (!pods.trouble) return record.failingSince ? calm(record) : oneNew(facts, record, progress(facts));
   if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
   const leftMs = Date.parse(record.failingSince) + MOST_FAILING_MS - now;
-  if (leftMs > 0) return oneNew(record, pods.trouble);
+  if (leftMs > 0) return oneNew(facts, record, pods.trouble);
   return giveUp(standing, { facts, record, trouble: pods.trouble });
 };
 
@@ -197,7 +202,7 @@ function giveUp(standing: SchemaStanding, { facts, record, trouble }: Failure): 
     case "noAccess":
       return enter("Stuck", facts, { ...record, message: `${trouble} ${notKnown(facts)}` });
     case "unknown":
-      return oneNew(record, `${trouble} ${progress(facts)}`);
+      return oneNew(facts, record, `${trouble} ${progress(facts)}`);
   }
 }
 
@@ -205,19 +210,27 @@ const verifying: StagePlan = (facts, record) => {
   const { reported, pods } = facts;
   if (pods.ready === 0) return enter("Migrating", facts, record);
   if (reported === undefined) return { do: "ask", whom: "version" };
-  if (!reported.ok)
-    return oneNew(record, `Waiting for coderd to report its version. ${reported.failure.message}`);
-  if (isOldVersion(reported.value, record))
-    return oneNew(record, `coderd still reports version ${reported.value}.`);
-  return enter("ScalingOut", facts, { ...record, toVersion: reported.value });
+  if (reported.ok && !isOldVersion(reported.value, record))
+    return enter("ScalingOut", facts, { ...record, toVersion: reported.value });
+  const said = reported.ok
+    ? `coderd still reports version ${reported.value}.`
+    : `Waiting for coderd to report its version. ${reported.failure.message}`;
+  return otherWay(facts, record) ?? oneNew(facts, record, said);
 };
 
 const scalingOut: StagePlan = (facts, record) => {
-  if (facts.pods.isComplete) return enter("Followers", facts, record);
-  return { do: "rest", shape: newShape(facts, record), lookAgainMs: LOOK_AGAIN_MS };
+  const { pods } = facts;
+  if (pods.isComplete) return enter("Followers", facts, record);
+  const other = otherWay(facts, record);
+  if (other) return other;
+  if (pods.ready === 0) return enter("Migrating", facts, record);
+  const message = pods.trouble ? { message: pods.trouble } : {};
+  return { do: "rest", shape: newShape(facts, record), ...message, lookAgainMs: LOOK_AGAIN_MS };
 };
 
 const following: StagePlan = (facts, record) => {
+  // Another image must not wait for followers; they get this one at once.
+  if (facts.wanted !== record.to) return enter("Completed", facts, record);
   const shape = newShape(facts, record);
   const turn = facts.followers.find(({ key }) => key === record.follower);
   const waitedMs = facts.now - Date.parse(record.followerSince ?? record.since);
@@ -239,7 +252,7 @@ const rollingBack: StagePlan = (facts, record) => {
     case "changed":
       return enter("Migrating", facts, record);
     case "noAccess":
-      return enter("Migrating", facts, record);
+      return enter(record.migratingSince ? "Migrating" : "RolledBack", facts, record);
     case "unknown":
       return stopped(progress(facts));
   }
@@ -249,17 +262,23 @@ const rolledBack: StagePlan = (facts, record) =>
   facts.wanted === record.to ? held(facts) : begin(facts, record.from);
 
 const stuck: StagePlan = (facts, record) => {
-  const { pods, wanted } = facts;
-  if (pods.ready > 0) return enter("Verifying", facts, { ...record, servedAgain: timestamp(facts.now) });
-  if (wanted === record.to) return oneNew(record, record.message, OBSTACLE_RETRY_MS);
-  if (facts.database === undefined) return { do: "ask", whom: "database" };
-  // Somebody has restored the backup.
-  if (schemaStanding(facts, record) === "unchanged") return enter("RollingBack", facts, record);
-  if (wanted === record.from) return oneNew(record, record.message, OBSTACLE_RETRY_MS);
-  return enter("ScalingDown", facts, { ...record, to: wanted });
+  if (facts.pods.ready > 0)
+    return enter("Verifying", facts, { ...record, servedAgain: timestamp(facts.now) });
+  return otherWay(facts, record) ?? oneNew(facts, record, record.message, OBSTACLE_RETRY_MS);
 };
 
-const completed: StagePlan = (facts) => begin(facts, facts.present);
+/** What to do about another image in the spec when the new version does not go on; nothing where it has no way. */
+function otherWay(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | undefined {
+  const { wanted } = facts;
+  if (wanted === record.to) return undefined;
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  // The new version has not migrated anything, or somebody has restored the backup.
+  if (schemaStanding(facts, record) === "unchanged") return enter("RollingBack", facts, record);
+  if (isWayBack(wanted, record)) return undefined;
+  return enter("ScalingDown", facts, { ...record, to: wanted });
+}
+
+const completed: StagePlan = (facts) => begin(facts, facts.present ?? facts.settled);
 
 const stages: Readonly<Record<UpgradeStage, StagePlan>> = {
   Preflight: beforeChange(preflight),
@@ -280,10 +299,11 @@ const stages: Readonly<Record<UpgradeStage, StagePlan>> = {
 function enter(stage: UpgradeStage, { now }: UpgradeFacts, record: UpgradeStatus): UpgradePlan {
   const { failingSince: _, message, ...kept } = record;
   const down = stage === "ScalingDown" && !record.downSince ? { downSince: timestamp(now) } : {};
+  const pod = stage === "Migrating" && !record.migratingSince ? { migratingSince: timestamp(now) } : {};
   const why = message !== undefined && ["BackupFailed", "RollingBack", "RolledBack", "Stuck"].includes(stage);
   return {
     do: "record",
-    record: { ...kept, ...down, ...(why ? { message } : {}), stage, since: timestamp(now) },
+    record: { ...kept, ...down, ...pod, ...(why ? { message } : {}), stage, since: timestamp(now) },
   };
 }
 
@@ -299,8 +319,13 @@ function stopped(message: string): Rest {
   return { do: "rest", shape: { template: "previous", replicas: 0 }, message, lookAgainMs: LOOK_AGAIN_MS };
 }
 
-function oneNew({ to }: UpgradeStatus, message: string | undefined, lookAgainMs = LOOK_AGAIN_MS): Rest {
-  const shape = { template: "spec", image: to, replicas: 1 } as const;
+function oneNew(
+  facts: UpgradeFacts,
+  { to }: UpgradeStatus,
+  message: string | undefined,
+  lookAgainMs = LOOK_AGAIN_MS,
+): Rest {
+  const shape = { template: "spec", image: to, replicas: Math.min(1, facts.replicas) } as const;
   return { do: "rest", shape, ...(message ? { message } : {}), lookAgainMs };
 }
 
@@ -313,6 +338,12 @@ function isOldVersion(reported: string, { fromVersion, to }: UpgradeStatus): boo
   const promised = versionOfImage(to);
   const isOld = compareVersions(reported, fromVersion) === 0;
   return isOld && promised !== undefined && compareVersions(promised, fromVersion) !== 0;
+}
+
+/** Whether an image is the one of before the upgrade, or older: neither serves on the schema of the new version. */
+function isWayBack(image: string, { from }: UpgradeStatus): boolean {
+  const age = compareVersions(versionOfImage(image), versionOfImage(from));
+  return image === from || (age !== undefined && age <= 0);
 }
 
 function generationOf({ generation }: UpgradeFacts) {

@@ -26,7 +26,8 @@ export function obstacles(facts: Checked): Obstacle[] {
 
 const downgrade: Check = ({ from, to, version }) => {
   const target = versionOfImage(to);
-  const current = version ?? versionOfImage(from);
+  // What coderd reported last may be of an image before this one.
+  const current = versionOfImage(from) ?? version;
   if ((compareVersions(target, current) ?? 0) >= 0) return undefined;
   const message = `Version ${target} is older than ${current}, which runs. coderd can't go back to an older database schema: set spec.image to ${current} or later. To go back nevertheless, restore a backup of the database and set spec.upgrade.strategy to Rolling.`;
   return { reason: "DowngradeRefused", message };

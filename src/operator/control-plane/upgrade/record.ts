@@ -20,3 +20,15 @@ export function isReplacingPods(upgrade: UpgradeStatus | undefined): boolean {
 export function isGivenUp({ stage }: UpgradeStatus): boolean {
   return stage === "BackupFailed" || stage === "RolledBack";
 }
+
+/**
+ * What the control plane is brought to by entering a stage, to be recorded with it: a later upgrade, or the way back from
+ * one, starts from there. A version that nobody has confirmed is forgotten.
+ */
+export function broughtTo(
+  upgrade: UpgradeStatus | undefined,
+): { readonly image: string; readonly version: string | undefined } | undefined {
+  if (upgrade?.stage === "ScalingOut") return { image: upgrade.to, version: upgrade.toVersion };
+  if (upgrade?.stage === "RolledBack") return { image: upgrade.from, version: upgrade.fromVersion };
+  return undefined;
+}

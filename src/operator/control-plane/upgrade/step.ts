@@ -1,15 +1,17 @@
-import { Backoff, ControllerRevision, findCondition, settle } from "kube-controller-runtime";
+import { Backoff, type Changes, ControllerRevision, findCondition, settle } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import { conditionTypes } from "../status.ts";
 import type { ControlPlaneResult } from "../steps/result.ts";
 import type { UpgradeRun } from "./ask.ts";
 import { type UpgradeState, upgradeEffect } from "./effect.ts";
+import type { UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
 import type { Shape } from "./plan.ts";
 import { type PodTemplate, templateOf } from "./previous.ts";
 import { isUpgrading } from "./record.ts";
 import { podsDuringUpgrade, upgradeCondition } from "./report.ts";
+import { isAnotherVersion } from "./version.ts";
 
 /** What the Deployment is to be in this run. */
 export interface PodPlan {
@@ -22,6 +24,9 @@ export interface PodPlan {
   readonly report: ReturnType<typeof podsDuringUpgrade>;
 }
 
+/** A newer spec starts a run by itself; what another process has recorded does not. */
+const OVERTAKEN_MS = 5_000;
+
 /**
  * Takes an upgrade as far as it goes now, and decides what the Deployment is to be. Without a value nobody may change
  * the Deployment in this run.
@@ -32,13 +37,13 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
   const backoff = new Backoff<never>(() => ({ ms: 0, endsOnChange: true }));
   const options = { inputs: "", now: snapshot.now, backoff };
   const { end, plan, state } = await settle(upgradeEffect(run), start, options);
-  if (end !== "settled" || plan.do !== "rest") return {};
+  if (end !== "settled" || plan.do !== "rest") return { requeueAfterMs: OVERTAKEN_MS };
   const { record } = state.facts;
   const kept = await keptRevision(record, run);
   const condition = record && upgradeCondition(plan, record);
   return {
     ...(condition ? { condition } : noCondition(run)),
-    status: settled(plan.shape, record, run),
+    status: settled(plan.shape, state.facts),
     ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
     value: {
       shape: plan.shape,
@@ -59,16 +64,17 @@ async function keptRevision(record: UpgradeStatus | undefined, { snapshot, envir
   return revisions.find(({ metadata }) => metadata.name === name);
 }
 
-/** What the control plane has been brought to, by an upgrade or without one. */
+/**
+ * What the control plane is brought to without an upgrade; what one brings it to is recorded with its stages. The version
+ * of another image is not known before coderd reports it.
+ */
 function settled(
   shape: Shape,
-  record: UpgradeStatus | undefined,
-  { snapshot }: UpgradeRun,
-): Pick<ControlPlaneStatus, "image" | "version"> {
-  if (shape.template !== "spec" || (isUpgrading(record) && record.stage !== "Followers")) return {};
-  const wasOver = snapshot.object.status?.upgrade?.stage === "Completed";
-  const version = wasOver ? undefined : record?.toVersion;
-  return { image: shape.image, ...(version ? { version } : {}) };
+  { record, settled: before }: UpgradeFacts,
+): Changes<Pick<ControlPlaneStatus, "image" | "version">> {
+  if (shape.template !== "spec" || isUpgrading(record)) return {};
+  const isOther = before !== undefined && isAnotherVersion(before, shape.image);
+  return { image: shape.image, ...(isOther ? { version: undefined } : {}) };
 }
 
 function noCondition({ snapshot }: UpgradeRun): ControlPlaneResult {
