@@ -82,9 +82,6 @@ describe("an upgrade ends as it would have without the failure when the operator
   test.each(endings)("is killed after any of its effects: $stage", (ending) =>
     playAll(ending, (diesAfter) => ({ diesAfter })),
   );
-
-  test("misses the answer to any of its effects", () =>
-    playAll(endings[0] ?? expect.fail(), (missesAnswer) => ({ missesAnswer })));
 });
 
 test(`an upgrade is completed when operators are killed at ${RANDOM_POINTS} random moments`, async () => {

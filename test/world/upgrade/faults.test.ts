@@ -186,12 +186,19 @@ describe("the spec changes in the middle:", () => {
   );
 });
 
-describe("the old image is refused after the migration, from stage", () => {
-  test.each(["Verifying", "ScalingOut", "Completed"] as const)("%s", async (when) => {
+describe("the old image in the spec is refused", () => {
+  test.each<[string, (stage: UpgradeStage) => Promise<unknown>]>([
+    [
+      "as soon as the migration is committed",
+      (stage) => stage.eventually(() => expect(stage.schema.version).toBe(362)),
+    ],
+    ["while the other pods start", (stage) => stage.untilStage("ScalingOut")],
+    ["after the upgrade", (stage) => stage.untilStage("Completed")],
+  ])("%s", async (_when, until) => {
     await using stage = await openUpgradeStage();
     await stage.settle();
     await stage.change("coder", { image: NEW });
-    await stage.untilStage(when);
+    await until(stage);
     await stage.change("coder", { image: OLD });
     await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "DowngradeRefused" });
     await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([NEW, NEW]));
