@@ -91,9 +91,9 @@ export async function setUpScene({ client, namespace, now }: SceneOptions): Prom
   await put(CoderProvisioner as Kind<never>, "linux", {
     spec: { ...pool, tags: { os: "linux" }, autoscaling: { minReplicas: 1, maxReplicas: 5 } },
     status: {
-      ...{ ...daemons, readyReplicas: 3, desiredReplicas: 3 },
+      ...{ ...daemons, readyReplicas: 3, desiredReplicas: 3, pendingBuilds: 1 },
       conditions: conditions({
-        ScalingActive: ["True", "FollowingQueue", "Wants 3 daemons: 2 busy, 1 build waiting, 0 to be idle."],
+        ScalingActive: ["True", "FollowingQueue", "The number of daemons follows coderd's queue."],
         DeploymentReady: ["True", "AllReplicasReady", "3 of 3 replicas are ready."],
         Ready: ["True", "Serving", "The daemons serve and their objects are as the spec says."],
       }),

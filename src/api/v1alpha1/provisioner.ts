@@ -218,6 +218,11 @@ const provisionerStatus = object("What the provisioner is, as the operator last 
   ),
   organizationID: optional(text("Identifier of the organization of the key.")),
   organizationName: optional(text("Organization of the key.")),
+  pendingBuilds: optional(
+    int32(
+      "Number of builds that wait for these daemons; absent without `spec.autoscaling` and while coderd can't be asked.",
+    ),
+  ),
   pendingKey: optional(
     object(
       "The key that the operator is about to make; there while a rotation or a first creation is under way.",

@@ -19,12 +19,13 @@ export async function scalePool(
   { decision, warning }: { readonly decision: Decision; readonly warning: string | undefined },
   context: RunContext,
 ): Promise<void> {
-  const { replicas, pool } = decision;
+  const { replicas, pool, demand, pending } = decision;
   const states = {
     [conditionTypes.scalingActive]: activity(decision, warning),
     [conditionTypes.scalingLimited]: limit(decision),
   };
-  await writeScaling(object, { desiredReplicas: replicas, states }, context);
+  const numbers = { desiredReplicas: replicas, ...(demand === undefined ? {} : { pendingBuilds: pending }) };
+  await writeScaling(object, { numbers, states }, context);
   if (replicas === pool.replicas || replicas === object.status?.desiredReplicas) return;
   const message = `From ${pool.replicas} to ${replicas}. ${explainDecision(decision)}`;
   context.events.event(object, { type: "Normal", reason: "Scaled", message });
@@ -32,23 +33,24 @@ export async function scalePool(
 
 /** Takes out of the status what a pool with a fixed number does not have. */
 export async function forgetScaling({ object }: PoolSource, context: RunContext): Promise<void> {
-  await writeScaling(object, { desiredReplicas: undefined, states: {} }, context);
+  await writeScaling(object, { numbers: {}, states: {} }, context);
 }
 
 interface Scaling {
-  readonly desiredReplicas: number | undefined;
+  readonly numbers: Pick<ProvisionerStatus, "desiredReplicas" | "pendingBuilds">;
   readonly states: Readonly<Record<string, ConditionState>>;
 }
 
 async function writeScaling(
   object: Stored<CoderProvisioner>,
-  { desiredReplicas, states }: Scaling,
+  { numbers, states }: Scaling,
   { client, clock }: RunContext,
 ): Promise<void> {
   const at = { observedGeneration: object.metadata.generation, now: clock.now() };
   const types: readonly string[] = [conditionTypes.scalingActive, conditionTypes.scalingLimited];
   const update = ({
     desiredReplicas: _,
+    pendingBuilds: __,
     ...status
   }: Partial<ProvisionerStatus>): Partial<ProvisionerStatus> => {
     let conditions: readonly Condition[] = status.conditions ?? [];
@@ -58,8 +60,7 @@ async function writeScaling(
         ? setCondition(conditions, type, { ...state, ...at })
         : conditions.filter((condition) => condition.type !== type);
     }
-    const number = desiredReplicas === undefined ? {} : { desiredReplicas };
-    return { ...status, ...number, conditions: [...conditions] };
+    return { ...status, ...numbers, conditions: [...conditions] };
   };
   await writeStatus<CoderProvisioner, ProvisionerStatus>(client, { kind: CoderProvisioner, object, update });
 }

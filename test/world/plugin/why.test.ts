@@ -1,4 +1,4 @@
-import { type Kind, Pod } from "kube-controller-runtime";
+import { CoreEvent, type Kind, Pod } from "kube-controller-runtime";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { kubectlCoder, limited } from "../../support/plugin.ts";
@@ -94,6 +94,23 @@ describe("why about an object", () => {
     expect(answer).toContain("crashes with exit code 1: can't reach postgres://");
     expect(answer).not.toContain("hunter2");
   });
+});
+
+test("of several warnings the one that was seen last counts, however they are counted", async () => {
+  const other = new MemoryWorld();
+  await setUpScene({ client: other.person, namespace: "coder", now: other.clock.now() });
+  const involvedObject = { kind: "Pod", name: "provisioner-gpu-7d9c-x2", namespace: "coder" };
+  const [early, late, latest] = ["2025-12-31T23:00:00Z", "2025-12-31T23:30:00Z", "2025-12-31T23:50:00Z"];
+  const warn = (reason: string, times: object) =>
+    other.person.create(CoreEvent, {
+      ...{ metadata: { namespace: "coder", name: reason.toLowerCase() }, involvedObject, type: "Warning" },
+      ...{ reason, message: "It failed.", ...times },
+    });
+  await warn("Once", { lastTimestamp: late });
+  await warn("Again", { eventTime: early, series: { count: 9, lastObservedTime: latest } });
+  const { out } = await kubectlCoder({ ...me, transport: other.api }, "why", "gpu");
+  expect(out).toContain("event Again");
+  expect(out).not.toContain("event Once");
 });
 
 describe("why about a build", () => {

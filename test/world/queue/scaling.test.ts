@@ -3,7 +3,7 @@ import { answers, when } from "kube-controller-runtime/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import type { SimulatedJob } from "../../../lab/coderd/jobs.ts";
-import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
 import { BUSY_MARKS } from "../../../src/operator/pods/our-pods.ts";
 import { ReplicaSets } from "./replica-sets.ts";
@@ -48,6 +48,17 @@ const submit = (count: number, tags = {}) =>
 const isOver = ({ status }: SimulatedJob) => status === "succeeded";
 
 describe("a pool that follows the queue", () => {
+  test("reports how many builds wait for it, as long as it does", async () => {
+    await pool("pool", { minReplicas: 0, maxReplicas: 1 });
+    submit(3);
+    await within(5 * MINUTE, async () => expect((await stage.status("pool")).pendingBuilds).toBe(2));
+    await within(10 * MINUTE, async () => expect((await stage.status("pool")).pendingBuilds).toBe(0));
+    await stage.person.mergePatch(CoderProvisioner, stage.ref("pool"), { spec: { autoscaling: null } });
+    await within(5 * MINUTE, async () =>
+      expect(await stage.status("pool")).not.toHaveProperty("pendingBuilds"),
+    );
+  });
+
   test("starts from zero within seconds, builds all at its maximum, and returns to zero", async () => {
     await pool("pool");
     const began = stage.clock.now();

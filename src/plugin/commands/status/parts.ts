@@ -5,7 +5,11 @@ import {
   type Pod,
   type Stored,
 } from "kube-controller-runtime";
-import { provisionerDefaults, workspaceProxyDefaults } from "../../../api/v1alpha1/defaults.ts";
+import {
+  autoscalingDefaults,
+  provisionerDefaults,
+  workspaceProxyDefaults,
+} from "../../../api/v1alpha1/defaults.ts";
 import type {
   CoderControlPlane,
   CoderProvisioner,
@@ -32,7 +36,7 @@ export function poolReport(
   const daemons = status?.readyReplicas ?? 0;
   const wanted = status?.desiredReplicas ?? spec?.replicas ?? provisionerDefaults.replicas;
   const busy = autoscaling && pods?.filter((pod) => isOf(pod, metadata.name) && isBusy(pod)).length;
-  const pending = pendingOf(status?.conditions);
+  const pending = autoscaling && status?.pendingBuilds;
   const organization = status?.organizationName ?? spec?.organizationName;
   return {
     name: metadata.name,
@@ -42,7 +46,9 @@ export function poolReport(
     wanted,
     ...(busy === undefined ? {} : { busy, idle: Math.max(0, daemons - busy) }),
     ...(pending === undefined ? {} : { pending }),
-    ...(autoscaling ? { limits: `${autoscaling.minReplicas ?? 1}-${autoscaling.maxReplicas}` } : {}),
+    ...(autoscaling
+      ? { limits: `${autoscaling.minReplicas ?? autoscalingDefaults.minReplicas}-${autoscaling.maxReplicas}` }
+      : {}),
     ...(organization ? { organization } : {}),
     tags: spec?.tags ?? {},
   };
@@ -59,13 +65,6 @@ function isOf({ metadata }: Stored<Pod>, name: string): boolean {
 /** The operator marks the pods of busy daemons. */
 function isBusy({ metadata: { annotations = {} } }: Stored<Pod>): boolean {
   return Object.entries(BUSY_MARKS).some(([name, value]) => annotations[name] === value);
-}
-
-/** The builds that the pool was given when its number was last decided. */
-function pendingOf(conditions: readonly Condition[] | undefined): number | undefined {
-  const scaling = findCondition(conditions, "ScalingActive");
-  const [, number] = /(\d+) builds? waiting/.exec(scaling?.message ?? "") ?? [];
-  return number === undefined ? undefined : Number(number);
 }
 
 export function proxyReport(object: Stored<CoderWorkspaceProxy>): ProxyReport {
@@ -102,6 +101,7 @@ export function eventReport(event: Stored<CoreEvent>): EventReport {
   };
 }
 
-function timeOf({ series, lastTimestamp, eventTime, metadata }: Stored<CoreEvent>): string {
+/** When an event was last seen, whichever API wrote it. */
+export function timeOf({ series, lastTimestamp, eventTime, metadata }: Stored<CoreEvent>): string {
   return series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "";
 }

@@ -3,6 +3,7 @@ import { CoderControlPlane, CoderProvisioner } from "../../../api/v1alpha1/kinds
 import { MANAGED_BY_LABEL, MANAGER_NAME } from "../../../operator/names.ts";
 import { type Cluster, listAll } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
+import { timeOf } from "../status/parts.ts";
 
 /** Where causes are looked for: the namespace of what was asked about. */
 export interface Scene {
@@ -25,7 +26,6 @@ export async function readScene({ client, homeNamespace }: Cluster, gaps: Gaps, 
     read("pods", listAll(client, Pod, ours)),
     read("events", listAll(client, CoreEvent, { namespace, fieldSelector: "type=Warning" })),
   ]);
-  const timeOf = ({ lastTimestamp, eventTime }: Stored<CoreEvent>) => lastTimestamp ?? eventTime ?? "";
   return {
     controlPlanes,
     provisioners,
