@@ -23,3 +23,8 @@ export type CoderFailure =
   | { readonly kind: "invalid"; readonly message: string }
   /** Nothing usable came back. Whether the request took effect is unknown; trying again may help. */
   | { readonly kind: "transient"; readonly why?: "noAnswer"; readonly message: string };
+
+/** Whether coderd is only out of reach, in trouble or busy, so that trying again may help. */
+export function mayPass({ kind }: CoderFailure): boolean {
+  return kind === "transient" || kind === "rateLimited";
+}

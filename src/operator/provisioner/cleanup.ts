@@ -1,8 +1,9 @@
 import { type Action, messageOf, requeue } from "kube-controller-runtime";
-import type { CoderFailure } from "../../coder/failure.ts";
+import { type CoderFailure, mayPass } from "../../coder/failure.ts";
 import { releaseGrants } from "../permissions/ensure-workspace-rbac.ts";
 import { isSameKey, type KeyRecord, recordedKeys } from "./key/record.ts";
-import { mayPass, RemovalBudget, type RemovalRun, removeKey } from "./key/remove.ts";
+import { RemovalBudget, type RemovalRun, removeKey } from "./key/remove.ts";
+import { witnessOf } from "./key/witness.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 
 /** How long a deletion waits for a coderd that is out of reach: with the last calls it is over after two minutes. */
@@ -38,10 +39,11 @@ async function releaseKeys(
   const waitsUntil = Date.parse(`${snapshot.object.metadata.deletionTimestamp}`) + MOST_WAIT_MS;
   // Nobody may have tried in all that time, so that the last try is a full one.
   const budget = new RemovalBudget(clock, clock.now() < waitsUntil ? waitsUntil : undefined);
+  const witness = witnessOf({ ...snapshot, unwritten: {} }, snapshot.provisioner);
   const left: LeftKey[] = [];
   for (const record of recordedKeys(snapshot.object.status)) {
     if (released.some((other) => isSameKey(other, record))) continue;
-    const problem = await release(record, { snapshot, environment, keepID: undefined, budget });
+    const problem = await release(record, { snapshot, environment, keepID: undefined, witness, budget });
     if (problem) left.push(problem);
     else released.push(record);
   }

@@ -136,6 +136,15 @@ describe("deletion goes on, and an event names the key that stays", () => {
   });
 });
 
+test("deletion names a key that the token's user may not see", async () => {
+  const { name, coderd } = await pair();
+  const fault = { kind: "answer", status: 200, body: [] } as const;
+  coderd.faults.inject({ fault, on: /^GET .*organizations\/.*provisionerkeys$/ });
+  await remove(name);
+  expect(coderd.keys).toHaveLength(1);
+  expect(await leftBehind(name)).toEqual([expect.stringContaining("may not read provisioner keys")]);
+});
+
 describe("deletion waits", () => {
   const faults: readonly [string, Fault][] = [
     ["coderd is down", { kind: "cut" }],

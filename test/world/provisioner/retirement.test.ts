@@ -27,6 +27,22 @@ test("a retired key that can't be deleted keeps none of the others alive", async
   await stage.untilCondition("pool", "ProvisionerKeyReady", { status: "True", reason: "OldKeyLeft" });
 });
 
+test("a retired key stays on record while the token's user may not read keys", async () => {
+  const before = await stage.serve("demoted", { tags: { a: "1" } });
+  await stage.change("demoted", { tags: { a: "2" } });
+  await stage.untilCondition("demoted", "ProvisionerKeyReady", { status: "True", reason: "Rotating" });
+  const fault = { kind: "answer", status: 200, body: [] } as const;
+  const end = coderd.faults.inject({ fault, on: /^GET .*organizations\/.*provisionerkeys$/ });
+  await stage.rollOut("demoted");
+  const { message } = await stage.untilCondition("demoted", "ProvisionerKeyReady", { reason: "OldKeyLeft" });
+  expect(message).toContain("may not read provisioner keys");
+  expect((await stage.status("demoted")).retiredKeys).toMatchObject([{ id: before.provisionerKeyID }]);
+  end();
+  await stage.timePasses(5 * 60_000);
+  await stage.untilSettled("demoted");
+  expect(coderd.keys.map(({ id }) => id)).not.toContain(before.provisionerKeyID);
+});
+
 test("the key of a pod that ends, and may finish a build, is kept until the pod is gone", async () => {
   const before = await stage.serve("draining", { tags: { a: "1" } });
   const labels = {

@@ -29,6 +29,7 @@ import {
   refresh,
   statusOf,
 } from "./state.ts";
+import { witnessOf } from "./witness.ts";
 
 const needs: Readonly<Record<KeyPlan["do"], Needs>> = {
   keep: "nothing",
@@ -127,7 +128,8 @@ function adopt(key: CompleteKey, state: KeyState): KeyProgress {
 async function abandon(pending: KeyRecord, state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const { id: keepID } = appliedKey(statusOf(state));
   const budget = new RemovalBudget(run.environment.clock);
-  const failure = await removeKey(pending, { ...run, keepID, budget });
+  const witness = witnessOf(state, run.snapshot.provisioner);
+  const failure = await removeKey(pending, { ...run, keepID, witness, budget });
   const { attempt: _, ...left } = pending;
   return recordNow({ ...state, coderd: undefined }, run, ({ retiredKeys = [] }) => ({
     pendingKey: undefined,

@@ -1,8 +1,7 @@
 import { fingerprint } from "kube-controller-runtime";
-import type { CoderFailure } from "../../../coder/failure.ts";
+import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import type { SecretProof } from "./plan.ts";
 import { appliedKey } from "./record.ts";
-import { mayPass } from "./remove.ts";
 import { valueAt } from "./secret.ts";
 import { type KeyProgress, type KeyRun, type KeyState, statusOf } from "./state.ts";
 

@@ -1,11 +1,12 @@
 import type { Clock } from "kube-controller-runtime";
 import { provisionerDefaults } from "../../../api/v1alpha1/defaults.ts";
 import type { CoderClient } from "../../../coder/client.ts";
-import type { CoderFailure } from "../../../coder/failure.ts";
+import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import { openSession, operatorTokenRef, tokenFrom } from "../../control-plane/session/open.ts";
 import { clusterURL } from "../../exposure/service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { KeyRecord } from "./record.ts";
+import { type Witness, whyHidden } from "./witness.ts";
 
 /** What removing a key from coderd came to; it is `absent` when it was not there (any more). */
 export type Removal =
@@ -17,6 +18,8 @@ export interface RemovalRun {
   readonly environment: Environment;
   /** The key in use, which may have the name of one that never came to be. */
   readonly keepID: string | undefined;
+  /** A key that coderd lists to whoever may read keys; none when it is not known. */
+  readonly witness: Witness | undefined;
   readonly budget: RemovalBudget;
 }
 
@@ -52,11 +55,6 @@ export class RemovalBudget {
   }
 }
 
-/** Whether coderd is only out of reach, in trouble or busy, so that trying again may help. */
-export function mayPass({ kind }: CoderFailure): boolean {
-  return kind === "transient" || kind === "rateLimited";
-}
-
 /** Deletes a key that status has on record, at whichever coderd has it. Nothing else is ever deleted. */
 export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Removal> {
   const { budget } = run;
@@ -67,7 +65,7 @@ export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Rem
     const failure = budget.failureAt(url);
     const removal: RemovalAt = failure
       ? { outcome: "failed", failure }
-      : await removeAt(clients, record, run.keepID);
+      : await removeAt(clients, record, run);
     if (removal.outcome === "failed") {
       budget.note(url, removal.failure);
       failures.push(removal.failure);
@@ -119,11 +117,11 @@ type RemovalAt = Removal & { readonly elsewhere?: boolean };
 async function removeAt(
   clients: readonly CoderClient[],
   record: KeyRecord,
-  keepID: string | undefined,
+  run: RemovalRun,
 ): Promise<RemovalAt> {
   let last: RemovalAt = { outcome: "failed", failure: noCredentials(record) };
   for (const client of clients) {
-    last = await removeWith(client, record, keepID);
+    last = await removeWith(client, record, run);
     // Who may not see an organization gets the same answer as where there is none.
     const mayBeSeenByOthers = last.outcome === "failed" ? last.failure.kind === "forbidden" : last.elsewhere;
     if (!mayBeSeenByOthers) return last;
@@ -134,7 +132,7 @@ async function removeAt(
 async function removeWith(
   client: CoderClient,
   record: KeyRecord,
-  keepID: string | undefined,
+  { keepID, witness }: RemovalRun,
 ): Promise<RemovalAt> {
   const organization =
     record.organizationID ?? record.organizationName ?? provisionerDefaults.organizationName;
@@ -145,7 +143,11 @@ async function removeWith(
     return { outcome: "failed", failure: listed.failure };
   }
   const key = listed.value.find(({ id, name }) => (record.id ? id === record.id : name === record.name));
-  if (!key || key.id === keepID) return { outcome: "absent" };
+  if (!key) {
+    const failure = await whyHidden(record, witness, { client, listed: listed.value });
+    return failure ? { outcome: "failed", failure } : { outcome: "absent" };
+  }
+  if (key.id === keepID) return { outcome: "absent" };
   const deleted = await client.deleteProvisionerKey(organization, key.name);
   if (deleted.ok) return { outcome: "deleted" };
   const { failure } = deleted;

@@ -6,6 +6,7 @@ import { appliedKey, isSameKey, type KeyRecord, keysOfPool, unlessNone } from ".
 import { RemovalBudget, removeKey } from "./remove.ts";
 import { keyInUse } from "./secret.ts";
 import { type KeyRun, type KeyState, recordNow, statusOf } from "./state.ts";
+import { witnessOf } from "./witness.ts";
 
 /** Where keys that were replaced are on their way out. */
 export type Retirement =
@@ -75,9 +76,10 @@ async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: Ke
   let state = start;
   let failure: FailedRemoval | undefined;
   const { id: keepID } = appliedKey(statusOf(state));
+  const witness = witnessOf(state, run.snapshot.provisioner);
   const budget = new RemovalBudget(clock);
   for (const record of retired) {
-    const removal = await removeKey(record, { ...run, keepID, budget });
+    const removal = await removeKey(record, { ...run, keepID, witness, budget });
     if (removal.outcome === "failed") {
       failure ??= { ...removal.failure, keyName: record.name };
       continue;
