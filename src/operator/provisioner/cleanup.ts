@@ -1,6 +1,7 @@
 import { type Action, messageOf, requeue } from "kube-controller-runtime";
 import { type CoderFailure, mayPass } from "../../coder/failure.ts";
 import { releaseGrants } from "../permissions/ensure-workspace-rbac.ts";
+import { type LeftKey, reportLeft } from "./key/left-behind.ts";
 import { isSameKey, type KeyRecord, recordedKeys } from "./key/record.ts";
 import { RemovalBudget, type RemovalRun, removeKey } from "./key/remove.ts";
 import { witnessOf } from "./key/witness.ts";
@@ -10,10 +11,8 @@ import type { Environment, Snapshot } from "./observe.ts";
 const MOST_WAIT_MS = 110_000;
 const RETRY_MS = 5_000;
 
-/** A key that is still at coderd, and why. `retryMs` is when it may be tried again, if that can help. */
-interface LeftKey {
-  readonly name: string;
-  readonly problem: string;
+/** `retryMs` is when it may be tried again, if that can help. */
+interface UnreleasedKey extends LeftKey {
   readonly retryMs?: number | undefined;
 }
 
@@ -40,7 +39,7 @@ async function releaseKeys(
   // Nobody may have tried in all that time, so that the last try is a full one.
   const budget = new RemovalBudget(clock, clock.now() < waitsUntil ? waitsUntil : undefined);
   const witness = witnessOf({ ...snapshot, unwritten: {} }, snapshot.provisioner);
-  const left: LeftKey[] = [];
+  const left: UnreleasedKey[] = [];
   for (const record of recordedKeys(snapshot.object.status)) {
     if (released.some((other) => isSameKey(other, record))) continue;
     const problem = await release(record, { snapshot, environment, keepID: undefined, witness, budget });
@@ -56,7 +55,7 @@ async function releaseKeys(
   return undefined;
 }
 
-async function release(record: KeyRecord, run: RemovalRun): Promise<LeftKey | undefined> {
+async function release(record: KeyRecord, run: RemovalRun): Promise<UnreleasedKey | undefined> {
   const { name } = record;
   try {
     const removal = await removeKey(record, run);
@@ -70,16 +69,4 @@ async function release(record: KeyRecord, run: RemovalRun): Promise<LeftKey | un
 
 function pauseAfter(failure: CoderFailure): number {
   return Math.max(RETRY_MS, (failure.kind === "rateLimited" && failure.retryAfterMs) || 0);
-}
-
-/** One event for all: an object may cause only so many, and each could be the one that is dropped. */
-function reportLeft(left: readonly LeftKey[], { log, own }: Environment): void {
-  for (const { name, problem } of left) log.warn("provisioner key was left behind", { key: name, problem });
-  const names = left.map(({ name }) => `"${name}"`).join(", ");
-  const what =
-    left.length === 1
-      ? `Provisioner key ${names} stays at coderd; delete it by hand.`
-      : `Provisioner keys ${names} stay at coderd; delete them by hand.`;
-  const problems = new Set(left.map(({ problem }) => problem));
-  own.emit("Warning", "KeyLeftBehind", [what, ...problems].join(" "));
 }

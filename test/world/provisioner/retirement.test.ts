@@ -1,7 +1,7 @@
-import { Pod } from "kube-controller-runtime";
+import { Pod, Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
-import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
@@ -17,7 +17,8 @@ test("a retired key that can't be deleted keeps none of the others alive", async
   await stage.serve("pool");
   const [organization] = coderd.organizations;
   const { name } = coderd.createKey(organization?.id ?? "", "pool-old", {});
-  const lost = { name: "pool-lost", controlPlaneRefName: "gone", controlPlaneURL: stage.urlOf("gone") };
+  (await stage.controlPlane("down")).faults.inject({ fault: { kind: "cut" } });
+  const lost = { name: "pool-lost", controlPlaneRefName: "down", controlPlaneURL: stage.urlOf("down") };
   const old = { name, controlPlaneRefName: "coder", controlPlaneURL: stage.urlOf("coder") };
   const status = { retiredKeys: [lost, old] };
   await stage.person.patchStatus(CoderProvisioner, stage.ref("pool"), { status });
@@ -25,6 +26,22 @@ test("a retired key that can't be deleted keeps none of the others alive", async
   await stage.eventually(() => expect(coderd.keys.map((key) => key.name)).not.toContain("pool-old"));
   await stage.eventually(async () => expect((await stage.status("pool")).retiredKeys).toMatchObject([lost]));
   await stage.untilCondition("pool", "ProvisionerKeyReady", { status: "True", reason: "OldKeyLeft" });
+});
+
+test("a retired key whose control plane and token are gone is named once and given up", async () => {
+  await stage.controlPlane("leaving");
+  const before = await stage.serve("orphaned", { controlPlaneRef: { name: "leaving" } });
+  await stage.change("orphaned", { controlPlaneRef: { name: "coder" } });
+  await stage.untilCondition("orphaned", "ProvisionerKeyReady", { status: "True", reason: "Rotating" });
+  await stage.person.delete(Secret, stage.ref("leaving-operator-token"));
+  await stage.person.delete(CoderControlPlane, stage.ref("leaving"));
+  await stage.restart();
+  await stage.rollOut("orphaned");
+  expect((await stage.untilSettled("orphaned")).retiredKeys).toBeUndefined();
+  await stage.timePasses(5 * 60_000);
+  const events = (await stage.events("orphaned")).filter(({ reason }) => reason === "KeyLeftBehind");
+  const message = expect.stringContaining(`Provisioner key "${before.provisionerKeyName}" stays at coderd`);
+  expect(events).toMatchObject([{ message }]);
 });
 
 test("a retired key stays on record while the token's user may not read keys", async () => {

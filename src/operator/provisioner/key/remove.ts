@@ -2,6 +2,7 @@ import type { Clock } from "kube-controller-runtime";
 import { provisionerDefaults } from "../../../api/v1alpha1/defaults.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
+import type { ObservedControlPlane } from "../../control-plane/session/find.ts";
 import { openSession, operatorTokenRef, tokenFrom } from "../../control-plane/session/open.ts";
 import { clusterURL } from "../../exposure/service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
@@ -11,7 +12,12 @@ import { type Witness, whyHidden } from "./witness.ts";
 /** What removing a key from coderd came to; it is `absent` when it was not there (any more). */
 export type Removal =
   | { readonly outcome: "deleted" | "absent" }
-  | { readonly outcome: "failed"; readonly failure: CoderFailure };
+  | {
+      readonly outcome: "failed";
+      readonly failure: CoderFailure;
+      /** Its control plane is gone and no token is left: nothing that the operator could wait for would help. */
+      readonly isLost?: boolean;
+    };
 
 export interface RemovalRun {
   readonly snapshot: Snapshot;
@@ -60,7 +66,13 @@ export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Rem
   const { budget } = run;
   if (budget.isSpent) return { outcome: "failed", failure: outOfTime };
   const sessions = sessionsFor(record, run);
-  const failures = sessions.length > 0 ? [] : [noCredentials(record)];
+  if (sessions.length === 0)
+    return {
+      outcome: "failed",
+      failure: noCredentials(record),
+      isLost: !controlPlaneOf(record, run.snapshot),
+    };
+  const failures: CoderFailure[] = [];
   for (const { url, clients } of sessions) {
     const failure = budget.failureAt(url);
     const removal: RemovalAt = failure
@@ -87,12 +99,12 @@ interface Sessions {
  * chooses which Secret is read. Empty when no URL or no token is left.
  */
 function sessionsFor(record: KeyRecord, { snapshot, environment }: RemovalRun): Sessions[] {
-  const { provisioner, controlPlanes, sources } = snapshot;
+  const { provisioner, sources } = snapshot;
   const { memory, ports } = environment;
-  const name = record.controlPlaneRefName ?? provisioner.controlPlaneName;
-  const controlPlane = controlPlanes.get(name ?? "");
+  const controlPlane = controlPlaneOf(record, snapshot);
   const own = controlPlane && operatorTokenRef(controlPlane.settings, controlPlane.status);
-  const given = name === provisioner.controlPlaneName ? provisioner.session : undefined;
+  const isSpecs = nameOf(record, snapshot) === provisioner.controlPlaneName;
+  const given = isSpecs ? provisioner.session : undefined;
   const here = controlPlane && clusterURL(controlPlane.settings, ports.clusterDomain);
   const sessions = [...new Set([here, record.controlPlaneURL])].map((url = "") => {
     const isHere = controlPlane !== undefined && url === here;
@@ -109,6 +121,14 @@ function sessionsFor(record: KeyRecord, { snapshot, environment }: RemovalRun): 
     return { url, clients };
   });
   return sessions.filter(({ clients }) => clients.length > 0);
+}
+
+function controlPlaneOf(record: KeyRecord, snapshot: Snapshot): ObservedControlPlane | undefined {
+  return snapshot.controlPlanes.get(nameOf(record, snapshot) ?? "");
+}
+
+function nameOf({ controlPlaneRefName }: KeyRecord, { provisioner }: Snapshot): string | undefined {
+  return controlPlaneRefName ?? provisioner.controlPlaneName;
 }
 
 type RemovalAt = Removal & { readonly elsewhere?: boolean };

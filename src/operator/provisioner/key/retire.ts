@@ -2,6 +2,7 @@ import { connectionsOf } from "../daemons/connections.ts";
 import { mayNotAsk } from "../daemons/judge.ts";
 import type { FailedRemoval } from "../memory.ts";
 import { isRolledOutWith } from "../rollout.ts";
+import { reportLeft } from "./left-behind.ts";
 import { appliedKey, isSameKey, type KeyRecord, keysOfPool, unlessNone } from "./record.ts";
 import { RemovalBudget, removeKey } from "./remove.ts";
 import { keyInUse } from "./secret.ts";
@@ -80,10 +81,12 @@ async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: Ke
   const budget = new RemovalBudget(clock);
   for (const record of retired) {
     const removal = await removeKey(record, { ...run, keepID, witness, budget });
-    if (removal.outcome === "failed") {
+    if (removal.outcome === "failed" && !removal.isLost) {
       failure ??= { ...removal.failure, keyName: record.name };
       continue;
     }
+    if (removal.outcome === "failed")
+      reportLeft([{ name: record.name, problem: removal.failure.message }], run.environment);
     if (removal.outcome === "deleted")
       own.emit(
         "Normal",
