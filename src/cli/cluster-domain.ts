@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
+import { USUAL_CLUSTER_DOMAIN } from "../operator/names.ts";
 
 const RESOLVER_FILE = "/etc/resolv.conf";
-const USUAL_DOMAIN = "cluster.local";
 
 /**
  * The domain of the cluster's Services, which Kubernetes writes into the search path of every pod that uses the
@@ -9,7 +9,7 @@ const USUAL_DOMAIN = "cluster.local";
  */
 export async function discoverClusterDomain(file = RESOLVER_FILE): Promise<string> {
   const text = await readFile(file, "utf8").catch(() => "");
-  return domainIn(text) ?? USUAL_DOMAIN;
+  return domainIn(text) ?? USUAL_CLUSTER_DOMAIN;
 }
 
 /** The last search line counts. One of its entries is `svc.<domain>`, another `<namespace>.svc.<domain>`. */

@@ -12,12 +12,10 @@ import { type FinishedCall, timed } from "../coder/timed.ts";
 import { controllers } from "../operator/controllers.ts";
 import { DaemonObserver } from "../operator/daemons/observer.ts";
 import { OperatorMetrics } from "../operator/metrics/metrics.ts";
-import { ownershipMarks } from "../operator/names.ts";
+import { LEASE_NAME, ownershipMarks } from "../operator/names.ts";
 import { discoverClusterDomain } from "./cluster-domain.ts";
 import { coderdRoute } from "./coderd-route.ts";
 import type { ControllerOptions } from "./options.ts";
-
-const LEASE_NAME = "coder-k8s-controller.coder.com";
 
 export interface ProcessEnvironment {
   readonly version: string;

@@ -109,6 +109,12 @@ export const ownershipMarks: OwnershipMarks = {
 /** How a foreign object that has the name of a child becomes ours. */
 export const conflictAdvice: ConflictAdvice = { handOver: ownershipMarks.handOver };
 
+/** The Lease of whichever replica of the operator leads. */
+export const LEASE_NAME = "coder-k8s-controller.coder.com";
+
+/** The domain of Services in a cluster that nobody gave another. */
+export const USUAL_CLUSTER_DOMAIN = "cluster.local";
+
 /** A change of it makes the operator look at everything anew, whatever pause it keeps. */
 export const REQUEST_ANNOTATION = "coder.com/reconcile-at";
 

@@ -1,4 +1,5 @@
 import { maskSecrets, type Secret, type Stored } from "kube-controller-runtime";
+import { CHECK_ANNOTATION } from "../../../operator/control-plane/upgrade/check.ts";
 import { ownershipMarks, REQUEST_ANNOTATION, ROTATE_ANNOTATION } from "../../../operator/names.ts";
 import { PAUSE_ANNOTATION } from "../../../operator/pause.ts";
 import { BUSY_MARKS } from "../../../operator/pods/our-pods.ts";
@@ -13,8 +14,14 @@ const HIDDEN: ReadonlySet<string> = new Set([
 
 /** Annotations that say how things are run; any other may say anything. */
 const PLAIN_ANNOTATIONS: ReadonlySet<string> = new Set([
-  ...[PAUSE_ANNOTATION, REQUEST_ANNOTATION, ROTATE_ANNOTATION, ...Object.values(ownershipMarks)],
-  ...["coder.com/check-upgrade", "coder.com/restart-seen", "coder.com/restarted-for"],
+  ...[
+    CHECK_ANNOTATION,
+    PAUSE_ANNOTATION,
+    REQUEST_ANNOTATION,
+    ROTATE_ANNOTATION,
+    ...Object.values(ownershipMarks),
+  ],
+  ...["coder.com/restart-seen", "coder.com/restarted-for"],
   ...["checksum/provisioner-key", "checksum/proxy-token"],
   ...["deployment.kubernetes.io/revision", "deployment.kubernetes.io/desired-replicas"],
   ...["deployment.kubernetes.io/max-replicas", "kubectl.kubernetes.io/restartedAt"],

@@ -4,12 +4,11 @@ import type { Gaps } from "../../gaps.ts";
 import { type Found, OUR_KINDS, typedName } from "../../objects.ts";
 import { problemsOf } from "../../problems.ts";
 import { VERSION_LABEL } from "./operator.ts";
-import type { Finding } from "./report.ts";
+import { type Finding, some } from "./report.ts";
 
 const GROUP = "coder.com";
 /** A cleanup gives up after two minutes; what is there longer does not move. */
 const STUCK_AFTER_MS = 5 * 60_000;
-const MOST_SHOWN = 5;
 
 /** Volumes that Kubernetes has deprecated or no longer serves. */
 const DEPRECATED_VOLUMES: readonly string[] = [
@@ -129,9 +128,4 @@ export function finalizerFindings(objects: readonly Found[], now: number): Findi
 
 function placeOf({ kind, object: { metadata } }: Found): string {
   return `${metadata.namespace}/${typedName(kind, metadata)}`;
-}
-
-function some(all: readonly string[]): string {
-  const more = all.length > MOST_SHOWN ? ` and ${all.length - MOST_SHOWN} more` : "";
-  return `${all.slice(0, MOST_SHOWN).join(", ")}${more}`;
 }

@@ -1,11 +1,11 @@
 import { Deployment, Lease, Pod, type Stored } from "kube-controller-runtime";
+import { LEASE_NAME } from "../../../operator/names.ts";
 import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
 import { type Cluster, listAll } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
 import type { Finding } from "./report.ts";
 
 const LABEL = "app.kubernetes.io/name=coder-k8s";
-const LEASE = "coder-k8s-controller.coder.com";
 export const VERSION_LABEL = "app.kubernetes.io/version";
 
 /** The operator's Deployments, wherever they are, or in the namespace that the person names. */
@@ -89,7 +89,7 @@ async function leaderFinding(
 ): Promise<Finding> {
   const what = "Operator leads";
   const { namespace } = metadata;
-  const reading = listAll(client, Lease, { namespace, fieldSelector: `metadata.name=${LEASE}` });
+  const reading = listAll(client, Lease, { namespace, fieldSelector: `metadata.name=${LEASE_NAME}` });
   const leases = await gaps.read(`list leases in namespace "${namespace}"`, reading);
   if (!leases) return { what, verdict: "unknown", message: "The Lease could not be read." };
   const [lease] = leases;
@@ -98,7 +98,7 @@ async function leaderFinding(
     return {
       what,
       verdict: "wrong",
-      message: `No replica holds the Lease "${LEASE}": look at the operator's log.`,
+      message: `No replica holds the Lease "${LEASE_NAME}": look at the operator's log.`,
     };
   const seconds = Math.round((now - Date.parse(renewTime)) / 1_000);
   const isFresh = seconds <= leaseDurationSeconds;

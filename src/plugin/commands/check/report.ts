@@ -10,3 +10,11 @@ export interface CheckReport {
   readonly findings: readonly Finding[];
   readonly gaps: readonly string[];
 }
+
+const MOST_SHOWN = 5;
+
+/** The first of a list, and how many more there are. */
+export function some(all: readonly string[]): string {
+  const more = all.length > MOST_SHOWN ? ` and ${all.length - MOST_SHOWN} more` : "";
+  return `${all.slice(0, MOST_SHOWN).join(", ")}${more}`;
+}

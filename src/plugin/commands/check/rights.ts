@@ -8,10 +8,9 @@ import {
 import { permissions } from "../../../operator/rules.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
-import type { Finding } from "./report.ts";
+import { type Finding, some } from "./report.ts";
 
 const WHAT = "Operator's rights";
-const MOST_SHOWN = 5;
 
 /** One right, as the API server is asked about it. */
 interface Right {
@@ -46,8 +45,7 @@ export async function rightsFinding(
       verdict: "good",
       message: `"${user}" has all ${rights.length} rights that it needs.`,
     };
-  const more = missing.length > MOST_SHOWN ? ` and ${missing.length - MOST_SHOWN} more` : "";
-  const message = `"${user}" may not ${missing.slice(0, MOST_SHOWN).join(", ")}${more}: bring its role up to date with helm upgrade.`;
+  const message = `"${user}" may not ${some(missing)}: bring its role up to date with helm upgrade.`;
   return { what: WHAT, verdict: "wrong", message };
 }
 

@@ -9,6 +9,7 @@ import { controlPlaneGrants } from "../../../operator/control-plane/resources/wo
 import { withDefaults as controlPlaneOf } from "../../../operator/control-plane/spec.ts";
 import { ingress } from "../../../operator/exposure/expose.ts";
 import { service } from "../../../operator/exposure/service.ts";
+import { USUAL_CLUSTER_DOMAIN } from "../../../operator/names.ts";
 import { serviceAccountPlan } from "../../../operator/permissions/service-account.ts";
 import { provisionerDeployment } from "../../../operator/provisioner/resources/deployment.ts";
 import { provisionerGrants } from "../../../operator/provisioner/resources/rbac.ts";
@@ -21,8 +22,6 @@ import type { Manifest } from "./translate.ts";
 /** What is only known when the operator runs: whatever it is, it is no difference to look at. */
 const UNKNOWN = "";
 const COMPUTED = "(computed)";
-/** That which the charts take for granted. */
-const CLUSTER_DOMAIN = "cluster.local";
 
 /** The objects that the operator would make of a manifest, by the functions that it makes them with. */
 export function wouldRun(manifest: Manifest): KubeObject[] {
@@ -48,7 +47,7 @@ function ofControlPlane(stored: Stored<CoderControlPlane>): KubeObject[] {
   return present([
     ...accountOf(controlPlane),
     ...controlPlaneGrants(controlPlane).flatMap(({ role, roleBinding }) => [role, roleBinding]),
-    controlPlaneDeployment(controlPlane, { envFromNames: new Set(), clusterDomain: CLUSTER_DOMAIN }),
+    controlPlaneDeployment(controlPlane, { envFromNames: new Set(), clusterDomain: USUAL_CLUSTER_DOMAIN }),
     service(controlPlane),
     ingress(controlPlane),
   ]);
@@ -56,7 +55,7 @@ function ofControlPlane(stored: Stored<CoderControlPlane>): KubeObject[] {
 
 function ofProvisioner(stored: Stored<CoderProvisioner>): KubeObject[] {
   const provisioner = provisionerOf(stored);
-  const coderURL = `http://${CONTROL_PLANE_NAME}.${provisioner.identity.namespace}.svc.${CLUSTER_DOMAIN}`;
+  const coderURL = `http://${CONTROL_PLANE_NAME}.${provisioner.identity.namespace}.svc.${USUAL_CLUSTER_DOMAIN}`;
   return present([
     ...accountOf(provisioner),
     ...provisionerGrants(provisioner).flatMap(({ role, roleBinding }) => [role, roleBinding]),
@@ -79,7 +78,7 @@ function ofProxy(stored: Stored<CoderWorkspaceProxy>): KubeObject[] {
       token: credentials.kind === "given" ? credentials.token : { name: UNKNOWN, key: UNKNOWN },
       tokenChecksum: COMPUTED,
       envFromNames: new Set(),
-      clusterDomain: CLUSTER_DOMAIN,
+      clusterDomain: USUAL_CLUSTER_DOMAIN,
     }),
     service(proxy),
     ingress(proxy),
