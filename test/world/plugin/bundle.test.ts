@@ -200,6 +200,26 @@ test("a log that does not answer is a line, and costs nothing else", async () =>
   );
 });
 
+test("no more than eight logs are read at a time", async () => {
+  const container = { image: "coder:1", imageID: "", ready: true, restartCount: 0 };
+  const containerStatuses = Array.from({ length: 30 }, (_, number) => ({ ...container, name: `c${number}` }));
+  await world.person.create(Pod, { metadata: { ...at("many"), labels }, spec: { containers: [] } });
+  await world.person.patchStatus(Pod, at("many"), { status: { phase: "Running", containerStatuses } });
+  let [now, most] = [0, 0];
+  const send: Transport["send"] = async (request) => {
+    if (!request.path.includes("/log?")) return withLogs.send(request);
+    most = Math.max(most, ++now);
+    await Promise.resolve();
+    const response = await withLogs.send(request);
+    now--;
+    return response;
+  };
+  const { files } = await bundled("many.zip", { transport: { ...withLogs, send } });
+  expect([...files.keys()].filter((path) => path.startsWith("logs/dev/many/"))).toHaveLength(30);
+  expect(most).toBe(8);
+  await world.person.delete(Pod, at("many"));
+});
+
 test.each([
   ["a CODER_URL that is no URL", "no url", async () => new Response("{}")],
   ["a coderd that stops in the middle", "https://coder.example.com", async () => new Response(cut())],
