@@ -1,4 +1,4 @@
-import { CronJob, Deployment, Job } from "kube-controller-runtime";
+import { ControllerRevision, CronJob, Deployment, Job } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
 import { BAD_AFTER, BROKEN, LATER, NEW, OLD, openUpgradeStage, type UpgradeStage } from "./stage.ts";
 
@@ -330,4 +330,43 @@ test("with strategy Rolling nothing is stopped first", async () => {
   await stage.untilStatus("coder", { image: NEW });
   expect((await stage.status("coder")).upgrade).toBeUndefined();
   expect(stage.rollouts.violations).not.toEqual([]);
+});
+
+describe("when somebody deletes the kept pod template", () => {
+  async function forget(stage: UpgradeStage): Promise<void> {
+    const { items } = await stage.person.list(ControllerRevision, { namespace: stage.namespace });
+    for (const { metadata } of items) await stage.delete(ControllerRevision, metadata.name);
+  }
+
+  test("an upgrade goes on", async () => {
+    await using stage = await openUpgradeStage();
+    await stage.settle();
+    await stage.change("coder", { image: NEW });
+    await stage.untilStage("ScalingDown");
+    await forget(stage);
+    await stage.untilStage("Completed");
+    expect(stage.rollouts.violations).toEqual([]);
+  });
+
+  test("the old version comes back with the template of the spec, and the condition says so", async () => {
+    await using stage = await openUpgradeStage();
+    await stage.settle();
+    await stage.change("coder", { image: BROKEN, podAnnotations: { note: "new" } });
+    await stage.untilStage("Migrating");
+    await forget(stage);
+    await stage.untilStage("RolledBack");
+    await expectOldVersion(stage);
+    const condition = await stage.untilCondition("coder", "Upgrading", { reason: "RolledBack" });
+    expect(condition.message).toMatch(/crashes with exit code 1.* is gone/);
+  });
+});
+
+test("a Deployment that is deleted while an upgrade is refused comes back as it was", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  await stage.change("coder", { image: "ghcr.io/coder/coder:v2.23.0" });
+  await stage.untilCondition("coder", "Upgrading", { reason: "DowngradeRefused" });
+  await stage.delete(Deployment, "coder");
+  await stage.eventually(async () => expect(await stage.image()).toBe(OLD));
+  await stage.untilCondition("coder", "Upgrading", { reason: "DowngradeRefused" });
 });

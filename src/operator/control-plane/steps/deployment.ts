@@ -37,7 +37,7 @@ export async function ensureDeployment(
 
 /** The Deployment as an upgrade wants it; undefined where it has to stay as it is. */
 function shaped(
-  { shape, previous, isUpgrading }: PodPlan,
+  { shape, isUpgrading }: PodPlan,
   snapshot: Snapshot,
   address: Pick<DeploymentInputs, "clusterDomain" | "clusterIP">,
 ): Deployment | undefined {
@@ -48,7 +48,7 @@ function shaped(
   const isStartGuarded = isUpgrading || hasStartGuard(deployment);
   const desired = controlPlaneDeployment(settings, { ...address, envFromNames, isStartGuarded });
   if (shape.template === "spec") return desired;
-  return previous && desired.spec && { ...desired, spec: { ...desired.spec, template: previous } };
+  return desired.spec && { ...desired, spec: { ...desired.spec, template: shape.template } };
 }
 
 /**

@@ -71,7 +71,7 @@ async function remember(state: UpgradeState, run: UpgradeRun): Step {
   if (!snapshot.deployment || !current) throw new TypeError("an upgrade begins only where there are pods");
   const revision = previousTemplate(snapshot.controlPlane, snapshot.deployment);
   const kept = await environment.children.apply(ControllerRevision, revision, snapshot.owner);
-  const next = { ...state, template: templateOf(kept) };
+  const next = { ...state, template: templateOf(kept), facts: { ...state.facts, isKept: true } };
   return record({ ...current, previous: kept.metadata.name }, next, run);
 }
 
@@ -121,7 +121,8 @@ async function record(next: UpgradeStatus | undefined, state: UpgradeState, run:
   if (isNewStage) announceStage(next, facts, own);
   const asked = isNewStage ? { database: undefined, backup: undefined, reported: undefined } : {};
   const reached = brought ? { settled: brought.image, version: brought.version } : {};
-  return { next: { ...state, facts: { ...facts, ...asked, ...reached, record: next } } };
+  const kept = next?.previous === undefined ? { isKept: false } : {};
+  return { next: { ...state, facts: { ...facts, ...asked, ...reached, ...kept, record: next } } };
 }
 
 function isSame(left: unknown, right: unknown): boolean {

@@ -41,6 +41,8 @@ export interface UpgradeFacts {
   /** The version that coderd reported last. */
   readonly version: string | undefined;
   readonly record: UpgradeStatus | undefined;
+  /** Whether the pod template of before the upgrade is kept, under the name that is recorded. */
+  readonly isKept: boolean;
   readonly pods: PodFacts;
   /** What the database says; absent while it was not asked in this run. */
   readonly database: NoDatabase | Result<DatabaseSight, AccessFailure> | undefined;

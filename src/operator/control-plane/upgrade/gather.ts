@@ -17,6 +17,7 @@ export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
     settled: settledImage(snapshot),
     version: status.version,
     record: status.upgrade,
+    isKept: upgrade.revisions.some((each) => each.metadata.name === status.upgrade?.previous),
     pods: podFacts(snapshot),
     database: undefined,
     neighbours: [],

@@ -54,6 +54,7 @@ function anyFacts(dice: Dice): UpgradeFacts {
     ...{ now: NOW, generation: 2, wanted: one(...IMAGES), replicas: one(0, 1, 3), present: one(...IMAGES) },
     settings: upgradeSettings(one({}, { backup: { cronJobName: "dump" } }, { strategy: "Rolling" } as const)),
     ...{ settled: one(...IMAGES), version: one("v2.24.4", "v2.26.0"), record: one(undefined, record) },
+    isKept: one(true, true, false),
     pods: {
       names: one([], ["coder-1"]),
       isScaledToZero: one(true, false),

@@ -45,6 +45,7 @@ function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
     settled: OLD,
     version: "v2.24.4",
     record: undefined,
+    isKept: true,
     pods: serving,
     database: succeeded(calm),
     neighbours: [],
@@ -103,7 +104,6 @@ describe("without an upgrade in progress", () => {
     ],
     ["an edited Deployment is set back", { present: OLD, settled: NEW }, `${NEW} × 3`],
     ["without pods the image waits until there are some", { replicas: 0 }, `${OLD} × 0`],
-    ["a deleted Deployment does not bypass the upgrade", { present: undefined }, "→ Preflight"],
     [
       "Rolling changes nothing from before",
       { settings: upgradeSettings({ strategy: "Rolling" }) },
@@ -116,7 +116,14 @@ describe("without an upgrade in progress", () => {
 
 describe("each stage leads to the next, or waits:", () => {
   test.each<[string, UpgradeStatus, Partial<UpgradeFacts>, string]>([
-    ["the pod template is kept first", at("Preflight", { previous: undefined as never }), {}, "remember"],
+    ["the pod template is kept first", at("Preflight"), { isKept: false }, "remember"],
+    ["and once more when somebody has deleted it", at("BackingUp"), { isKept: false }, "remember"],
+    [
+      "a deleted Deployment is made anew as it was",
+      at("Draining"),
+      { present: undefined, isKept: false, builds: 2 },
+      "previous × 3",
+    ],
     [
       "the database is asked before the upgrade begins",
       at("Preflight"),
@@ -414,9 +421,10 @@ function endOf(start: UpgradeFacts): string {
     if (plan.do === "ask" || plan.do === "backUp") return wordOf(plan);
     const { record } = current;
     const next = plan.do === "remember" ? record && { ...record, previous: "coder-1" } : plan.record;
+    const isKept = plan.do === "remember" || (next?.previous !== undefined && current.isKept);
     const brought = broughtTo(next);
     const reached = brought ? { settled: brought.image, version: brought.version } : {};
-    current = { ...current, ...reached, record: next };
+    current = { ...current, ...reached, isKept, record: next };
   }
   return "nowhere";
 }

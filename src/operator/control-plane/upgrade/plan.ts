@@ -74,7 +74,7 @@ export function planUpgrade(facts: UpgradeFacts): UpgradePlan {
   const { record, settings } = facts;
   if (settings.strategy === "Rolling")
     return record && record.stage !== "Completed" ? { do: "record", record: undefined } : asSpecified(facts);
-  return record ? stages[record.stage](facts, record) : begin(facts, facts.present ?? facts.settled);
+  return record ? stages[record.stage](facts, record) : begin(facts, facts.present);
 }
 
 /** `present` is the image that runs, or would if there were pods. */
@@ -109,7 +109,8 @@ const beforeChange =
   (plan: StagePlan): StagePlan =>
   (facts, record) => {
     if (facts.wanted !== record.to) return { do: "record", record: undefined };
-    return record.previous === undefined ? { do: "remember" } : plan(facts, record);
+    const canKeep = facts.present !== undefined && !facts.isKept;
+    return canKeep ? { do: "remember" } : plan(facts, record);
   };
 
 const preflight: StagePlan = (facts, record) => {
@@ -278,7 +279,7 @@ function otherWay(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | und
   return enter("ScalingDown", facts, { ...record, to: wanted });
 }
 
-const completed: StagePlan = (facts) => begin(facts, facts.present ?? facts.settled);
+const completed: StagePlan = (facts) => begin(facts, facts.present);
 
 const stages: Readonly<Record<UpgradeStage, StagePlan>> = {
   Preflight: beforeChange(preflight),

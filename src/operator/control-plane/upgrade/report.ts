@@ -41,7 +41,7 @@ function messageOf(record: UpgradeStatus, more: string | undefined): string {
   const { stage, message } = record;
   const advice = stage === "RolledBack" ? " It is not tried again until spec.image changes." : "";
   const retry = stage === "BackupFailed" ? " It is tried again when the spec changes." : "";
-  const why = more ?? message;
+  const why = more || message;
   return `${route(record)}: ${descriptions[stage]}${why ? ` ${why}` : ""}${advice}${retry}`;
 }
 

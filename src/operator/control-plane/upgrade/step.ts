@@ -8,16 +8,19 @@ import { type UpgradeState, upgradeEffect } from "./effect.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
 import type { Shape } from "./plan.ts";
-import { type PodTemplate, templateOf } from "./previous.ts";
+import { type PodTemplate, previousTemplate, templateOf } from "./previous.ts";
 import { isUpgrading } from "./record.ts";
 import { podsDuringUpgrade, upgradeCondition } from "./report.ts";
 import { isAnotherVersion } from "./version.ts";
 
+/** A shape with all that it takes. */
+export type PossibleShape =
+  | Extract<Shape, { readonly template: "spec" }>
+  | { readonly template: PodTemplate; readonly replicas: number };
+
 /** What the Deployment is to be in this run. */
 export interface PodPlan {
-  readonly shape: Shape;
-  /** The pod template of before the upgrade; absent when nobody has kept it. */
-  readonly previous: PodTemplate | undefined;
+  readonly shape: PossibleShape;
   /** Whether an upgrade replaces the pod template, so that a guard may be added to it. */
   readonly isUpgrading: boolean;
   /** What to say of the pods while they are not what the spec asks for. */
@@ -40,14 +43,16 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
   if (end !== "settled" || plan.do !== "rest") return { requeueAfterMs: OVERTAKEN_MS };
   const { record } = state.facts;
   const kept = await keptRevision(record, run);
-  const condition = record && upgradeCondition(plan, record);
+  const previous = state.template ?? (kept && templateOf(kept));
+  const { shape, note } = possible(plan.shape, { record, previous, run });
+  const message = [plan.message ?? record?.message, note].filter(Boolean).join(" ");
+  const condition = record && upgradeCondition({ ...plan, message }, record);
   return {
     ...(condition ? { condition } : noCondition(run)),
     status: settled(plan.shape, state.facts),
     ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
     value: {
-      shape: plan.shape,
-      previous: state.template ?? (kept && templateOf(kept)),
+      shape,
       isUpgrading: isUpgrading(record),
       report: podsDuringUpgrade(condition, record),
     },
@@ -62,6 +67,31 @@ async function keptRevision(record: UpgradeStatus | undefined, { snapshot, envir
   for (const revision of others)
     await environment.children.remove(ControllerRevision, revision, snapshot.owner);
   return revisions.find(({ metadata }) => metadata.name === name);
+}
+
+interface Kept {
+  readonly record: UpgradeStatus | undefined;
+  readonly previous: PodTemplate | undefined;
+  readonly run: UpgradeRun;
+}
+
+/**
+ * The shape with the template that was kept. Where somebody has deleted that, pods end as well with the one that there is,
+ * and the old version comes back with all else as in the spec.
+ */
+function possible(
+  shape: Shape,
+  { record, previous, run: { snapshot } }: Kept,
+): { readonly shape: PossibleShape; readonly note?: string } {
+  if (shape.template === "spec" || !record) return { shape: shape as PossibleShape };
+  const { replicas } = shape;
+  if (previous) return { shape: { template: previous, replicas } };
+  const { deployment, controlPlane } = snapshot;
+  const present = deployment && templateOf(previousTemplate(controlPlane, deployment));
+  if (replicas === 0 && present) return { shape: { template: present, replicas } };
+  const note =
+    "The pod template of before the upgrade is gone, so the old image runs with all else as in the spec.";
+  return { shape: { template: "spec", image: record.from, replicas }, note };
 }
 
 /**
