@@ -14,7 +14,7 @@ import { podsDuringUpgrade, upgradeCondition } from "./report.ts";
 import { isAnotherVersion } from "./version.ts";
 
 /** A shape with all that it takes. */
-export type PossibleShape =
+type PossibleShape =
   | Extract<Shape, { readonly template: "spec" }>
   | { readonly template: PodTemplate; readonly replicas: number };
 
