@@ -65,7 +65,8 @@ export function isComplete(deployment: Deployment | undefined): boolean {
   );
 }
 
-function isObserved(deployment: Deployment | undefined): boolean {
+/** Whether its controller has seen the newest spec. */
+export function isObserved(deployment: Deployment | undefined): boolean {
   return (deployment?.status?.observedGeneration ?? 0) >= (deployment?.metadata?.generation ?? 0);
 }
 

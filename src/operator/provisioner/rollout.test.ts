@@ -1,6 +1,6 @@
 import type { Deployment } from "kube-controller-runtime";
 import { expect, test } from "vitest";
-import { isRolledOutWith } from "./rollout.ts";
+import { isOnlyOneInUse, isRolledOutWith } from "./rollout.ts";
 
 const key = { place: { name: "pool-key", key: "key" }, checksum: "aa" };
 
@@ -44,4 +44,21 @@ test.each<[string, Deployment | undefined]>([
   ["nothing is known of it yet", deployment({ status: {} })],
 ])("not yet: %s", (_, candidate) => {
   expect(isRolledOutWith(key, candidate)).toBe(false);
+});
+
+test("no other key is in use when no pod of another template is left, however many are missing", () => {
+  expect(isOnlyOneInUse(key, deployment())).toBe(true);
+  expect(isOnlyOneInUse(key, deployment({ status: { ...done, availableReplicas: 0 } }))).toBe(true);
+  expect(
+    isOnlyOneInUse(key, deployment({ status: { observedGeneration: 3, replicas: 1, updatedReplicas: 1 } })),
+  ).toBe(true);
+});
+
+test.each<[string, Deployment | undefined]>([
+  ["there is no Deployment", undefined],
+  ["the template has another key", deployment({ checksum: "bb" })],
+  ["the rollout has not been noticed yet", deployment({ status: { ...done, observedGeneration: 2 } })],
+  ["an old pod is still there", deployment({ status: { ...done, replicas: 3 } })],
+])("another key may be in use: %s", (_, candidate) => {
+  expect(isOnlyOneInUse(key, candidate)).toBe(false);
 });

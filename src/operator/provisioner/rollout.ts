@@ -1,6 +1,6 @@
 import type { Deployment } from "kube-controller-runtime";
 import type { SecretKey } from "../normalise.ts";
-import { isComplete } from "../pods/rollout.ts";
+import { isComplete, isObserved } from "../pods/rollout.ts";
 import { keyChecksumAnnotation, keyVariable } from "./resources/deployment.ts";
 
 /** The key that pods are to run with. */
@@ -29,13 +29,21 @@ export function runningChecksum(deployment: Deployment | undefined): string | un
 }
 
 /** Whether all pods that there are, and as many as there should be, run with this key. */
-export function isRolledOutWith(
-  { place, checksum }: Pick<KeyInUse, "place" | "checksum">,
-  deployment: Deployment | undefined,
-): boolean {
+export function isRolledOutWith(key: KeyPlace, deployment: Deployment | undefined): boolean {
+  return isTemplateWith(key, deployment) && isComplete(deployment);
+}
+
+/** Whether no pod is left that was made for another key, however many are missing. A pod that ends is not counted. */
+export function isOnlyOneInUse(key: KeyPlace, deployment: Deployment | undefined): boolean {
+  const { replicas = 0, updatedReplicas = 0 } = deployment?.status ?? {};
+  return isTemplateWith(key, deployment) && isObserved(deployment) && replicas === updatedReplicas;
+}
+
+type KeyPlace = Pick<KeyInUse, "place" | "checksum">;
+
+function isTemplateWith({ place, checksum }: KeyPlace, deployment: Deployment | undefined): boolean {
   const template = deployment?.spec?.template;
   const variable = template?.spec?.containers[0]?.env?.find(({ name }) => name === keyVariable);
   const { name, key } = variable?.valueFrom?.secretKeyRef ?? {};
-  const isCurrent = runningChecksum(deployment) === checksum && name === place.name && key === place.key;
-  return isCurrent && isComplete(deployment);
+  return runningChecksum(deployment) === checksum && name === place.name && key === place.key;
 }

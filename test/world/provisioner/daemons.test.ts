@@ -192,6 +192,42 @@ describe("a key that was replaced", () => {
     expect(hasKey(before.provisionerKeyID)).toBe(false);
   });
 
+  test("is deleted although a pod can't run, when no pod is left of the old key", async () => {
+    const before = await stage.serve("pool", { tags: { a: "1" }, replicas: 3 });
+    await stage.change("pool", { tags: { a: "2" } });
+    await stage.untilCondition("pool", "ProvisionerKeyReady", { reason: "Rotating" });
+    await stage.rollOut("pool");
+    const pods = await stage.person.list(Pod, { namespace: stage.namespace });
+    const [crashing, unscheduled] = pods.items.map(({ metadata }) => metadata.name);
+    coderd.daemons = coderd.daemons.filter(({ name }) => name !== crashing && name !== unscheduled);
+    const container = { name: "provisioner", image: "i", imageID: "", ready: false, restartCount: 3 };
+    const state = { waiting: { reason: "CrashLoopBackOff" } };
+    const crashed = [{ ...container, state, lastState: { terminated: { exitCode: 1 } } }];
+    for (const [name, containerStatuses] of [[crashing, crashed] as const, [unscheduled, null] as const])
+      await stage.person.patchStatus(Pod, stage.ref(name ?? ""), { status: { containerStatuses } });
+    const counts = { replicas: 3, updatedReplicas: 3, availableReplicas: 1 };
+    await stage.person.patchStatus(Deployment, stage.ref("provisioner-pool"), { status: counts });
+    await stage.eventually(() => expect(hasKey(before.provisionerKeyID)).toBe(false));
+    await ready("pool", { status: "False" });
+  });
+
+  test("is kept while a pod of the old key is left, also when the new daemons are connected", async () => {
+    const before = await stage.serve("pool", { tags: { a: "1" }, replicas: 2 });
+    await stage.change("pool", { tags: { a: "2" } });
+    await stage.untilCondition("pool", "ProvisionerKeyReady", { reason: "Rotating" });
+    await stage.pods.replace("pool");
+    const { metadata } = await stage.get(Deployment, "provisioner-pool");
+    const status = {
+      observedGeneration: metadata.generation,
+      replicas: 3,
+      updatedReplicas: 2,
+      availableReplicas: 3,
+    };
+    await stage.person.patchStatus(Deployment, stage.ref("provisioner-pool"), { status });
+    await pass(10 * MINUTE);
+    expect(hasKey(before.provisionerKeyID)).toBe(true);
+  });
+
   test("is kept while a daemon builds with it, also one whose pod is not ours to see", async () => {
     const before = await stage.serve("pool", { tags: { a: "1" } });
     const busy = coderd.connectDaemon("elsewhere", await secretOf("pool"));

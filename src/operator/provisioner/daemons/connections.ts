@@ -12,7 +12,9 @@ export interface Connections {
   readonly connected: number;
   /** Names of pods that stay and run, whose daemon is not connected with the key in use. */
   readonly awaited: readonly string[];
-  /** Those of them, by name, whose daemon has had the time. */
+  /** Those of them that run at this moment, which one that crashes at its start does not for long. */
+  readonly silent: readonly string[];
+  /** Those awaited, by name, whose daemon has had the time. */
   readonly late: readonly Stored<Pod>[];
   /** When the first of the others has had the time. */
   readonly nextLateInMs: number | undefined;
@@ -65,6 +67,7 @@ export function connectionsOf(
   return {
     connected: staying.length - missing.length,
     awaited: awaited.map(({ name }) => name),
+    silent: awaited.filter(({ pod }) => containerOf(pod)?.state?.running).map(({ name }) => name),
     late: awaited.filter(({ ms }) => ms <= 0).map(({ pod }) => pod),
     nextLateInMs: left.length > 0 ? Math.min(...left) : undefined,
     buildingWithOldKey: daemons
@@ -75,12 +78,16 @@ export function connectionsOf(
 }
 
 /** How long its daemon has left; undefined for one that never ran, which has nothing to be late for. */
-function lateInMs({ status }: Stored<Pod>, now: number): number | undefined {
-  const containers = status?.containerStatuses ?? [];
-  const container = containers.find(({ name }) => name === CONTAINER) ?? containers[0];
+function lateInMs(pod: Stored<Pod>, now: number): number | undefined {
+  const container = containerOf(pod);
   // Whatever it says now: it ended before, so it is not just starting.
   if (container?.lastState?.terminated || container?.state?.terminated) return 0;
   const startedAt = container?.state?.running?.startedAt;
   if (!container?.state?.running) return undefined;
   return (startedAt ? Date.parse(String(startedAt)) : 0) + JOINS_WITHIN_MS - now;
+}
+
+function containerOf({ status }: Stored<Pod>) {
+  const containers = status?.containerStatuses ?? [];
+  return containers.find(({ name }) => name === CONTAINER) ?? containers[0];
 }

@@ -1,7 +1,8 @@
+import { isComplete } from "../../pods/rollout.ts";
 import { connectionsOf } from "../daemons/connections.ts";
 import { mayNotAsk } from "../daemons/judge.ts";
 import type { FailedRemoval } from "../memory.ts";
-import { isRolledOutWith } from "../rollout.ts";
+import { isOnlyOneInUse } from "../rollout.ts";
 import { reportLeft } from "./left-behind.ts";
 import { appliedKey, isSameKey, type KeyRecord, keysOfPool, unlessNone } from "./record.ts";
 import { RemovalBudget, removeKey } from "./remove.ts";
@@ -22,8 +23,9 @@ interface Retired {
 }
 
 /**
- * Deletes the keys that were replaced, once as many daemons as wanted are connected with the key in use, and neither a
- * pod nor a daemon works without it.
+ * Deletes the keys that were replaced, once the daemons of all pods that run are connected with the key in use, one at
+ * least, and neither a pod nor a daemon works without it. It does not wait for pods that can't run: a key may be replaced
+ * because it is no longer secret.
  */
 export async function retireKeys(state: KeyState, run: KeyRun, mayAsk: boolean): Promise<Retired> {
   const { environment } = run;
@@ -40,12 +42,13 @@ export async function retireKeys(state: KeyState, run: KeyRun, mayAsk: boolean):
     : { state, retirement: waiting(retired, CODERD_ANSWERS) };
 }
 
+const ALL_PODS = "all pods run with the new key";
 const CODERD_ANSWERS = "coderd can be asked again";
 
 /** What has to happen to the pods first, if anything. */
 function podsLeft(state: KeyState, { snapshot }: KeyRun): string | undefined {
   const key = keyInUse(state, snapshot.provisioner);
-  if (!key || !isRolledOutWith(key, snapshot.deployment)) return "all pods run with the new key";
+  if (!key || !isOnlyOneInUse(key, snapshot.deployment)) return ALL_PODS;
   // A Deployment does not count pods that end, but their daemons need their key until the last build is done.
   const draining = snapshot.pods.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   const [first] = draining;
@@ -54,18 +57,19 @@ function podsLeft(state: KeyState, { snapshot }: KeyRun): string | undefined {
   return `pod "${first.metadata.name}"${others}, which may finish a build, is gone`;
 }
 
-/** What has to happen to the daemons first, if anything. Where the operator may not ask, the pods are all there is. */
+/** What has to happen to the daemons first, if anything. Where the operator may not ask, it takes all the pods. */
 async function daemonsLeft(
   state: KeyState,
   { snapshot, observeDaemons }: KeyRun,
 ): Promise<string | undefined> {
   const status = statusOf(state);
   const sight = await observeDaemons(status.organizationID ?? "");
-  if (!sight.seen) return mayNotAsk(sight.failure) ? undefined : CODERD_ANSWERS;
+  if (!sight.seen && mayNotAsk(sight.failure)) return isComplete(snapshot.deployment) ? undefined : ALL_PODS;
+  if (!sight.seen) return CODERD_ANSWERS;
   const { provisioner } = snapshot;
   const seen = { ...snapshot, daemons: sight.daemons };
-  const { connected, buildingWithOldKey } = connectionsOf(provisioner, keysOfPool(status), seen);
-  if (connected < provisioner.replicas)
+  const { connected, silent, buildingWithOldKey } = connectionsOf(provisioner, keysOfPool(status), seen);
+  if (silent.length > 0 || (connected === 0 && provisioner.replicas > 0))
     return `the daemons are connected with the new key: ${connected} of ${provisioner.replicas} are`;
   const [building] = buildingWithOldKey;
   return building === undefined ? undefined : `daemon "${building}" has finished its build`;
