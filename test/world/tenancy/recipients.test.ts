@@ -83,7 +83,10 @@ test("a provisioner's status chooses no Secret whose content is sent to a URL th
   const status = { retiredKeys: [stolen] };
   await provisioners.person.patchStatus(CoderProvisioner, provisioners.ref("pool"), { status });
   await provisioners.restart();
-  await provisioners.untilCondition("pool", "ProvisionerKeyReady", { reason: "OldKeyLeft" });
+  await provisioners.eventually(async () => {
+    const events = await provisioners.events("pool");
+    expect(events.map(({ reason }) => reason)).toContain("KeyLeftBehind");
+  });
   await provisioners.delete(CoderProvisioner, "pool");
   await provisioners.untilGone(CoderProvisioner, "pool");
   expect(evil.calls).toEqual([]);
