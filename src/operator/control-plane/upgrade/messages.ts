@@ -18,7 +18,7 @@ export function progress(facts: UpgradeFacts): string {
 }
 
 export function schemaChanged({ schemaBefore, to, from }: UpgradeStatus): string {
-  return `The database schema has changed (it was ${schemaBefore ?? "empty"}), so the old version can't come back by itself. Correct what keeps the pod from starting, or set spec.image to a version that starts; or restore the backup and set spec.image to "${from}". "${to}" is tried again until then.`;
+  return `The database schema has changed (it was ${schemaBefore ?? "empty"}), so the old version can't come back by itself. Correct what keeps the pod from starting, or set spec.image to a version that starts; or set spec.replicas to 0, restore the backup and set spec.image to "${from}". "${to}" is tried again until then.`;
 }
 
 export function notKnown({ database }: UpgradeFacts): string {

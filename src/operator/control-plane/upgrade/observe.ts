@@ -37,7 +37,10 @@ export interface ObservedUpgrade {
   readonly backupOf: (record: UpgradeStatus) => Promise<BackupState>;
   /** In the order in which they get their turn. */
   readonly followers: readonly Follower[];
-  /** All other control planes that the operator knows; a function because most runs do not ask. */
+  /**
+   * The other control planes of the same namespace; a function because most runs do not ask. Those of other tenants are
+   * nobody's business at a database that this one has chosen.
+   */
   readonly others: () => readonly Neighbour[];
 }
 
@@ -99,8 +102,9 @@ function followersOf(
 }
 
 function othersThan(object: Stored<CoderControlPlane>, { caches }: Pick<RunContext, "caches">): Neighbour[] {
+  const { uid, namespace } = object.metadata;
   return [...caches.of(CoderControlPlane).all()]
-    .filter(({ metadata }) => metadata.uid !== object.metadata.uid)
+    .filter(({ metadata }) => metadata.uid !== uid && metadata.namespace === namespace)
     .map((other) => {
       const identity = identityOf(other);
       return { name: keyOf(identity), tokenName: tokenName(identity) };
