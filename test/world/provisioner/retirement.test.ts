@@ -89,3 +89,42 @@ test("the key of a pod that ends, and may finish a build, is kept until the pod 
     expect(coderd.keys.map(({ id }) => id)).not.toContain(before.provisionerKeyID),
   );
 });
+
+test("tags that change faster than pods follow leave a handful of keys, the one of the running pods among them", async () => {
+  const before = await stage.serve("hasty", { tags: { a: "0" } });
+  const keys = () => coderd.keys.filter(({ name }) => name.startsWith("hasty"));
+  for (let change = 1; change <= 20; change++) {
+    await stage.change("hasty", { tags: { a: `${change}` } });
+    await stage.eventually(() => expect(keys().map(({ tags }) => tags.a)).toContain(`${change}`));
+    await stage.untilCondition("hasty", "ProvisionerKeyReady", { status: "True", reason: "Rotating" });
+  }
+  await stage.timePasses(60_000);
+  expect(keys().length).toBeLessThanOrEqual(6);
+  expect((await stage.status("hasty")).retiredKeys).toHaveLength(5);
+  expect(keys().map(({ id }) => id)).toContain(before.provisionerKeyID);
+  await stage.rollOut("hasty");
+  await stage.untilSettled("hasty");
+  expect(keys()).toMatchObject([{ tags: { a: "20" } }]);
+});
+
+test("of too many keys those with which a daemon is connected stay", async () => {
+  await stage.serve("held", { tags: { a: "0" } });
+  const used: string[] = [];
+  for (let change = 1; change <= 10; change++) {
+    const { provisionerKeyID } = await stage.status("held");
+    await stage.change("held", { tags: { a: `${change}` } });
+    const { provisionerKeyID: id = "", secretRef } = await stage.eventually(async () => {
+      const status = await stage.status("held");
+      expect(status.provisionerKeyID).toBeDefined();
+      expect(status.provisionerKeyID).not.toBe(provisionerKeyID);
+      return status;
+    });
+    if (change > 7) continue;
+    coderd.connectDaemon(`held-${change}`, (await stage.keyIn(secretRef?.name ?? "")) ?? "");
+    used.push(id);
+    // An answer about daemons may be two seconds old.
+    await stage.timePasses(5_000);
+  }
+  await stage.timePasses(60_000);
+  expect(coderd.keys.map(({ id }) => id)).toEqual(expect.arrayContaining(used));
+});

@@ -1,3 +1,4 @@
+import { isSameService } from "../../exposure/service.ts";
 import { isComplete } from "../../pods/rollout.ts";
 import { connectionsOf } from "../daemons/connections.ts";
 import { mayNotAsk } from "../daemons/judge.ts";
@@ -32,14 +33,42 @@ export async function retireKeys(state: KeyState, run: KeyRun, mayAsk: boolean):
   const retired = statusOf(state).retiredKeys ?? [];
   if (retired.length === 0) return { state, retirement: { kind: "done" } };
   const until = mayAsk ? (podsLeft(state, run) ?? (await daemonsLeft(state, run))) : CODERD_ANSWERS;
-  if (until !== undefined) return { state, retirement: waiting(retired, until) };
+  const leaving = until === undefined ? retired : mayAsk ? await superfluous(retired, state, run) : [];
+  if (until !== undefined && leaving.length === 0) return { state, retirement: waiting(retired, until) };
   const backedOff = environment.memory.retirement.current(attemptOf(run));
   if (backedOff) return { state, retirement: { kind: "failed", ...backedOff } };
   // The key in use must be on record before its predecessor goes.
   const recorded = await recordNow(state, run, () => ({}));
-  return "next" in recorded
-    ? deleteAll(retired, recorded.next, run)
-    : { state, retirement: waiting(retired, CODERD_ANSWERS) };
+  if (!("next" in recorded)) return { state, retirement: waiting(retired, CODERD_ANSWERS) };
+  const deleted = await deleteAll(leaving, recorded.next, run);
+  if (until === undefined || deleted.retirement.kind !== "done") return deleted;
+  const { retiredKeys = [] } = statusOf(deleted.state);
+  return { ...deleted, retirement: waiting(retiredKeys, until) };
+}
+
+/** More are not kept for pods that are never replaced. */
+const MOST_RETIRED = 5;
+
+/**
+ * Of too many keys those that no daemon is connected with: the spec changed again and again before the pods could follow.
+ * The first stays in any case, which the old pods have; a container that starts reads the newest.
+ */
+async function superfluous(
+  retired: readonly KeyRecord[],
+  state: KeyState,
+  { observeDaemons }: KeyRun,
+): Promise<readonly KeyRecord[]> {
+  if (retired.length <= MOST_RETIRED) return [];
+  const { organizationID = "", controlPlaneURL } = statusOf(state);
+  const sight = await observeDaemons(organizationID);
+  if (!sight.seen) return [];
+  const online = sight.daemons.filter(({ status }) => status !== "offline").map(({ keyId }) => keyId);
+  const isSeen = (record: KeyRecord) =>
+    record.organizationID === organizationID && isSameService(record.controlPlaneURL, controlPlaneURL);
+  const unused = retired
+    .slice(1)
+    .filter((record) => isSeen(record) && record.id && !online.includes(record.id));
+  return unused.slice(0, retired.length - MOST_RETIRED);
 }
 
 const ALL_PODS = "all pods run with the new key";
@@ -95,7 +124,7 @@ async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: Ke
       own.emit(
         "Normal",
         "OldKeyDeleted",
-        `Deleted provisioner key "${record.name}": all pods use the new one.`,
+        `Deleted provisioner key "${record.name}": no pod uses it any more.`,
       );
     const recorded = await recordNow(state, run, ({ retiredKeys = [] }) => ({
       retiredKeys: unlessNone(retiredKeys.filter((other) => !isSameKey(other, record))),
