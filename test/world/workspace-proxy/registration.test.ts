@@ -1,4 +1,4 @@
-import { Deployment, Ingress, Secret, Service } from "kube-controller-runtime";
+import { Deployment, findCondition, Ingress, Secret, Service } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SimulatedProxy } from "../../../lab/coderd/deployment.ts";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
@@ -120,6 +120,22 @@ describe("a proxy that is registered by URL and session token", () => {
     await stage.timePasses(60_000);
     await stage.eventually(() => expect(coderd.deployment.count()).toBe(before + 2));
     expect((await stage.get(CoderWorkspaceProxy, "calm")).metadata.resourceVersion).toBe(resourceVersion);
+  });
+
+  test("stays ready when only the number of its pods changes", async () => {
+    const coderd = await stage.coderd("grown");
+    await stage.create("grown", bootstrap(coderd));
+    await stage.untilRegistered("grown");
+    await stage.markReady("wsproxy-grown");
+    fares(coderd, "ok");
+    await stage.untilCondition("grown", "Ready", { status: "True" });
+    await stage.change("grown", { replicas: 2 });
+    await stage.untilCondition("grown", "Ready", { status: "True", observedGeneration: 2 });
+    const { status } = await stage.get(CoderWorkspaceProxy, "grown");
+    const { lastTransitionTime = "" } = findCondition(status?.conditions, "Ready") ?? {};
+    await stage.timePasses(60_000);
+    const later = (await stage.get(CoderWorkspaceProxy, "grown")).status?.conditions;
+    expect(findCondition(later, "Ready")).toMatchObject({ status: "True", lastTransitionTime });
   });
 
   test("follows the spec in name, display name and icon without a new token", async () => {

@@ -7,6 +7,7 @@ import type { HostAlias } from "../../pods/deployment.ts";
 import type { EnvVar } from "../../pods/env.ts";
 import { definedVariables } from "../../pods/env-sources.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../../pods/report.ts";
+import { isSameTemplate } from "../../pods/rollout.ts";
 import type { Coderd } from "../coderd.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { primaryURLVariable, proxyDeployment, tokenChecksum } from "../resources/deployment.ts";
@@ -48,7 +49,8 @@ export async function ensureDeployment(
     hostAliases: aliasesOf(coderd, snapshot, clusterDomain),
   });
   const applied = await convergeDeployment(snapshot, environment, { desired, pod: proxy.pod });
-  return reportPods(applied, proxy, snapshot);
+  const isSame = isSameTemplate(deployment, applied, snapshot.object.status?.conditions);
+  return reportPods(applied, proxy, { ...snapshot, isSameTemplate: isSame });
 }
 
 /**
