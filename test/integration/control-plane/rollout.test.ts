@@ -94,6 +94,7 @@ test("a container that crashes shows exit code and last words, and restarts alon
   await report(pods, { state: { waiting: { reason: "CrashLoopBackOff" } }, lastState });
   const { message } = await stage.untilCondition("crashing", "Ready", { status: "False", reason: "Stalled" });
   expect(message).toContain('container "coder" crashes with exit code 3: no such host. See: kubectl');
+  await stage.untilIdle();
   const before = await stage.controlPlane("crashing");
   for (const restartCount of [1, 2, 3]) {
     await report(pods, { state: { running: {} }, lastState, restartCount });
