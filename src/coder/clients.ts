@@ -15,8 +15,8 @@ export interface CoderTarget {
   readonly url: string;
   readonly token?: string | undefined;
   /**
-   * Host of its access URL, by which it wants to be asked: its certificate is checked for that name, and it is told
-   * that the request was for it. The connection goes to `url` all the same.
+   * Host of its access URL, by which it wants to be asked: its certificate is checked for that name, and each request says
+   * that it is for that host. The connection goes to `url` all the same.
    */
   readonly accessHost?: string | undefined;
   /** PEM certificates to trust besides the system's. */

@@ -124,7 +124,7 @@ type LicenseTier = "none" | "trial" | "enterprise" | "premium" | "unknown";
 
 const controlPlaneStatus = object("What the control plane is, as the operator last saw it.", {
   ...statusFields,
-  accessURL: optional(text("URL under which people reach the deployment, as coderd is told.")),
+  accessURL: optional(text("URL under which people reach the deployment, as coderd knows it.")),
   entitlementsLastChecked: optional(time("When the operator last asked coderd for its entitlements.")),
   externalProvisionerDaemonsEntitlement: optional(
     text("Entitlement to external provisioners: entitled, grace_period, not_entitled or unknown."),

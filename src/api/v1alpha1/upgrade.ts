@@ -53,7 +53,7 @@ export const upgrade = object(
 export type UpgradeSpec = Static<typeof upgrade>;
 
 /** Where an upgrade is, in the order of a life without trouble, and how it may end. */
-const upgradeStages = [
+export const upgradeStages = [
   "Preflight",
   "Draining",
   "BackingUp",
@@ -72,7 +72,7 @@ export type UpgradeStage = (typeof upgradeStages)[number];
 
 export const upgradeStatus = object("The upgrade that is in progress, or the last one.", {
   backup: optional(text("Name of the Job or Backup that was made for it.")),
-  downSince: optional(time("When the pods of the old version were told to stop.")),
+  downSince: optional(time("When the operator began to stop the pods of the old version.")),
   failingSince: optional(time("Since when the pod of the new version has failed.")),
   follower: optional(text("The provisioner or proxy that was given the new image last.")),
   followerSince: optional(time("When that was.")),

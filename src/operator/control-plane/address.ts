@@ -73,7 +73,7 @@ export function accessHostFor(
   return asked.by === "accessURL" ? asked.authority : undefined;
 }
 
-/** How daemons reach coderd; `undefined` while that can't be told. An address that the spec gives is theirs as it is. */
+/** How daemons reach coderd; `undefined` while that is not known. An address that the spec gives is theirs as it is. */
 export function wayOfDaemons(
   { settings, clusterIP }: { readonly settings: ControlPlane; readonly clusterIP: string | undefined },
   sources: Sources,
@@ -92,7 +92,7 @@ export function wayOfDaemons(
 }
 
 /**
- * The names that a workspace proxy needs mapped to dial the access URL; `undefined` while that can't be told. Where the
+ * The names that a workspace proxy needs mapped to dial the access URL; `undefined` while that is not known. Where the
  * spec says how coderd is reached from outside, that way may have a certificate of its own: then DNS finds it.
  */
 export function aliasesOfProxies(

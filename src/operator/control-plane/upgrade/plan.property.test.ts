@@ -1,7 +1,7 @@
 import { timestamp } from "kube-controller-runtime";
 import { Dice } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import { type UpgradeStatus, upgradeStages } from "../../../api/v1alpha1/upgrade.ts";
 import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
 import type { UpgradeFacts } from "./facts.ts";
@@ -12,18 +12,6 @@ const NOW = Date.UTC(2026, 0, 1);
 const RUNS = 20_000;
 const BEFORE = 343;
 const IMAGES = ["coder:v2.24.4", "coder:v2.26.0", "coder:v2.26.1"] as const;
-const STAGES: readonly UpgradeStage[] = [
-  ...(["Preflight", "Draining", "BackingUp", "ScalingDown", "Migrating", "Verifying"] as const),
-  ...([
-    "ScalingOut",
-    "Followers",
-    "Completed",
-    "BackupFailed",
-    "RollingBack",
-    "RolledBack",
-    "Stuck",
-  ] as const),
-];
 
 /** Anything that may come together, sensible or not. */
 function anyFacts(dice: Dice): UpgradeFacts {
@@ -44,7 +32,7 @@ function anyFacts(dice: Dice): UpgradeFacts {
     replicas: [],
   };
   const record: UpgradeStatus = {
-    ...{ stage: one(...STAGES), from: IMAGES[0], to: one(...IMAGES), schemaBefore: BEFORE },
+    ...{ stage: one(...upgradeStages), from: IMAGES[0], to: one(...IMAGES), schemaBefore: BEFORE },
     ...{ previous: "kept", startedAt: ago(), since: ago() },
     ...one({}, { failingSince: ago() }),
     ...one({}, { migratingSince: ago() }),

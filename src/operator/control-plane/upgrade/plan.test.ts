@@ -1,6 +1,6 @@
 import { timestamp } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
-import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import { type UpgradeStage, type UpgradeStatus, upgradeStages } from "../../../api/v1alpha1/upgrade.ts";
 import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
 import type { UpgradeFacts } from "./facts.ts";
@@ -429,18 +429,18 @@ function endOf(start: UpgradeFacts): string {
   return "nowhere";
 }
 
-test.each<UpgradeStage>([
-  ...(["Preflight", "Draining", "BackingUp", "ScalingDown", "Migrating", "Verifying", "ScalingOut"] as const),
-  ...(["Followers", "Completed", "BackupFailed", "RollingBack", "RolledBack", "Stuck"] as const),
-])("in stage %s a run comes to rest whatever the spec, the database and the pods are", (stage) => {
-  const databases = { calm: succeeded(calm), migrated, running, gone, noDatabase };
-  const circles: string[] = [];
-  for (const wanted of [OLD, NEW, THIRD])
-    for (const [said, database] of Object.entries(databases))
-      for (const [seen, pods] of Object.entries({ nobody, serving, starting, crashing }))
-        for (const more of [{}, failing]) {
-          const end = endOf(facts({ record: at(stage, more), wanted, database, pods }));
-          if (end === "nowhere") circles.push(`${wanted}, database ${said}, pods ${seen}`);
-        }
-  expect(circles).toEqual([]);
-});
+test.each(upgradeStages)(
+  "in stage %s a run comes to rest whatever the spec, the database and the pods are",
+  (stage) => {
+    const databases = { calm: succeeded(calm), migrated, running, gone, noDatabase };
+    const circles: string[] = [];
+    for (const wanted of [OLD, NEW, THIRD])
+      for (const [said, database] of Object.entries(databases))
+        for (const [seen, pods] of Object.entries({ nobody, serving, starting, crashing }))
+          for (const more of [{}, failing]) {
+            const end = endOf(facts({ record: at(stage, more), wanted, database, pods }));
+            if (end === "nowhere") circles.push(`${wanted}, database ${said}, pods ${seen}`);
+          }
+    expect(circles).toEqual([]);
+  },
+);

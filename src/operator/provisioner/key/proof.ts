@@ -28,7 +28,7 @@ export function secretProof(
   return known === undefined && madeKey === content.value ? "proven" : "unproven";
 }
 
-/** Asks coderd which key the Secret holds. What can't be told now is asked again later. */
+/** Asks coderd which key the Secret holds. What coderd does not answer now is asked again later. */
 export async function verifySecret(state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const { environment, snapshot, client } = run;
   const { memory } = environment;

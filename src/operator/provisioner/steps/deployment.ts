@@ -50,7 +50,7 @@ export async function ensureDeployment(
 }
 
 /**
- * Daemons go to the coderd that their key was made for. While it can't be told how that is reached, they go where they
+ * Daemons go to the coderd that their key was made for. While nobody knows how that is reached, they go where they
  * went before.
  */
 function wayToCoderd(

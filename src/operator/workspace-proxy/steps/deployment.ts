@@ -55,7 +55,7 @@ export async function ensureDeployment(
 
 /**
  * A URL that the spec gives is for DNS to find, and so is one that pods dial already and that was not mapped: there is a
- * way to it, which may have another certificate than coderd. While it can't be told which name needs mapping, those
+ * way to it, which may have another certificate than coderd. While nobody knows which name needs mapping, those
  * before stay.
  */
 function aliasesOf(
