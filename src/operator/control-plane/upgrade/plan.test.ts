@@ -4,7 +4,8 @@ import { type UpgradeStage, type UpgradeStatus, upgradeStages } from "../../../a
 import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
 import type { UpgradeFacts } from "./facts.ts";
-import { planUpgrade, type UpgradePlan } from "./plan.ts";
+import type { UpgradePlan } from "./moves.ts";
+import { planUpgrade } from "./plan.ts";
 import { broughtTo } from "./record.ts";
 import { upgradeSettings } from "./settings.ts";
 

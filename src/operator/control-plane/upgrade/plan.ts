@@ -9,7 +9,18 @@ import {
   waitingFor,
   waitingForBuilds,
 } from "./messages.ts";
-import { type Obstacle, obstacles } from "./preflight.ts";
+import {
+  asSpecified,
+  calm,
+  enter,
+  held,
+  LOOK_AGAIN_MS,
+  newShape,
+  oneNew,
+  stopped,
+  type UpgradePlan,
+} from "./moves.ts";
+import { obstacles } from "./preflight.ts";
 import { isGivenUp } from "./record.ts";
 import { type SchemaStanding, schemaStanding, sightOf } from "./schema.ts";
 import { compareVersions, isAnotherVersion, versionOfImage } from "./version.ts";
@@ -31,36 +42,8 @@ import { compareVersions, isAnotherVersion, versionOfImage } from "./version.ts"
  * Each stage is recorded before anything is done in it, and decides by what is, so any process can go on anywhere.
  */
 
-/** What the Deployment is to be. `previous` is the complete pod template of before the upgrade. */
-export type Shape =
-  | { readonly template: "spec"; readonly image: string; readonly replicas: number }
-  | { readonly template: "previous"; readonly replicas: number };
-
-/** Nothing is to be done now, but to bring the Deployment to its shape. */
-export interface Rest {
-  readonly do: "rest";
-  readonly shape: Shape;
-  /** What there is to say beside the stage. */
-  readonly message?: string;
-  /** Why the upgrade can't begin. */
-  readonly obstacles?: readonly Obstacle[];
-  readonly lookAgainMs?: number;
-}
-
-export type UpgradePlan =
-  | Rest
-  /** Find out more. */
-  | { readonly do: "ask"; readonly whom: "database" | "builds" | "backup" | "version" }
-  /** Keep the pod template as it is now. */
-  | { readonly do: "remember" }
-  | { readonly do: "backUp" }
-  /** Enter a stage, or change what is recorded of it; without a record the upgrade is over without a trace. */
-  | { readonly do: "record"; readonly record: UpgradeStatus | undefined };
-
 type StagePlan = (facts: UpgradeFacts, record: UpgradeStatus) => UpgradePlan;
 
-/** How soon is looked again at what no watch reports. */
-const LOOK_AGAIN_MS = 5_000;
 const OBSTACLE_RETRY_MS = 30_000;
 
 /** A new pod may fail for so long before the upgrade is given up: three attempts of a kubelet. */
@@ -98,10 +81,6 @@ function begin(facts: UpgradeFacts, present: string | undefined): UpgradePlan {
     ...(kept ? { previous: kept } : {}),
   };
   return { do: "record", record: next };
-}
-
-function asSpecified({ wanted, replicas }: UpgradeFacts): Rest {
-  return { do: "rest", shape: { template: "spec", image: wanted, replicas } };
 }
 
 /** Before anything has changed: another image in the spec ends the upgrade at once. */
@@ -296,43 +275,6 @@ const stages: Readonly<Record<UpgradeStage, StagePlan>> = {
   RolledBack: rolledBack,
   Stuck: stuck,
 };
-
-function enter(stage: UpgradeStage, { now }: UpgradeFacts, record: UpgradeStatus): UpgradePlan {
-  const { failingSince: _, message, ...kept } = record;
-  const down = stage === "ScalingDown" && !record.downSince ? { downSince: timestamp(now) } : {};
-  const pod = stage === "Migrating" && !record.migratingSince ? { migratingSince: timestamp(now) } : {};
-  const why = message !== undefined && ["BackupFailed", "RollingBack", "RolledBack", "Stuck"].includes(stage);
-  return {
-    do: "record",
-    record: { ...kept, ...down, ...pod, ...(why ? { message } : {}), stage, since: timestamp(now) },
-  };
-}
-
-function calm({ failingSince: _, ...record }: UpgradeStatus): UpgradePlan {
-  return { do: "record", record };
-}
-
-function held({ replicas }: UpgradeFacts, more: Omit<Rest, "do" | "shape"> = {}): Rest {
-  return { do: "rest", shape: { template: "previous", replicas }, ...more };
-}
-
-function stopped(message: string): Rest {
-  return { do: "rest", shape: { template: "previous", replicas: 0 }, message, lookAgainMs: LOOK_AGAIN_MS };
-}
-
-function oneNew(
-  facts: UpgradeFacts,
-  { to }: UpgradeStatus,
-  message: string | undefined,
-  lookAgainMs = LOOK_AGAIN_MS,
-): Rest {
-  const shape = { template: "spec", image: to, replicas: Math.min(1, facts.replicas) } as const;
-  return { do: "rest", shape, ...(message ? { message } : {}), lookAgainMs };
-}
-
-function newShape({ replicas }: UpgradeFacts, { to }: UpgradeStatus): Shape {
-  return { template: "spec", image: to, replicas };
-}
 
 /** An answer of the version before although the tag promises another: a replica that should be gone, or a wrong build. */
 function isOldVersion(reported: string, { fromVersion, to }: UpgradeStatus): boolean {

@@ -3,7 +3,7 @@ import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts"
 import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import type { UpgradeFacts } from "./facts.ts";
-import type { Rest } from "./plan.ts";
+import type { Rest } from "./moves.ts";
 import { versionOfImage } from "./version.ts";
 
 const descriptions: Readonly<Record<UpgradeStage, string>> = {

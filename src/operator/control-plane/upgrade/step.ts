@@ -7,7 +7,7 @@ import type { UpgradeRun } from "./ask.ts";
 import { type UpgradeState, upgradeEffect } from "./effect.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
-import type { Shape } from "./plan.ts";
+import type { Shape } from "./moves.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous.ts";
 import { isUpgrading } from "./record.ts";
 import { podsDuringUpgrade, upgradeCondition } from "./report.ts";
