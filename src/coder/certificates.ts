@@ -31,6 +31,15 @@ export function certificateBlocks(pem: string): string[] {
   return blocks;
 }
 
+/** The first certificate of a chain is the server's own. Reading it costs time, so no more than that is read. */
+export function leafCertificate(pem: string | undefined): X509Certificate | undefined {
+  try {
+    return pem === undefined ? undefined : new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
+}
+
 function isReadable(block: string): boolean {
   try {
     return new X509Certificate(block).serialNumber !== "";

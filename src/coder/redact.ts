@@ -7,7 +7,7 @@ const MAX_READ_CHARACTERS = 4 * 1024;
 const MAX_QUOTED_CHARACTERS = 300;
 
 /** So much of a known secret is enough to recognise it. */
-const RECOGNISED_CHARACTERS = 64;
+export const RECOGNISED_CHARACTERS = 64;
 
 /**
  * Makes text that came from outside fit to be shown: the given secrets, and anything shaped like a JWT, a
@@ -34,8 +34,14 @@ function withoutSecret(text: string, secret: string): string {
   let from = 0;
   for (let at = text.indexOf(recognised); at >= 0; at = text.indexOf(recognised, from)) {
     parts.push(text.slice(from, at), MARK);
-    from = at + recognised.length;
-    while (from < text.length && from - at < secret.length && text[from] === secret[from - at]) from++;
+    from = at + sharedLength(text, at, secret);
   }
   return `${parts.join("")}${text.slice(from)}`;
+}
+
+/** How many characters a text has in common with a secret from a place on. */
+export function sharedLength(text: string, at: number, secret: string): number {
+  let length = 0;
+  while (length < secret.length && text[at + length] === secret[length]) length++;
+  return length;
 }

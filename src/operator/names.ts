@@ -62,7 +62,25 @@ export function avoidReserved(name: string, reserved: readonly string[]): string
   return reserved.includes(name) ? `${name}-${fnv1a32(name)}` : name;
 }
 
-type App = "coder-control-plane" | "coder-provisioner" | "coder-workspace-proxy";
+/** By kind, what its children have in the label `app.kubernetes.io/name`. */
+export const APPS = {
+  CoderControlPlane: "coder-control-plane",
+  CoderProvisioner: "coder-provisioner",
+  CoderWorkspaceProxy: "coder-workspace-proxy",
+} as const;
+
+type App = (typeof APPS)[keyof typeof APPS];
+
+const CHILD_PREFIXES: Readonly<Record<App, string>> = {
+  "coder-control-plane": "",
+  "coder-provisioner": "provisioner-",
+  "coder-workspace-proxy": "wsproxy-",
+};
+
+/** The name of the Deployment of an object, and of the children that are called like it. */
+export function childNameOf(app: App, name: string): string {
+  return shortName(name, { prefix: CHILD_PREFIXES[app], max: labelLength });
+}
 
 /** An object of ours as its children see it. */
 export interface Parent {

@@ -1,5 +1,6 @@
-import { find, isForbidden, type Kind, type ObjectRef, type Stored } from "kube-controller-runtime";
+import { find, isForbidden, type Kind, type ObjectRef, type Pod, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../api/v1alpha1/kinds.ts";
+import { APPS, labelValue } from "../operator/names.ts";
 import { type Cluster, listAll } from "./cluster.ts";
 import { CommandError, type Context } from "./command.ts";
 import { Gaps } from "./gaps.ts";
@@ -34,6 +35,27 @@ export function typedName(kind: Kind, { name }: ObjectRef): string {
 export function typedNameOf(kind: string, name: string): string {
   const ours = OUR_KINDS.find((named) => named.kind.kind === kind);
   return `${ours?.names[0] ?? kind.toLowerCase()}/${name}`;
+}
+
+/** The kind and name of an object's app, as its pods have them in their labels. */
+function podOwner(
+  namespace: string | undefined,
+  app: string | undefined,
+  instance: string | undefined,
+): string {
+  return [namespace, app, instance].join("/");
+}
+
+/** Finds the pods of an object of ours among many, by their labels. */
+export function podsByOwner(
+  pods: readonly Stored<Pod>[],
+): (kind: Kind, object: ObjectRef) => readonly Stored<Pod>[] {
+  const owned = Map.groupBy(pods, ({ metadata: { namespace, labels = {} } }) =>
+    podOwner(namespace, labels["app.kubernetes.io/name"], labels["app.kubernetes.io/instance"]),
+  );
+  const apps: Readonly<Record<string, string>> = APPS;
+  return ({ kind }, { namespace, name }) =>
+    owned.get(podOwner(namespace, apps[kind], labelValue(name))) ?? [];
 }
 
 /**

@@ -1,6 +1,6 @@
-import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { serviceDefaults } from "../../api/v1alpha1/defaults.ts";
+import { leafCertificate } from "../../coder/certificates.ts";
 import { exposedURL } from "../exposure/expose.ts";
 import { clusterAccessURL, clusterURL, endpoint, serviceHost } from "../exposure/service.ts";
 import { nameLength } from "../names.ts";
@@ -134,7 +134,9 @@ function askedBy(controlPlane: ControlPlane, sources: Sources, clusterDomain: st
   const redirects = isSet(variableValue(redirectVariable, pod, sources));
   const byURL = { by: "accessURL", url, authority: authorityOf(text) ?? url.host, redirects } as const;
   if (!service.tls) return redirects ? byURL : { by: "service" };
-  const leaves = pod.tlsSecretNames.map((name) => leafIn(secretText(sources, { name, key: "tls.crt" })));
+  const leaves = pod.tlsSecretNames.map((name) =>
+    leafCertificate(secretText(sources, { name, key: "tls.crt" })),
+  );
   if (leaves.includes(undefined)) return { by: "unknown" };
   const covers = (host: string) => leaves.some((leaf) => leaf?.checkHost(host) !== undefined);
   const isNeeded = redirects || !covers(serviceHost(controlPlane, clusterDomain));
@@ -154,13 +156,4 @@ function isAddress(hostname: string): boolean {
 /** As coderd reads a flag. */
 function isSet(variable: ReturnType<typeof variableValue>): boolean {
   return variable.kind === "value" && /^(1|t|true)$/i.test(variable.value.trim());
-}
-
-/** The first certificate of a chain is the server's own. Reading it costs time, so no more than that is read. */
-function leafIn(pem: string | undefined): X509Certificate | undefined {
-  try {
-    return pem === undefined ? undefined : new X509Certificate(pem);
-  } catch {
-    return undefined;
-  }
 }

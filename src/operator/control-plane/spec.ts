@@ -9,7 +9,7 @@ import {
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { type Exposed, exposureOf } from "../exposure/expose.ts";
 import { serviceSettings } from "../exposure/service.ts";
-import { type Identity, identityOf, labelLength, shortName } from "../names.ts";
+import { childNameOf, type Identity, identityOf, labelLength, shortName } from "../names.ts";
 import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
 import { oncePerObject } from "../once-per-object.ts";
 import { type Builder, serviceAccountSettings, workspaceAccess } from "../permissions/settings.ts";
@@ -52,7 +52,7 @@ export const withDefaults = oncePerObject(settingsOf);
 function settingsOf(stored: Stored<CoderControlPlane>): ControlPlane {
   const spec: ControlPlaneSpec = stored.spec ?? {};
   const identity = identityOf(stored);
-  const childName = controlPlaneChildName(identity.name);
+  const childName = childNameOf("coder-control-plane", identity.name);
   const pod = podSettings(spec, probeDefaults);
   const tls = pod.tlsSecretNames.length > 0;
   return {
@@ -74,11 +74,6 @@ function settingsOf(stored: Stored<CoderControlPlane>): ControlPlane {
     operatorAccess: operatorAccess(spec.operatorAccess, identity),
     upgrade: upgradeSettings(spec.upgrade),
   };
-}
-
-/** The name of the Deployment, the Service and the exposure of a control plane. */
-export function controlPlaneChildName(name: string): string {
-  return shortName(name, { max: labelLength });
 }
 
 function operatorAccess(spec: OperatorAccessSpec | undefined, { name }: Identity): OperatorAccess {

@@ -8,7 +8,15 @@ import {
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { maxKeyNameLength, reservedKeyNames } from "../../api/v1alpha1/limits.ts";
 import type { ProvisionerSpec, ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
-import { avoidReserved, type Identity, identityOf, labelLength, nameLength, shortName } from "../names.ts";
+import {
+  avoidReserved,
+  childNameOf,
+  type Identity,
+  identityOf,
+  labelLength,
+  nameLength,
+  shortName,
+} from "../names.ts";
 import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
 import { oncePerObject } from "../once-per-object.ts";
 import { type Builder, serviceAccountSettings, workspaceAccess } from "../permissions/settings.ts";
@@ -61,7 +69,7 @@ function settingsOf(stored: Stored<CoderProvisioner>): Provisioner {
     app: "coder-provisioner",
     identity,
     labels: spec.labels ?? {},
-    childName: shortName(identity.name, { prefix: "provisioner-", max: labelLength }),
+    childName: childNameOf("coder-provisioner", identity.name),
     serviceAccount: serviceAccountSettings(
       spec.serviceAccount,
       shortName(identity.name, { suffix: "-provisioner", max: labelLength }),

@@ -9,7 +9,7 @@ import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { ProxyRegistration, WorkspaceProxySpec } from "../../api/v1alpha1/workspace-proxy.ts";
 import { type Exposed, exposureOf } from "../exposure/expose.ts";
 import { serviceSettings } from "../exposure/service.ts";
-import { avoidReserved, type Identity, identityOf, labelLength, nameLength, shortName } from "../names.ts";
+import { avoidReserved, childNameOf, type Identity, identityOf, nameLength, shortName } from "../names.ts";
 import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
 import { oncePerObject } from "../once-per-object.ts";
 import type { ContainerPort } from "../pods/certificates.ts";
@@ -86,7 +86,7 @@ function settingsOf(stored: Stored<CoderWorkspaceProxy>): WorkspaceProxy {
     app: "coder-workspace-proxy",
     identity,
     labels: spec.labels ?? {},
-    childName: shortName(identity.name, { prefix: "wsproxy-", max: labelLength }),
+    childName: childNameOf("coder-workspace-proxy", identity.name),
     image: trimmed(spec.image),
     replicas: spec.replicas ?? workspaceProxyDefaults.replicas,
     pod,

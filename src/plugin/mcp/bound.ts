@@ -1,12 +1,10 @@
-import { maskSecrets } from "kube-controller-runtime";
+import { redactText } from "kube-controller-runtime";
 
 /** So much an assistant gets of one answer: more would crowd out everything else that it knows. */
 const MOST_CHARACTERS = 100_000;
-const LONGEST_TEXT = 4_000;
 /** How many entries of each list are kept, the most that fit. */
 const LIST_LENGTHS = [200, 50, 20, 5];
 const DEEPEST = 12;
-const MARK = "[redacted]";
 
 /**
  * Data of the cluster as text of a bounded size. Lists that are too long end with how many were left out; what looks
@@ -21,7 +19,7 @@ export function boundedText(data: unknown): string {
 }
 
 function bounded(value: unknown, length: number, depth: number): unknown {
-  if (typeof value === "string") return maskedText(value);
+  if (typeof value === "string") return redactText(value);
   if (typeof value !== "object" || value === null) return value;
   if (depth === 0) return "…";
   if (Array.isArray(value)) {
@@ -30,9 +28,4 @@ function bounded(value: unknown, length: number, depth: number): unknown {
   }
   const entries = Object.entries(value).map(([name, below]) => [name, bounded(below, length, depth - 1)]);
   return Object.fromEntries(entries);
-}
-
-/** The text without secrets, cut before it is searched. */
-export function maskedText(text: string): string {
-  return maskSecrets(text, { mark: MARK, limit: LONGEST_TEXT }).text;
 }

@@ -1,8 +1,7 @@
-import { find, Pod, type Stored } from "kube-controller-runtime";
-import { MANAGED_BY_LABEL, MANAGER_NAME } from "../../operator/names.ts";
+import { find, Pod, redactText, type Stored } from "kube-controller-runtime";
+import { APPS, MANAGED_BY_LABEL, MANAGER_NAME } from "../../operator/names.ts";
 import type { Cluster } from "../cluster.ts";
 import { CommandError } from "../command.ts";
-import { maskedText } from "./bound.ts";
 import { type Inputs, type Tool, word } from "./tool.ts";
 
 const USUAL_LINES = 100;
@@ -10,8 +9,7 @@ const MOST_LINES = 500;
 /** Kubernetes cuts there, so that a single endless line is not read whole. */
 const MOST_BYTES = 256 * 1024;
 
-const OURS = ["coder-control-plane", "coder-provisioner", "coder-workspace-proxy"];
-const OPERATOR = "coder-k8s";
+const OURS: readonly string[] = Object.values(APPS);
 
 /** Logs of pods that the operator made, and of the operator itself; of no others, whatever the person may read. */
 export const logs: Tool = {
@@ -34,7 +32,7 @@ export const logs: Tool = {
     const cluster = await context.connect();
     const pod = await ourPod(cluster, `${inputs.pod}`);
     const text = await cluster.text(logPath(pod, inputs));
-    return { pod: pod.metadata.name, lines: text.split("\n").filter(Boolean).map(maskedText) };
+    return { pod: pod.metadata.name, lines: text.split("\n").filter(Boolean).map(redactText) };
   },
 };
 
@@ -42,7 +40,7 @@ async function ourPod({ client, homeNamespace: namespace }: Cluster, name: strin
   const pod = await find(client, Pod, { namespace, name });
   if (!pod) throw new CommandError(`There is no pod "${name}" in namespace "${namespace}".`);
   const { [MANAGED_BY_LABEL]: manager, "app.kubernetes.io/name": app = "" } = pod.metadata.labels ?? {};
-  const isOurs = (manager === MANAGER_NAME && OURS.includes(app)) || app === OPERATOR;
+  const isOurs = (manager === MANAGER_NAME && OURS.includes(app)) || app === MANAGER_NAME;
   if (!isOurs) throw new CommandError(`Pod "${name}" is none of the operator's: its log is not read here.`);
   return pod;
 }

@@ -1,3 +1,4 @@
+import { personalCoderd } from "../coderd.ts";
 import { assemble } from "../commands/status/assemble.ts";
 import { gather } from "../commands/status/gather.ts";
 import { Gaps } from "../gaps.ts";
@@ -12,7 +13,7 @@ export const queue: Tool = {
   required: [],
   call: async (context) => {
     const gaps = new Gaps();
-    const gathered = await gather(await context.connect(), gaps);
+    const gathered = await gather(await context.connect(), gaps, { coderd: personalCoderd(context) });
     const { controlPlanes } = assemble(gathered, context.clock.now());
     const queues = controlPlanes.map(({ namespace, name, builds, pools }) => ({
       namespace,

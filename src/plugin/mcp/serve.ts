@@ -5,9 +5,9 @@ import {
   type CallToolResult,
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { messageOf } from "kube-controller-runtime";
+import { messageOf, redactText } from "kube-controller-runtime";
 import type { Context } from "../command.ts";
-import { boundedText, maskedText } from "./bound.ts";
+import { boundedText } from "./bound.ts";
 import { complaint, type Inputs, schemaOf, type Tool } from "./tool.ts";
 import { toolsFor } from "./tools.ts";
 
@@ -66,7 +66,7 @@ async function called(
     const data = await tool.call(within(context, inputs.namespace?.toString()), inputs);
     return { content: [{ type: "text", text: boundedText(data) }] };
   } catch (error) {
-    return failed(maskedText(messageOf(error)));
+    return failed(redactText(messageOf(error)));
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { inflateRawSync } from "node:zlib";
+import { gzipSync, inflateRawSync } from "node:zlib";
 import { ConfigMap, CoreEvent, Deployment, Pod, Secret, type Transport } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
@@ -31,6 +31,7 @@ beforeAll(async () => {
       extraEnv: [
         { name: "CODER_PG_CONNECTION_URL", value: `postgres://coder:${secret("env")}@db/coder` },
         { name: "CODER_ANY", value: secret("plain-env") },
+        { name: "CODER_FROM_MAP", valueFrom: { configMapKeyRef: { name: "more", key: "password" } } },
         { name: "CODER_REF", valueFrom: { secretKeyRef: { name: "own", key: "token" } } },
       ],
       extraArgs: [`--oauth2-github-client-secret=${secret("arg")}`],
@@ -45,6 +46,16 @@ beforeAll(async () => {
   await world.person.create(ConfigMap, {
     metadata: at("settings"),
     data: { CODER_OAUTH2_GITHUB_CLIENT_SECRET: "of-a-config-map", CODER_VERBOSE: "verbosely" },
+  });
+  await world.person.create(ConfigMap, { metadata: at("more"), data: { password: secret("map-key") } });
+  await world.person.create(ConfigMap, {
+    metadata: { ...at("ours"), labels },
+    data: { anything: secret("map-of-ours") },
+  });
+  await world.person.create(Secret, {
+    metadata: { ...at("sh.helm.release.v1.coder.v1"), labels: { owner: "helm" } },
+    type: "helm.sh/release.v1",
+    data: { release: helmRelease() },
   });
   await world.person.create(Secret, { metadata: at("of-others"), data: { key: encoded("nobody's") } });
   const message = `login as coder:${secret("own")} failed; postgres://u:${secret("url")}@db`;
@@ -76,6 +87,14 @@ beforeAll(async () => {
       template: { metadata: { labels }, spec: { containers: [{ ...container, env }] } },
     },
   });
+  await world.person.create(Deployment, {
+    metadata: { ...at("coder-k8s"), labels: operatorLabels },
+    spec: { selector: {}, template: {} },
+  });
+  await world.person.create(Pod, {
+    metadata: { ...at("operator-1"), labels: operatorLabels },
+    spec: { containers: [] },
+  });
   const containerStatus = { name: "coder", image: "coder:1", imageID: "", ready: true, restartCount: 1 };
   await world.person.create(Pod, {
     metadata: { ...at("coder-1"), labels },
@@ -86,19 +105,36 @@ beforeAll(async () => {
   await world.person.create(CoreEvent, {
     metadata: at("coder-1.1"),
     involvedObject: { kind: "Pod", name: "coder-1", namespace: "dev" },
-    message: `bearer ${secret("event")}`,
+    message: `bearer ${secret("event")} ${quotes}`,
   });
 });
 afterAll(() => rm(dir, { recursive: true }));
+
+const operatorLabels = { "app.kubernetes.io/name": "coder-k8s" };
+
+/** As Helm keeps it, with what people give by --set in plain text. */
+function helmRelease(): string {
+  const env = [{ name: "CODER_PG_CONNECTION_URL", value: `postgres://coder:${secret("helm-url")}@db/coder` }];
+  const config = {
+    coder: { env, oidc: { clientSecret: secret("helm-value") }, tls: { secretName: "kept-name" } },
+  };
+  const release = { name: "coder", chart: { metadata: { name: "any" }, values: {} }, config };
+  return encoded(gzipSync(JSON.stringify(release)).toString("base64"));
+}
+
+/** What a program might write of what it was given. */
+const quotes = ["map-key", "helm-url", "helm-value"].map(secret).join(" ");
 
 /** The API server with logs, as kubelets would give them. */
 const withLogs: Transport = {
   close: async () => {},
   send: async (request) => {
+    if (request.path.includes("/proxy/metrics"))
+      return { status: 200, headers: {}, body: bytes(Buffer.from(`up{x="${quotes}"} 1 kept-name\n`)) };
     if (!/\/log\?|\/version$/.test(request.path)) return world.api.send(request);
     const which = request.path.includes("previous") ? "before" : "now";
     if (/hangs/.test(request.path)) throw new DOMException("The operation timed out.", "TimeoutError");
-    const text = `${which}: token=${secret("own")} key ${secret("pem-line-of-a-key")} AbCdEfGhIj-${"x".repeat(22)} of-a-config-map verbosely\n`;
+    const text = `${which}: token=${secret("own")} key ${secret("pem-line-of-a-key")} AbCdEfGhIj-${"x".repeat(22)} of-a-config-map verbosely ${quotes}\n`;
     return { status: 200, headers: {}, body: bytes(Buffer.from(text)) };
   },
 };
@@ -153,9 +189,11 @@ test("a bundle has everything that helps, prints what it has, and none of the se
   expect(files.get("secrets.yaml")).toContain("key: tls.key");
   expect(files.get("objects/dev/codercontrolplane/coder.yaml")).toContain("name: CODER_PG_CONNECTION_URL");
   expect(files.get("logs/dev/coder-1/coder.log")).toBe(
-    "now: token=[redacted] key [redacted] [redacted] [redacted] verbosely\n",
+    "now: token=[redacted] key [redacted] [redacted] [redacted] verbosely [redacted] [redacted] [redacted]\n",
   );
-  expect(files.get("secrets.yaml")).not.toContain("of-others");
+  expect(files.get("metrics/operator-1.txt")).toBe('up{x="[redacted] [redacted] [redacted]"} 1 kept-name\n');
+  expect(files.get("objects/dev/configmap/ours.yaml")).toContain('data: "[redacted]"');
+  expect(files.get("secrets.yaml")).not.toMatch(/of-others|helm/);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
@@ -247,7 +285,9 @@ test("coderd's health and queue are in it where the person may ask, without the 
   const file = join(dir, "coderd.zip");
   const fetch = async (url: string | URL | Request) =>
     String(url).includes("debug/health")
-      ? new Response(JSON.stringify({ healthy: true, seen: secret("person") }))
+      ? new Response(
+          JSON.stringify({ healthy: true, seen: `${secret("person")} ${quotes}`, token: secret("unknown") }),
+        )
       : new Response("no", { status: 403 });
   const env = { CODER_URL: "https://coder.example.com", CODER_SESSION_TOKEN: secret("person") };
   const person = { transport: withLogs, clock: world.clock, namespace: "dev", env, fetch };

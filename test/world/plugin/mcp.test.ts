@@ -179,7 +179,7 @@ describe("logs", () => {
     const { pod: read, lines } = await data(await assistant([], withLogs), "logs", { pod: name, lines: 20 });
     expect(read).toBe(name);
     expect(lines[0]).toBe("dial postgres://[redacted]");
-    expect(lines[2].length).toBeLessThan(5_000);
+    expect(lines[2].length).toBeLessThan(10_000);
     expect(asked.at(-1)).toMatch(/container=main&tailLines=20&limitBytes=262144$/);
   });
 

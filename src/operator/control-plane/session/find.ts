@@ -17,9 +17,10 @@ import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts"
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { clusterIPOf, leadsToOurPods } from "../../exposure/own-service.ts";
 import { clusterURL } from "../../exposure/service.ts";
+import { childNameOf } from "../../names.ts";
 import { trimmed } from "../../normalise.ts";
 import type { CoderPorts } from "../../ports.ts";
-import { type ControlPlane, controlPlaneChildName, withDefaults } from "../spec.ts";
+import { type ControlPlane, withDefaults } from "../spec.ts";
 
 /*
  * How provisioners and workspace proxies find the control plane that they name.
@@ -117,7 +118,8 @@ export function controlPlaneService(
   { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
   caches: Caches,
 ): Stored<Service> | undefined {
-  return name ? caches.of(Service).get(keyOf({ namespace, name: controlPlaneChildName(name) })) : undefined;
+  if (!name) return undefined;
+  return caches.of(Service).get(keyOf({ namespace, name: childNameOf("coder-control-plane", name) }));
 }
 
 /** The result of the step that looks for the control plane `name`, which `observed` is if it exists. */

@@ -50,25 +50,25 @@ async function writeBundle(context: Context, file: string | undefined): Promise<
   const { secrets, objects, configMaps } = material;
   const redactor = new Redactor([...valuesOf(secrets), ...plainValuesOf(objects, configMaps), token]);
   const parts = await entriesOf(material, redactor);
-  const about = {
-    plugin: context.version,
-    at: timestamp(now),
-    namespace: cluster.namespace ?? "all",
-    gaps: gaps.lines,
-  };
-  const entries = [{ path: "about.json", text: `${JSON.stringify(about, undefined, 2)}\n` }, ...parts];
+  const lines = gaps.lines.map((line) => redactor.text(line));
+  const about = { plugin: context.version, at: timestamp(now), namespace: cluster.namespace ?? "all" };
+  const entries = [{ path: "about.json", text: json({ ...about, gaps: lines }) }, ...parts];
   const archive = zip(entries, new Date(now));
   const path = file ?? `coder-bundle-${timestamp(now).replace(/[-:]/g, "")}.zip`;
   await writeFile(path, archive, { flag: "wx", mode: 0o600 }).catch((error: unknown) => {
     throw new CommandError(`${path} could not be written: ${messageOf(error)}.`);
   });
   const contents = entries.map(({ path: name, text }) => ({ path: name, bytes: Buffer.byteLength(text) }));
-  return { file: path, bytes: archive.length, contents, gaps: gaps.lines };
+  return { file: path, bytes: archive.length, contents, gaps: lines };
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
 /** Everything as it goes into the archive: nothing gets there but through the redactor. */
 async function entriesOf(
-  { objects, secrets, events, texts }: Material,
+  { objects, secrets, events, texts, answers }: Material,
   redactor: Redactor,
 ): Promise<ZipEntry[]> {
   const { stringify } = await import("yaml");
@@ -86,6 +86,7 @@ async function entriesOf(
     { path: "secrets.yaml", text: redactor.text(yaml(referredSecrets(secrets, objects).map(keysOnly))) },
     { path: "events.yaml", text: yaml(events.map((event) => redactor.object(event))) },
     ...texts.map(({ path, text }) => ({ path, text: redactor.text(text) })),
+    ...answers.map(({ path, value }) => ({ path, text: json(redactor.object(value)) })),
   ].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 

@@ -1,9 +1,9 @@
+import { RECOGNISED_CHARACTERS, sharedLength } from "../../../coder/redact.ts";
+
 export const REDACTED = "[redacted]";
 
 /** A shorter one would be found everywhere, and is no secret worth the name. */
 const SHORTEST = 6;
-/** So much of a known secret is enough to recognise it. */
-const RECOGNISED = 64;
 const STARTS = 2 ** 20;
 
 /**
@@ -23,7 +23,7 @@ export class KnownSecrets {
   }
 
   #add(secret: string): void {
-    const recognised = secret.slice(0, RECOGNISED);
+    const recognised = secret.slice(0, RECOGNISED_CHARACTERS);
     const alike = this.#secrets.get(recognised);
     if (alike) {
       alike.push(secret);
@@ -59,7 +59,7 @@ export class KnownSecrets {
     const lengths = this.#lengths.get(text.slice(at, at + SHORTEST)) ?? [];
     for (const length of lengths) {
       const alike = this.#secrets.get(text.slice(at, at + length));
-      if (alike) return at + Math.max(...alike.map((secret) => common(text, at, secret)));
+      if (alike) return at + Math.max(...alike.map((secret) => sharedLength(text, at, secret)));
     }
     return at;
   }
@@ -69,11 +69,4 @@ function hashAt(text: string, at: number): number {
   let hash = 0;
   for (let offset = 0; offset < SHORTEST; offset++) hash = Math.imul(hash, 31) + text.charCodeAt(at + offset);
   return Math.imul(hash, 0x9e3779b1) >>> 12;
-}
-
-/** How many characters the text has in common with a secret from a place on. */
-function common(text: string, at: number, secret: string): number {
-  let length = 0;
-  while (length < secret.length && text[at + length] === secret[length]) length++;
-  return length;
 }

@@ -1,6 +1,6 @@
-import type { ConfigMap, KubeObject, Secret, Stored } from "kube-controller-runtime";
+import type { ConfigMap, Secret, Stored } from "kube-controller-runtime";
+import { ReleaseError, unpackRelease } from "../import-helm/release.ts";
 
-/** What Helm keeps of its releases is large, compressed, and nothing that appears elsewhere. */
 const HELM_RELEASE = "helm.sh/release.v1";
 const DOCKER_CONFIG = ".dockerconfigjson";
 
@@ -9,9 +9,9 @@ const SECRET_NAME = /PASSW|SECRET|TOKEN|KEY|CREDENTIAL|PSK|DSN|CONNECTION_?URL|P
 
 /** The values of Secrets that must appear nowhere. */
 export function valuesOf(secrets: readonly Stored<Secret>[]): string[] {
-  const small = secrets.filter(({ type }) => type !== HELM_RELEASE);
-  return small.flatMap(({ data = {} }) =>
+  return secrets.flatMap(({ type, data = {} }) =>
     Object.entries(data).flatMap(([key, value]) => {
+      if (type === HELM_RELEASE) return releaseValues(value);
       const text = Buffer.from(value, "base64").toString("utf8");
       return [...partsOf(text), ...(key === DOCKER_CONFIG ? registryLogins(text) : [])];
     }),
@@ -20,7 +20,7 @@ export function valuesOf(secrets: readonly Stored<Secret>[]): string[] {
 
 /** Values that stand in plain text in variables, flags and ConfigMaps whose names say that they are secret. */
 export function plainValuesOf(
-  objects: readonly Stored<KubeObject>[],
+  objects: readonly unknown[],
   configMaps: readonly Stored<ConfigMap>[],
 ): string[] {
   const variables = [
@@ -28,6 +28,29 @@ export function plainValuesOf(
     ...configMaps.flatMap(({ data = {} }) => Object.entries(data)),
   ];
   return variables.flatMap(([name, value]) => (SECRET_NAME.test(name) ? partsOf(value) : passwordsIn(value)));
+}
+
+/** What a Helm release was installed with: the text of the release as a whole appears nowhere else. */
+function releaseValues(data: string): string[] {
+  try {
+    const { config, chart } = unpackRelease(data) as { config?: unknown; chart?: { values?: unknown } };
+    return [config, chart?.values].flatMap((values) => [
+      ...plainValuesOf([values], []),
+      ...secretsBelow(values, false),
+    ]);
+  } catch (error) {
+    if (error instanceof ReleaseError) return [];
+    throw error;
+  }
+}
+
+/** Texts in or below a field whose name speaks of a secret and does not end as names of objects do. */
+function secretsBelow(value: unknown, isSecret: boolean): string[] {
+  if (typeof value === "string") return isSecret ? partsOf(value) : passwordsIn(value);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, below]) =>
+    /(Ref|Refs|Names?|SecretKey)$/.test(key) ? [] : secretsBelow(below, isSecret || SECRET_NAME.test(key)),
+  );
 }
 
 function variablesIn(value: unknown, name: string): [string, string][] {

@@ -1,11 +1,12 @@
 import { Deployment, Lease, Pod, type Stored } from "kube-controller-runtime";
-import { LEASE_NAME } from "../../../operator/names.ts";
+import { LEASE_NAME, MANAGER_NAME } from "../../../operator/names.ts";
 import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
 import { type Cluster, listAll } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
 import type { Finding } from "./report.ts";
 
-const LABEL = "app.kubernetes.io/name=coder-k8s";
+/** What the chart gives everything that belongs to the operator itself. */
+export const OPERATOR_SELECTOR = `app.kubernetes.io/name=${MANAGER_NAME}`;
 export const VERSION_LABEL = "app.kubernetes.io/version";
 
 /** The operator's Deployments, wherever they are, or in the namespace that the person names. */
@@ -18,7 +19,7 @@ export async function findOperators(
     namespace === undefined
       ? "all namespaces; name the operator's with --operator-namespace"
       : `namespace "${namespace}"`;
-  const reading = listAll(client, Deployment, { namespace, labelSelector: LABEL });
+  const reading = listAll(client, Deployment, { namespace, labelSelector: OPERATOR_SELECTOR });
   return gaps.read(`list deployments in ${where}`, reading);
 }
 
@@ -29,8 +30,7 @@ export async function operatorFindings(
   { gaps, now, version }: { readonly gaps: Gaps; readonly now: number; readonly version: string },
 ): Promise<Finding[]> {
   if (!operator) {
-    const message =
-      "No Deployment has the label app.kubernetes.io/name=coder-k8s: install the operator's chart.";
+    const message = `No Deployment has the label ${OPERATOR_SELECTOR}: install the operator's chart.`;
     return [{ what: "Operator installed", verdict: "wrong", message }];
   }
   const [running, leader] = await Promise.all([
@@ -70,10 +70,9 @@ async function runningFinding(
   const numbers = `${available} of ${wanted} replicas are available.`;
   if (wanted > 0 && available >= wanted) return { what, verdict: "good", message: numbers };
   const { namespace } = metadata;
-  const labelSelector = LABEL;
   const pods = await gaps.read(
     `list pods in namespace "${namespace}"`,
-    listAll(client, Pod, { namespace, labelSelector }),
+    listAll(client, Pod, { namespace, labelSelector: OPERATOR_SELECTOR }),
   );
   const troubles = (pods ?? [])
     .map((pod) => podTrouble(pod, now))

@@ -30,8 +30,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Reads what Helm keeps in a Secret of the type `helm.sh/release.v1`; `data` is as the API server has it. */
 export function decodeRelease(data: string): Release {
-  const packed = Buffer.from(Buffer.from(data, "base64").toString("latin1"), "base64");
-  const release = parsed(unpacked(packed));
+  const release = unpackRelease(data);
   const metadata = propertyOf(propertyOf(release, "chart"), "metadata");
   const defaults = objectOf(propertyOf(propertyOf(release, "chart"), "values"));
   const given = objectOf(propertyOf(release, "config"));
@@ -44,6 +43,11 @@ export function decodeRelease(data: string): Release {
     values: withValues(defaults, given),
     given: withoutNulls(given) as JsonObject,
   };
+}
+
+/** All that Helm keeps of a release of any chart. */
+export function unpackRelease(data: string): Json {
+  return parsed(unpacked(Buffer.from(Buffer.from(data, "base64").toString("latin1"), "base64")));
 }
 
 function unpacked(packed: Buffer): string {

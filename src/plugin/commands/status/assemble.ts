@@ -61,7 +61,7 @@ interface Material {
 function controlPlaneReport(object: Stored<CoderControlPlane>, material: Material): ControlPlaneReport {
   const { gathered, family, now } = material;
   const { metadata, spec, status } = object;
-  const named = [object, ...family.proxies].flatMap(certificateSecrets);
+  const named = [object, ...family.proxies].flatMap((each) => certificateSecrets(each, gathered.gateways));
   const certificates = certificatesOf(named, gathered.secrets, now);
   const { conditions, version, url } = status ?? {};
   const image = spec?.image ?? controlPlaneDefaults.image;
@@ -75,11 +75,16 @@ function controlPlaneReport(object: Stored<CoderControlPlane>, material: Materia
     ...defined({ url, exposure: exposureOf(object) }),
     certificates,
     ...defined({ license: licenseOf(object, now), builds: stateOf(conditions, "BuildsServed") }),
-    pools: family.provisioners.map((pool) => poolReport(pool, gathered.pods)),
+    pools: family.provisioners.map((pool) => poolOf(pool, gathered)),
     proxies: family.proxies.map(proxyReport),
     problems: problemsIn(object, family, certificates),
     events: newest(material.events),
   };
+}
+
+function poolOf(pool: Stored<CoderProvisioner>, { podsOf, queues }: Gathered) {
+  const queue = queues.get(pool.status?.organizationID ?? "");
+  return poolReport(pool, { pods: podsOf?.(CoderProvisioner, pool.metadata), queue });
 }
 
 /** What needs a person comes first. */

@@ -1,6 +1,7 @@
 import { ApiError, messageOf } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import type { Cluster } from "../../cluster.ts";
+import { personalCoderd } from "../../coderd.ts";
 import {
   type Answer,
   answer,
@@ -23,7 +24,7 @@ export const status: Command = {
   name: "status",
   summary: "Show control planes with their pools and proxies, what is wrong, and what to do",
   details:
-    "One screen for one control plane, a table for several. Exit code 3 when something needs a person. Busy and idle are known of pools that follow the queue.",
+    "One screen for one control plane, a table for several. Exit code 3 when something needs a person. With CODER_URL and CODER_SESSION_TOKEN, coderd is asked which daemons are busy; without them that is known of pools that follow the queue.",
   arguments: [
     {
       name: "name",
@@ -52,14 +53,13 @@ async function statusReport(
 ): Promise<StatusReport & { isReadable: boolean }> {
   const cluster = await context.connect();
   const gaps = new Gaps();
-  const gathered = await gather(cluster, gaps);
+  const gathered = await gather(cluster, gaps, { name, coderd: personalCoderd(context) });
   const { controlPlanes, others } = assemble(gathered, context.clock.now());
   const { isReadable } = gathered;
   if (name === undefined) return { controlPlanes, others, gaps: gaps.lines, isReadable };
-  const chosen = controlPlanes.filter((report) => report.name === name);
-  if (chosen.length === 0 && isReadable)
+  if (controlPlanes.length === 0 && isReadable)
     throw new CommandError(`There is no CoderControlPlane "${name}" in ${placeOf(cluster)}.`);
-  return { controlPlanes: chosen, others: [], gaps: gaps.lines, isReadable };
+  return { controlPlanes, others: [], gaps: gaps.lines, isReadable };
 }
 
 function placeOf({ namespace }: Cluster): string {

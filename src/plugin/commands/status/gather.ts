@@ -1,25 +1,47 @@
-import { CoreEvent, Pod, type Secret, type Stored } from "kube-controller-runtime";
+import { type Client, CoreEvent, Pod, type Secret, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import { MANAGED_BY_LABEL, MANAGER_NAME } from "../../../operator/names.ts";
 import { type Cluster, listAll } from "../../cluster.ts";
+import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
+import { podsByOwner } from "../../objects.ts";
 import { certificateSecrets, readSecrets } from "./certificates.ts";
+import { type Exposable, type Gateways, readGateways } from "./gateways.ts";
+import { askQueues, type QueueSight } from "./queues.ts";
 
 /** All that a report is made of, read once. */
 export interface Gathered {
   readonly controlPlanes: readonly Stored<CoderControlPlane>[];
   readonly provisioners: readonly Stored<CoderProvisioner>[];
   readonly proxies: readonly Stored<CoderWorkspaceProxy>[];
-  readonly pods: readonly Stored<Pod>[] | undefined;
+  /** Absent when pods could not be listed. */
+  readonly podsOf: ReturnType<typeof podsByOwner> | undefined;
   readonly events: readonly Stored<CoreEvent>[];
   /** By `namespace/name`. */
   readonly secrets: ReadonlyMap<string, Stored<Secret>>;
+  readonly gateways: Gateways;
+  /** By the id of the organization; those that the person could ask coderd about. */
+  readonly queues: ReadonlyMap<string, QueueSight>;
   /** Whether control planes could be listed at all. */
   readonly isReadable: boolean;
 }
 
-/** Five lists, whatever the number of control planes, and the Secrets with their certificates. */
-export async function gather({ client, namespace }: Cluster, gaps: Gaps): Promise<Gathered> {
+/** What to look at, and whom else to ask. */
+interface Interest {
+  /** Of one control plane only; all in sight when absent. */
+  readonly name?: string | undefined;
+  readonly coderd: PersonalCoderd | undefined;
+}
+
+/**
+ * Five lists, whatever the number of control planes, and the Secrets with their certificates. coderd is asked about the
+ * pools of a single control plane: the variables that name it name one.
+ */
+export async function gather(
+  { client, namespace }: Cluster,
+  gaps: Gaps,
+  { name, coderd }: Interest,
+): Promise<Gathered> {
   const where = namespace === undefined ? "all namespaces" : `namespace "${namespace}"`;
   const read = <T>(what: string, reading: Promise<T[]>) => gaps.read(`list ${what} in ${where}`, reading);
   const eventsOfOurs = {
@@ -27,15 +49,26 @@ export async function gather({ client, namespace }: Cluster, gaps: Gaps): Promis
     fieldSelector: `involvedObject.apiVersion=${CoderControlPlane.apiVersion}`,
   };
   const ours = { namespace, labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}` };
-  const [controlPlanes, provisioners = [], proxies = [], pods, events = []] = await Promise.all([
+  const [listed, provisioners = [], proxies = [], pods, events = []] = await Promise.all([
     read("codercontrolplanes", listAll(client, CoderControlPlane, { namespace })),
     read("coderprovisioners", listAll(client, CoderProvisioner, { namespace })),
     read("coderworkspaceproxies", listAll(client, CoderWorkspaceProxy, { namespace })),
     read("pods", listAll(client, Pod, ours)),
     read("events", listAll(client, CoreEvent, eventsOfOurs)),
   ]);
-  const named = [...(controlPlanes ?? []), ...proxies].flatMap(certificateSecrets);
-  const secrets = await readSecrets(client, named, gaps);
-  const isReadable = controlPlanes !== undefined;
-  return { controlPlanes: controlPlanes ?? [], provisioners, proxies, pods, events, secrets, isReadable };
+  const controlPlanes = (listed ?? []).filter(({ metadata }) => name === undefined || metadata.name === name);
+  const exposed = [...controlPlanes, ...proxies];
+  const isOne = controlPlanes.length === 1;
+  const [{ gateways, secrets }, queues] = await Promise.all([
+    certificates(exposed, client, gaps),
+    coderd && isOne ? askQueues(provisioners, coderd, gaps) : new Map<string, QueueSight>(),
+  ]);
+  const found = { controlPlanes, provisioners, proxies, events, secrets, gateways, queues };
+  return { ...found, podsOf: pods && podsByOwner(pods), isReadable: listed !== undefined };
+}
+
+async function certificates(exposed: readonly Exposable[], client: Client, gaps: Gaps) {
+  const gateways = await readGateways(client, exposed, gaps);
+  const named = exposed.flatMap((object) => certificateSecrets(object, gateways));
+  return { gateways, secrets: await readSecrets(client, named, gaps) };
 }

@@ -15,10 +15,10 @@ import type {
   CoderProvisioner,
   CoderWorkspaceProxy,
 } from "../../../api/v1alpha1/kinds.ts";
-import { labelValue } from "../../../operator/names.ts";
 import { isPaused } from "../../../operator/pause.ts";
 import { BUSY_MARKS } from "../../../operator/pods/our-pods.ts";
 import { typedNameOf } from "../../objects.ts";
+import { type QueueSight, seenIn } from "./queues.ts";
 import type { EventReport, PoolReport, ProxyReport, State } from "./report.ts";
 
 export function stateOf(conditions: readonly Condition[] | undefined, type: string): State | undefined {
@@ -26,17 +26,20 @@ export function stateOf(conditions: readonly Condition[] | undefined, type: stri
   return found && { status: found.status, reason: found.reason, message: found.message };
 }
 
-/** A pool with the numbers that its status, its pods and its conditions have. */
-export function poolReport(
-  object: Stored<CoderProvisioner>,
-  pods: readonly Stored<Pod>[] | undefined,
-): PoolReport {
+/** What a pool is counted by. */
+interface PoolSources {
+  /** Its pods; absent when they could not be read. */
+  readonly pods: readonly Stored<Pod>[] | undefined;
+  /** What coderd says of its organization; absent when it was not asked. */
+  readonly queue: QueueSight | undefined;
+}
+
+/** A pool with the numbers that coderd, its status and the marks of its pods have. */
+export function poolReport(object: Stored<CoderProvisioner>, sources: PoolSources): PoolReport {
   const { spec, status, metadata } = object;
   const { autoscaling } = spec ?? {};
   const daemons = status?.readyReplicas ?? 0;
   const wanted = status?.desiredReplicas ?? spec?.replicas ?? provisionerDefaults.replicas;
-  const busy = autoscaling && pods?.filter((pod) => isOf(pod, metadata.name) && isBusy(pod)).length;
-  const pending = autoscaling && status?.pendingBuilds;
   const organization = status?.organizationName ?? spec?.organizationName;
   return {
     name: metadata.name,
@@ -44,8 +47,7 @@ export function poolReport(
     paused: isPaused(object),
     daemons,
     wanted,
-    ...(busy === undefined ? {} : { busy, idle: Math.max(0, daemons - busy) }),
-    ...(pending === undefined ? {} : { pending }),
+    ...(sources.queue ? seenIn(sources.queue, object) : reported(object, sources.pods)),
     ...(autoscaling
       ? { limits: `${autoscaling.minReplicas ?? autoscalingDefaults.minReplicas}-${autoscaling.maxReplicas}` }
       : {}),
@@ -54,12 +56,15 @@ export function poolReport(
   };
 }
 
-function isOf({ metadata }: Stored<Pod>, name: string): boolean {
-  const { labels = {} } = metadata;
-  return (
-    labels["app.kubernetes.io/name"] === "coder-provisioner" &&
-    labels["app.kubernetes.io/instance"] === labelValue(name)
-  );
+/** What the operator leaves of a pool that follows the queue: marks of pods, and a number in the status. */
+function reported({ spec, status }: Stored<CoderProvisioner>, pods: PoolSources["pods"]) {
+  if (!spec?.autoscaling) return {};
+  const busy = pods?.filter(isBusy).length;
+  const pending = status?.pendingBuilds;
+  return {
+    ...(busy === undefined ? {} : { busy, idle: Math.max(0, (status?.readyReplicas ?? 0) - busy) }),
+    ...(pending === undefined ? {} : { pending }),
+  };
 }
 
 /** The operator marks the pods of busy daemons. */

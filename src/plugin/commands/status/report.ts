@@ -10,7 +10,7 @@ export interface State {
 export interface Certificate {
   /** The Secret that holds it. */
   readonly secret: string;
-  /** What serves it: an object of ours, or its Ingress. */
+  /** What serves it: an object of ours, its Ingress or a Gateway. */
   readonly servedBy: string;
   /** Absent when it could not be read. */
   readonly expires?: string;

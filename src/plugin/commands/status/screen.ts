@@ -18,7 +18,7 @@ export function screen(report: ControlPlaneReport, look: Look): Line[] {
       span(INDENT + label.padEnd(LABEL_WIDTH), "dim"),
       ...spans,
     ]),
-    ...section("POOLS", poolTable(pools, look)),
+    ...section("POOLS", [...poolTable(pools, look), ...poolLegend(pools, look)]),
     ...section("PROXIES", proxyTable(proxies, look)),
     ...section(
       "WHAT IS WRONG",
@@ -127,6 +127,13 @@ function poolTable(pools: readonly PoolReport[], look: Look): Line[] {
     ]),
     INDENT,
   );
+}
+
+function poolLegend(pools: readonly PoolReport[], look: Look): Line[] {
+  if (pools.every(({ busy }) => busy !== undefined)) return [];
+  const legend =
+    "- is not known: of pools with a fixed number, only coderd knows. Set CODER_URL and CODER_SESSION_TOKEN to ask it.";
+  return paragraph(legend, look, INDENT).map((line) => line.map(({ text }) => span(text, "dim")));
 }
 
 function proxyTable(proxies: readonly ProxyReport[], look: Look): Line[] {

@@ -1,6 +1,6 @@
-import { type Kind, type Pod, redactText, type Stored } from "kube-controller-runtime";
+import { type Kind, type ObjectRef, type Pod, redactText, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
-import { labelValue } from "../../../operator/names.ts";
+import { APPS, childNameOf } from "../../../operator/names.ts";
 import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
 import { type Found, type OurObject, typedName } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
@@ -18,12 +18,6 @@ const OF_CONTROL_PLANE: ReadonlySet<string> = new Set([
 
 /** Conditions whose cause is in the pods. */
 const OF_PODS: ReadonlySet<string> = new Set(["DeploymentReady", "DaemonsConnected", "Healthy", "Ready"]);
-
-const APPS: Readonly<Record<string, string>> = {
-  CoderControlPlane: "coder-control-plane",
-  CoderProvisioner: "coder-provisioner",
-  CoderWorkspaceProxy: "coder-workspace-proxy",
-};
 
 /** Why an object is not as it should be, each problem down to its cause. Empty when nothing is wrong. */
 export function explainObject({ kind, object }: Found, scene: Scene, depth = 0): Link[] {
@@ -62,13 +56,10 @@ function ofControlPlane({ spec }: Stored<OurObject>, { scene, depth }: Search): 
 }
 
 function ofPods(kind: Kind, { metadata }: Stored<OurObject>, { scene, depth }: Search): Link[] {
-  const isOf = ({ metadata: { labels = {} } }: Stored<Pod>) =>
-    labels["app.kubernetes.io/name"] === APPS[kind.kind] &&
-    labels["app.kubernetes.io/instance"] === labelValue(metadata.name);
-  const pods = scene.pods.filter(isOf);
+  const pods = scene.podsOf(kind, metadata);
   const links = pods.flatMap((pod) => ofPod(pod, { scene, depth }));
   if (links.length > 0) return links.slice(0, MOST_PODS * 2);
-  return pods.length > 0 ? [] : withoutPods(metadata.name, { scene, depth });
+  return pods.length > 0 ? [] : withoutPods(kind, metadata, { scene, depth });
 }
 
 function ofPod(pod: Stored<Pod>, { scene, depth }: Search): Link[] {
@@ -89,11 +80,10 @@ function ofPod(pod: Stored<Pod>, { scene, depth }: Search): Link[] {
 }
 
 /** Who makes pods says why there are none: a quota, or Pod Security. */
-function withoutPods(name: string, { scene, depth }: Search): Link[] {
+function withoutPods(kind: Kind, { name }: ObjectRef, { scene, depth }: Search): Link[] {
+  const child = childNameOf(APPS[kind.kind as keyof typeof APPS], name);
   const event = scene.warnings.find(
-    ({ involvedObject, reason }) =>
-      reason === "FailedCreate" &&
-      new RegExp(`^(provisioner-|wsproxy-)?${escaped(name)}-`).test(involvedObject.name ?? ""),
+    ({ involvedObject, reason }) => reason === "FailedCreate" && involvedObject.name?.startsWith(`${child}-`),
   );
   return event ? [eventLink(event, depth)] : [];
 }
@@ -104,10 +94,6 @@ function eventLink(
 ): Link {
   const object = `${(involvedObject.kind ?? "").toLowerCase()}/${involvedObject.name ?? ""}`;
   return { depth, object, state: `event ${reason}`, message: redactText(message), severity: "wrong" };
-}
-
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
 /** The pools of a namespace as things to explain. */

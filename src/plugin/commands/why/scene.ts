@@ -3,13 +3,14 @@ import { CoderControlPlane, CoderProvisioner } from "../../../api/v1alpha1/kinds
 import { MANAGED_BY_LABEL, MANAGER_NAME } from "../../../operator/names.ts";
 import { type Cluster, listAll } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
+import { podsByOwner } from "../../objects.ts";
 import { timeOf } from "../status/parts.ts";
 
 /** Where causes are looked for: the namespace of what was asked about. */
 export interface Scene {
   readonly controlPlanes: readonly Stored<CoderControlPlane>[];
   readonly provisioners: readonly Stored<CoderProvisioner>[];
-  readonly pods: readonly Stored<Pod>[];
+  readonly podsOf: ReturnType<typeof podsByOwner>;
   /** The warnings, the newest first. */
   readonly warnings: readonly Stored<CoreEvent>[];
   readonly now: number;
@@ -29,7 +30,7 @@ export async function readScene({ client, homeNamespace }: Cluster, gaps: Gaps, 
   return {
     controlPlanes,
     provisioners,
-    pods,
+    podsOf: podsByOwner(pods),
     warnings: warnings.sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1)),
     now,
   };

@@ -1,0 +1,93 @@
+import { type Client, find, type KubeObject, keyOf, kind, type Stored } from "kube-controller-runtime";
+import type { CoderControlPlane, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import { exposureOf } from "../../../operator/exposure/expose.ts";
+import type { ParentReference } from "../../../operator/exposure/gateway.ts";
+import type { Gaps } from "../../gaps.ts";
+
+/** A Secret with a certificate, and who serves it. */
+export interface CertificateSecret {
+  readonly namespace: string;
+  readonly name: string;
+  readonly servedBy: string;
+}
+
+interface Listener {
+  readonly name: string;
+  readonly hostname?: string;
+  readonly tls?: {
+    readonly certificateRefs?: readonly {
+      readonly kind?: string;
+      readonly name: string;
+      readonly namespace?: string;
+    }[];
+  };
+}
+
+/** What is read of the Gateway API's Gateway. */
+export interface Gateway extends KubeObject {
+  readonly spec?: { readonly listeners?: readonly Listener[] };
+}
+
+const Gateway = kind<Gateway>("gateway.networking.k8s.io/v1", { kind: "Gateway", plural: "gateways" });
+
+export type Exposable = Stored<CoderControlPlane> | Stored<CoderWorkspaceProxy>;
+
+/** By `namespace/name`. */
+export type Gateways = ReadonlyMap<string, Stored<Gateway>>;
+
+/** The Gateways behind which objects are exposed; one line says in which namespace they could not be read. */
+export async function readGateways(
+  client: Pick<Client, "get">,
+  objects: readonly Exposable[],
+  gaps: Gaps,
+): Promise<Gateways> {
+  const refs = new Map(objects.flatMap(parentsOf).map(({ ref }) => [keyOf(ref), ref]));
+  const found = await Promise.all(
+    [...refs].map(async ([key, ref]) => {
+      const reading = find(client, Gateway, ref);
+      const gateway = await gaps.read(`get gateways in namespace "${ref.namespace}"`, reading);
+      return gateway ? [[key, gateway] as const] : [];
+    }),
+  );
+  return new Map(found.flat());
+}
+
+interface Parent {
+  readonly ref: { readonly namespace: string; readonly name: string };
+  readonly sectionName: string | undefined;
+  readonly hosts: readonly string[];
+}
+
+function parentsOf({ metadata: { namespace: own = "" }, spec }: Exposable): Parent[] {
+  const exposure = exposureOf(spec?.expose);
+  if (exposure.kind !== "gateway") return [];
+  const hosts = [exposure.host, ...(exposure.wildcardHost ? [exposure.wildcardHost] : [])];
+  return exposure.parentRefs.map(({ name, namespace = own, sectionName }: ParentReference) => ({
+    ref: { namespace, name },
+    sectionName,
+    hosts,
+  }));
+}
+
+/** The Secrets from which Gateways serve TLS for the hosts of an object. */
+export function gatewaySecrets(object: Exposable, gateways: Gateways): CertificateSecret[] {
+  const all = parentsOf(object).flatMap(({ ref, sectionName, hosts }) => {
+    const listeners = gateways.get(keyOf(ref))?.spec?.listeners ?? [];
+    return listeners
+      .filter(({ name }) => sectionName === undefined || sectionName === name)
+      .filter(({ hostname }) => hosts.some((host) => isServed(host, hostname)))
+      .flatMap(({ tls }) => tls?.certificateRefs ?? [])
+      .filter((secret) => (secret.kind ?? "Secret") === "Secret")
+      .map(({ name, namespace = ref.namespace }) => ({
+        ...{ name, namespace },
+        servedBy: `Gateway ${ref.name}`,
+      }));
+  });
+  return [...new Map(all.map((each) => [`${keyOf(each)} ${each.servedBy}`, each])).values()];
+}
+
+/** By the rules of the Gateway API: a wildcard stands for one label or more. */
+function isServed(host: string, hostname: string | undefined): boolean {
+  if (!hostname || hostname === host) return true;
+  return hostname.startsWith("*.") && host.endsWith(hostname.slice(1));
+}

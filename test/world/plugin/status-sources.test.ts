@@ -1,0 +1,142 @@
+import { type Kind, kind, Pod, Secret } from "kube-controller-runtime";
+import { createCertificateAuthority } from "kube-controller-runtime/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import type { StatusReport } from "../../../src/plugin/commands/status/report.ts";
+import { kubectlCoder, limited, type Person } from "../../support/plugin.ts";
+import { MemoryWorld } from "../../support/world/memory.ts";
+
+const ORGANIZATION = "0d4f1d5c-0000-4000-8000-000000000001";
+
+let world: MemoryWorld;
+let me: Person;
+beforeEach(() => {
+  world = new MemoryWorld();
+  me = { transport: world.api, clock: world.clock, namespace: "dev" };
+});
+
+const statusOf = async (person: Person): Promise<StatusReport> =>
+  JSON.parse((await kubectlCoder(person, "status", "-o", "json")).out);
+
+async function pool(name: string, namespace: string, spec: object = {}): Promise<void> {
+  const metadata = { namespace, name };
+  const whole = { controlPlaneRef: { name: "coder" }, tags: { os: "linux" }, ...spec };
+  await world.person.create(CoderProvisioner, { metadata, spec: whole });
+  const status = { readyReplicas: 3, organizationID: ORGANIZATION, provisionerKeyID: `key-of-${name}` };
+  await world.person.patchStatus(CoderProvisioner as Kind<never>, metadata, { status });
+}
+
+describe("the daemons of a pool with a fixed number", () => {
+  const daemon = (key: string, status: string) => ({
+    ...{ id: "1", key_id: key, name: "any", version: "v2.26.0", tags: {}, status },
+  });
+  const job = (tags: object) => ({
+    ...{ id: "1", created_at: "2026-01-01T00:00:00Z", status: "pending", type: "workspace_build" },
+    ...{ tags: { scope: "organization", owner: "", ...tags }, queue_position: 1 },
+  });
+  const coderd: Pick<Person, "env" | "fetch"> = {
+    env: { CODER_URL: "https://coder.example.com", CODER_SESSION_TOKEN: "mine" },
+    fetch: async (url) => {
+      const busy = ["busy", "busy", "idle", "offline"].map((state) => daemon("key-of-fixed", state));
+      const isOfDaemons = `${url}`.includes(`/organizations/${ORGANIZATION}/provisionerdaemons`);
+      return Response.json(
+        isOfDaemons ? [...busy, daemon("key-of-other", "busy")] : [job({ os: "linux" }), job({ os: "mac" })],
+      );
+    },
+  };
+  beforeEach(async () => {
+    await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "coder" } });
+    await pool("fixed", "dev");
+  });
+
+  test("are counted by coderd, which the person asks with a token of their own", async () => {
+    const { controlPlanes, gaps } = await statusOf({ ...me, ...coderd });
+    expect(controlPlanes[0]?.pools[0]).toMatchObject({ busy: 2, idle: 1, pending: 1 });
+    expect(gaps).toEqual([]);
+    const { out } = await kubectlCoder({ ...me, ...coderd, columns: 80 }, "status");
+    expect(out).not.toContain("is not known");
+  });
+
+  test("are not counted by nobody's guess: the dash has a line that says whom to ask", async () => {
+    const { controlPlanes } = await statusOf(me);
+    expect(controlPlanes[0]?.pools[0]).not.toHaveProperty("busy");
+    const { out } = await kubectlCoder({ ...me, columns: 80 }, "status");
+    expect(out).toContain(
+      "  - is not known: of pools with a fixed number, only coderd knows. Set CODER_URL\n  and CODER_SESSION_TOKEN to ask it.\n",
+    );
+  });
+
+  test("are not counted by a coderd that does not show them, which is a line", async () => {
+    const fetch = async () => new Response("no", { status: 404 });
+    const { controlPlanes, gaps } = await statusOf({ ...me, ...coderd, fetch });
+    expect(controlPlanes[0]?.pools[0]).not.toHaveProperty("busy");
+    expect(gaps).toEqual([
+      expect.stringMatching(
+        /^Busy and idle daemons are not known: coderd has no .*, or you may not see it\.$/,
+      ),
+    ]);
+  });
+});
+
+test("busy daemons of pools of one name in two namespaces are counted apart", async () => {
+  for (const namespace of ["a", "b"]) {
+    await world.person.create(CoderControlPlane, { metadata: { namespace, name: "coder" } });
+    await pool("linux", namespace, { autoscaling: { maxReplicas: 5 } });
+  }
+  const labels = {
+    "app.kubernetes.io/name": "coder-provisioner",
+    "app.kubernetes.io/instance": "linux",
+    "app.kubernetes.io/managed-by": "coder-k8s",
+  };
+  const annotations = { "controller.kubernetes.io/pod-deletion-cost": "1000" };
+  await world.person.create(Pod, { metadata: { namespace: "a", name: "busy", labels, annotations } });
+  const { out } = await kubectlCoder(me, "status", "-A", "-o", "json");
+  const { controlPlanes } = JSON.parse(out) as StatusReport;
+  const busy = controlPlanes.map(({ namespace, pools: [first] }) => [namespace, first?.busy]);
+  expect(Object.fromEntries(busy)).toEqual({ a: 1, b: 0 });
+});
+
+describe("a control plane behind a Gateway", () => {
+  const Gateway = kind<never>("gateway.networking.k8s.io/v1", { kind: "Gateway", plural: "gateways" });
+  const tls = (name: string) => ({ certificateRefs: [{ name }] });
+  beforeEach(async () => {
+    world.api.install(Gateway);
+    const parentRefs = [{ name: "public", namespace: "edge" }];
+    const gateway = { host: "coder.example.com", wildcardHost: "*.coder.example.com", parentRefs };
+    await world.person.create(CoderControlPlane, {
+      metadata: { namespace: "dev", name: "coder" },
+      spec: { expose: { gateway } },
+    });
+    const listeners = [
+      { name: "own", hostname: "coder.example.com", tls: tls("own-tls") },
+      { name: "apps", hostname: "*.example.com", tls: tls("wildcard-tls") },
+      { name: "others", hostname: "wiki.example.com", tls: tls("wiki-tls") },
+      { name: "plain" },
+    ];
+    const metadata = { namespace: "edge", name: "public" };
+    await world.person.create(Gateway, { metadata, spec: { listeners } } as never);
+    const day = 86_400_000;
+    const now = world.clock.now();
+    const validity = { from: new Date(now - day), to: new Date(now + 30.5 * day) };
+    const { cert } = createCertificateAuthority().issue(["coder.example.com"], validity);
+    await world.person.create(Secret, {
+      metadata: { namespace: "edge", name: "own-tls" },
+      data: { "tls.crt": Buffer.from(cert).toString("base64") },
+    });
+  });
+
+  test("shows the certificates of the listeners for its hosts, with the days that are left", async () => {
+    const { controlPlanes } = await statusOf(me);
+    expect(controlPlanes[0]?.certificates).toEqual([
+      { secret: "own-tls", servedBy: "Gateway public", expires: expect.any(String), daysLeft: 30 },
+      { secret: "wildcard-tls", servedBy: "Gateway public" },
+    ]);
+  });
+
+  test("has a line instead where the person may not read the Gateway", async () => {
+    const transport = limited(world.api, ({ path }) => !path.includes("/gateways/"));
+    const { controlPlanes, gaps } = await statusOf({ ...me, transport });
+    expect(controlPlanes[0]?.certificates).toEqual([]);
+    expect(gaps).toEqual(['You may not get gateways in namespace "edge".']);
+  });
+});
