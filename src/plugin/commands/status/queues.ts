@@ -1,6 +1,7 @@
 import { messageOf, type Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import {
+  MOST_JOBS,
   type ProvisionerDaemon,
   type ProvisionerJob,
   provisionerDaemons,
@@ -39,7 +40,7 @@ export async function askQueues(
 async function askQueue(coderd: PersonalCoderd, organization: string): Promise<QueueSight> {
   const [daemons, waiting] = await Promise.all([
     coderd.get(`${organization}/provisionerdaemons?limit=0`),
-    coderd.get(`${organization}/provisionerjobs?status=pending&limit=0`),
+    coderd.get(`${organization}/provisionerjobs?status=pending&limit=${MOST_JOBS}`),
   ]);
   return { daemons: provisionerDaemons(daemons, "daemons"), waiting: provisionerJobs(waiting, "jobs") };
 }
