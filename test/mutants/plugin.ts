@@ -12,16 +12,23 @@ export const pluginMutants: readonly Mutant[] = [
   {
     guard: "mcp: logs of pods that are not the operator's are not read",
     file: "src/plugin/mcp/logs.ts",
-    from: "(manager === MANAGER_NAME && OURS.includes(app)) || app === OPERATOR",
-    to: "manager === MANAGER_NAME || app === OPERATOR",
+    from: "(manager === MANAGER_NAME && OURS.includes(app)) || app === MANAGER_NAME",
+    to: "manager === MANAGER_NAME || app === MANAGER_NAME",
     tests: ["test/world/plugin/mcp.test.ts"],
   },
   {
     guard: "mcp: secrets in texts of the cluster are masked",
     file: "src/plugin/mcp/bound.ts",
-    from: "return maskSecrets(text, { mark: MARK, limit: LONGEST_TEXT }).text;",
-    to: "return text.slice(0, LONGEST_TEXT);",
+    from: "return redactText(value);",
+    to: "return value.slice(0, 8_192);",
     tests: ["test/world/plugin/mcp.test.ts"],
+  },
+  {
+    guard: "bundle: what a Helm release was installed with is recognised",
+    file: "src/plugin/commands/bundle/values.ts",
+    from: "if (type === HELM_RELEASE) return releaseValues(value);",
+    to: "if (type === HELM_RELEASE) return [];",
+    tests: ["test/world/plugin/bundle.test.ts"],
   },
   {
     guard: "import: a release is unpacked up to a limit",
