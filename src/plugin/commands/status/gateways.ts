@@ -24,7 +24,7 @@ interface Listener {
 }
 
 /** What is read of the Gateway API's Gateway. */
-export interface Gateway extends KubeObject {
+interface Gateway extends KubeObject {
   readonly spec?: { readonly listeners?: readonly Listener[] };
 }
 
