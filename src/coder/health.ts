@@ -38,6 +38,13 @@ export const healthReport: Decoder<HealthReport> = object((field) => ({
   madeAt: field("time", time),
 }));
 
+/** Whether coderd can have made a finding that was kept elsewhere. */
+export function isFinding<F extends { readonly section: string; readonly code: string }>(
+  finding: F,
+): finding is F & { readonly section: HealthSection } {
+  return HEALTH_SECTIONS.some((section) => section === finding.section) && CODE.test(finding.code);
+}
+
 function findingsIn(section: HealthSection): Decoder<HealthFinding[]> {
   return object((field) => {
     const severity = field("severity", word);

@@ -120,6 +120,12 @@ const license = object("The license that counts, merged from all that coderd has
 });
 export type LicenseStatus = Static<typeof license>;
 
+const healthFinding = object("A finding of coderd's own checks.", {
+  code: text("coderd's code, such as EDB01."),
+  error: flag("Whether it is an error; else it is a warning."),
+  section: text("Part of coderd's health report that has it."),
+});
+
 type LicenseTier = "none" | "trial" | "enterprise" | "premium" | "unknown";
 
 const controlPlaneStatus = object("What the control plane is, as the operator last saw it.", {
@@ -128,6 +134,11 @@ const controlPlaneStatus = object("What the control plane is, as the operator la
   entitlementsLastChecked: optional(time("When the operator last asked coderd for its entitlements.")),
   externalProvisionerDaemonsEntitlement: optional(
     text("Entitlement to external provisioners: entitled, grace_period, not_entitled or unknown."),
+  ),
+  healthFindings: optional(
+    list("What coderd's own checks find, of all its replicas.", healthFinding, {
+      "x-kubernetes-list-type": "atomic",
+    }),
   ),
   image: optional(
     text("Image that the control plane was last brought to. Another version in spec.image is an upgrade."),

@@ -29,6 +29,8 @@ export interface Memory extends StartMemory {
   /** What coderd listed, for the steps of the same run. */
   listedLicenses?: { readonly at: number; readonly answer: Result<readonly License[], CoderFailure> };
   readonly entitlements: Backoff<CoderFailure>;
+  /** Where coderd was last asked for its entitlements, and since when it is somewhere else. */
+  askedAddress?: { readonly url: string; readonly changedAt?: number };
   /** The last answer to whether an upgrade could begin. */
   upgradeCheck?: { readonly question: string; readonly at: number; readonly condition: ConditionState };
   health?: ReportedHealth;

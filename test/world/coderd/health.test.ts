@@ -71,6 +71,20 @@ test("the condition is steady although replicas see things differently, and turn
   await healthy("split");
 });
 
+test("a new leader knows what the replicas found before, whichever answers first", async () => {
+  const coderd = await serve("led", { replicas: 2 });
+  const [first] = coderd.deployment.health;
+  Object.assign(first?.sections ?? {}, { database: slow });
+  await stage.timePasses(10 * MINUTE_MS);
+  const failing = { status: "False", reason: "DatabaseFailing" } as const;
+  const { lastTransitionTime } = await stage.untilCondition("led", TYPE, failing);
+  for (let leader = 0; leader < 4; leader++) {
+    await stage.restart();
+    await nextLook(coderd, "led");
+    await stage.untilCondition("led", TYPE, { ...failing, lastTransitionTime });
+  }
+});
+
 describe("a coderd that can't say", () => {
   test.each([
     ["hangs", { kind: "stall" }, "CoderdUnreachable"],

@@ -1,6 +1,7 @@
 import type { TransportRequest } from "kube-controller-runtime";
 import { answers, when } from "kube-controller-runtime/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
 
@@ -113,6 +114,26 @@ test("a status that somebody forged or wiped is set right at once", async () => 
   await stage.untilStatus("forged", { phase: before.phase, readyReplicas: 1, url: before.url });
   await stage.untilCondition("forged", "Ready", { status: "True" });
   expect(stage.clock.now() - at).toBeLessThan(1_000);
+});
+
+test("a Service port on which nothing listens shows within seconds, and what coderd said before stays", async () => {
+  const coderd = await stage.coderd("port");
+  await stage.putSecret("port-license", { license: fakeLicense({ now: stage.clock.now() }) });
+  await stage.serve("port", coderd, { licenseSecretRef: { name: "port-license" } });
+  await stage.untilCondition("port", "LicenseApplied", { status: "True" });
+  await stage.untilCondition("port", "Healthy", { status: "True" });
+  coderd.deployment.faults.inject({ fault: { kind: "cut" } });
+  const at = stage.clock.now();
+  await stage.change("port", { service: { port: 8123 } });
+  const unreachable = { status: "False", reason: "EntitlementsQueryFailed" } as const;
+  const { message } = await stage.untilCondition("port", "EntitlementsKnown", unreachable);
+  expect(stage.clock.now() - at).toBeLessThan(15_000);
+  expect(message).toContain(":8123");
+  await stage.untilCondition("port", ACCESS, { status: "True" });
+  await stage.untilCondition("port", "LicenseApplied", { status: "True" });
+  coderd.deployment.faults.clear();
+  await stage.change("port", { service: { port: 80 } });
+  await stage.untilCondition("port", "EntitlementsKnown", { status: "True", reason: "Known" });
 });
 
 test("the columns show pods as 1/1, the access URL without what a Secret may hold, and the end of the license", async () => {

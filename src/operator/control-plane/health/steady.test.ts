@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { HealthFinding, HealthReport } from "../../../coder/health.ts";
-import { addReport, type HeldFindings } from "./steady.ts";
+import { addReport, type HeldFindings, recalled, recorded } from "./steady.ts";
 
 const slow: HealthFinding = { section: "database", code: "EDB02", isError: false };
 const none: HealthFinding = { section: "provisioner_daemons", code: "EPD01", isError: true };
@@ -50,4 +50,18 @@ describe("with several replicas", () => {
     const [worse] = addReport(before, report(2, [{ ...slow, isError: true }]), 2);
     expect(worse?.finding.isError).toBe(true);
   });
+});
+
+test("a new leader recalls what was recorded, and nothing that coderd never says", () => {
+  const held = addReport([], report(1, [none, slow]), 2);
+  const status = recorded(held);
+  expect(recorded(addReport([], report(1, [slow, none]), 2))).toEqual(status);
+  const { healthFindings = [] } = status;
+  const forged = [
+    { section: "constructor", code: "EDB01", error: true },
+    { section: "database", code: "<b>", error: true },
+  ];
+  const findings = recalled({ healthFindings: [...healthFindings, ...forged] }).map(({ finding }) => finding);
+  expect(findings).toEqual([slow, none]);
+  expect(recorded([])).toEqual({ healthFindings: undefined });
 });

@@ -1,4 +1,6 @@
-import type { HealthFinding, HealthReport } from "../../../coder/health.ts";
+import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
+import { type HealthFinding, type HealthReport, isFinding } from "../../../coder/health.ts";
+import type { ControlPlaneResult } from "../steps/result.ts";
 
 /** A finding, and the reports since that did not have it, by the times at which they were made. */
 interface HeldFinding {
@@ -26,6 +28,21 @@ export function addReport(held: HeldFindings, report: HealthReport, replicas: nu
   return [...report.findings.map((finding) => ({ finding, absentFrom: [] })), ...waning];
 }
 
-function keyOf({ section, code }: HealthFinding): string {
+/** What is held, for the status, in an order that does not depend on who answered last: a new leader goes on from there. */
+export function recorded(held: HeldFindings): NonNullable<ControlPlaneResult["status"]> {
+  const findings = held
+    .map(({ finding: { section, code, isError } }) => ({ section, code, error: isError }))
+    .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  return { healthFindings: findings.length > 0 ? findings : undefined };
+}
+
+/** What an earlier leader held. A status can be forged, so nothing is taken from it that coderd never says. */
+export function recalled({ healthFindings = [] }: ControlPlaneStatus = {}): HeldFindings {
+  return healthFindings
+    .filter(isFinding)
+    .map(({ section, code, error }) => ({ finding: { section, code, isError: error }, absentFrom: [] }));
+}
+
+function keyOf({ section, code }: Pick<HealthFinding, "section" | "code">): string {
   return `${section} ${code}`;
 }

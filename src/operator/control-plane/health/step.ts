@@ -6,7 +6,7 @@ import type { ReportedHealth } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { ControlPlaneResult } from "../steps/result.ts";
 import { coderdClient } from "../token/check.ts";
-import { addReport } from "./steady.ts";
+import { addReport, recalled, recorded } from "./steady.ts";
 import { verdict } from "./verdict.ts";
 
 /** A replica makes a report every ten minutes at most, so asking more often says little more. */
@@ -29,7 +29,10 @@ export async function reportHealth(
   { token, isBusy }: HealthInputs,
 ): Promise<ControlPlaneResult> {
   if (snapshot.controlPlane.operatorAccess.kind === "disabled")
-    return unknown("Disabled", "Operator access is off, so coderd is not asked for its health.");
+    return {
+      ...unknown("Disabled", "Operator access is off, so coderd is not asked for its health."),
+      status: recorded([]),
+    };
   if (!token) return unknown("Pending", "Waiting for a ready pod of coderd and for operator access.");
   const { memory } = environment;
   const dueInMs = memory.health ? memory.health.askedAt + ASK_EVERY_MS - snapshot.now : 0;
@@ -44,14 +47,15 @@ export async function reportHealth(
   if (!answer.ok)
     return notReported(memory.healthBackoff.begin(answer.failure, attempt), snapshot, environment);
   memory.healthBackoff.end();
-  const held = addReport(memory.health?.held ?? [], answer.value, snapshot.controlPlane.replicas);
+  const before = memory.health?.held ?? recalled(snapshot.object.status);
+  const held = addReport(before, answer.value, snapshot.controlPlane.replicas);
   memory.health = { held, askedAt: snapshot.now };
   return { ...known(snapshot, memory.health), requeueAfterMs: ASK_EVERY_MS };
 }
 
 function known({ poolsMayRest }: Snapshot, { held }: ReportedHealth): ControlPlaneResult {
   const findings = held.map(({ finding }) => finding);
-  return { condition: verdict(findings, poolsMayRest) };
+  return { condition: verdict(findings, poolsMayRest), status: recorded(held) };
 }
 
 /** A coderd that does not answer for once is as healthy as its last report says. */

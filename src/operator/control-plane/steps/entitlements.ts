@@ -6,11 +6,14 @@ import type { CoderFailure } from "../../../coder/failure.ts";
 import type { Entitlements, License } from "../../../coder/model.ts";
 import type { Result } from "../../../coder/result.ts";
 import { withAdvice } from "../../coderd/advice.ts";
+import { clusterURL } from "../../exposure/service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { coderdClient } from "../token/check.ts";
 import type { ControlPlaneResult } from "./result.ts";
 
 const REFRESH_MS = 2 * 60_000;
+/** A Service that has changed takes the nodes a moment. */
+const NEW_ADDRESS_MS = 10_000;
 
 /** What coderd said of its licenses in this run. */
 export interface LicenseFacts {
@@ -30,12 +33,14 @@ export async function publishEntitlements(
   if (snapshot.controlPlane.operatorAccess.kind === "disabled") return disabled;
   if (!token) return blocked("Pending", "Waiting for a ready pod of coderd and for operator access.");
   const { entitlements: backoff } = environment.memory;
-  const attempt = { inputs: "", now: snapshot.now };
+  const url = clusterURL(snapshot.controlPlane, environment.ports.clusterDomain);
+  const attempt = { inputs: url, now: snapshot.now };
   const backedOff = uploaded ? undefined : backoff.current(attempt);
   if (backedOff) return notKnown(backedOff);
-  const waitMs = untilRefresh(snapshot);
+  const waitMs = Math.min(untilRefresh(snapshot), untilNewAddress(url, snapshot, environment));
   if (!uploaded && !backoff.hasFailed && waitMs > 0)
     return { ...known(snapshot.object.status?.licenseTier ?? "unknown"), requeueAfterMs: waitMs };
+  environment.memory.askedAddress = { url };
   const client = coderdClient(token, { snapshot, environment });
   const [entitlements, build, licenses] = await Promise.all([
     client.entitlements(),
@@ -79,6 +84,15 @@ async function listLicenses(
 function untilRefresh({ object, now }: Snapshot): number {
   const age = now - Date.parse(object.status?.entitlementsLastChecked ?? "1970-01-01T00:00:00Z");
   return age >= 0 ? REFRESH_MS - age : 0;
+}
+
+/** When coderd is asked at an address at which it was not asked before: nobody may listen there. */
+function untilNewAddress(url: string, { now }: Snapshot, { memory }: Environment): number {
+  const asked = memory.askedAddress;
+  if (!asked || asked.url === url) return Number.POSITIVE_INFINITY;
+  const { changedAt = now } = asked;
+  memory.askedAddress = { ...asked, changedAt };
+  return changedAt + NEW_ADDRESS_MS - now;
 }
 
 function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): ControlPlaneResult<never> {
