@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
-import { messageOf, redactText } from "kube-controller-runtime";
+import { createLogger, messageOf, redactText } from "kube-controller-runtime";
 import { runController } from "./cli/controller.ts";
-import { commandLine } from "./cli/options.ts";
+import { type ControllerOptions, commandLine } from "./cli/options.ts";
 import { version } from "./version.ts";
 
 // The HTTP parser of undici is WebAssembly. Optimising that code takes 14 MB which never come back, and saves
@@ -20,11 +20,19 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.once(signal, () => stop.abort());
 }
 
-const program = commandLine({
-  version,
-  runController: (options) =>
-    runController(options, { version, podNamespace: process.env.POD_NAMESPACE, signal: stop.signal }),
-});
+/** Whoever reads the log finds in it why the process ended. */
+async function control(options: ControllerOptions): Promise<void> {
+  const log = createLogger({ level: options.logLevel, format: options.logFormat });
+  const podNamespace = process.env.POD_NAMESPACE;
+  try {
+    await runController(options, { version, podNamespace, signal: stop.signal, log });
+  } catch (error) {
+    log.error("operator failed", { error });
+    process.exitCode = 1;
+  }
+}
+
+const program = commandLine({ version, runController: control });
 
 try {
   await program.parseAsync(process.argv);

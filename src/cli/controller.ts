@@ -1,6 +1,6 @@
 import {
   type Controller,
-  createLogger,
+  type Logger,
   type OperatorEnvironment,
   ownNamespace,
   runOperator,
@@ -22,12 +22,13 @@ export interface ProcessEnvironment {
   readonly podNamespace: string | undefined;
   /** Aborted by SIGTERM and SIGINT. */
   readonly signal: AbortSignal;
+  readonly log: Logger;
 }
 
 /** Runs the operator until the signal is aborted. Rejects when leadership is lost or the process can't start. */
 export async function runController(
   options: ControllerOptions,
-  { version, podNamespace, signal }: ProcessEnvironment,
+  { version, podNamespace, signal, log }: ProcessEnvironment,
 ): Promise<void> {
   const metrics = new OperatorMetrics({ clock: systemClock });
   // The operator's namespace is the one that the pod is in, wherever its Lease may be.
@@ -49,7 +50,7 @@ export async function runController(
     metrics,
     metricsAddress: options.metricsBindAddress,
     metricsAuth: options.metricsAuth,
-    log: createLogger({ level: options.logLevel, format: options.logFormat }),
+    log,
     shutdownGraceMs: options.shutdownGraceSeconds * 1_000,
     signal,
     controllers: controllersIn,

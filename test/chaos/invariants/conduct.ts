@@ -18,28 +18,24 @@ export function noLeaks(said: readonly Said[], secrets: Secrets): string[] {
   );
 }
 
-/**
- * What a process may write that its logger did not: that it ends because it lost the lease, and how the harness
- * puts it that one did not start. All else on its standard error is Node's word about a crash or a warning.
- */
-const EXPECTED = [
-  /^coder-k8s: the lease (was not renewed in time|was taken by|was deleted)/,
-  /^coder-k8s: this process no longer leads/,
-  /^node (ended while starting|was not ready after a minute)/,
-];
+/** What is written beside a process's log: how the harness puts it that one did not start. All else is Node's word. */
+const EXPECTED = /^node (ended while starting|was not ready after a minute)/;
+/** The logger gives a stack for bugs only. */
+const BUG = '"stack":[';
+const END = '"msg":"operator failed"';
+const LOST_LEASE = '"type":"NotLeaderError"';
 
 /** No process crashed, met an error that nobody handled, or was warned by Node; no run failed for a bug of ours. */
 export function noCrashes(outputs: readonly string[]): string[] {
   return outputs.flatMap((output) => {
     const lines = output.split("\n").filter((line) => line.trim() !== "");
-    const unexpected = lines.filter(
-      (line) => !line.startsWith("{") && !EXPECTED.some((pattern) => pattern.test(line)),
-    );
-    // The logger gives a stack for bugs only.
-    const bugs = lines.filter((line) => line.startsWith("{") && line.includes('"stack":['));
+    const logged = lines.filter((line) => line.startsWith("{"));
+    const unexpected = lines.filter((line) => !line.startsWith("{") && !EXPECTED.test(line));
+    const ends = logged.filter((line) => line.includes(END) && !line.includes(LOST_LEASE));
     return [
       ...(unexpected.length > 0 ? [`an operator wrote to standard error: ${unexpected.join(" | ")}`] : []),
-      ...bugs.map((line) => `an operator met a bug: ${line}`),
+      ...logged.filter((line) => line.includes(BUG)).map((line) => `an operator met a bug: ${line}`),
+      ...ends.map((line) => `an operator ended without having lost its lease: ${line}`),
     ];
   });
 }

@@ -206,7 +206,11 @@ describe("the conduct of the operator", () => {
   test.each([
     ["Node's word about a rejection that nobody handled", "node:internal/process/promises:394\nError: boom"],
     ["a warning of Node", "(node:1) MaxListenersExceededWarning: Possible EventTarget memory leak detected."],
-    ["an end that has nothing to do with the lease", "coder-k8s: boom"],
+    ["what its logger did not write", "coder-k8s: boom"],
+    [
+      "an end that has nothing to do with the lease",
+      '{"level":"error","error":{"type":"ApiError"},"msg":"operator failed"}',
+    ],
     [
       "a run that failed for a bug",
       '{"level":"error","error":{"type":"TypeError","stack":["at f"]},"msg":"run failed"}',
@@ -218,7 +222,7 @@ describe("the conduct of the operator", () => {
   test("may include the end of a process that lost its lease, and runs that failed for the outside world", () => {
     const lines = [
       '{"level":"error","error":{"type":"ApiError"}}',
-      "coder-k8s: the lease was not renewed in time",
+      '{"level":"error","error":{"type":"NotLeaderError"},"msg":"operator failed"}',
       "",
     ];
     expect(noCrashes([lines.join("\n")])).toEqual([]);

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { eventually, onFreePort } from "kube-controller-runtime/testing";
+import { eventually, onFreePort, silentLog } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runController } from "../../../src/cli/controller.ts";
 import { commandLine } from "../../../src/cli/options.ts";
@@ -42,7 +42,8 @@ test("HTTP is up before the API server can be reached, says which caches are mis
   const program = commandLine({
     version: "test",
     runController: async (options) => {
-      running = runController(options, { version: "test", podNamespace: undefined, signal: stop.signal });
+      const { signal } = stop;
+      running = runController(options, { version: "test", podNamespace: undefined, signal, log: silentLog });
     },
   });
   const [kubeconfig, namespace] = [join(dir, "kubeconfig"), await cluster.createNamespace("readiness")];

@@ -83,6 +83,8 @@ test.concurrent("a leader that is stopped while a write waits for its connection
   await stopped.program.ended;
 
   expect(stopped.program.exitCode).toBe(1);
+  const last = { level: "error", msg: "operator failed", error: { type: "NotLeaderError" } };
+  expect(stopped.log.at(-1), "the last line of its log").toMatchObject(last);
   const late = (await writesOfStopped()).slice(before);
   const received = late.map(({ at, verb, uri }) => `${at.toISOString()} ${verb} ${uri}`);
   expect(received, `another process has led since ${lease?.acquireTime}`).toEqual([]);

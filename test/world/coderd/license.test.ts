@@ -91,7 +91,7 @@ describe("the condition", () => {
       status: "False",
       reason: "InvalidLicense",
     });
-    expect(message).toContain("Invalid license");
+    expect(message).toMatch(/^coderd rejects the license in Secret ".*garbage.*"; .*Invalid license/);
     await putLicense("garbage", newLicense());
     await untilApplied("garbage");
   });

@@ -172,7 +172,12 @@ function notApplied(
   const mayRenew = isRefused && isNew && memory.goodToken?.checkedAt !== upload.snapshot.now;
   if (mayRenew) delete memory.goodToken;
   const requeueAfterMs = mayRenew ? RENEWED_TOKEN_MS : retryInMs;
-  return blocked(licenseReason(failure), withAdvice(failure), { requeueAfterMs });
+  return blocked(licenseReason(failure), messageFor(failure, upload), { requeueAfterMs });
+}
+
+function messageFor(failure: CoderFailure, { secretName }: Upload): string {
+  if (failure.kind !== "invalid") return withAdvice(failure);
+  return `coderd rejects the license in Secret "${secretName}"; put one there that is for this deployment. ${failure.message}`;
 }
 
 function licenseReason(failure: CoderFailure): string {
