@@ -203,6 +203,17 @@ describe("repetitions", () => {
     expect(events().at(-1)?.involvedObject.name).toBe("calm");
   });
 
+  it("leave room for what is said of the object when it is deleted", async () => {
+    const { clock, recorder, events } = setUp();
+    for (let n = 0; n < 100; n++) recorder.event(widget, { ...created, reason: `Reason${n}` });
+    await clock.advance(10_000);
+    const deletionTimestamp = "2026-01-01T00:00:00Z";
+    const deleted = { ...widget, metadata: { ...widget.metadata, deletionTimestamp } };
+    recorder.event(deleted, { type: "Warning", reason: "LeftBehind", message: "a key stays" });
+    await settle();
+    expect(events().at(-1)).toMatchObject({ reason: "LeftBehind", involvedObject: { uid: "uid-w" } });
+  });
+
   it("with ever other messages are combined after ten", async () => {
     const { clock, recorder, events } = setUp();
     for (let n = 1; n <= 15; n++) recorder.event(widget, { ...created, message: `created pod ${n}` });

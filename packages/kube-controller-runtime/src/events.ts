@@ -52,8 +52,8 @@ const GATHER_MS = 5_000;
 const CONCURRENCY = 2;
 
 /**
- * Records core/v1 Events in the cluster. Each object may cause a burst of writes and then few, what waits
- * is bounded, and what can't be written after a few tries is dropped: events are hints, not a record.
+ * Records core/v1 Events in the cluster. Each object may cause a burst of writes and then few, and the same again when it
+ * is deleted; what waits is bounded, and what can't be written after a few tries is dropped: events are hints, not a record.
  */
 export class ClusterEventRecorder implements EventRecorder {
   readonly #options: ClusterEventRecorderOptions;
@@ -78,7 +78,7 @@ export class ClusterEventRecorder implements EventRecorder {
   event(object: KubeObject, reported: Occurrence): void {
     const occurrence = { ...reported, message: redactText(reported.message) };
     const subject = regarding(object);
-    const subjectId = subject.uid ?? keyOf({ namespace: subject.namespace, name: subject.name ?? "" });
+    const subjectId = budgetOf(object);
     const now = this.#options.clock.now();
     const { series, message } = this.#correlator.count(subjectId, occurrence, now);
     const refusal = this.#pending.has(series.id) ? undefined : this.#refusal(subjectId, now);
@@ -166,6 +166,12 @@ export class ClusterEventRecorder implements EventRecorder {
   #drop({ reason }: Occurrence, because: string): void {
     this.#options.log.debug("event dropped", { reason, because });
   }
+}
+
+/** Who pays for an event: an object, and once more when it is deleted, since what stays behind is reported only then. */
+function budgetOf({ metadata: { uid, namespace, name = "", deletionTimestamp } = {} }: KubeObject): string {
+  const id = uid ?? keyOf({ namespace, name });
+  return deletionTimestamp ? `${id} deleted` : id;
 }
 
 function isTransient(error: unknown): boolean {

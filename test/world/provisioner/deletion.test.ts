@@ -188,6 +188,21 @@ describe("deletion waits", () => {
     expect(await leftBehind(name)).toEqual([expect.stringContaining("delete it by hand")]);
   });
 
+  test("and the event comes although rotations have used up the events of the object", async () => {
+    const { name, coderd } = await pair();
+    for (let change = 1; change <= 40; change++) {
+      await stage.change(name, { tags: { a: `${change}` } });
+      await stage.eventually(() => expect(coderd.keys.map(({ tags }) => tags.a)).toContain(`${change}`));
+      await stage.untilCondition(name, "ProvisionerKeyReady", { status: "True", reason: "Rotating" });
+    }
+    await removeDuring({ kind: "cut" }, name, coderd);
+    await stage.timePasses(120_000);
+    await stage.untilGone(CoderProvisioner, name);
+    const [message = "", ...more] = await leftBehind(name);
+    expect(more).toEqual([]);
+    for (const key of coderd.keys) expect(message).toContain(`"${key.name}"`);
+  });
+
   test("for the keys that are left, and one event names all that stay", async () => {
     const { name, coderd } = await pair();
     const old = ["old-1", "old-2"];
