@@ -31,7 +31,7 @@ import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureServiceAccount, referencedAccounts } from "../permissions/ensure-service-account.ts";
 import { ensureWorkspaceRbac, recordedNamespaces } from "../permissions/ensure-workspace-rbac.ts";
-import { behindGrant } from "../permissions/grant-tie.ts";
+import { behindGrant, changedByOthers } from "../permissions/grant-tie.ts";
 import type { Tenancy } from "../permissions/tenancy.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { reportImage } from "../pods/image.ts";
@@ -63,6 +63,7 @@ import { ensureUpgrade } from "./upgrade/step.ts";
 export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Controller {
   const children = { ...managedByUs, when: contentChanged };
   const grants = { ...children, indexes: { [controlPlaneTie.index]: controlPlaneTie.ofGrant } };
+  const foreignGrants = { ...managedByUs, when: changedByOthers };
   const dependents = { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } };
   return controller("control-plane")
     .for(CoderControlPlane, {
@@ -77,8 +78,8 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
     .owns([ControllerRevision], { labelSelector: managedByUs.labelSelector, when: contentChanged })
     .owns([Role, RoleBinding], grants)
     .owns([HTTPRoute], { ...children, optional: true })
-    .watches(Role, behindGrant(CoderControlPlane, controlPlaneTie))
-    .watches(RoleBinding, behindGrant(CoderControlPlane, controlPlaneTie))
+    .watches(Role, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
+    .watches(RoleBinding, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
     .watches(CoderProvisioner, endingControlPlane, dependents)
     .watches(CoderWorkspaceProxy, endingControlPlane, dependents)
     .watches(Pod, podOwners(CoderControlPlane), podWatch)

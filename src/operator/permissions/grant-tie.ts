@@ -1,5 +1,6 @@
 import {
   type Caches,
+  type Change,
   type Kind,
   type KubeObject,
   keyOfObject,
@@ -50,6 +51,11 @@ export function foreignGrants(tie: GrantTie, owner: Stored<KubeObject>, caches: 
     roles: caches.of(Role).byIndex(tie.index, key).filter(isForeign),
     roleBindings: caches.of(RoleBinding).byIndex(tie.index, key).filter(isForeign),
   };
+}
+
+/** For `watches`: a grant is only ever written for the object behind it, by a run of that object, which needs no other. */
+export function changedByOthers({ ownWrite }: Change<KubeObject>): boolean {
+  return !ownWrite;
 }
 
 /** For `watches`: the objects of a kind behind a Role or RoleBinding of another namespace. */

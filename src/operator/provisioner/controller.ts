@@ -34,7 +34,7 @@ import {
 import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { referencedAccounts } from "../permissions/ensure-service-account.ts";
-import { behindGrant } from "../permissions/grant-tie.ts";
+import { behindGrant, changedByOthers } from "../permissions/grant-tie.ts";
 import type { Tenancy } from "../permissions/tenancy.ts";
 import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
 import { reportImage } from "../pods/image.ts";
@@ -64,6 +64,7 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
     when: contentChanged,
     indexes: { [provisionerTie.index]: provisionerTie.ofGrant },
   };
+  const foreignGrants = { ...managedByUs, when: changedByOthers };
   const indexes = {
     [POD_OWNER_INDEX]: podOwnerOf("coder-provisioner"),
     [CONTROL_PLANE_INDEX]: namedControlPlane,
@@ -74,8 +75,8 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
     .watches(CoderProvisioner, (object) => [keyOfObject(object)], { when: numberMoved })
     .owns([Secret, ServiceAccount, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
     .owns([Role, RoleBinding], grants)
-    .watches(Role, behindGrant(CoderProvisioner, provisionerTie))
-    .watches(RoleBinding, behindGrant(CoderProvisioner, provisionerTie))
+    .watches(Role, behindGrant(CoderProvisioner, provisionerTie), foreignGrants)
+    .watches(RoleBinding, behindGrant(CoderProvisioner, provisionerTie), foreignGrants)
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
     .watches(Service, thoseServedBy(CoderProvisioner), { ...managedByUs, when: addressGiven })
     .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })

@@ -1,4 +1,5 @@
-import type { Backoff, StartMemory } from "kube-controller-runtime";
+import type { Backoff, Changes, StartMemory } from "kube-controller-runtime";
+import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { Entitlement } from "../../coder/entitlements.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { coderdBackoff } from "../coderd/backoff.ts";
@@ -13,6 +14,8 @@ export interface Memory extends StartMemory {
   /** What coderd itself said about the license, and of which state of the control plane that was. */
   knownEntitlement?: { readonly of: string; readonly at: number; readonly value: Entitlement };
   readonly entitlement: Backoff<CoderFailure>;
+  /** What a run found out of the key and left for a later status, and which version of the object it was about. */
+  foundKey?: { readonly version: string; readonly changes: Changes<ProvisionerStatus> };
   /** When coderd was last seen to have the key in use. */
   keyCheckedAt?: number;
   /** When a key was last made because coderd did not have the one before, or not as it should be. */

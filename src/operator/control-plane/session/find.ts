@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   blocked,
   type Change,
+  contentChanged,
   controllerOf,
   type Kind,
   type KubeObject,
@@ -84,11 +86,21 @@ export function addressGiven({ type, object, previous }: Change<Service>): boole
   return type !== "deleted" && clusterIPOf(object) !== clusterIPOf(previous);
 }
 
-/** For `watches`: what a control plane says before its first report is nothing to go by. */
-export function controlPlaneReported({ type, object, previous }: Change<CoderControlPlane>): boolean {
+/**
+ * For `watches`: what a control plane says before its first report is nothing to go by, and its conditions are for people:
+ * nobody reads them here.
+ */
+export function controlPlaneReported(change: Change<CoderControlPlane>): boolean {
+  const { type, object, previous } = change;
   if (type !== "updated" || !previous) return true;
   if (object.metadata.generation !== previous.metadata.generation) return true;
-  return hasReported(object.status) || hasReported(previous.status);
+  if (!hasReported(object.status) && !hasReported(previous.status)) return false;
+  return contentChanged(change) || !isDeepStrictEqual(factsOf(previous), factsOf(object));
+}
+
+function factsOf({ status = {} }: CoderControlPlane): object {
+  const { conditions: _, ...facts } = status;
+  return facts;
 }
 
 function hasReported(status: ControlPlaneStatus = {}): boolean {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import {
   blocked,
   type Effect,
+  findCondition,
   fingerprint,
   type Needs,
   type Progress,
@@ -14,6 +15,7 @@ import { withAdvice } from "../../coderd/advice.ts";
 import { reasonOf } from "../../coderd/reasons.ts";
 import { secretText } from "../../sources.ts";
 import type { Environment, Snapshot } from "../observe.ts";
+import { conditionTypes } from "../status.ts";
 import { coderdClient } from "../token/check.ts";
 import type { ControlPlaneResult } from "./result.ts";
 
@@ -120,7 +122,9 @@ async function act(
   environment.memory.nextReport = { at: snapshot.now, awaitsReport: false };
   const license = `the license from Secret "${secretName}".`;
   const message = added.ok ? `Uploaded ${license}` : `coderd already has ${license}`;
-  environment.own.emit("Normal", "LicenseApplied", message);
+  // The first report of all says it in one event with everything else that was made.
+  if (findCondition(snapshot.object.status?.conditions, conditionTypes.license))
+    environment.own.emit("Normal", "LicenseApplied", message);
   return { next: { ...state, appliedHash: hash, isListed: true, isUploaded: true } };
 }
 

@@ -66,6 +66,11 @@ async function lookAt(
 ): Promise<Look> {
   const { provisioner, now } = snapshot;
   const { memory } = environment;
+  // Daemons count by their pods, so without pods the answer is known.
+  if (snapshot.pods.length === 0) {
+    delete memory.awaited;
+    return { connections: connectionsOf(provisioner, keysOfPool(status), { ...snapshot, daemons: [] }) };
+  }
   const observe = async (maxAgeMs: number): Promise<Look> => {
     const organizationId = status.organizationID ?? "";
     const sight = await observeDaemons({ ...session, organizationId }, environment, maxAgeMs);

@@ -49,12 +49,13 @@ export async function ensureKey(
   access: KeyAccess | undefined,
 ): Promise<ProvisionerResult<KeyOutcome>> {
   const { object, secrets, now } = snapshot;
+  const { memory } = environment;
+  const found = memory.foundKey?.version === object.metadata.resourceVersion ? memory.foundKey.changes : {};
   const start: KeyState = {
-    ...{ object, secrets, unwritten: {}, coderd: undefined },
+    ...{ object, secrets, unwritten: found, coderd: undefined },
     ...{ isFresh: false, hasMade: false, isDisowned: false },
   };
   if (!access) return unsettled(start, { snapshot, environment }, waits(snapshot));
-  const { memory } = environment;
   const { session, entitled } = access;
   const age = now - (memory.keyCheckedAt ?? Number.NEGATIVE_INFINITY);
   const run: KeyRun = {
@@ -68,7 +69,9 @@ export async function ensureKey(
   const generation = String(object.metadata.generation);
   const inputs = fingerprint([generation, session.controlPlane.url, session.token, run.wanted.rotation]);
   try {
-    return await report(run, start, { inputs, now, backoff: memory.key, mayAsk: entitled });
+    const result = await report(run, start, { inputs, now, backoff: memory.key, mayAsk: entitled });
+    rememberFound(result.value, environment);
+    return result;
   } catch (error) {
     if (!(error instanceof KeyStoreError)) throw error;
     // The key that was made in vain, if any, is deleted by the next run, which must not wait for the Secret.
@@ -77,6 +80,13 @@ export async function ensureKey(
     const value = { state: start, isSettled: false, mayRollOut: false, storeError: error.cause };
     return { ...soon, value };
   }
+}
+
+/** The status of an object that starts is not written after every run, and what it lacks would be asked for again. */
+function rememberFound(outcome: KeyOutcome | undefined, { memory }: Environment): void {
+  if (!outcome) return;
+  const { object, unwritten } = outcome.state;
+  memory.foundKey = { version: object.metadata.resourceVersion, changes: unwritten };
 }
 
 async function report(
