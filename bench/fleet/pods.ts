@@ -3,7 +3,7 @@ import { keyVariable } from "../../src/operator/provisioner/resources/deployment
 import type { Follower } from "../follow.ts";
 import type { Coderds } from "./coderds.ts";
 
-/** Starts the pods of provisioners, and has their daemons join whichever coderd knows their key. */
+/** Starts the pods of provisioners. Their daemons have joined whichever coderd knows their key before one is reported to run. */
 export async function playDaemons(follower: Follower, person: Client, coderds: Coderds): Promise<void> {
   const started = new Set<string>();
   await follower.follow(Deployment, ({ type, object }) => {
@@ -23,17 +23,20 @@ async function startPods({ metadata, spec }: Stored<Deployment>, person: Client,
   const secret = Buffer.from(data?.[place?.key ?? ""] ?? "", "base64").toString("utf8");
   const set = { apiVersion: "apps/v1", kind: "ReplicaSet", name: `${name}-1`, uid: metadata.uid };
   const ownerReferences = [{ ...set, controller: true }];
-  for (let index = 0; index < (spec?.replicas ?? 1); index++) {
-    const ref = { namespace, name: `${name}-1-${index}` };
-    const { labels } = template?.metadata ?? {};
+  const refs = Array.from({ length: spec?.replicas ?? 1 }, (_, index) => ({
+    namespace,
+    name: `${name}-1-${index}`,
+  }));
+  const { labels } = template?.metadata ?? {};
+  for (const ref of refs) {
     await person.create(Pod, {
       metadata: { ...ref, ...(labels ? { labels } : {}), ownerReferences },
       spec: { containers: [{ name: container?.name ?? "", image: "coder" }] },
     });
-    const running = { name: container?.name ?? "", image: "coder", imageID: "coder", ready: true };
-    const state = { running: { startedAt: timestamp(Date.now()) } };
-    const status = { phase: "Running", containerStatuses: [{ ...running, restartCount: 0, state }] };
-    await person.patchStatus(Pod, ref, { status });
     coderds.join(ref.name, secret);
   }
+  const running = { name: container?.name ?? "", image: "coder", imageID: "coder", ready: true };
+  const state = { running: { startedAt: timestamp(Date.now()) } };
+  const status = { phase: "Running", containerStatuses: [{ ...running, restartCount: 0, state }] };
+  for (const ref of refs) await person.patchStatus(Pod, ref, { status });
 }

@@ -16,8 +16,8 @@ const WRITERS = 8;
 
 type Ending = "SIGTERM" | "SIGKILL";
 
-/** A stopped leader hands its Lease over; that of a killed one has to run out. */
-const LIMITS_S: Readonly<Record<Ending, number>> = { SIGTERM: 2, SIGKILL: 15 };
+/** A stopped leader hands its Lease over; that of a killed one runs out after 15 s, which is noticed 2 s later at most. */
+const LIMITS_S: Readonly<Record<Ending, number>> = { SIGTERM: 2, SIGKILL: 18 };
 
 interface Place {
   readonly cluster: ClusterAccess;

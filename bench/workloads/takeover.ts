@@ -7,8 +7,8 @@ import { untilCalm } from "../proc.ts";
 import { operatorRequests, writesBesidesRefreshes } from "../requests.ts";
 import { attempted, type Figure, type Report, type Workload } from "../workload.ts";
 
-/** Until the events of the beginning are written. */
-const SETTLE_MS = 10_000;
+/** The first looks at coderd's health and at its queue, fifteen seconds after the start, are the last that is written. */
+const SETTLE_MS = 20_000;
 
 /** A new leader has looked at everything long before. */
 const PERIOD_MS = 20_000;
