@@ -69,6 +69,16 @@ describe("a referenced object", () => {
     expect(await news()).toEqual([]);
   });
 
+  test("is fetched once for all who read it at the same time", async () => {
+    const { references, write, read, fetches, news } = setUp();
+    await write("a", "1");
+    references.set("x", [ref("a")]);
+    references.set("y", [ref("a")]);
+    await news();
+    expect(await Promise.all([read("a"), read("a"), read("a")])).toEqual(["1", "1", "1"]);
+    expect(fetches()).toEqual(["a"]);
+  });
+
   test("that changes is reported to each of its holders and fetched anew", async () => {
     const { references, write, read, news } = setUp();
     await write("a", "1");

@@ -32,6 +32,8 @@ export class References<T extends KubeObject> {
   readonly #environment: CacheEnvironment;
   readonly #references = new Map<ObjectKey, Reference>();
   readonly #contents: Contents<T>;
+  /** Those under way, which whoever asks meanwhile shares. */
+  readonly #reads = new Map<Reference, Promise<Stored<T> | undefined>>();
   readonly #watches = new Map<Scope, ReferenceWatch<T>>();
   #stopped = false;
 
@@ -69,13 +71,20 @@ export class References<T extends KubeObject> {
     const reference = this.#references.get(keyOf(ref));
     const kept = reference?.known && this.#contents.get(keyOf(ref));
     if (kept || (reference?.known && reference.known.version === undefined)) return kept;
-    const { client } = this.#environment;
-    if (!reference) return find(client, this.kind, ref);
+    if (!reference) return find(this.#environment.client, this.kind, ref);
+    const read =
+      this.#reads.get(reference) ?? this.#read(ref, reference).finally(() => this.#reads.delete(reference));
+    this.#reads.set(reference, read);
+    return read;
+  }
+
+  /** Reads until no event has overtaken the answer. */
+  async #read(ref: ObjectRef, reference: Reference): Promise<Stored<T> | undefined> {
     let object: Stored<T> | undefined;
     let reports: number;
     do {
       reports = reference.reports;
-      object = await find(client, this.kind, ref);
+      object = await find(this.#environment.client, this.kind, ref);
     } while (reference.reports !== reports);
     this.#keep(ref, reference, object);
     return object;
