@@ -55,19 +55,20 @@ if (unknown) {
   process.exit(1);
 }
 
+const machine = thisMachine();
 const results: WorkloadResult[] = [];
 for (const workload of WORKLOADS) {
   const { name, title } = workload;
   if (positionals.length > 0 && !positionals.includes(name)) continue;
   const report: Report = (progress) => console.error(`${name}: ${progress}`);
   const figures = await attempted(title, report, () => workload.run(scale, report));
-  const result = { workload: name, title, measuredAt: new Date().toISOString(), figures };
+  const result = { workload: name, title, measuredAt: new Date().toISOString(), machine, figures };
   console.log(`${table(result)}\n`);
   results.push(result);
 }
 if (values.publish) {
   const order = WORKLOADS.map(({ name }) => name);
-  await publish({ machine: thisMachine(), results }, order);
+  await publish(results, order);
 }
 // A goal that is missed is no failure.
 const failed = results.some(({ figures }) => figures.some(({ value }) => Number.isNaN(value)));

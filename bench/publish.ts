@@ -1,12 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { isDeepStrictEqual } from "node:util";
-import type { Machine } from "./machine.ts";
 import { markdown, type WorkloadResult } from "./report.ts";
 
-/** What was measured, and where. */
-export interface Measurement {
-  readonly machine: Machine;
+interface Measurement {
   readonly results: readonly WorkloadResult[];
 }
 
@@ -14,26 +10,21 @@ const JSON_FILE = fileURLToPath(new URL("results.json", import.meta.url));
 const PAGE = fileURLToPath(new URL("../docs/performance.md", import.meta.url));
 const [BEGIN, END] = ["<!-- begin: make bench -->", "<!-- end: make bench -->"];
 
-/** Puts the figures into `bench/results.json` and, between its markers, into `docs/performance.md`. */
-export async function publish({ machine, results }: Measurement, order: readonly string[]): Promise<void> {
+/**
+ * Puts the figures into `bench/results.json` and, between its markers, into `docs/performance.md`. Workloads that were
+ * measured alone leave the figures of the others.
+ */
+export async function publish(results: readonly WorkloadResult[], order: readonly string[]): Promise<void> {
   const earlier = await readFile(JSON_FILE, "utf8").then(
-    (text) => JSON.parse(text) as Measurement,
-    () => undefined,
+    (text) => (JSON.parse(text) as Measurement).results,
+    () => [],
   );
-  const all = [...keptOf(earlier, { machine, results }), ...results]
+  const kept = earlier.filter(({ workload }) => results.every((result) => result.workload !== workload));
+  const all = [...kept, ...results]
     .filter(({ workload }) => order.includes(workload))
     .toSorted((a, b) => order.indexOf(a.workload) - order.indexOf(b.workload));
-  await writeFile(JSON_FILE, `${JSON.stringify({ machine, results: all }, undefined, 2)}\n`);
-  await writeFile(PAGE, withFigures(await readFile(PAGE, "utf8"), markdown(machine, all)));
-}
-
-/** Workloads that were measured alone leave the figures of the others, unless those are of another machine. */
-function keptOf(
-  earlier: Measurement | undefined,
-  { machine, results }: Measurement,
-): readonly WorkloadResult[] {
-  if (!earlier || !isDeepStrictEqual(earlier.machine, machine)) return [];
-  return earlier.results.filter(({ workload }) => results.every((result) => result.workload !== workload));
+  await writeFile(JSON_FILE, `${JSON.stringify({ results: all }, undefined, 2)}\n`);
+  await writeFile(PAGE, withFigures(await readFile(PAGE, "utf8"), markdown(all)));
 }
 
 function withFigures(page: string, figures: string): string {

@@ -4,8 +4,9 @@ import type { Figure } from "./workload.ts";
 export interface WorkloadResult {
   readonly workload: string;
   readonly title: string;
-  /** When its last figure was taken, in RFC 3339. */
+  /** When its last figure was taken, in RFC 3339, and where. */
   readonly measuredAt: string;
+  readonly machine: Machine;
   readonly figures: readonly Figure[];
 }
 
@@ -22,13 +23,13 @@ export function table({ title, figures }: WorkloadResult): string {
 }
 
 /** All results as a part of a page. */
-export function markdown(machine: Machine, results: readonly WorkloadResult[]): string {
-  const { processor, cores, memoryGB, system, node, kubernetes } = machine;
-  const where = `${cores} × ${processor}, ${memoryGB} GB, ${system}, Node ${node}, Kubernetes ${kubernetes}`;
-  return [`Measured on ${where}.`, "", ...results.flatMap(section)].join("\n");
+export function markdown(results: readonly WorkloadResult[]): string {
+  return results.flatMap(section).join("\n");
 }
 
-function section({ workload, title, measuredAt, figures }: WorkloadResult): string[] {
+function section({ workload, title, measuredAt, machine, figures }: WorkloadResult): string[] {
+  const { processor, cores, memoryGB, system, node, kubernetes } = machine;
+  const where = `${cores} × ${processor}, ${memoryGB} GB, ${system}, Node ${node}, Kubernetes ${kubernetes}`;
   const rows = figures.map(
     (figure) => `| ${figure.what} | ${amount(figure)} | ${bound(figure)} | ${verdict(figure)} |`,
   );
@@ -36,7 +37,7 @@ function section({ workload, title, measuredAt, figures }: WorkloadResult): stri
   return [
     `### ${title}`,
     "",
-    `\`${workload}\`, ${date}`,
+    `\`${workload}\`, ${date}, on ${where}.`,
     "",
     "| Measured | Figure | Goal | |",
     "|---|---:|---:|---|",
