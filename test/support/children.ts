@@ -9,9 +9,9 @@ import { controlPlaneGrants } from "../../src/operator/control-plane/resources/w
 import { withDefaults as controlPlaneOf } from "../../src/operator/control-plane/spec.ts";
 import { httpRoute, ingress } from "../../src/operator/exposure/expose.ts";
 import { service } from "../../src/operator/exposure/service.ts";
-import { serviceAccountPlan } from "../../src/operator/permissions/service-account.ts";
+import { serviceAccountPlan } from "../../src/operator/permissions/ensure-service-account.ts";
 import { disruptionBudget } from "../../src/operator/pods/disruption-budget.ts";
-import { keyChecksum } from "../../src/operator/provisioner/hashes.ts";
+import { keyChecksum } from "../../src/operator/provisioner/key/state.ts";
 import { provisionerDeployment } from "../../src/operator/provisioner/resources/deployment.ts";
 import { keySecret } from "../../src/operator/provisioner/resources/key-secret.ts";
 import { provisionerGrants } from "../../src/operator/provisioner/resources/rbac.ts";

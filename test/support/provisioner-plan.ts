@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import type { ProvisionerKey } from "../../src/coder/model.ts";
-import { tagsHash } from "../../src/operator/provisioner/hashes.ts";
-import { isWantedName } from "../../src/operator/provisioner/key/names.ts";
+import { type KeyFacts, type KeyPlan, planKey } from "../../src/operator/provisioner/key/plan.ts";
 import {
+  type AppliedKey,
   type CoderdKeys,
-  type KeyFacts,
-  type KeyPlan,
-  planKey,
+  type HeldKey,
+  isWantedName,
+  type KeyRecord,
+  tagsHash,
   type WantedKey,
-} from "../../src/operator/provisioner/key/plan.ts";
-import type { AppliedKey, HeldKey, KeyRecord } from "../../src/operator/provisioner/key/record.ts";
+} from "../../src/operator/provisioner/key/record.ts";
 
 /*
  * A steady state, and a table whose rows say only in what they differ from it.

@@ -1,8 +1,8 @@
-import type { ConflictAdvice } from "kube-controller-runtime";
 import {
   accept,
   anyChange,
   ConfigMap,
+  type ConflictAdvice,
   type Controller,
   ControllerRevision,
   contentChanged,
@@ -33,11 +33,11 @@ import { ensureServiceAccount, referencedAccounts } from "../permissions/ensure-
 import { ensureWorkspaceRbac, recordedNamespaces } from "../permissions/ensure-workspace-rbac.ts";
 import { behindGrant, changedByOthers } from "../permissions/grant-tie.ts";
 import type { Tenancy } from "../permissions/tenancy.ts";
-import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
+import { ensureDisruptionBudget } from "../pods/disruption-budget.ts";
 import { reportImage } from "../pods/image.ts";
 import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
 import { availability, noPods, readyPods, stalling } from "../pods/report.ts";
-import { rolloutMoved } from "../pods/rollout-moved.ts";
+import { rolloutMoved } from "../pods/rollout.ts";
 import type { CoderPorts } from "../ports.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
 import { reportHealth } from "./health/step.ts";

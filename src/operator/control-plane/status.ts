@@ -1,6 +1,6 @@
 import type { ConditionState } from "kube-controller-runtime";
 import { AVAILABLE, CONFLICT, summary } from "kube-controller-runtime";
-import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
+import { DISRUPTION_BUDGET } from "../pods/disruption-budget.ts";
 import { IMAGE_PINNED, UNPINNED } from "../pods/image.ts";
 import { STALLED } from "../pods/report.ts";
 

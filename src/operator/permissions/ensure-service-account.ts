@@ -12,7 +12,7 @@ import {
   type StepResult,
   type Stored,
 } from "kube-controller-runtime";
-import { serviceAccountPlan } from "./service-account.ts";
+import { childMetadata, commonLabels } from "../names.ts";
 import type { Builder } from "./settings.ts";
 
 /** What there is under the name of the pods' ServiceAccount. */
@@ -68,4 +68,24 @@ function usersAccount(name: string, { object }: Owner, { exists }: ObservedAccou
   }
   const message = `ServiceAccount "${name}" is yours and left as it is.`;
   return { condition: { status: "True", reason: "Found", message } };
+}
+
+/** A ServiceAccount to keep, or one that is the user's: let go of it, and never delete it. */
+export type ServiceAccountPlan =
+  | { readonly do: "apply"; readonly serviceAccount: ServiceAccount }
+  | { readonly do: "release"; readonly name: string };
+
+export function serviceAccountPlan(builder: Builder): ServiceAccountPlan {
+  const { name, managed, labels, annotations } = builder.serviceAccount;
+  if (!managed) return { do: "release", name };
+  const metadata = childMetadata(builder, name, annotations);
+  return {
+    do: "apply",
+    serviceAccount: {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      // Ours win: by them the operator finds its children again.
+      metadata: { ...metadata, labels: { ...builder.labels, ...labels, ...commonLabels(builder) } },
+    },
+  };
 }

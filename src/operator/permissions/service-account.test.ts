@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { ServiceAccountSpec } from "../../api/v1alpha1/permissions.ts";
 import { withDefaults } from "../control-plane/spec.ts";
-import { serviceAccountPlan } from "./service-account.ts";
+import { serviceAccountPlan } from "./ensure-service-account.ts";
 
 const plan = (serviceAccount: ServiceAccountSpec = {}) =>
   serviceAccountPlan(withDefaults(stored<CoderControlPlane>({ spec: { serviceAccount } })));

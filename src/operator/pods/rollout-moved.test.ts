@@ -1,7 +1,7 @@
 import type { Deployment } from "kube-controller-runtime";
 import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { rolloutMoved } from "./rollout-moved.ts";
+import { rolloutMoved } from "./rollout.ts";
 
 const condition = {
   type: "Progressing",

@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import {
+  type Change,
   type Condition,
+  contentChanged,
   type Deployment,
   findCondition,
+  type KubeObject,
   type Pod,
   type Stored,
 } from "kube-controller-runtime";
@@ -128,4 +131,23 @@ type DeploymentCondition = NonNullable<NonNullable<Deployment["status"]>["condit
 
 function conditionOf({ status }: Deployment, type: string): DeploymentCondition | undefined {
   return status?.conditions?.find((condition) => condition.type === type);
+}
+
+interface WithRollout extends KubeObject {
+  status?: Deployment["status"];
+}
+
+/** Everything that our controllers read of a Deployment's status. */
+function readOf({ status = {} }: WithRollout): object {
+  const { observedGeneration, replicas, updatedReplicas, readyReplicas, availableReplicas } = status;
+  // The times and messages of conditions tick without saying anything new.
+  const conditions = status.conditions?.map(({ type, status, reason }) => ({ type, status, reason }));
+  return { observedGeneration, replicas, updatedReplicas, readyReplicas, availableReplicas, conditions };
+}
+
+/** For Deployments: a tick of the status that changes nothing we read causes no run. */
+export function rolloutMoved(change: Change<WithRollout>): boolean {
+  const { object, previous } = change;
+  if (contentChanged(change) || !previous) return true;
+  return !isDeepStrictEqual(readOf(previous), readOf(object));
 }

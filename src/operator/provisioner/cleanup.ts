@@ -1,10 +1,9 @@
 import { type Action, messageOf, requeue } from "kube-controller-runtime";
 import { type CoderFailure, mayPass } from "../../coder/failure.ts";
 import { releaseGrants } from "../permissions/ensure-workspace-rbac.ts";
-import { type LeftKey, reportLeft } from "./key/left-behind.ts";
+import { witnessOf } from "./key/ask.ts";
 import { isSameKey, type KeyRecord, recordedKeys } from "./key/record.ts";
-import { RemovalBudget, type RemovalRun, removeKey } from "./key/remove.ts";
-import { witnessOf } from "./key/witness.ts";
+import { type LeftKey, RemovalBudget, type RemovalRun, removeKey, reportLeft } from "./key/remove.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 
 /** How long a deletion waits for a coderd that is out of reach: with the last calls it is over after two minutes. */

@@ -1,5 +1,6 @@
 import {
   accept,
+  allOf,
   anyChange,
   type Change,
   ConfigMap,
@@ -33,29 +34,33 @@ import {
 } from "../control-plane/session/find.ts";
 import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
-import { referencedAccounts } from "../permissions/ensure-service-account.ts";
+import { ensureServiceAccount, referencedAccounts } from "../permissions/ensure-service-account.ts";
+import { ensureWorkspaceRbac } from "../permissions/ensure-workspace-rbac.ts";
 import { behindGrant, changedByOthers } from "../permissions/grant-tie.ts";
 import type { Tenancy } from "../permissions/tenancy.ts";
-import { ensureDisruptionBudget } from "../pods/ensure-disruption-budget.ts";
+import { ensureDisruptionBudget } from "../pods/disruption-budget.ts";
 import { reportImage } from "../pods/image.ts";
 import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
 import { availability, noPods, stalling } from "../pods/report.ts";
-import { rolloutMoved } from "../pods/rollout-moved.ts";
+import { rolloutMoved } from "../pods/rollout.ts";
 import type { CoderPorts } from "../ports.ts";
 import { cleanUp } from "./cleanup.ts";
 import { newMemory } from "./memory.ts";
-import { type Environment, observe, type Snapshot } from "./observe.ts";
-import { referencedConfigMaps, referencedSecrets } from "./references.ts";
+import {
+  type Environment,
+  observe,
+  referencedConfigMaps,
+  referencedSecrets,
+  type Snapshot,
+} from "./observe.ts";
 import { provisionerTie } from "./resources/rbac.ts";
 import { withDefaults } from "./spec.ts";
-import { conditionTypes, quietReasons, readiness } from "./status.ts";
+import { conditionTypes, type ProvisionerResult, quietReasons, readiness } from "./status.ts";
 import { accessConditions, forgetUnused, openAccess } from "./steps/access.ts";
 import { confirmDaemons } from "./steps/daemons.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
 import { checkEntitlement } from "./steps/entitlement.ts";
-import { ensureKey } from "./steps/key.ts";
-import { ensureKeySecret } from "./steps/key-secret.ts";
-import { ensurePermissions } from "./steps/workspace-rbac.ts";
+import { ensureKey, ensureKeySecret } from "./steps/key.ts";
 
 /** Runs provisioner daemons from a CoderProvisioner, with a key that it makes and replaces by itself. */
 export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Controller {
@@ -158,4 +163,17 @@ async function converge(
     condition: readiness(steps.conditions, snapshot.object.status?.conditions),
   }));
   return steps;
+}
+
+/** The ServiceAccount of the daemons and its grants: pods need both, so they share a condition. */
+async function ensurePermissions(
+  snapshot: Snapshot,
+  environment: Environment,
+  tenancy: Tenancy,
+): Promise<ProvisionerResult> {
+  const account = ensureServiceAccount(snapshot, environment, snapshot.provisioner);
+  const permissions = ensureWorkspaceRbac(snapshot, environment, tenancy);
+  await allOf<unknown>([account, permissions]);
+  const { condition } = await account;
+  return { ...(await permissions), ...(condition?.status === "False" ? { condition } : {}) };
 }

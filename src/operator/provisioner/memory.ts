@@ -27,8 +27,8 @@ export interface Memory extends StartMemory {
   secretProof?: {
     readonly of: string;
     readonly at: number;
-    /** `untold`: this coderd does not answer the question. */
-    readonly result: "proven" | "refused" | "untold";
+    /** `unverifiable`: this coderd does not answer the question. */
+    readonly result: "proven" | "refused" | "unverifiable";
   };
   /** A fingerprint of the key that coderd gave us last. */
   madeKey?: string;

@@ -1,7 +1,9 @@
 import {
+  type Caches,
   CONTROLLER_INDEX,
   Deployment,
   keyOf,
+  type ObjectRef,
   type Owner,
   type Pod,
   Role,
@@ -12,16 +14,18 @@ import {
 } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
-import type { ObservedControlPlane } from "../control-plane/session/find.ts";
+import { type ObservedControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
+import { sessionSources } from "../control-plane/session/open.ts";
 import { commonLabels } from "../names.ts";
 import { type ObservedAccount, observeAccount } from "../permissions/ensure-service-account.ts";
 import type { Grants } from "../permissions/ensure-workspace-rbac.ts";
 import { foreignGrants } from "../permissions/grant-tie.ts";
 import { podsOf } from "../pods/our-pods.ts";
+import { restartSources } from "../pods/restart.ts";
 import type { CoderPorts } from "../ports.ts";
-import { gatherSources, type Sources } from "../sources.ts";
+import { configMapRefs, gatherSources, type SourceNames, type Sources, secretRefs } from "../sources.ts";
+import { recordedKeys } from "./key/record.ts";
 import type { Memory } from "./memory.ts";
-import { namedControlPlanes, sourceNames } from "./references.ts";
 import { provisionerGrants, provisionerTie } from "./resources/rbac.ts";
 import { type Provisioner, withDefaults } from "./spec.ts";
 
@@ -76,4 +80,40 @@ export async function observe(object: Stored<CoderProvisioner>, context: RunCont
     },
     sources,
   };
+}
+
+type ControlPlanes = ReadonlyMap<string, ObservedControlPlane>;
+
+/** The control planes, by name, of the spec and of all keys that were made, as far as they exist. */
+function namedControlPlanes(object: Stored<CoderProvisioner>, caches: Caches): ControlPlanes {
+  const { controlPlaneName, identity } = withDefaults(object);
+  const recorded = recordedKeys(object.status).map(({ controlPlaneRefName }) => controlPlaneRefName);
+  const found = [...new Set([controlPlaneName, ...recorded])].flatMap((name = "") => {
+    const observed = observeControlPlane({ namespace: identity.namespace, name }, caches);
+    return observed ? [[name, observed] as const] : [];
+  });
+  return new Map(found);
+}
+
+/** What sessions at these control planes need, and what may restart the pods. */
+function sourceNames({ session, pod }: Provisioner, controlPlanes: ControlPlanes): SourceNames {
+  const needed = [...controlPlanes.values()].map(sessionSources);
+  const restarting = restartSources(pod);
+  return {
+    tokens: [...(session ? [session.name] : []), ...needed.flatMap(({ tokens }) => [...tokens])],
+    secrets: [...needed, restarting].flatMap(({ secrets }) => [...secrets]),
+    configMaps: [...needed, restarting].flatMap(({ configMaps }) => [...configMaps]),
+  };
+}
+
+export function referencedSecrets(object: Stored<CoderProvisioner>, caches: Caches): ObjectRef[] {
+  const provisioner = withDefaults(object);
+  const names = sourceNames(provisioner, namedControlPlanes(object, caches));
+  return secretRefs(provisioner.identity.namespace, names, caches);
+}
+
+export function referencedConfigMaps(object: Stored<CoderProvisioner>, caches: Caches): ObjectRef[] {
+  const provisioner = withDefaults(object);
+  const names = sourceNames(provisioner, namedControlPlanes(object, caches));
+  return configMapRefs(provisioner.identity.namespace, names);
 }

@@ -4,13 +4,20 @@ import {
   type Condition,
   type ConditionState,
   findCondition,
+  type StepResult,
   summary,
   UNREPORTED,
 } from "kube-controller-runtime";
-import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
+import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
+import { DISRUPTION_BUDGET } from "../pods/disruption-budget.ts";
 import { IMAGE_PINNED, UNPINNED } from "../pods/image.ts";
 import { STALLED } from "../pods/report.ts";
-import { CONNECTING, NOT_PERMITTED } from "./daemons/judge.ts";
+import type { Snapshot } from "./observe.ts";
+
+export const CONNECTING = "Connecting";
+
+/** The pods alone count. */
+export const NOT_PERMITTED = "NotPermitted";
 
 /** Whether enough daemons are connected is not known. */
 const DAEMONS_UNKNOWN = "DaemonsUnknown";
@@ -75,4 +82,16 @@ export function readiness(
   const wasReady = findCondition(before, conditionTypes.ready)?.status === "True";
   if (state.status === "False" || !isUnknown || wasReady) return state;
   return { status: "False", reason: DAEMONS_UNKNOWN, message: daemons.message };
+}
+
+export type ProvisionerResult<V = undefined> = StepResult<ProvisionerStatus, V>;
+
+/** An earlier stage comes first: the condition stays what it is, and says that it waits if it never was anything. */
+export function waiting(
+  type: string,
+  message: string,
+  { object }: Pick<Snapshot, "object">,
+): StepResult<object, never> {
+  if (findCondition(object.status?.conditions, type)) return {};
+  return { condition: { status: "Unknown", reason: "Pending", message } };
 }

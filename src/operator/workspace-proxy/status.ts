@@ -1,6 +1,13 @@
-import type { ConditionState } from "kube-controller-runtime";
-import { AVAILABLE, CONFLICT, summary, UNREPORTED } from "kube-controller-runtime";
-import { DISRUPTION_BUDGET } from "../pods/ensure-disruption-budget.ts";
+import {
+  AVAILABLE,
+  CONFLICT,
+  type ConditionState,
+  type StepResult,
+  summary,
+  UNREPORTED,
+} from "kube-controller-runtime";
+import type { WorkspaceProxyStatus } from "../../api/v1alpha1/workspace-proxy.ts";
+import { DISRUPTION_BUDGET } from "../pods/disruption-budget.ts";
 import { IMAGE_PINNED, UNPINNED } from "../pods/image.ts";
 import { STALLED } from "../pods/report.ts";
 
@@ -48,3 +55,5 @@ export const quietReasons: ReadonlySet<string> = new Set([
 export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {
   return summary(conditions, servingConditions, "The proxy serves and its objects are as the spec says.");
 }
+
+export type WorkspaceProxyResult<V = undefined> = StepResult<WorkspaceProxyStatus, V>;

@@ -2,7 +2,8 @@ import { Deployment, Role, RoleBinding, Secret, ServiceAccount } from "kube-cont
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import { keyChecksum, tagsHash } from "../../../src/operator/provisioner/hashes.ts";
+import { tagsHash } from "../../../src/operator/provisioner/key/record.ts";
+import { keyChecksum } from "../../../src/operator/provisioner/key/state.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { openRealWorld } from "../../support/world/real.ts";

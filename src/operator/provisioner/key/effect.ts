@@ -1,14 +1,18 @@
-import type { Effect, Needs } from "kube-controller-runtime";
-import type { CoderClient } from "../../../coder/client.ts";
+import { type Effect, isConflict, type Needs } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { failed, type Result, succeeded } from "../../../coder/result.ts";
-import { isSameService } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
-import { makeKey } from "./make.ts";
-import { type CoderdKeys, type KeyPlan, planKey, type WantedKey } from "./plan.ts";
-import { confirmGone, secretProof, verifySecret } from "./proof.ts";
 import {
-  type AppliedKey,
+  askForKeys,
+  confirmGone,
+  contentOf,
+  isMadeHere,
+  nameTaken,
+  secretProof,
+  verifySecret,
+  witnessOf,
+} from "./ask.ts";
+import { inWords, type KeyPlan, type MakePlan, planKey } from "./plan.ts";
+import {
   appliedKey,
   type CompleteKey,
   inUse,
@@ -19,17 +23,21 @@ import {
   withRecord,
 } from "./record.ts";
 import { RemovalBudget, removeKey } from "./remove.ts";
-import { heldKeys, markOf, secretNamed, storeKey, valueAt } from "./secret.ts";
 import {
+  attemptAt,
+  heldKeys,
   type KeyProgress,
   type KeyRun,
   type KeyState,
+  markOf,
   recordLater,
   recordNow,
   refresh,
+  secretNamed,
   statusOf,
+  storeKey,
+  valueAt,
 } from "./state.ts";
-import { witnessOf } from "./witness.ts";
 
 const needs: Readonly<Record<KeyPlan["do"], Needs>> = {
   keep: "nothing",
@@ -85,7 +93,7 @@ async function act(plan: KeyPlan, state: KeyState, run: KeyRun): Promise<KeyProg
     case "keep":
       return { next: state };
     case "ask":
-      return ask(state, run);
+      return askForKeys(state, run);
     case "verify":
       return verifySecret(state, run);
     case "confirm":
@@ -105,11 +113,6 @@ async function act(plan: KeyPlan, state: KeyState, run: KeyRun): Promise<KeyProg
     case "refuse":
       return { failed: nameTaken(plan.name, run.wanted) };
   }
-}
-
-async function ask(state: KeyState, { client, wanted }: KeyRun): Promise<KeyProgress> {
-  const keys = await keysAtCoderd(client, wanted, appliedKey(statusOf(state)));
-  return keys.ok ? { next: { ...state, coderd: keys.value } } : { failed: keys.failure };
 }
 
 /**
@@ -147,41 +150,109 @@ async function copySecret(from: SecretKey, state: KeyState, run: KeyRun): Promis
   return recordNow(stored, run, () => ({ secretRef: { ...secretRef } }));
 }
 
-/** Asks coderd which keys the wanted organization has. */
-async function keysAtCoderd(
-  client: CoderClient,
-  wanted: WantedKey,
-  applied: AppliedKey,
-): Promise<Result<CoderdKeys, CoderFailure>> {
-  const known = knownOrganization(wanted, applied);
-  if (known) {
-    const keys = await client.provisionerKeys(known);
-    if (keys.ok) return succeeded({ organizationID: known, keys: keys.value });
-    // An organization that was deleted and made anew has another id.
-    if (keys.failure.kind !== "notFound") return keys;
+/**
+ * Makes a key and puts it into the Secret:
+ *
+ * 1. claim the Secret, so that a key never comes to be that has no place, unless it is the very first key;
+ * 2. record which key is about to be made;
+ * 3. delete the old key if the new one must have its name;
+ * 4. ask coderd for the key;
+ * 5. write it into the Secret, with the mark of this attempt.
+ *
+ * A run that dies after 2 leaves a pending key. The next finds its mark in the Secret and adopts it, or does
+ * not find it and deletes the key, which nobody can know.
+ */
+async function makeKey(plan: MakePlan, state: KeyState, run: KeyRun): Promise<KeyProgress> {
+  const { coderd } = state;
+  if (!coderd) throw new TypeError("a key is made only after coderd was asked");
+  if (state.hasMade || isFutile(plan, state, run)) return { failed: failedAgain(plan) };
+  const claimed = state.isFresh ? await claimSecret(state, run) : state;
+  const pending = attemptAt(plan.name, coderd, run);
+  const recorded = await recordIntention(pending, claimed, run);
+  if (!("next" in recorded) || !recorded.next.hasMade) return recorded;
+  if (plan.do === "replace") {
+    const removed = await run.client.deleteProvisionerKey(coderd.organizationID, plan.name);
+    if (!removed.ok && removed.failure.kind !== "notFound")
+      return giveUp(removed.failure, recorded.next, run);
   }
-  const organization = await client.organization(wanted.organizationName);
-  if (!organization.ok) return failed(organizationFailure(organization.failure, wanted));
-  const keys = await client.provisionerKeys(organization.value.id);
-  return keys.ok ? succeeded({ organizationID: organization.value.id, keys: keys.value }) : keys;
+  return create(plan, { pending, state: recorded.next }, run);
 }
 
-/** The organization's id, if it was found under the same name at the same coderd. */
-function knownOrganization(wanted: WantedKey, applied: AppliedKey): string | undefined {
-  const isSame =
-    applied.organizationName === wanted.organizationName &&
-    isSameService(applied.controlPlaneURL, wanted.controlPlaneURL) &&
-    applied.controlPlaneRefName === wanted.controlPlaneRefName;
-  return isSame ? applied.organizationID : undefined;
+/** How long after a key that coderd disowned the next may be replaced for the same reason. */
+const DISOWNED_AGAIN_MS = 60 * 60_000;
+
+/**
+ * Whether coderd disagrees with the very key that replaced one of which it said the same, or that it has not once listed
+ * as it should be: another would fare no better, and each costs a restart of the pool.
+ */
+function isFutile(plan: MakePlan, state: KeyState, run: KeyRun): boolean {
+  if (!isDisowned(plan) || !isMadeHere(state, run)) return false;
+  const { keyCheckedAt, disownedAt = Number.NEGATIVE_INFINITY } = run.environment.memory;
+  return keyCheckedAt === undefined || run.snapshot.now - disownedAt < DISOWNED_AGAIN_MS;
 }
 
-function organizationFailure(failure: CoderFailure, { organizationName }: WantedKey): CoderFailure {
-  if (failure.kind !== "notFound") return failure;
-  const message = `Organization "${organizationName}" does not exist at coderd, or the token's user is not a member of it; create it or correct spec.organizationName.`;
-  return { kind: "notFound", message };
+function isDisowned({ because }: MakePlan): boolean {
+  return because.every((reason) => reason === "deletedAtCoderd" || reason === "tagsAtCoderd");
 }
 
-function nameTaken(name: string, { organizationName }: WantedKey): CoderFailure {
-  const message = `A key named "${name}" already exists in organization "${organizationName}" and does not belong to this provisioner; choose another spec.key.name or delete that key.`;
-  return { kind: "duplicate", message };
+/** What the cache only thought to be so is looked at anew instead. */
+async function recordIntention(pendingKey: KeyRecord, state: KeyState, run: KeyRun): Promise<KeyProgress> {
+  const next = { ...state, hasMade: true };
+  try {
+    return await recordNow(next, run, () => ({ pendingKey }), { exact: !state.isFresh });
+  } catch (error) {
+    if (!isConflict(error) || state.isFresh) throw error;
+    return refresh(state, run);
+  }
+}
+
+async function create(
+  plan: MakePlan,
+  { pending, state }: { readonly pending: KeyRecord; readonly state: KeyState },
+  run: KeyRun,
+): Promise<KeyProgress> {
+  const { environment, wanted } = run;
+  const body = { name: plan.name, tags: wanted.tags };
+  const created = await run.client.createProvisionerKey(pending.organizationID ?? "", body);
+  if (!created.ok) return giveUp(created.failure, state, run);
+  const { rotation } = wanted;
+  const content = { keyName: plan.name, attempt: pending.attempt, rotation, value: created.value };
+  const stored = await storeKey(content, state, run);
+  environment.memory.madeKey = contentOf(created.value);
+  delete environment.memory.secretProof;
+  delete environment.memory.keyCheckedAt;
+  if (isDisowned(plan)) environment.memory.disownedAt = run.snapshot.now;
+  environment.own.emit("Normal", eventReasons[plan.do], announcement(plan, wanted.organizationName));
+  return { next: { ...stored, coderd: undefined, isDisowned: false } };
+}
+
+function claimSecret(state: KeyState, run: KeyRun): Promise<KeyState> {
+  const { secretRef } = run.wanted;
+  const present = secretNamed(state.secrets, secretRef.name);
+  return storeKey({ ...markOf(present), value: valueAt(state.secrets, secretRef) }, state, run);
+}
+
+/** When coderd refused, there is no key to look for later; when nothing is known, there may be one. */
+async function giveUp(failure: CoderFailure, state: KeyState, run: KeyRun): Promise<KeyProgress> {
+  if (failure.kind !== "transient") {
+    const cleared = await recordNow(state, run, () => ({ pendingKey: undefined }));
+    if ("overtaken" in cleared) return cleared;
+  }
+  return { failed: failure };
+}
+
+function failedAgain({ because }: MakePlan): CoderFailure {
+  const message = `The key that the operator created last is not as it should be (${inWords(because)}), so it does not create another; check what stands between coderd and the operator.`;
+  return { kind: "transient", message };
+}
+
+const eventReasons = { create: "KeyCreated", rotate: "KeyRotated", replace: "KeyReplaced" } as const;
+
+function announcement({ do: how, name, because }: MakePlan, organizationName: string): string {
+  const key = `provisioner key "${name}" in organization "${organizationName}": ${inWords(because)}`;
+  return {
+    create: `Created ${key}.`,
+    rotate: `Created ${key}. The old key is deleted when the daemons with the new one are connected and the old pods are gone.`,
+    replace: `Deleted and created again ${key}. Its name is fixed by spec.key.name, so daemons reconnect when their pods are replaced.`,
+  }[how];
 }

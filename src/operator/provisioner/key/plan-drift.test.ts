@@ -213,7 +213,7 @@ describe("the content of the Secret", () => {
   table([
     { when: "not verified yet: asks coderd whose it is", secret: "unproven", plan: { do: "verify" } },
     { when: "verified", secret: "proven", plan: { do: "keep" } },
-    { when: "not to be verified at this coderd", secret: "untold", plan: { do: "keep" } },
+    { when: "not to be verified at this coderd", secret: "unverifiable", plan: { do: "keep" } },
     { when: "refused: asks which keys there are first", secret: "refused", plan: ask },
     {
       when: "refused",

@@ -15,8 +15,7 @@ import {
   rotate,
   table,
 } from "../../../../test/support/provisioner-plan.ts";
-import { tagsHash } from "../hashes.ts";
-import type { AppliedKey } from "./record.ts";
+import { type AppliedKey, tagsHash } from "./record.ts";
 
 describe("what status does not say is filled in without a rotation", () => {
   const fields = Object.keys(applied) as (keyof AppliedKey)[];

@@ -12,7 +12,7 @@ import {
   table,
   tags,
 } from "../../../../test/support/provisioner-plan.ts";
-import { tagsHash } from "../hashes.ts";
+import { tagsHash } from "./record.ts";
 
 describe("nothing to do", () => {
   table([

@@ -2,33 +2,33 @@ import { isDeepStrictEqual } from "node:util";
 import type { ProvisionerKey } from "../../../coder/model.ts";
 import { isSameService } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
-import { tagsHash } from "../hashes.ts";
-import { type AppliedKey, type CompleteKey, completeKey, type HeldKey, type KeyRecord } from "./record.ts";
+import {
+  type AppliedKey,
+  type CoderdKeys,
+  type CompleteKey,
+  completeKey,
+  type HeldKey,
+  type KeyRecord,
+  type SecretProof,
+  tagsHash,
+  type WantedKey,
+} from "./record.ts";
 
-/** The key that the spec, the control plane and the credentials ask for. */
-export interface WantedKey {
-  readonly controlPlaneRefName: string;
-  readonly controlPlaneURL: string;
-  readonly credentialsSecretRef: SecretKey;
-  readonly organizationName: string;
-  readonly tags: Readonly<Record<string, string>>;
-  /** The name to take if it is free, and the one that the user insists on if it is fixed. */
-  readonly name: string;
-  readonly nameIsFixed: boolean;
-  /** The name to take when the other is not free. */
-  readonly freshName: string;
-  /** Whether a key may keep the name it has. */
-  readonly isWantedName: (name: string) => boolean;
-  readonly secretRef: SecretKey;
-  /** The request for another key, if there is one. */
-  readonly rotation?: string | undefined;
-}
-
-/** What coderd has in the wanted organization. */
-export interface CoderdKeys {
-  readonly organizationID: string;
-  readonly keys: readonly ProvisionerKey[];
-}
+/*
+ * The life of a provisioner key. A plan leads to a state from which the next plan goes on:
+ *
+ *     ask ──► create, rotate, replace ──► (pending key on record)
+ *      ▲                                     │ its mark is in a Secret       it is in none
+ *      │                                     ├──► adopt ──► record ──► keep   │
+ *      └──────────────────────────────────── abandon ◄───────────────────────┘
+ *     copySecret ──► keep        refuse: the name is somebody else's
+ *     verify ──► keep, or rotate when the Secret does not hold the key
+ *     confirm ──► rotate, unless coderd accepts the key that it does not list
+ *
+ * `record.ts` has the nouns, `state.ts` what a run knows and how it writes that down, `ask.ts` the questions to coderd,
+ * `effect.ts` the acts. A rotated key stays on record until no pod uses it (`retire.ts`); then it is deleted at whichever
+ * coderd has it (`remove.ts`).
+ */
 
 /** All that the decision depends on. */
 export interface KeyFacts {
@@ -47,42 +47,30 @@ export interface KeyFacts {
   readonly isDisowned: boolean;
 }
 
-/** What is known of the content of the Secret: whether it is that of the key in use. */
-export type SecretProof =
-  | "unproven"
-  | "proven"
-  /** It is another key's, or no key's. */
-  | "refused"
-  /** This coderd does not say. */
-  | "untold";
+/** Why a key has to be made, as a clause of a sentence. */
+const words = {
+  new: "there was none",
+  secretLost: "its Secret was lost",
+  requested: "somebody asked for another",
+  secretRefused: "its Secret held something else",
+  controlPlane: "the control plane changed",
+  url: "the control plane's URL changed",
+  organization: "the organization changed",
+  name: "its name changed",
+  tags: "the tags changed",
+  deletedAtCoderd: "coderd no longer had it",
+  tagsAtCoderd: "coderd had it with other tags",
+} as const;
 
-/** Why a key has to be made. */
-export type Reason =
-  | "new"
-  | "secretLost"
-  | "requested"
-  | "secretRefused"
-  | "controlPlane"
-  | "url"
-  | "organization"
-  | "name"
-  | "tags"
-  | "deletedAtCoderd"
-  | "tagsAtCoderd";
+export type Reason = keyof typeof words;
+
+export function inWords(because: readonly Reason[]): string {
+  return because.map((reason) => words[reason]).join(", ");
+}
 
 /**
  * The next thing to do about the key. Each ends in a state from which the next plan goes on, so a run that
  * dies anywhere is resumed by planning anew.
- *
- *     ask ──► create, rotate, replace ──► (pending key on record)
- *      ▲                                     │ its mark is in a Secret       it is in none
- *      │                                     ├──► adopt ──► record ──► keep   │
- *      └──────────────────────────────────── abandon ◄───────────────────────┘
- *     copySecret ──► keep        refuse: the name is somebody else's
- *     verify ──► keep, or rotate when the Secret does not hold the key
- *     confirm ──► rotate, unless coderd accepts the key that it does not list
- *
- * A rotated key stays on record as retired until no pod uses it; see `retire.ts`.
  */
 export type KeyPlan =
   /** All is as it should be, as far as we know. */
@@ -109,6 +97,9 @@ export type KeyPlan =
   | { readonly do: "replace"; readonly name: string; readonly because: readonly Reason[] }
   /** The name is fixed and belongs to a key that we did not make. */
   | { readonly do: "refuse"; readonly name: string };
+
+/** A plan that ends in a new key. */
+export type MakePlan = Extract<KeyPlan, { do: "create" | "rotate" | "replace" }>;
 
 /** Decides what to do next about the key. */
 export function planKey(facts: KeyFacts): KeyPlan {

@@ -1,8 +1,12 @@
-import type { Changes } from "kube-controller-runtime";
+import { type Changes, fnv1a32, type Random } from "kube-controller-runtime";
 import { provisionerDefaults, tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
+import { maxKeyNameLength } from "../../../api/v1alpha1/limits.ts";
 import type { ProvisionerKeyRecord, ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
+import type { ProvisionerKey } from "../../../coder/model.ts";
 import { isSameService } from "../../exposure/service.ts";
+import { shortName } from "../../names.ts";
 import { defined, type SecretKey, secretKey } from "../../normalise.ts";
+import type { Provisioner } from "../spec.ts";
 
 /** A key at coderd, as the status records it. */
 export type KeyRecord = ProvisionerKeyRecord;
@@ -40,6 +44,40 @@ export type CompleteKey = {
 } & {
   readonly id: string | undefined;
 };
+
+/** The key that the spec, the control plane and the credentials ask for. */
+export interface WantedKey {
+  readonly controlPlaneRefName: string;
+  readonly controlPlaneURL: string;
+  readonly credentialsSecretRef: SecretKey;
+  readonly organizationName: string;
+  readonly tags: Readonly<Record<string, string>>;
+  /** The name to take if it is free, and the one that the user insists on if it is fixed. */
+  readonly name: string;
+  readonly nameIsFixed: boolean;
+  /** The name to take when the other is not free. */
+  readonly freshName: string;
+  /** Whether a key may keep the name it has. */
+  readonly isWantedName: (name: string) => boolean;
+  readonly secretRef: SecretKey;
+  /** The request for another key, if there is one. */
+  readonly rotation?: string | undefined;
+}
+
+/** What coderd has in the wanted organization. */
+export interface CoderdKeys {
+  readonly organizationID: string;
+  readonly keys: readonly ProvisionerKey[];
+}
+
+/** What is known of the content of the Secret: whether it is that of the key in use. */
+export type SecretProof =
+  | "unproven"
+  | "proven"
+  /** It is another key's, or no key's. */
+  | "refused"
+  /** This coderd does not say. */
+  | "unverifiable";
 
 export function appliedKey(status: Partial<ProvisionerStatus> = {}): AppliedKey {
   return {
@@ -132,4 +170,39 @@ export function keysOfPool(status: Partial<ProvisionerStatus>): {
 
 export function unlessNone(records: readonly KeyRecord[]): KeyRecord[] | undefined {
   return records.length > 0 ? [...records] : undefined;
+}
+
+const SUFFIX = /^-[0-9a-f]{8}$/;
+const SUFFIX_LENGTH = 9;
+
+/** What a key's name begins with when the plain one is taken, as it is while a key is rotated. */
+function stem({ identity }: Pick<Provisioner, "identity">): string {
+  const longest = shortName(identity.name, { suffix: "-00000000", max: maxKeyNameLength });
+  return longest.slice(0, -SUFFIX_LENGTH);
+}
+
+/** A name that no key has had before. */
+export function freshKeyName(provisioner: Pick<Provisioner, "identity">, random: Random): string {
+  return `${stem(provisioner)}-${hex(random)}`;
+}
+
+/** Whether a key of this name is what the spec asks for: the user's own name, or any that we would choose. */
+export function isWantedName(name: string, provisioner: Pick<Provisioner, "identity" | "key">): boolean {
+  if (name === provisioner.key.name) return true;
+  if (provisioner.key.nameIsFixed) return false;
+  const start = stem(provisioner);
+  return name.startsWith(start) && SUFFIX.test(name.slice(start.length));
+}
+
+/** Eight hexadecimal digits. */
+export function hex(random: Random): string {
+  return Math.floor(random() * 2 ** 32)
+    .toString(16)
+    .padStart(8, "0");
+}
+
+/** Differs between sets of tags; the order in which they are written does not count. */
+export function tagsHash(tags: Readonly<Record<string, string>>): string {
+  const names = Object.keys(tags).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return fnv1a32(names.map((name) => `${name}\0${tags[name]}\0`).join(""));
 }

@@ -6,8 +6,8 @@ import type { ObservedControlPlane } from "../../control-plane/session/find.ts";
 import { openSession, operatorTokenRef, tokenFrom } from "../../control-plane/session/open.ts";
 import { clusterURL } from "../../exposure/service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
+import { type Witness, whyHidden } from "./ask.ts";
 import type { KeyRecord } from "./record.ts";
-import { type Witness, whyHidden } from "./witness.ts";
 
 /** What removing a key from coderd came to; it is `absent` when it was not there (any more). */
 export type Removal =
@@ -184,4 +184,22 @@ const outOfTime: CoderFailure = {
 function noCredentials({ name, controlPlaneURL }: KeyRecord): CoderFailure {
   const message = `No token is left for the coderd at ${controlPlaneURL ?? "an unknown URL"} that has key "${name}".`;
   return { kind: "forbidden", why: "unauthenticated", message };
+}
+
+/** A key that stays at coderd, and why. */
+export interface LeftKey {
+  readonly name: string;
+  readonly problem: string;
+}
+
+/** One event for all: an object may cause only so many, and each could be the one that is dropped. */
+export function reportLeft(left: readonly LeftKey[], { log, own }: Pick<Environment, "log" | "own">): void {
+  for (const { name, problem } of left) log.warn("provisioner key was left behind", { key: name, problem });
+  const names = left.map(({ name }) => `"${name}"`).join(", ");
+  const what =
+    left.length === 1
+      ? `Provisioner key ${names} stays at coderd; delete it by hand.`
+      : `Provisioner keys ${names} stay at coderd; delete them by hand.`;
+  const problems = new Set(left.map(({ problem }) => problem));
+  own.emit("Warning", "KeyLeftBehind", [what, ...problems].join(" "));
 }

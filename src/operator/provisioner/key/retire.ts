@@ -1,15 +1,12 @@
 import { isSameService } from "../../exposure/service.ts";
 import { isComplete } from "../../pods/rollout.ts";
-import { connectionsOf } from "../daemons/connections.ts";
-import { mayNotAsk } from "../daemons/judge.ts";
+import { connectionsOf, mayNotAsk } from "../connections.ts";
 import type { FailedRemoval } from "../memory.ts";
-import { isOnlyOneInUse } from "../rollout.ts";
-import { reportLeft } from "./left-behind.ts";
+import { isOnlyOneInUse } from "../resources/deployment.ts";
+import { witnessOf } from "./ask.ts";
 import { appliedKey, isSameKey, type KeyRecord, keysOfPool, unlessNone } from "./record.ts";
-import { RemovalBudget, removeKey } from "./remove.ts";
-import { keyInUse } from "./secret.ts";
-import { type KeyRun, type KeyState, recordNow, statusOf } from "./state.ts";
-import { witnessOf } from "./witness.ts";
+import { RemovalBudget, removeKey, reportLeft } from "./remove.ts";
+import { type KeyRun, type KeyState, keyInUse, recordNow, statusOf } from "./state.ts";
 
 /** Where keys that were replaced are on their way out. */
 export type Retirement =

@@ -2,7 +2,7 @@ import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../../api/v1alpha1/provisioner.ts";
-import { serviceAccountPlan } from "../../permissions/service-account.ts";
+import { serviceAccountPlan } from "../../permissions/ensure-service-account.ts";
 import { withDefaults } from "../spec.ts";
 import { keySecret } from "./key-secret.ts";
 import { provisionerGrants } from "./rbac.ts";

@@ -8,10 +8,10 @@ import {
   type Recipient,
   tokenFrom,
 } from "../../control-plane/session/open.ts";
+import type { DaemonSight } from "../../daemons/observer.ts";
 import type { SecretKey } from "../../normalise.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { conditionTypes } from "../status.ts";
-import { type ProvisionerResult, waiting } from "./result.ts";
+import { conditionTypes, type ProvisionerResult, waiting } from "../status.ts";
 
 /** A session at the control plane's coderd. */
 export interface ProvisionerSession {
@@ -19,6 +19,8 @@ export interface ProvisionerSession {
   readonly client: CoderClient;
   readonly token: string;
   readonly credentialsSecretRef: SecretKey;
+  /** The daemons of an organization, from an answer that all pools with the same credentials share. */
+  readonly observeDaemons: (organizationId: string, maxAgeMs: number) => Promise<DaemonSight>;
 }
 
 /** The condition of the credentials that count, and the one of those that do not. */
@@ -48,7 +50,9 @@ export async function openAccess(
   const { url } = controlPlane;
   memory.session = { url, token };
   const client = openSession(controlPlane.settings, { url, token }, { ports, sources });
-  return { ...result, value: { controlPlane, client, token, credentialsSecretRef: ref } };
+  const observeDaemons = (organizationId: string, maxAgeMs: number) =>
+    ports.daemons.observe({ client, url, token, organizationId, maxAgeMs });
+  return { ...result, value: { controlPlane, client, token, credentialsSecretRef: ref, observeDaemons } };
 }
 
 function recipientOf(controlPlane: FoundControlPlane | undefined): Recipient {

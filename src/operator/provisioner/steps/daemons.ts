@@ -1,18 +1,28 @@
-import { findCondition } from "kube-controller-runtime";
+import { type ConditionState, type Deployment, findCondition } from "kube-controller-runtime";
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
+import type { CoderFailure } from "../../../coder/failure.ts";
+import { minorOf } from "../../../coder/version.ts";
+import { reasonOf } from "../../coderd/reasons.ts";
+import type { FoundControlPlane } from "../../control-plane/session/find.ts";
 import type { DaemonSight } from "../../daemons/observer.ts";
 import type { PodReport } from "../../pods/report.ts";
-import { type Connections, connectionsOf, isAwaited } from "../daemons/connections.ts";
-import { whyNotConnected } from "../daemons/hint.ts";
-import { daemonsConnected, daemonsUnknown, NOT_PERMITTED } from "../daemons/judge.ts";
-import { observeDaemons, paceOf } from "../daemons/look.ts";
+import type { Rollout } from "../../pods/rollout.ts";
+import {
+  type Connections,
+  connectionsOf,
+  isAwaited,
+  JOINS_WITHIN_MS,
+  mayNotAsk,
+  paceOf,
+} from "../connections.ts";
 import { keysOfPool } from "../key/record.ts";
 import { statusOf } from "../key/state.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { conditionTypes } from "../status.ts";
+import { keyVariable, urlVariable } from "../resources/deployment.ts";
+import type { Provisioner } from "../spec.ts";
+import { CONNECTING, conditionTypes, NOT_PERMITTED, type ProvisionerResult, waiting } from "../status.ts";
 import type { ProvisionerSession } from "./access.ts";
 import type { KeyOutcome } from "./key.ts";
-import { type ProvisionerResult, waiting } from "./result.ts";
 
 /** How old an answer may be that says nothing new. */
 const SELDOM_MS = 2 * 60_000;
@@ -73,7 +83,7 @@ async function lookAt(
   }
   const observe = async (maxAgeMs: number): Promise<Look> => {
     const organizationId = status.organizationID ?? "";
-    const sight = await observeDaemons({ ...session, organizationId }, environment, maxAgeMs);
+    const sight = await session.observeDaemons(organizationId, maxAgeMs);
     if (!sight.seen) return { failure: sight };
     return { connections: connectionsOf(provisioner, keysOfPool(status), { ...snapshot, ...sight }) };
   };
@@ -106,4 +116,80 @@ function unknown(
   const condition = daemonsUnknown(failure);
   const isKept = inARow < VAIN_QUESTIONS && wasReady(object) && condition.reason !== NOT_PERMITTED;
   return { ...(isKept ? {} : { condition }), requeueAfterMs: retryInMs };
+}
+
+/** All that the condition of the daemons depends on. */
+interface DaemonFacts {
+  readonly provisioner: Provisioner;
+  readonly connections: Connections;
+  readonly rollout: Rollout | undefined;
+  /** Whether all were connected before, so that only their number can have changed. */
+  readonly wasReady: boolean;
+  /** The version of coderd, if it is known. */
+  readonly coderdVersion: string | undefined;
+  /** What may keep a daemon from coderd, as a sentence. */
+  readonly hint: string;
+}
+
+/** Whether as many daemons are connected as there should be. */
+function daemonsConnected(facts: DaemonFacts): ConditionState {
+  const { provisioner, connections, rollout, wasReady } = facts;
+  const wanted = provisioner.replicas;
+  if (wanted === 0) return { status: "True", reason: "ScaledToZero", message: "No daemon is wanted now." };
+  const connected = Math.min(connections.connected, wanted);
+  const numbers = `${connected} of ${wanted} daemons are connected to coderd`;
+  if (connected === wanted)
+    return skew(facts) ?? { status: "True", reason: "Connected", message: `${numbers}.` };
+  const [late] = connections.late;
+  if (late) {
+    const { name, namespace } = late.metadata;
+    const story = `Pod "${name}" has run for more than ${JOINS_WITHIN_MS / 1_000} s or was restarted, and coderd does not list its daemon with the key in use.`;
+    const logs = `See: kubectl -n ${namespace} logs ${name}`;
+    return { status: "False", reason: "Stalled", message: `${numbers}. ${story} ${facts.hint} ${logs}` };
+  }
+  const isOnlyNumber = wasReady && (rollout?.state === "complete" || rollout?.state === "scaling");
+  return isOnlyNumber
+    ? { status: "True", reason: "Scaling", message: `${numbers}; the others are starting.` }
+    : { status: "False", reason: CONNECTING, message: `${numbers}; the others are starting.` };
+}
+
+/** coderd calls versions matching when major and minor agree. */
+function skew({ connections, coderdVersion }: DaemonFacts): ConditionState | undefined {
+  const ours = minorOf(coderdVersion);
+  const others = connections.versions.filter((version) => minorOf(version) !== ours);
+  if (ours === undefined || others.length === 0) return undefined;
+  const versions = [...new Set(others)].sort().slice(0, 3).join(", ");
+  const daemons = others.length === 1 ? "1 daemon runs" : `${others.length} daemons run`;
+  const message = `All daemons are connected, but ${daemons} version ${versions} while coderd runs ${coderdVersion}; give them an image of the same version.`;
+  return { status: "True", reason: "VersionSkew", message };
+}
+
+/** Nobody knows which daemons are connected. */
+function daemonsUnknown(failure: CoderFailure): ConditionState {
+  if (mayNotAsk(failure)) {
+    const message = `The operator may not list the daemons of the organization, so pods that are ready count as connected; use the token of an owner. ${failure.message}`;
+    return { status: "Unknown", reason: NOT_PERMITTED, message };
+  }
+  const message = `coderd can't be asked which daemons are connected; no key is deleted meanwhile. ${failure.message}`;
+  return { status: "Unknown", reason: reasonOf(failure), message };
+}
+
+/** Variables of a daemon that decide where it goes and with what. */
+const OURS = [urlVariable, keyVariable, "CODER_PROVISIONER_DAEMON_NAME"];
+
+/** What may keep a daemon from a coderd that the operator itself can reach, as far as the specs tell. */
+function whyNotConnected(
+  { pod }: Provisioner,
+  { settings, url }: Pick<FoundControlPlane, "settings" | "url">,
+  deployment: Deployment | undefined,
+): string {
+  const changed = pod.extraEnv.find(({ name }) => OURS.includes(name));
+  if (changed) return `spec.extraEnv sets ${changed.name}; remove it unless that is meant.`;
+  const [container] = deployment?.spec?.template.spec?.containers ?? [];
+  const used = container?.env?.find(({ name }) => name === urlVariable)?.value ?? url;
+  const [secret] = settings.pod.tlsSecretNames;
+  if (used.startsWith("https:") && secret && pod.authorities.length === 0) {
+    return `coderd serves the certificate of Secret "${secret}", and spec.certs.secrets names no authority for the daemons to trust; add its CA there unless a public one signed it.`;
+  }
+  return `The daemon goes to ${used}; check that its pod can reach that (DNS, network policies, proxies, the CA).`;
 }

@@ -7,10 +7,15 @@ import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../../pods/report.ts";
 import { isSameTemplate } from "../../pods/rollout.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { clusterIPBehind, provisionerDeployment, urlVariable } from "../resources/deployment.ts";
-import { isHeldBack, type KeyInUse, runningChecksum } from "../rollout.ts";
-import { conditionTypes } from "../status.ts";
-import { type ProvisionerResult, waiting } from "./result.ts";
+import {
+  clusterIPBehind,
+  isHeldBack,
+  type KeyInUse,
+  provisionerDeployment,
+  runningChecksum,
+  urlVariable,
+} from "../resources/deployment.ts";
+import { conditionTypes, type ProvisionerResult, waiting } from "../status.ts";
 
 interface DaemonInputs extends PodChange {
   readonly key: KeyInUse | undefined;

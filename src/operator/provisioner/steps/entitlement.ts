@@ -4,9 +4,8 @@ import type { CoderFailure } from "../../../coder/failure.ts";
 import { withAdvice } from "../../coderd/advice.ts";
 import type { FoundControlPlane, ObservedControlPlane } from "../../control-plane/session/find.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { conditionTypes } from "../status.ts";
+import { conditionTypes, type ProvisionerResult, waiting } from "../status.ts";
 import type { ProvisionerSession } from "./access.ts";
-import { type ProvisionerResult, waiting } from "./result.ts";
 
 /** How long an answer counts, whoever asked. */
 const FRESH_MS = 2 * 60_000;

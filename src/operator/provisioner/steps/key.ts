@@ -1,21 +1,36 @@
-import { blocked, fingerprint, type SettleOptions, type StepResult, settle } from "kube-controller-runtime";
+import {
+  blocked,
+  type ConditionState,
+  fingerprint,
+  Secret,
+  type SettleOptions,
+  type StepResult,
+  settle,
+} from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { withAdvice } from "../../coderd/advice.ts";
 import { reasonOf } from "../../coderd/reasons.ts";
 import { rotationRequest } from "../../names.ts";
-import { observeDaemons, paceOf, SOON_MS } from "../daemons/look.ts";
+import { paceOf, SOON_MS } from "../connections.ts";
+import { secretProof } from "../key/ask.ts";
 import { keyEffect } from "../key/effect.ts";
-import { freshKeyName, isWantedName } from "../key/names.ts";
-import type { WantedKey } from "../key/plan.ts";
-import { secretProof } from "../key/proof.ts";
-import { appliedKey } from "../key/record.ts";
+import { appliedKey, freshKeyName, isWantedName, type WantedKey } from "../key/record.ts";
 import { type Retirement, retireKeys } from "../key/retire.ts";
-import { KeyStoreError } from "../key/secret.ts";
-import { type KeyRun, type KeyState, statusOf } from "../key/state.ts";
+import {
+  type KeyRun,
+  type KeyState,
+  KeyStoreError,
+  keyInUse,
+  markAnnotations,
+  markOf,
+  secretNamed,
+  statusOf,
+} from "../key/state.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { conditionTypes } from "../status.ts";
+import { isHeldBack, isRolledOutWith, type KeyInUse } from "../resources/deployment.ts";
+import { keySecret } from "../resources/key-secret.ts";
+import { conditionTypes, type ProvisionerResult, waiting } from "../status.ts";
 import type { ProvisionerSession } from "./access.ts";
-import { type ProvisionerResult, waiting } from "./result.ts";
 
 /** How soon a key is deleted that could not be stored. */
 const ABANDON_MS = 1_000;
@@ -63,7 +78,7 @@ export async function ensureKey(
     environment,
     wanted: wantedKey(session, snapshot, environment),
     client: session.client,
-    observeDaemons: (organizationId) => observeDaemons({ ...session, organizationId }, environment, SOON_MS),
+    observeDaemons: (organizationId) => session.observeDaemons(organizationId, SOON_MS),
     isCheckDue: entitled && age >= CHECK_EVERY_MS,
   };
   const generation = String(object.metadata.generation);
@@ -137,7 +152,7 @@ function outcome(
   isSettled: boolean,
 ): KeyOutcome {
   const proof = secretProof(state, run);
-  return { state, isSettled, mayRollOut: proof === "proven" || proof === "untold" };
+  return { state, isSettled, mayRollOut: proof === "proven" || proof === "unverifiable" };
 }
 
 function waits(snapshot: Snapshot): StepResult<object, never> {
@@ -174,8 +189,8 @@ async function inPlace(
   const { state, retirement } = await retireKeys(settledState, run, mayAsk);
   const { name, organizationName } = appliedKey(statusOf(state));
   const { reason, more } = describe(retirement);
-  const untold = secretProof(state, run) === "untold" ? UNTOLD : "";
-  const message = `Key "${name}" of organization "${organizationName}" is in use.${untold}${more}`;
+  const suffix = secretProof(state, run) === "unverifiable" ? UNVERIFIABLE : "";
+  const message = `Key "${name}" of organization "${organizationName}" is in use.${suffix}${more}`;
   const isOver = statusOf(settledState).retiredKeys !== undefined && retirement.kind === "done";
   const retryInMs = isOver ? NEXT_ROTATION_MS : nextRetirementMs(retirement, run);
   return {
@@ -186,7 +201,7 @@ async function inPlace(
   };
 }
 
-const UNTOLD = " This coderd does not say whether the Secret holds it.";
+const UNVERIFIABLE = " This coderd does not say whether the Secret holds it.";
 
 /** What waits for pods is continued when they change; what waits for daemons is asked for. */
 function nextRetirementMs(retirement: Retirement, { snapshot, environment }: KeyRun): number {
@@ -207,4 +222,46 @@ function describe(retirement: Retirement): { readonly reason: string; readonly m
       return { reason: "OldKeyLeft", more: ` "${keyName}" could not be deleted yet. ${message}` };
     }
   }
+}
+
+/**
+ * Keeps the Secret that holds the key, and removes what held it before as soon as no pod reads that any more.
+ * The value is the key that pods are to run with.
+ */
+export async function ensureKeySecret(
+  snapshot: Snapshot,
+  environment: Environment,
+  outcome: KeyOutcome | undefined,
+): Promise<ProvisionerResult<KeyInUse>> {
+  if (outcome?.storeError !== undefined) throw outcome.storeError;
+  const held = outcome && keyInUse(outcome.state, snapshot.provisioner);
+  if (!held) return waiting(conditionTypes.keySecret, "Waiting for a provisioner key.", snapshot);
+  const key = { ...held, mayRollOut: outcome.mayRollOut };
+  if (isHeldBack(key, snapshot.deployment)) return { condition: unverified(key), value: key };
+  if (outcome.isSettled) await tidyUp(snapshot, environment, { key, outcome });
+  const message = `The key is in Secret "${key.place.name}" under "${key.place.key}".`;
+  return { condition: { status: "True", reason: "Stored", message }, value: key };
+}
+
+function unverified({ place }: KeyInUse): ConditionState {
+  const message = `The content of Secret "${place.name}" has changed, and coderd has not confirmed that it is the provisioner key. Pods are not replaced meanwhile.`;
+  return { status: "False", reason: "Unverified", message };
+}
+
+/**
+ * Writes the Secret with the value that it has. Only for a key that is settled: while one is being made, what is
+ * known of the Secret may be the past, and writing that would bring it back.
+ */
+async function tidyUp(
+  { provisioner, owner, deployment }: Snapshot,
+  { children }: Environment,
+  { key, outcome }: { readonly key: KeyInUse; readonly outcome: KeyOutcome },
+): Promise<void> {
+  const present = secretNamed(outcome.state.secrets, key.place.name);
+  const { [key.place.key]: _, ...others } = present?.data ?? {};
+  const isOnlyOneRead = isRolledOutWith(key, deployment);
+  const extras = { annotations: markAnnotations(markOf(present)), data: isOnlyOneRead ? {} : others };
+  const desired = keySecret(provisioner, key.value, extras);
+  if (isOnlyOneRead) await children.converge(Secret, [desired], owner);
+  else await children.apply(Secret, desired, owner);
 }

@@ -8,7 +8,7 @@ import type { SeenProxy } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { tokenSecret } from "../resources/token-secret.ts";
 import { type Registration, registrationOf, tokenKeyOf } from "../spec.ts";
-import type { WorkspaceProxyResult } from "../steps/result.ts";
+import type { WorkspaceProxyResult } from "../status.ts";
 import {
   notRegistered,
   type RegistrationRun,

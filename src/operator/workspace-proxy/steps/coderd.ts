@@ -6,7 +6,7 @@ import { followedImage, followerKey } from "../../control-plane/upgrade/follower
 import type { CoderPorts } from "../../ports.ts";
 import type { Coderd } from "../coderd.ts";
 import type { Snapshot } from "../observe.ts";
-import type { WorkspaceProxyResult } from "./result.ts";
+import type { WorkspaceProxyResult } from "../status.ts";
 
 /** Finds the coderd that the spec names, by reference or by URL. */
 export async function findCoderd(

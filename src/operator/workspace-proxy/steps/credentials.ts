@@ -4,7 +4,7 @@ import type { CoderPorts } from "../../ports.ts";
 import type { Sources } from "../../sources.ts";
 import type { Access, Coderd } from "../coderd.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import type { WorkspaceProxyResult } from "./result.ts";
+import type { WorkspaceProxyResult } from "../status.ts";
 
 /** Reads the credentials that the spec refers to. Whether coderd takes them, the next step will find out. */
 export async function readCredentials(

@@ -13,7 +13,7 @@ import type { Environment, Snapshot } from "../observe.ts";
 import { primaryURLVariable, proxyDeployment, tokenChecksum } from "../resources/deployment.ts";
 import { ownURLVariables } from "../resources/own-url.ts";
 import { tokenKeyOf } from "../spec.ts";
-import type { WorkspaceProxyResult } from "./result.ts";
+import type { WorkspaceProxyResult } from "../status.ts";
 
 interface ProxyInputs extends PodChange {
   readonly coderd: Coderd | undefined;

@@ -3,7 +3,7 @@ import type { WorkspaceProxy } from "../../../coder/model.ts";
 import { redact } from "../../../coder/redact.ts";
 import type { Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
-import type { WorkspaceProxyResult } from "./result.ts";
+import type { WorkspaceProxyResult } from "../status.ts";
 
 /** Publishes the health of the proxy as coderd sees it. `seen` is absent when coderd could not be asked. */
 export async function reportHealth(

@@ -10,7 +10,7 @@ import { withDefaults as controlPlaneOf } from "../../../operator/control-plane/
 import { ingress } from "../../../operator/exposure/expose.ts";
 import { service } from "../../../operator/exposure/service.ts";
 import { USUAL_CLUSTER_DOMAIN } from "../../../operator/names.ts";
-import { serviceAccountPlan } from "../../../operator/permissions/service-account.ts";
+import { serviceAccountPlan } from "../../../operator/permissions/ensure-service-account.ts";
 import { provisionerDeployment } from "../../../operator/provisioner/resources/deployment.ts";
 import { provisionerGrants } from "../../../operator/provisioner/resources/rbac.ts";
 import { withDefaults as provisionerOf } from "../../../operator/provisioner/spec.ts";

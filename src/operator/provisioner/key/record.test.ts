@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { keyChecksum, tagsHash } from "./hashes.ts";
+import { tagsHash } from "./record.ts";
+import { keyChecksum } from "./state.ts";
 
 test.each([
   ["no tags", {}, "811c9dc5"],

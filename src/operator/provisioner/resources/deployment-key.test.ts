@@ -1,6 +1,6 @@
 import type { Deployment } from "kube-controller-runtime";
 import { expect, test } from "vitest";
-import { isOnlyOneInUse, isRolledOutWith } from "./rollout.ts";
+import { isOnlyOneInUse, isRolledOutWith } from "./deployment.ts";
 
 const key = { place: { name: "pool-key", key: "key" }, checksum: "aa" };
 

@@ -1,7 +1,9 @@
 import type { Pod, Stored } from "kube-controller-runtime";
-import type { ProvisionerDaemon } from "../../../coder/provisioning.ts";
-import { CONTAINER, daemonIsNamedByUid } from "../resources/deployment.ts";
-import type { Provisioner } from "../spec.ts";
+import type { CoderFailure } from "../../coder/failure.ts";
+import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
+import type { Memory } from "./memory.ts";
+import { CONTAINER, daemonIsNamedByUid } from "./resources/deployment.ts";
+import type { Provisioner } from "./spec.ts";
 
 /** A daemon joins coderd within a second or two of its start, or something keeps it away. */
 export const JOINS_WITHIN_MS = 60_000;
@@ -90,4 +92,19 @@ function lateInMs(pod: Stored<Pod>, now: number): number | undefined {
 function containerOf({ status }: Stored<Pod>) {
   const containers = status?.containerStatuses ?? [];
   return containers.find(({ name }) => name === CONTAINER) ?? containers[0];
+}
+
+export const SOON_MS = 2_000;
+const SLOWEST_MS = 60_000;
+
+/** How often coderd is asked while daemons are missing: what lasts is looked at ever less often. */
+export function paceOf({ awaited }: Pick<Memory, "awaited">, now: number): number {
+  const lastsMs = now - (awaited?.since ?? now);
+  return Math.min(Math.max(lastsMs / 10, SOON_MS), SLOWEST_MS);
+}
+
+/** Whether coderd refuses to say, and will go on to: it has no such route, or the token's user no such right. */
+export function mayNotAsk(failure: CoderFailure): boolean {
+  if (failure.kind === "forbidden") return failure.why === "notPermitted";
+  return failure.kind === "notFound" || failure.kind === "unsupported" || failure.kind === "notEntitled";
 }
