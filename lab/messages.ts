@@ -57,12 +57,12 @@ function eventIn(
 }
 
 /** What is the same for all objects: names, addresses, times and numbers are replaced by marks. */
-function generalised(message: string, namespace: string): string {
+export function generalised(message: string, namespace?: string): string {
   const marks: readonly [RegExp, string][] = [
     [/"[^"]*"/g, '"…"'],
     [/\b[a-z+]+:\/\/[^\s;,)"]*[^\s;,.)":]/g, "<url>"],
     [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>"],
-    [new RegExp(`\\b${namespace}\\b`, "g"), "<namespace>"],
+    [new RegExp(namespace ? `\\b${namespace}\\b` : "$^", "g"), "<namespace>"],
     [/(?<=instance=|-by=\w+\/|kubectl.* annotate \S+ |kubectl.* delete \S+ (?=[a-z]))[^\s.]+/g, "<name>"],
     [/(?<=control-plane=)[^\s,]+/g, "<name>"],
     [/(?<=belongs to ).*?(?= and )/g, "<owner>"],
