@@ -31,7 +31,7 @@ export interface WorldOptions {
   readonly otherLicense?: string;
 }
 
-/** Told what is going on while the world is made. */
+/** Called with what is going on while the world is made. */
 export interface Progress {
   starting(part: PartName, detail: string): void;
   running(part: PartName, detail: string): void;

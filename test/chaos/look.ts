@@ -107,11 +107,11 @@ interface ToldLine {
   readonly because?: string;
 }
 
-const TOLD = /"msg":"(provisioner key was left behind|proxy could not be deregistered)"/;
+const REPORTED = /"msg":"(provisioner key was left behind|proxy could not be deregistered)"/;
 
 /** What the operator logs when it has to let an object go and can't tidy up behind it. */
 function toldOf(outputs: readonly string[]): Map<string, string> {
-  const lines = outputs.flatMap((output) => output.split("\n")).filter((line) => TOLD.test(line));
+  const lines = outputs.flatMap((output) => output.split("\n")).filter((line) => REPORTED.test(line));
   return new Map(
     lines.map((line) => {
       const { key, problem = "", proxy = "", because = "" } = JSON.parse(line) as ToldLine;

@@ -145,7 +145,7 @@ describe("a person who may read two of our kinds in one namespace", () => {
     ["restart", "ccp/coder"],
     ["rotate", "token", "coder"],
     ["upgrade", "check", "coder:v3"],
-  ])("is told in one line that `%s` is forbidden", async (...words) => {
+  ])("reads in one line that `%s` is forbidden", async (...words) => {
     const shown = await terminal(words, kubeconfig);
     expect(shown.code).toBe(1);
     expect(textOf(shown)).toMatch(

@@ -8,7 +8,7 @@ export interface MortalOptions {
   readonly diesAfter?: number | undefined;
   /** Lives on, but never hears of this effect, counted from 1. */
   readonly missesAnswer?: number | undefined;
-  /** Told of every effect, before the operator is. */
+  /** Called with every effect, before the operator learns of it. */
   readonly onEffect?: (effect: string) => Promise<void>;
 }
 

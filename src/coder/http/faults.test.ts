@@ -212,7 +212,7 @@ describe("a coderd that serves TLS", () => {
     await tls.close();
   });
 
-  it("is checked by the host of its access URL where that is given, and told of it, at the address of its URL", async () => {
+  it("is checked by the host of its access URL where that is given, and asked for it, at the address of its URL", async () => {
     const tls = await startCoderdServer({ tls: ca.issue(["coder.example.com"]) });
     tls.add({ redirectsTo: "https://coder.example.com:8443" });
     const target = { url: tls.url, ca: ca.cert };

@@ -158,7 +158,7 @@ describe("daemons dial the access URL as it is, found by DNS", () => {
 test.each([
   ["the Secret with the certificate is missing", undefined],
   ["the certificate can't be read", "nonsense"],
-])("while %s nobody can tell what pods should dial", (_case, pem) => {
+])("while %s nobody knows what pods should dial", (_case, pem) => {
   const { accessHost, daemons, aliases } = addresses({ tls, extraEnv: [accessURL()] }, pem);
   expect({ accessHost, daemons, aliases }).toEqual({
     accessHost: undefined,

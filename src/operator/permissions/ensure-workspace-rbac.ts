@@ -23,7 +23,7 @@ import type { WorkspaceGrant } from "./workspace-grants.ts";
 interface GrantStatus {
   workspaceNamespaces?: string[];
 }
-type Result = StepResult<GrantStatus>;
+type GrantResult = StepResult<GrantStatus>;
 
 /** The permissions of one object: those that it should have, and those that there are. */
 export interface Grants {
@@ -55,7 +55,7 @@ export async function ensureWorkspaceRbac(
   { grants }: { readonly grants: Grants },
   environment: Granting,
   tenancy: Tenancy,
-): Promise<Result> {
+): Promise<GrantResult> {
   const { children } = environment;
   const { isInScope, owner } = grants;
   const own = grants.wanted.filter(({ foreign }) => !foreign);
@@ -161,12 +161,12 @@ function isNamespaceGone(error: unknown): boolean {
   return error instanceof ApiError && error.code === 403 && error.message.includes("is being terminated");
 }
 
-function namespaceMissing(namespaces: readonly string[]): Result {
+function namespaceMissing(namespaces: readonly string[]): GrantResult {
   const message = `Workspace namespace ${quoted(namespaces)} does not exist or is being deleted; create it or remove it from spec.rbac.workspaceNamespaces.`;
   return blocked("NamespaceMissing", message, { requeueAfterMs: NAMESPACE_RETRY_MS });
 }
 
-function refused(grants: readonly WorkspaceGrant[], tenancy: Tenancy): Result {
+function refused(grants: readonly WorkspaceGrant[], tenancy: Tenancy): GrantResult {
   const reasons = grants.flatMap(({ namespace }) => {
     const because = refusal(namespace, tenancy);
     return because ? [`"${namespace}": ${because}`] : [];
@@ -176,7 +176,7 @@ function refused(grants: readonly WorkspaceGrant[], tenancy: Tenancy): Result {
 }
 
 /** What we made in a namespace that we don't watch, we could neither repair nor remove. */
-function outOfScope(namespaces: readonly string[]): Result {
+function outOfScope(namespaces: readonly string[]): GrantResult {
   const message = `Workspace namespace ${quoted(namespaces)} is not among those that the operator works in; add it to its --namespaces or remove it from spec.rbac.workspaceNamespaces.`;
   return blocked("NamespaceOutOfScope", message);
 }
@@ -185,7 +185,7 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(", ");
 }
 
-function granted(grants: readonly WorkspaceGrant[]): Result {
+function granted(grants: readonly WorkspaceGrant[]): GrantResult {
   if (grants.length === 0) return notRequested("spec.rbac.workspacePerms turns workspace permissions off.");
   return applied(`Workspaces may run in namespace ${quoted(grants.map(({ namespace }) => namespace))}.`);
 }

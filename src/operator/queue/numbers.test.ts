@@ -5,7 +5,7 @@ import { numbersOf, sumNumbers } from "./numbers.ts";
 
 const tags = { env: "prod" };
 
-it("the numbers of a queue tell what waits for which pool since when, what for none, and what daemons do", () => {
+it("the numbers of a queue report what waits for which pool since when, what for none, and what daemons do", () => {
   const scenes = [scene("bbiswB", { tags, max: 3, minIdle: 1 }), scene("", { name: "idle" })];
   const jobs = [
     ...waiting(1, tags, { id: "new", createdAt: NOW - 1_000 }),

@@ -46,7 +46,7 @@ function warmMinutes(warmth: Warmth, pool: string): [number, number] | undefined
 }
 
 describe("a pool with a minimum of zero has a daemon", () => {
-  it("from so long before a workspace is due, as it was told, until an hour after", async () => {
+  it("from so long before a workspace is due, as its schedule says, until an hour after", async () => {
     const warmth = await warmthOf([resting("pool")], [workspace(DUE)]);
     expect(warmMinutes(warmth, "pool")).toEqual([-10, 60]);
   });

@@ -9,7 +9,7 @@ declare module "vitest" {
   }
 }
 
-/** Tells the tests where Coder is, and everybody when it is nowhere: it takes too long to build on the way. */
+/** Gives the tests the place of Coder, and reports when there is none: it takes too long to build on the way. */
 export async function setup(project: TestProject): Promise<void> {
   const binaries = await cachedCoderBinaries();
   if (binaries) project.provide("coder", binaries);

@@ -1,5 +1,5 @@
 /**
- * Tells in the operator's output of every turn of the event loop that took long, and where. What counts is the time
+ * Reports in the operator's output every turn of the event loop that took long, and where. What counts is the time
  * that the thread was computing, so that a busy machine makes no stall of its own.
  */
 import { type Profiler, Session } from "node:inspector/promises";

@@ -31,7 +31,7 @@ async function nextLook({ deployment }: Coderd, name: string): Promise<void> {
   await stage.touch(name, String(asked));
 }
 
-test("what coderd finds is told in plain words with its code, and Ready stays as it is", async () => {
+test("what coderd finds is reported in plain words with its code, and Ready stays as it is", async () => {
   const coderd = await serve("sick");
   await healthy("sick");
   Object.assign(coderd.deployment.health[0]?.sections ?? {}, { database: slow });

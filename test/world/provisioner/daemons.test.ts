@@ -79,7 +79,7 @@ describe("a provisioner", () => {
     expect(findCondition(conditions, "Stalled")).toBeUndefined();
   });
 
-  test("is told that daemons which set another URL go elsewhere", async () => {
+  test("reads that daemons which set another URL go elsewhere", async () => {
     await startSilently("pool", { extraEnv: [{ name: "CODER_URL", value: "http://elsewhere" }] });
     const { message } = await ready("pool", { status: "False", reason: "Stalled" });
     expect(message).toContain("spec.extraEnv sets CODER_URL");

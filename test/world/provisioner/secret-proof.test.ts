@@ -104,10 +104,10 @@ describe("the content of a Secret is verified", () => {
     const body = { message: "Route not found." };
     coderd.faults.inject({ on: PROOF, fault: { kind: "answer", status: 404, body } });
     await stage.restart();
-    const told = /does not say whether the Secret holds it/;
+    const unverifiable = /does not say whether the Secret holds it/;
     await stage.eventually(async () => {
       const { message } = await stage.untilCondition("linux", "ProvisionerKeyReady", { status: "True" });
-      expect(message).toMatch(told);
+      expect(message).toMatch(unverifiable);
     });
     await stage.change("linux", { tags: { a: "1" } });
     await stage.rollOut("linux");

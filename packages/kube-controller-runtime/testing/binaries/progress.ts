@@ -1,4 +1,4 @@
-/** Tells a person what a long preparation is doing. */
+/** Reports to a person what a long preparation is doing. */
 export type Log = (line: string) => void;
 
 const TICK_MS = 10_000;

@@ -100,7 +100,7 @@ export async function verifySecret(state: KeyState, run: KeyRun): Promise<KeyPro
 
 /**
  * Asks coderd about a key that it does not list. A list is no proof of absence: coderd leaves out what the token's user
- * may not read. Where coderd does not tell whose key it is, the list is all there is.
+ * may not read. Where coderd does not report whose key it is, the list is all there is.
  */
 export async function confirmGone(state: KeyState, { client, snapshot }: KeyRun): Promise<KeyProgress> {
   const content = contentInUse(state, snapshot);

@@ -177,7 +177,7 @@ function daemonsUnknown(failure: CoderFailure): ConditionState {
 /** Variables of a daemon that decide where it goes and with what. */
 const OURS = [urlVariable, keyVariable, "CODER_PROVISIONER_DAEMON_NAME"];
 
-/** What may keep a daemon from a coderd that the operator itself can reach, as far as the specs tell. */
+/** What may keep a daemon from a coderd that the operator itself can reach, as far as the specs show. */
 function whyNotConnected(
   { pod }: Provisioner,
   { settings, url }: Pick<FoundControlPlane, "settings" | "url">,

@@ -89,7 +89,7 @@ async function allObjects(cluster: Cluster, gaps: Gaps): Promise<Stored<KubeObje
 }
 
 /**
- * The Secrets and events of a namespace. Without its Secrets nothing could tell what a log or an event quotes of
+ * The Secrets and events of a namespace. Without its Secrets nothing could determine what a log or an event quotes of
  * them, so then there are no events, and logs must not be read.
  */
 async function openRoom(namespace: string, { client }: Cluster, gaps: Gaps) {
