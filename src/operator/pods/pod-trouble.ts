@@ -7,12 +7,16 @@ const MOST_TEXT = 300;
 /** A cluster that grows on demand makes room within some time: until then a pod waits as every pod does. */
 const ROOM_WAIT_MS = 60_000;
 
-const IMAGE_REASONS: ReadonlySet<string> = new Set([
+const PULL_REASONS: ReadonlySet<string> = new Set([
   "ErrImagePull",
   "ImagePullBackOff",
+  "RegistryUnavailable",
+]);
+
+const IMAGE_REASONS: ReadonlySet<string> = new Set([
+  ...PULL_REASONS,
   "InvalidImageName",
   "ErrImageNeverPull",
-  "RegistryUnavailable",
 ]);
 
 const START_REASONS: ReadonlySet<string> = new Set([
@@ -21,9 +25,15 @@ const START_REASONS: ReadonlySet<string> = new Set([
   "RunContainerError",
 ]);
 
-/** What keeps a pod from becoming ready, as a sentence that stays the same while it is so. */
+/** What a registry answers when it does not have an image, as container runtimes repeat it. */
+const NO_SUCH_IMAGE = /not found|manifest unknown|does not exist|invalid reference/i;
+
+/**
+ * What keeps a pod from becoming ready, as a sentence that stays the same while it is so. What the cluster may resolve
+ * without a change of the pod may pass: a node joins, a registry answers again.
+ */
 export type PodTrouble =
-  | { readonly kind: "found"; readonly message: string }
+  | { readonly kind: "found"; readonly message: string; readonly mayPass: boolean }
   /** It may still resolve itself: look again after this time. */
   | { readonly kind: "perhaps"; readonly afterMs: number };
 
@@ -37,7 +47,8 @@ export function podTrouble(pod: Stored<Pod>, now: number): PodTrouble | undefine
   const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
   for (const container of containers) {
     const message = containerTrouble(container, pod);
-    if (message) return { kind: "found", message: `Pod "${metadata.name}": ${message}` };
+    const mayPass = mayBePulledLater(container);
+    if (message) return { kind: "found", message: `Pod "${metadata.name}": ${message}`, mayPass };
   }
   return unscheduled(pod, now);
 }
@@ -61,6 +72,11 @@ function containerTrouble(container: ContainerStatus, pod: Stored<Pod>): string 
   if (!crash) return undefined;
   const logs = `kubectl -n ${pod.metadata.namespace} logs ${pod.metadata.name} -c ${name} --previous`;
   return sentence(`container "${name}" ${crash.how}`, crash.message, `See: ${logs}`);
+}
+
+function mayBePulledLater({ state }: ContainerStatus): boolean {
+  const { reason = "", message = "" } = state?.waiting ?? {};
+  return PULL_REASONS.has(reason) && !NO_SUCH_IMAGE.test(message.slice(0, 2 * MOST_TEXT));
 }
 
 type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
@@ -91,6 +107,7 @@ function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodTrouble
   return {
     kind: "found",
     message: `Pod "${metadata.name}": ${sentence("no node takes it", message, advice)}`,
+    mayPass: true,
   };
 }
 

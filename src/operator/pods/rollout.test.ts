@@ -95,6 +95,7 @@ describe("a rollout", () => {
       state: "stalled",
       cause:
         "No pod can be created: a pod is forbidden: exceeded quota: small, requested: pods=1, used: pods=2",
+      mayPass: true,
     });
   });
 
@@ -113,6 +114,18 @@ describe("a rollout", () => {
 });
 
 describe("the cause of a stalled rollout", () => {
+  test.each([
+    ["a registry that does not answer", "ErrImagePull", "dial tcp: i/o timeout", true],
+    ["a registry that does not have the image", "ErrImagePull", "coder:x: not found", false],
+    ["an image without a name", "InvalidImageName", "", false],
+    ["a Secret that is missing", "CreateContainerConfigError", 'secret "db" not found', false],
+  ])("may pass by itself or not: %s", (_, reason, message, mayPass) => {
+    const { mayPass: found = false } = causeWith(
+      aPod("coder-1", { state: { waiting: { reason, message } } }),
+    ) as { readonly mayPass?: boolean };
+    expect(found).toBe(mayPass);
+  });
+
   test("is the same while a kubelet pulls and while it waits to pull again", () => {
     const failure = "rpc error: code = NotFound desc = coder:x: not found";
     const pulling = { waiting: { reason: "ErrImagePull", message: failure } };

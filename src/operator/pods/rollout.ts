@@ -23,10 +23,16 @@ import { podTrouble, short } from "./pod-trouble.ts";
 export type Rollout =
   | { readonly state: "complete" }
   /** Every pod is of the newest spec, which has been rolled out before: only their number is not what it should be. */
-  | { readonly state: "scaling"; readonly cause?: string; readonly lookAgainMs?: number }
+  | ({ readonly state: "scaling"; readonly lookAgainMs?: number } & Partial<Hindrance>)
   | { readonly state: "moving"; readonly lookAgainMs?: number }
   /** It does not go on by itself; the cause is a sentence for a person. */
-  | { readonly state: "stalled"; readonly cause: string };
+  | ({ readonly state: "stalled" } & Hindrance);
+
+export interface Hindrance {
+  readonly cause: string;
+  /** Whether the cluster may resolve it without another spec. */
+  readonly mayPass?: boolean;
+}
 
 /** What is known about the pods of a Deployment. */
 export interface PodsSeen {
@@ -49,11 +55,12 @@ export function isSameTemplate(
 /** Judges by the Deployment's own counts; its pods and conditions only say why they are not reached. */
 export function rolloutOf(deployment: Deployment, seen: PodsSeen): Rollout {
   if (isComplete(deployment)) return { state: "complete" };
-  const { cause, lookAgainMs } = causeOf(deployment, seen);
+  const { cause, mayPass = false, lookAgainMs } = causeOf(deployment, seen);
   const look = lookAgainMs === undefined ? {} : { lookAgainMs };
+  const passing = mayPass ? { mayPass } : {};
   const isUnseen = seen.isSameTemplate === true && !isObserved(deployment);
-  if (isUnseen || isScaling(deployment)) return { state: "scaling", ...(cause ? { cause } : {}), ...look };
-  return cause ? { state: "stalled", cause } : { state: "moving", ...look };
+  if (isUnseen || isScaling(deployment)) return { state: "scaling", ...(cause ? { cause, ...passing } : {}), ...look };
+  return cause ? { state: "stalled", cause, ...passing } : { state: "moving", ...look };
 }
 
 /** The Deployment was seen by its controller; all replicas are updated and available, and none is old. */
@@ -80,8 +87,7 @@ function isScaling(deployment: Deployment): boolean {
   return isObserved(deployment) && isRolledOut && replicas === updatedReplicas;
 }
 
-interface Cause {
-  readonly cause?: string;
+interface Cause extends Partial<Hindrance> {
   readonly lookAgainMs?: number;
 }
 
@@ -89,11 +95,11 @@ function causeOf(deployment: Deployment, { pods, now }: PodsSeen): Cause {
   if (!isObserved(deployment)) return {};
   const refusal = conditionOf(deployment, "ReplicaFailure");
   if (refusal?.status === "True") {
-    return { cause: `No pod can be created: ${short(refused(refusal.message ?? ""))}` };
+    return { cause: `No pod can be created: ${short(refused(refusal.message ?? ""))}`, mayPass: true };
   }
   const troubles = newest(pods).flatMap((pod) => podTrouble(pod, now) ?? []);
   const found = troubles.find((trouble) => trouble.kind === "found");
-  if (found?.kind === "found") return { cause: found.message };
+  if (found?.kind === "found") return { cause: found.message, mayPass: found.mayPass };
   const progressing = conditionOf(deployment, "Progressing");
   if (progressing?.status === "False") {
     const name = deployment.metadata?.name;

@@ -7,6 +7,12 @@ import type { BackupState } from "./backup.ts";
 import type { Follower } from "./followers.ts";
 import type { UpgradeSettings } from "./settings.ts";
 
+interface PodTrouble {
+  readonly message: string;
+  /** Whether the cluster may resolve it by itself: a node joins, a registry answers again. */
+  readonly mayPass: boolean;
+}
+
 /** The pods of a control plane, whatever their version. */
 export interface PodFacts {
   /** Those that there are, those that end among them. */
@@ -17,7 +23,7 @@ export interface PodFacts {
   /** All are there, of the newest template, and available. */
   readonly isComplete: boolean;
   /** What keeps the newest pod from becoming ready. */
-  readonly trouble: string | undefined;
+  readonly trouble: PodTrouble | undefined;
 }
 
 /** Why no SQL may be run. */

@@ -1,5 +1,5 @@
 import type { Deployment } from "kube-controller-runtime";
-import { isComplete, rolloutOf } from "../../pods/rollout.ts";
+import { type Hindrance, isComplete, rolloutOf } from "../../pods/rollout.ts";
 import type { Snapshot } from "../observe.ts";
 import type { PodFacts, UpgradeFacts } from "./facts.ts";
 
@@ -46,12 +46,12 @@ function imageOf(deployment: Deployment | undefined): string | undefined {
 function podFacts({ deployment, pods, upgrade, controlPlane, now }: Snapshot): PodFacts {
   const { spec, status, metadata } = deployment ?? {};
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
-  const rollout = rolloutOf(deployment ?? {}, { pods, now });
+  const { cause, mayPass = false } = rolloutOf(deployment ?? {}, { pods, now }) as Partial<Hindrance>;
   return {
     names: upgrade.podNames ?? pods.map((pod) => pod.metadata.name),
     isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && (status?.replicas ?? 0) === 0),
     ready: status?.readyReplicas ?? 0,
     isComplete: isComplete(deployment) && spec?.replicas === controlPlane.replicas,
-    trouble: "cause" in rollout ? rollout.cause : undefined,
+    trouble: cause === undefined ? undefined : { message: cause, mayPass },
   };
 }

@@ -48,7 +48,7 @@ function anyFacts(dice: Dice): UpgradeFacts {
       isScaledToZero: one(true, false),
       ready: one(0, 1),
       isComplete: one(true, false),
-      trouble: one(undefined, "It crashes."),
+      trouble: one(undefined, { message: "It crashes.", mayPass: one(true, false) }),
     },
     database: one<UpgradeFacts["database"]>(undefined, succeeded(sight), gone, { why: "no SQL" }),
     neighbours: one([], ["other"]),

@@ -33,7 +33,8 @@ const nobody = { names: [], isScaledToZero: true, ready: 0, isComplete: false, t
 const serving = { names: ["coder-1"], isScaledToZero: false, ready: 1, isComplete: true, trouble: undefined };
 const starting = { ...serving, ready: 0, isComplete: false };
 const halfway = { ...serving, isComplete: false };
-const crashing = { ...starting, trouble: "It crashes." };
+const crashing = { ...starting, trouble: { message: "It crashes.", mayPass: false } };
+const roomless = { ...starting, trouble: { message: "No node takes it.", mayPass: true } };
 
 function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
   return {
@@ -210,6 +211,18 @@ describe("when the new pod fails", () => {
       at("Migrating", { failingSince: timestamp(NOW - 59_000) }),
       { pods: crashing },
       `${NEW} × 1`,
+    ],
+    [
+      "ten minutes where a node or a registry may help",
+      at("Migrating", { failingSince: timestamp(NOW - 599_000) }),
+      { pods: roomless },
+      `${NEW} × 1`,
+    ],
+    [
+      "and not more",
+      at("Migrating", { failingSince: timestamp(NOW - 600_000) }),
+      { pods: roomless },
+      "→ RollingBack",
     ],
     ["one that recovers is forgiven", at("Migrating", failing), { pods: starting }, "→ Migrating"],
     ["an unchanged schema allows to go back", at("Migrating", failing), { pods: crashing }, "→ RollingBack"],

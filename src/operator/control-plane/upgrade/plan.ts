@@ -49,6 +49,9 @@ const OBSTACLE_RETRY_MS = 30_000;
 /** A new pod may fail for so long before the upgrade is given up: three attempts of a kubelet. */
 const MOST_FAILING_MS = 60_000;
 
+/** A cluster may take so long to add a node, and a registry to answer again. */
+const MOST_WAITING_MS = 10 * 60_000;
+
 /** A follower whose pods are not replaced by then does not keep the others waiting. */
 const MOST_FOLLOWER_MS = 15 * 60_000;
 
@@ -161,9 +164,10 @@ const migrating: StagePlan = (facts, record) => {
   if (facts.wanted !== record.to && mayGoBack) return enter("RollingBack", facts, record);
   if (!pods.trouble) return record.failingSince ? calm(record) : oneNew(facts, record, progress(facts));
   if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
-  const leftMs = Date.parse(record.failingSince) + MOST_FAILING_MS - now;
-  if (leftMs > 0) return oneNew(facts, record, pods.trouble);
-  return giveUp(standing, { facts, record, trouble: pods.trouble });
+  const { message, mayPass } = pods.trouble;
+  const leftMs = Date.parse(record.failingSince) + (mayPass ? MOST_WAITING_MS : MOST_FAILING_MS) - now;
+  if (leftMs > 0) return oneNew(facts, record, message);
+  return giveUp(standing, { facts, record, trouble: message });
 };
 
 interface Failure {
@@ -204,7 +208,7 @@ const scalingOut: StagePlan = (facts, record) => {
   const other = otherWay(facts, record);
   if (other) return other;
   if (pods.ready === 0) return enter("Migrating", facts, record);
-  const message = pods.trouble ? { message: pods.trouble } : {};
+  const message = pods.trouble ? { message: pods.trouble.message } : {};
   return { do: "rest", shape: newShape(facts, record), ...message, lookAgainMs: LOOK_AGAIN_MS };
 };
 
