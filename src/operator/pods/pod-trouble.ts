@@ -26,7 +26,7 @@ const START_REASONS: ReadonlySet<string> = new Set([
 ]);
 
 /** What a registry answers when it does not have an image, as container runtimes repeat it. */
-const NO_SUCH_IMAGE = /not found|manifest unknown|does not exist|invalid reference/i;
+const NO_SUCH_IMAGE = /not found|no such image|manifest unknown|does not exist|invalid reference/i;
 
 /**
  * What keeps a pod from becoming ready, as a sentence that stays the same while it is so. What the cluster may resolve

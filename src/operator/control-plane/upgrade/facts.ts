@@ -22,6 +22,10 @@ export interface PodFacts {
   readonly ready: number;
   /** All are there, of the newest template, and available. */
   readonly isComplete: boolean;
+  /** There are pods, and none of an older template. */
+  readonly areNewest: boolean;
+  /** The images that nodes report for those that are ready. */
+  readonly images: readonly string[];
   /** What keeps the newest pod from becoming ready. */
   readonly trouble: PodTrouble | undefined;
 }

@@ -1,4 +1,4 @@
-import type { Deployment } from "kube-controller-runtime";
+import type { Deployment, Pod } from "kube-controller-runtime";
 import { type Hindrance, isComplete, rolloutOf } from "../../pods/rollout.ts";
 import type { Snapshot } from "../observe.ts";
 import type { PodFacts, UpgradeFacts } from "./facts.ts";
@@ -45,13 +45,20 @@ function imageOf(deployment: Deployment | undefined): string | undefined {
 
 function podFacts({ deployment, pods, upgrade, controlPlane, now }: Snapshot): PodFacts {
   const { spec, status, metadata } = deployment ?? {};
+  const { replicas = 0 } = status ?? {};
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
   const { cause, mayPass = false } = rolloutOf(deployment ?? {}, { pods, now }) as Partial<Hindrance>;
   return {
     names: upgrade.podNames ?? pods.map((pod) => pod.metadata.name),
-    isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && (status?.replicas ?? 0) === 0),
+    isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && replicas === 0),
     ready: status?.readyReplicas ?? 0,
+    areNewest: isObserved && replicas > 0 && status?.updatedReplicas === replicas,
+    images: pods.flatMap(({ status: seen }) => readyImages(seen?.containerStatuses)),
     isComplete: isComplete(deployment) && spec?.replicas === controlPlane.replicas,
     trouble: cause === undefined ? undefined : { message: cause, mayPass },
   };
+}
+
+function readyImages(containers: NonNullable<Pod["status"]>["containerStatuses"] = []): string[] {
+  return containers.filter(({ name, ready }) => name === "coder" && ready).map(({ image }) => image);
 }

@@ -48,6 +48,8 @@ function anyFacts(dice: Dice): UpgradeFacts {
       isScaledToZero: one(true, false),
       ready: one(0, 1),
       isComplete: one(true, false),
+      areNewest: one(true, false),
+      images: one([], [IMAGES[0]], [IMAGES[1]]),
       trouble: one(undefined, { message: "It crashes.", mayPass: one(true, false) }),
     },
     database: one<UpgradeFacts["database"]>(undefined, succeeded(sight), gone, { why: "no SQL" }),

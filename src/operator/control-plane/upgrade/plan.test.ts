@@ -1,6 +1,7 @@
 import { timestamp } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
 import { type UpgradeStage, type UpgradeStatus, upgradeStages } from "../../../api/v1alpha1/upgrade.ts";
+import type { CoderFailure } from "../../../coder/failure.ts";
 import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
 import type { UpgradeFacts } from "./facts.ts";
@@ -27,11 +28,18 @@ const migrated = succeeded({ ...calm, schema: { version: 362, isDirty: false } }
 const migration = { pid: 7, application: "coder", user: "coder", seconds: 90, blockers: [] };
 const running = succeeded({ ...calm, schema: "locked", migration } as const);
 const gone = failed({ kind: "unreachable", message: "The database host does not answer." } as const);
+const unheard = failed({ kind: "transient", message: "coderd does not answer." } as CoderFailure);
 const noDatabase = { why: "The operator runs no SQL." };
 
-const nobody = { names: [], isScaledToZero: true, ready: 0, isComplete: false, trouble: undefined };
-const serving = { names: ["coder-1"], isScaledToZero: false, ready: 1, isComplete: true, trouble: undefined };
-const starting = { ...serving, ready: 0, isComplete: false };
+const nobody = {
+  ...{ names: [], isScaledToZero: true, ready: 0, isComplete: false },
+  ...{ areNewest: false, images: [], trouble: undefined },
+};
+const serving = {
+  ...{ names: ["coder-1"], isScaledToZero: false, ready: 1, isComplete: true },
+  ...{ areNewest: true, images: [NEW], trouble: undefined },
+};
+const starting = { ...serving, ready: 0, isComplete: false, images: [] };
 const halfway = { ...serving, isComplete: false };
 const crashing = { ...starting, trouble: { message: "It crashes.", mayPass: false } };
 const roomless = { ...starting, trouble: { message: "No node takes it.", mayPass: true } };
@@ -193,6 +201,30 @@ describe("each stage leads to the next, or waits:", () => {
     ["a pod that serves is asked for its version", at("Migrating"), { pods: serving }, "→ Verifying"],
     ["the version is confirmed", at("Verifying"), {}, "→ ScalingOut"],
     ["the old version is not accepted", at("Verifying"), { reported: succeeded("v2.24.4") }, `${NEW} × 1`],
+    [
+      "a coderd that can't be asked is waited for",
+      at("Verifying", { since: timestamp(NOW - 179_000) }),
+      { reported: unheard },
+      `${NEW} × 1`,
+    ],
+    [
+      "and then its ready pod counts",
+      at("Verifying", { since: timestamp(NOW - 180_000) }),
+      { reported: unheard },
+      "→ ScalingOut",
+    ],
+    [
+      "unless a pod of the old template is left",
+      at("Verifying", { since: timestamp(NOW - 180_000) }),
+      { reported: unheard, pods: { ...serving, areNewest: false } },
+      `${NEW} × 1`,
+    ],
+    [
+      "or its node has another version",
+      at("Verifying", { since: timestamp(NOW - 180_000) }),
+      { reported: unheard, pods: { ...serving, images: [OLD] } },
+      `${NEW} × 1`,
+    ],
     ["a pod that stops to serve is one that starts", at("Verifying"), { pods: starting }, "→ Migrating"],
     ["then the others are started", at("ScalingOut"), { pods: halfway }, `${NEW} × 3`],
     ["unless the first one stops to serve", at("ScalingOut"), { pods: starting }, "→ Migrating"],
@@ -356,6 +388,13 @@ describe("when the spec changes in the middle", () => {
   ])("%s", (_case, record, more, expected) => {
     expect(wordOf(planUpgrade(facts({ record, ...more })))).toBe(expected);
   });
+});
+
+test("a version that was confirmed for one image is none of the next", () => {
+  const confirmed = at("ScalingOut", { toVersion: "v2.26.0" });
+  const third = planUpgrade(facts({ record: confirmed, wanted: THIRD, pods: halfway, database: migrated }));
+  expect(third).toMatchObject({ record: { stage: "ScalingDown", to: THIRD } });
+  expect(third).not.toHaveProperty("record.toVersion");
 });
 
 test("the schema before an upgrade stays what it was when another version is tried on a changed one", () => {

@@ -1,6 +1,6 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
-import type { UpgradeFacts } from "./facts.ts";
+import type { PodFacts, UpgradeFacts } from "./facts.ts";
 import {
   backupTooLate,
   notKnown,
@@ -51,6 +51,9 @@ const MOST_FAILING_MS = 60_000;
 
 /** A cluster may take so long to add a node, and a registry to answer again. */
 const MOST_WAITING_MS = 10 * 60_000;
+
+/** Where coderd can't be asked for its version for so long, its pods count: the network may keep the operator from it. */
+const MOST_UNHEARD_MS = 3 * 60_000;
 
 /** A follower whose pods are not replaced by then does not keep the others waiting. */
 const MOST_FOLLOWER_MS = 15 * 60_000;
@@ -191,11 +194,13 @@ function giveUp(standing: SchemaStanding, { facts, record, trouble }: Failure): 
 }
 
 const verifying: StagePlan = (facts, record) => {
-  const { reported, pods } = facts;
+  const { reported, pods, now } = facts;
   if (pods.ready === 0) return enter("Migrating", facts, record);
   if (reported === undefined) return { do: "ask", whom: "version" };
   if (reported.ok && !isOldVersion(reported.value, record))
     return enter("ScalingOut", facts, { ...record, toVersion: reported.value });
+  const isUnheard = !reported.ok && now - Date.parse(record.since) >= MOST_UNHEARD_MS;
+  if (isUnheard && isOnNode(pods, record)) return enter("ScalingOut", facts, unconfirmed(record));
   const said = reported.ok
     ? `coderd still reports version ${reported.value}.`
     : `Waiting for coderd to report its version. ${reported.failure.message}`;
@@ -259,7 +264,7 @@ function otherWay(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | und
   // The new version has not migrated anything, or somebody has restored the backup.
   if (schemaStanding(facts, record) === "unchanged") return enter("RollingBack", facts, record);
   if (isWayBack(wanted, record)) return undefined;
-  return enter("ScalingDown", facts, { ...record, to: wanted });
+  return enter("ScalingDown", facts, { ...unconfirmed(record), to: wanted });
 }
 
 const completed: StagePlan = (facts) => begin(facts, facts.present);
@@ -285,6 +290,17 @@ function isOldVersion(reported: string, { fromVersion, to }: UpgradeStatus): boo
   const promised = versionOfImage(to);
   const isOld = compareVersions(reported, fromVersion) === 0;
   return isOld && promised !== undefined && compareVersions(promised, fromVersion) !== 0;
+}
+
+/** Whether all pods are of the new template, and no node reports another version for one. */
+function isOnNode({ areNewest, images }: PodFacts, { to }: UpgradeStatus): boolean {
+  const isOther = (image: string) => (compareVersions(versionOfImage(image), versionOfImage(to)) ?? 0) !== 0;
+  return areNewest && !images.some(isOther);
+}
+
+/** Without the version that coderd reported for an earlier pod. */
+function unconfirmed({ toVersion: _, ...record }: UpgradeStatus): UpgradeStatus {
+  return record;
 }
 
 /** Whether an image is the one of before the upgrade, or older: neither serves on the schema of the new version. */

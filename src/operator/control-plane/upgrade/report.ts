@@ -25,6 +25,11 @@ const descriptions: Readonly<Record<UpgradeStage, string>> = {
 /** Stages that end an upgrade otherwise than it was meant, or in which only a person can help. */
 const FAILED: ReadonlySet<UpgradeStage> = new Set(["BackupFailed", "RolledBack", "Stuck"]);
 
+/** Stages after the version was confirmed. */
+const CONFIRMED: ReadonlySet<UpgradeStage> = new Set(["ScalingOut", "Followers", "Completed"]);
+const UNCONFIRMED =
+  "The operator can't reach coderd, so its version is not confirmed: its pods are ready and have the new image.";
+
 /** Condition `Upgrading`: the stage is the reason. */
 export function upgradeCondition(rest: Rest, record: UpgradeStatus): ConditionState {
   const [obstacle] = rest.obstacles ?? [];
@@ -41,8 +46,13 @@ function messageOf(record: UpgradeStatus, more: string | undefined): string {
   const { stage, message } = record;
   const advice = stage === "RolledBack" ? " It is not tried again until spec.image changes." : "";
   const retry = stage === "BackupFailed" ? " It is tried again when the spec changes." : "";
-  const why = more || message;
+  const why = [isUnconfirmed(record) ? UNCONFIRMED : "", more || message].filter(Boolean).join(" ");
   return `${route(record)}: ${descriptions[stage]}${why ? ` ${why}` : ""}${advice}${retry}`;
+}
+
+/** Whether the operator went on without having heard of coderd's version. */
+function isUnconfirmed({ stage, toVersion }: UpgradeStatus): boolean {
+  return toVersion === undefined && CONFIRMED.has(stage);
 }
 
 function route({ from, fromVersion, to, toVersion }: UpgradeStatus): string {
@@ -54,7 +64,7 @@ function summary(record: UpgradeStatus): string {
   const { startedAt, since, downSince, servedAgain } = record;
   const took = `took ${duration(startedAt, since)}`;
   const down = downSince && servedAgain ? `, ${duration(downSince, servedAgain)} of it without service` : "";
-  return `${route(record)} ${took}${down}.`;
+  return `${route(record)} ${took}${down}.${isUnconfirmed(record) ? ` ${UNCONFIRMED}` : ""}`;
 }
 
 function duration(from: string, to: string): string {
