@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Pod } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { mint } from "../../lab/mint.ts";
@@ -8,7 +9,7 @@ import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kind
 import type { UpgradeStage } from "../../src/api/v1alpha1/upgrade.ts";
 import { CoderdAdmin } from "./support/coderd-admin.ts";
 import { Tenant } from "./support/tenant.ts";
-import { DatabaseWatch, ServiceWatch } from "./support/upgrade-watch.ts";
+import { copyDatabase, DatabaseWatch, ServiceWatch } from "./support/upgrade-watch.ts";
 import { World } from "./support/world.ts";
 
 const binaries = inject("coder");
@@ -63,13 +64,37 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
     return { tenant, admin };
   }
 
-  async function upgrade(tenant: Tenant, image = NEW): Promise<void> {
+  async function upgrade(tenant: Tenant, image = NEW, ...more: readonly object[]): Promise<void> {
     const { spec } = await tenant.get(CoderControlPlane, "coder");
     const others = (spec?.extraEnv ?? []).slice(1);
     await tenant.change(CoderControlPlane, "coder", {
       image,
-      extraEnv: [await putUrl(tenant, "new"), ...others],
+      replicas: 1,
+      extraEnv: [await putUrl(tenant, "new"), ...others, ...more],
     });
+  }
+
+  /** A stage that is reached only after the new pod has failed for its time. */
+  async function untilGivenUp(tenant: Tenant, stage: "RolledBack" | "Stuck"): Promise<string> {
+    await untilStage(tenant, "Migrating");
+    return eventually(async () => {
+      await world.timePasses(10_000);
+      const { status } = await tenant.get(CoderControlPlane, "coder");
+      expect(status?.upgrade?.stage).toBe(stage);
+      return status?.upgrade?.message ?? "";
+    }, TIME_LIMIT);
+  }
+
+  /** The old version serves, on its schema, with the users that it had. */
+  async function expectOld(tenant: Tenant, admin: CoderdAdmin): Promise<void> {
+    await tenant.untilCondition(CoderControlPlane, { type: "Available" }, { status: "True" });
+    const version = expect.stringContaining("v2.24.4");
+    expect(await admin.get("/api/v2/buildinfo")).toMatchObject({ version });
+    expect(await tenant.database.query("SELECT version FROM schema_migrations")).toEqual([
+      { version: "343" },
+    ]);
+    const { users } = await admin.get<{ users: { username: string }[] }>("/api/v2/users");
+    expect(users.map(({ username }) => username)).toContain("admin");
   }
 
   test("becomes 2.26.0 with all its data, and no old pod meets the new schema", async () => {
@@ -117,16 +142,44 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
   test("stays what it is when the new image does not exist", async () => {
     const { tenant, admin } = await settle("wrong");
     await upgrade(tenant, "ghcr.io/coder/coder:v2.99.0");
-    await untilStage(tenant, "Migrating");
+    await untilGivenUp(tenant, "RolledBack");
+    await expectOld(tenant, admin);
+  });
+
+  test("comes back with its data when the new one crashes before its migration is committed", async () => {
+    const { tenant, admin } = await settle("before");
+    // Migration 349 makes a table of this name: it fails, and all before it are rolled back with it.
+    await tenant.database.query("CREATE TABLE connection_logs (id int)");
+    await upgrade(tenant);
+    expect(await untilGivenUp(tenant, "RolledBack")).toContain("crashes with exit code");
+    await expectOld(tenant, admin);
+  });
+
+  test("comes back from its backup when the new one crashes after its migration is committed", async () => {
+    const { tenant, admin } = await settle("after");
+    const { name } = tenant.database;
+    const before = await tenant.get(CoderControlPlane, "coder");
+    await tenant.change(CoderControlPlane, "coder", { replicas: 0 });
+    await tenant.untilControlPlane({ readyReplicas: 0 });
+    await copyDatabase(world.postgres, { from: name, to: `${name}_backup`, owner: name });
+    // coderd looks at this only once its database is migrated.
+    await upgrade(tenant, NEW, { name: "CODER_NOTIFICATIONS_METHOD", value: "pigeon" });
+    expect(await untilGivenUp(tenant, "Stuck")).toContain("The database schema has changed (it was 343)");
+    expect(await tenant.database.query("SELECT version FROM schema_migrations")).toEqual([
+      { version: "362" },
+    ]);
+
+    const { extraEnv } = before.spec ?? {};
+    await tenant.change(CoderControlPlane, "coder", { replicas: 0, image: OLD, extraEnv });
     await eventually(async () => {
-      await world.timePasses(10_000);
-      const { status } = await tenant.get(CoderControlPlane, "coder");
-      expect(status?.upgrade?.stage).toBe("RolledBack");
+      const { items } = await world.person.list(Pod, { namespace: tenant.namespace });
+      expect(items).toEqual([]);
     }, TIME_LIMIT);
-    await tenant.untilCondition(CoderControlPlane, { type: "Available" }, { status: "True" });
-    expect(await admin.get("/api/v2/buildinfo")).toMatchObject({
-      version: expect.stringContaining("v2.24.4"),
-    });
+    await copyDatabase(world.postgres, { from: `${name}_backup`, to: name, owner: name });
+    await tenant.change(CoderControlPlane, "coder", { replicas: 1 });
+    await tenant.untilCondition(CoderControlPlane, { type: "Ready" }, { status: "True" });
+    await expectOld(tenant, admin);
+    await world.postgres.dropDatabase(`${name}_backup`);
   });
 
   test("names the session that blocks its migration, and goes on when that ends", async () => {

@@ -81,6 +81,34 @@ describe("a look at coderd's database", () => {
     expect(await look()).toMatchObject({ schema: { version: 362 }, migration: undefined });
   });
 
+  test("counts the sessions of others as taken, and not those of coderd's own user", async () => {
+    const free = async () => (await look()).freeConnections;
+    const taken = async (url: string) => {
+      const before = await free();
+      const session = new pg.Client({ connectionString: url });
+      await session.connect();
+      const after = await free();
+      await session.end();
+      return before - after;
+    };
+    const { url: elsewhere } = await postgres.createDatabase("empty");
+    // Other tests come and go at the same server.
+    await eventually(
+      async () => expect([await taken(database.url), await taken(elsewhere)]).toEqual([0, 1]),
+      {
+        withinMs: 20_000,
+      },
+    );
+  });
+
+  test("asks for ownership of coderd's tables, and of no others", async () => {
+    const role = `stranger_${database.name}`;
+    await database.query(`CREATE ROLE "${role}"`);
+    await database.query("CREATE TABLE audit_of_somebody (id int)");
+    await database.query(`ALTER TABLE audit_of_somebody OWNER TO "${role}"`);
+    expect(await look()).toMatchObject({ mayMigrate: true });
+  });
+
   test("shows a database that refuses writes", async () => {
     await database.query(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
     expect(await look()).toMatchObject({ isReadOnly: true });

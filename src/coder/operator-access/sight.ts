@@ -16,8 +16,9 @@ interface SessionSight {
 export interface DatabaseSight {
   /** A standby, or a database that refuses writes. */
   readonly isReadOnly: boolean;
-  /** Whether the user of the connection URL may change the schema and owns all tables. */
+  /** Whether the user of the connection URL may change the schema and owns coderd's tables. */
   readonly mayMigrate: boolean;
+  /** Connections that others leave to this user. */
   readonly freeConnections: number;
   /** The version of the schema; `locked` while a migration is in progress, `missing` before the first one. */
   readonly schema: { readonly version: number; readonly isDirty: boolean } | "locked" | "missing";
@@ -41,14 +42,21 @@ const MIGRATION_LOCK = { classid: 241551044, objid: 1626191913 };
 const LOCK_TIMEOUT_MS = "500";
 const LOCK_NOT_AVAILABLE = "55P03";
 
+/** Tables that coderd has in every version. Others in its schema may belong to somebody else. */
+const CORE_TABLES = ["schema_migrations", "users", "api_keys", "organizations", "templates", "workspaces"]
+  .map((name) => `'${name}'`)
+  .join(", ");
+
+/** Sessions of the same user at the same database are those of the old pods, which end before a new one starts. */
 const GENERAL = `
   SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS read_only,
          coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AND NOT EXISTS (
            SELECT FROM pg_class c
            WHERE c.relnamespace = to_regnamespace(current_schema()::text) AND c.relkind IN ('r', 'p')
-             AND NOT pg_has_role(c.relowner, 'USAGE')) AS may_migrate,
+             AND c.relname IN (${CORE_TABLES}) AND NOT pg_has_role(c.relowner, 'USAGE')) AS may_migrate,
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-           - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS free_connections,
+           - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
+                AND (usename, datname) IS DISTINCT FROM (current_user, current_database())) AS free_connections,
          to_regclass('schema_migrations') IS NOT NULL AS has_schema,
          to_regclass('replicas') IS NOT NULL AS has_replicas,
          to_regclass('api_keys') IS NOT NULL AS has_keys`;

@@ -59,7 +59,8 @@ export function rolloutOf(deployment: Deployment, seen: PodsSeen): Rollout {
   const look = lookAgainMs === undefined ? {} : { lookAgainMs };
   const passing = mayPass ? { mayPass } : {};
   const isUnseen = seen.isSameTemplate === true && !isObserved(deployment);
-  if (isUnseen || isScaling(deployment)) return { state: "scaling", ...(cause ? { cause, ...passing } : {}), ...look };
+  if (isUnseen || isScaling(deployment))
+    return { state: "scaling", ...(cause ? { cause, ...passing } : {}), ...look };
   return cause ? { state: "stalled", cause, ...passing } : { state: "moving", ...look };
 }
 

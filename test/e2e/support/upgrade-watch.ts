@@ -80,6 +80,27 @@ export class DatabaseWatch implements AsyncDisposable {
   }
 }
 
+/** Makes a database from another as the superuser, in place of what it was. Whoever is connected to either is cut off. */
+export async function copyDatabase(
+  { port, password }: Pick<Postgres, "port" | "password">,
+  names: { readonly from: string; readonly to: string; readonly owner: string },
+): Promise<void> {
+  const client = new pg.Client({
+    connectionString: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+  });
+  await client.connect();
+  const [from, to, owner] = [names.from, names.to, names.owner].map((name) => pg.escapeIdentifier(name));
+  try {
+    await client.query(`DROP DATABASE IF EXISTS ${to} WITH (FORCE)`);
+    await client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [
+      names.from,
+    ]);
+    await client.query(`CREATE DATABASE ${to} TEMPLATE ${from} OWNER ${owner}`);
+  } finally {
+    await client.end();
+  }
+}
+
 /** Asks a coderd again and again whether it serves, and sums up for how long it did not. */
 export class ServiceWatch implements AsyncDisposable {
   readonly #stop = new AbortController();

@@ -272,7 +272,8 @@ describe("a backup by a CronJob", () => {
 
   async function withCronJob(stage: UpgradeStage): Promise<void> {
     const containers = [{ name: "dump", image: "postgres" }];
-    const jobTemplate = { spec: { template: { spec: { containers, restartPolicy: "Never" } } } };
+    const spec = { template: { spec: { containers, restartPolicy: "Never" } } };
+    const jobTemplate = { metadata: { labels: { queue: "batch" } }, spec };
     await stage.person.create(CronJob, {
       ...CronJob,
       metadata: stage.ref("dump"),
@@ -299,6 +300,9 @@ describe("a backup by a CronJob", () => {
     await stage.untilStage("Completed");
     const { items } = await stage.person.list(Job, { namespace: stage.namespace });
     expect(items).toHaveLength(1);
+    const { labels, ownerReferences } = items[0]?.metadata ?? {};
+    expect(labels).toMatchObject({ queue: "batch", "app.kubernetes.io/instance": "coder" });
+    expect(ownerReferences).toMatchObject([{ kind: "CoderControlPlane", name: "coder", controller: true }]);
   });
 
   test("stops the upgrade when it fails, until the spec changes", async () => {

@@ -8,7 +8,7 @@ const START_MS = 2_000;
 const END_MS = 3_000;
 const RESTART_MS = 20_000;
 
-type Condition = "starting" | "running" | "ready" | "crashed" | "unpulled" | "leaving";
+type Condition = "unscheduled" | "starting" | "running" | "ready" | "crashed" | "unpulled" | "leaving";
 
 interface RunningPod {
   readonly deployment: string;
@@ -34,6 +34,10 @@ export class Rollouts implements AsyncDisposable {
   readonly violations: string[] = [];
   /** The images of the control plane in the order in which they came to serve. */
   readonly served: string[] = [];
+  /** Whether a node takes new pods. */
+  hasRoom = true;
+  /** The Deployments as they were when they were not paused. */
+  readonly #resumed = new Map<string, Stored<Deployment>>();
   readonly #stage: Scene;
   readonly #pods = new Map<string, RunningPod>();
   readonly #stop = new AbortController();
@@ -60,6 +64,9 @@ export class Rollouts implements AsyncDisposable {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const { items } = await this.#stage.person.list(Deployment, { namespace: this.#stage.namespace });
+      const names = new Set(items.map(({ metadata }) => metadata.name));
+      for (const [, pod] of this.#pods)
+        if (!names.has(pod.deployment) && pod.condition !== "leaving") this.#turn(pod, "leaving");
       for (const deployment of items) await this.#resize(deployment);
       for (const [name, pod] of this.#pods) await this.#live(name, pod);
       for (const deployment of items) await this.#report(deployment);
@@ -75,10 +82,12 @@ export class Rollouts implements AsyncDisposable {
   /** New pods come first, and old ones go as soon as all new ones serve, as in a rolling update. */
   async #resize(deployment: Stored<Deployment>): Promise<void> {
     const { name } = deployment.metadata;
-    const hash = hashOf(deployment);
+    if (!deployment.spec?.paused) this.#resumed.set(name, deployment);
+    const rolled = this.#resumed.get(name) ?? deployment;
+    const hash = hashOf(rolled);
     const wanted = deployment.spec?.replicas ?? 1;
     const current = this.#of(name).filter(([, pod]) => pod.hash === hash);
-    for (let missing = wanted - current.length; missing > 0; missing--) await this.#start(deployment, hash);
+    for (let missing = wanted - current.length; missing > 0; missing--) await this.#start(rolled, hash);
     for (const [, pod] of current.slice(wanted)) this.#turn(pod, "leaving");
     const ready = current.filter(([, pod]) => pod.condition === "ready").length;
     if (ready < wanted) return;
@@ -113,6 +122,8 @@ export class Rollouts implements AsyncDisposable {
       await this.#stage.delete(Pod, name);
       return;
     }
+    if (pod.condition === "starting" && !this.hasRoom) this.#turn(pod, "unscheduled");
+    if (pod.condition === "unscheduled" && this.hasRoom) this.#turn(pod, "starting");
     if (pod.condition === "starting" && ageMs >= START_MS) this.#turn(pod, "running");
     if (pod.condition === "crashed" && ageMs >= RESTART_MS) this.#turn(pod, "running");
     if (pod.condition === "running") this.#run(pod);
@@ -139,6 +150,7 @@ export class Rollouts implements AsyncDisposable {
   }
 
   async #say(name: string, { condition, image }: RunningPod): Promise<void> {
+    if (condition === "unscheduled") return this.#refuse(name);
     const container = { name: "coder", image, imageID: image, ready: condition === "ready", restartCount: 0 };
     const states: Partial<Record<Condition, object>> = {
       ready: { state: { running: {} } },
@@ -149,7 +161,14 @@ export class Rollouts implements AsyncDisposable {
       },
     };
     const more = states[condition] ?? { state: { running: {} } };
-    const status = { phase: "Running", containerStatuses: [{ ...container, ...more }] };
+    const status = { phase: "Running", conditions: null, containerStatuses: [{ ...container, ...more }] };
+    await this.#stage.person.patchStatus(Pod, this.#stage.ref(name), { status });
+  }
+
+  async #refuse(name: string): Promise<void> {
+    const lastTransitionTime = new Date(this.#stage.clock.now()).toISOString();
+    const scheduled = { type: "PodScheduled", status: "False", reason: "Unschedulable", lastTransitionTime };
+    const status = { phase: "Pending", conditions: [{ ...scheduled, message: "0/3 nodes are available." }] };
     await this.#stage.person.patchStatus(Pod, this.#stage.ref(name), { status });
   }
 

@@ -120,9 +120,17 @@ export class Children {
     throw new ApiError(message, { reason: "Conflict", code: 409 });
   }
 
-  /** Makes a child that must not exist yet; rejects with `AlreadyExists`, or `NotOursError`, when it does. */
-  async create<T extends KubeObject>(kind: Kind<T>, desired: T, owner: Owner): Promise<Stored<T>> {
-    const made = await this.#make({ kind, desired: marked(desired, owner, this.#marks), owner }, 1);
+  /**
+   * Makes a child that must not exist yet; rejects with `AlreadyExists`, or `NotOursError`, when it does. One that
+   * outlives its owner has no reference to it, so that nothing collects it: its labels alone say whose it is.
+   */
+  async create<T extends KubeObject>(
+    kind: Kind<T>,
+    desired: T,
+    { outlives = false, ...owner }: Owner & { readonly outlives?: boolean },
+  ): Promise<Stored<T>> {
+    const child = outlives ? desired : marked(desired, owner, this.#marks);
+    const made = await this.#make({ kind, desired: child, owner }, 1);
     if (made) return made;
     const present = await find(this.#client, kind, refOf(desired));
     if (present) refuseForeign(kind, { present, desired, owner }, this.#marks);

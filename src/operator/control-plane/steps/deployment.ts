@@ -26,9 +26,17 @@ export async function ensureDeployment(
   const { controlPlane } = snapshot;
   const { clusterDomain } = environment.ports;
   const clusterIP = service ? service.clusterIP : clusterIPOf(snapshot.service);
-  const desired = plan && shaped(plan, snapshot, { clusterDomain, clusterIP });
-  if (!mayChange || !desired) return leavePods(snapshot.deployment, controlPlane, snapshot);
+  const shape = plan && shaped(plan, snapshot, { clusterDomain, clusterIP });
+  if (!mayChange || !shape) return leavePods(snapshot.deployment, controlPlane, snapshot);
   const { pod } = controlPlane;
+  const isPaused = plan.isReplacing && snapshot.deployment?.spec?.paused === true;
+  const desired = isPaused && shape.spec ? { ...shape, spec: { ...shape.spec, paused: false } } : shape;
+  if (isPaused)
+    environment.own.emit(
+      "Normal",
+      "DeploymentResumed",
+      `Resumes Deployment "${controlPlane.childName}", which was paused: the upgrade replaces its pods.`,
+    );
   const deployment = await convergeDeployment(snapshot, environment, { desired, pod });
   const report = reportPods(deployment, { ...controlPlane, replicas: plan.shape.replicas }, snapshot);
   const url = clusterURL(controlPlane, clusterDomain);

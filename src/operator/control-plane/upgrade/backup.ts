@@ -79,11 +79,12 @@ function newJob(controlPlane: ControlPlane, name: string, { spec }: CronJob): Ba
     ...spec?.jobTemplate.metadata?.annotations,
     "cronjob.kubernetes.io/instantiate": "manual",
   };
+  const metadata = childMetadata(controlPlane, name, annotations);
   const template = spec?.jobTemplate.spec ?? { template: {} };
   const object: Job = {
     apiVersion: Job.apiVersion,
     kind: Job.kind,
-    metadata: childMetadata(controlPlane, name, annotations),
+    metadata: { ...metadata, labels: { ...spec?.jobTemplate.metadata?.labels, ...metadata.labels } },
     spec: { ...template, ttlSecondsAfterFinished: KEPT_SECONDS },
   };
   return { kind: Job, object };

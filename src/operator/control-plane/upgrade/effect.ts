@@ -94,7 +94,9 @@ async function create(
 ): Promise<BackupState> {
   const what = `${kind.kind} "${object.metadata?.name}"`;
   try {
-    await environment.children.create<KubeObject>(kind, object, snapshot.owner);
+    // A backup must not go with the control plane that it is of; the Job that makes one may.
+    const outlives = kind.kind !== "Job";
+    await environment.children.create<KubeObject>(kind, object, { ...snapshot.owner, outlives });
     environment.own.emit("Normal", "BackupStarted", `Started ${what} before the upgrade.`);
   } catch (error) {
     if (isNotFound(error)) return { kind: "unavailable", message: unavailable };

@@ -20,6 +20,7 @@ import type { ControlPlane } from "../spec.ts";
 import { type BackupState, backupName, observeBackup } from "./backup.ts";
 import { type Follower, type FollowerKind, followerKey } from "./followers.ts";
 import { isUpgrading } from "./record.ts";
+import { isSameBuild } from "./version.ts";
 
 /** Another control plane, and the name of its token in its database. */
 interface Neighbour {
@@ -90,7 +91,7 @@ function followersOf(
   const follower = (kind: FollowerKind) => (object: Stored<WithImage>) => {
     const own = deployments.byIndex(CONTROLLER_INDEX, object.metadata.uid);
     const runs = (image: string) =>
-      own.every((each) => each.spec?.template.spec?.containers[0]?.image === image && isComplete(each));
+      own.every((each) => isComplete(each) && isSameBuild(imageOf(each), image));
     return { key: followerKey(kind, object.metadata.name), runs };
   };
   const follows = ({ spec, metadata }: Stored<WithImage>) =>
@@ -99,6 +100,10 @@ function followersOf(
     ...provisioners.filter(follows).map(follower("provisioner")),
     ...proxies.filter(follows).map(follower("workspaceproxy")),
   ].sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function imageOf({ spec }: Stored<Deployment>): string {
+  return spec?.template.spec?.containers[0]?.image ?? "";
 }
 
 function othersThan(object: Stored<CoderControlPlane>, { caches }: Pick<RunContext, "caches">): Neighbour[] {

@@ -112,6 +112,11 @@ describe("without an upgrade in progress", () => {
       { present: NEW, settled: undefined },
       `${NEW} × 3`,
     ],
+    [
+      "a Deployment that somebody has deleted does not make an upgrade a first Deployment",
+      { present: undefined },
+      "→ Preflight",
+    ],
     ["an edited Deployment is set back", { present: OLD, settled: NEW }, `${NEW} × 3`],
     ["without pods the image waits until there are some", { replicas: 0 }, `${OLD} × 0`],
     [

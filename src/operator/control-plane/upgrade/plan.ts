@@ -63,10 +63,10 @@ export function planUpgrade(facts: UpgradeFacts): UpgradePlan {
   const { record, settings } = facts;
   if (settings.strategy === "Rolling")
     return record && record.stage !== "Completed" ? { do: "record", record: undefined } : asSpecified(facts);
-  return record ? stages[record.stage](facts, record) : begin(facts, facts.present);
+  return record ? stages[record.stage](facts, record) : begin(facts, facts.present ?? facts.settled);
 }
 
-/** `present` is the image that runs, or would if there were pods. */
+/** `present` is the image that runs, or would if there were pods or somebody had not deleted the Deployment. */
 function begin(facts: UpgradeFacts, present: string | undefined): UpgradePlan {
   const { record, wanted, settled, replicas, version } = facts;
   const isNews = present !== undefined && isAnotherVersion(present, wanted);
@@ -267,7 +267,7 @@ function otherWay(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | und
   return enter("ScalingDown", facts, { ...unconfirmed(record), to: wanted });
 }
 
-const completed: StagePlan = (facts) => begin(facts, facts.present);
+const completed: StagePlan = (facts) => begin(facts, facts.present ?? facts.settled);
 
 const stages: Readonly<Record<UpgradeStage, StagePlan>> = {
   Preflight: beforeChange(preflight),

@@ -61,7 +61,7 @@ const privileges = ofSight(({ mayMigrate }) =>
     : {
         reason: "DatabasePermissionDenied",
         message:
-          "The database user may not change the schema: it needs CREATE on the schema and must own all of its tables; grant that.",
+          "The database user may not change the schema: it needs CREATE on the schema and must own coderd's tables; grant that.",
       },
 );
 
@@ -70,7 +70,7 @@ const connections = ofSight(({ freeConnections }) =>
     ? undefined
     : {
         reason: "NoFreeConnections",
-        message: `The database has ${Math.max(freeConnections, 0)} free connections and coderd needs ${LEAST_CONNECTIONS} to start; raise max_connections or close some.`,
+        message: `Others leave ${Math.max(freeConnections, 0)} connections of the database to its user, and coderd needs ${LEAST_CONNECTIONS} to start; raise max_connections or close some.`,
       },
 );
 

@@ -9,7 +9,7 @@ import type { UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
 import type { Shape } from "./moves.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous.ts";
-import { isUpgrading } from "./record.ts";
+import { isReplacingPods, isUpgrading } from "./record.ts";
 import { podsDuringUpgrade, upgradeCondition } from "./report.ts";
 import { isAnotherVersion } from "./version.ts";
 
@@ -23,6 +23,8 @@ export interface PodPlan {
   readonly shape: PossibleShape;
   /** Whether an upgrade replaces the pod template, so that a guard may be added to it. */
   readonly isUpgrading: boolean;
+  /** Whether pods are being replaced for an upgrade: a Deployment that somebody has paused would start old ones again. */
+  readonly isReplacing: boolean;
   /** What to say of the pods while they are not what the spec asks for. */
   readonly report: ReturnType<typeof podsDuringUpgrade>;
 }
@@ -54,6 +56,7 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
     value: {
       shape,
       isUpgrading: isUpgrading(record),
+      isReplacing: isReplacingPods(record),
       report: podsDuringUpgrade(condition, record),
     },
   };

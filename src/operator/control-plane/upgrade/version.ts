@@ -25,6 +25,18 @@ export function isAnotherVersion(from: string, to: string): boolean {
   return older === undefined || newer === undefined || withoutV(older) !== withoutV(newer);
 }
 
+/**
+ * Whether an image may be what became of another: the same, the same version, or the same name from another registry.
+ * Admission may rewrite images to those of a mirror.
+ */
+export function isSameBuild(image: string, asked: string): boolean {
+  return !isAnotherVersion(image, asked) || lastPart(image) === lastPart(asked);
+}
+
+function lastPart(image: string): string {
+  return image.slice(image.lastIndexOf("/") + 1);
+}
+
 /** Negative when `left` is older than `right`; undefined unless both are versions. */
 export function compareVersions(left: string | undefined, right: string | undefined): number | undefined {
   const [a, b] = [parseVersion(left), parseVersion(right)];

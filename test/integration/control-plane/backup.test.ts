@@ -1,0 +1,112 @@
+import { readFile } from "node:fs/promises";
+import { Deployment, type KubeObject, kind, Pod, type Stored } from "kube-controller-runtime";
+import { type ClusterAccess, eventually } from "kube-controller-runtime/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
+import { openStage, type Stage } from "./stage.ts";
+
+const OLD = "coder:v2.24.4";
+const NEW = "coder:v2.26.0";
+const HOUR_MS = 60 * 60_000;
+const TIME_LIMIT = { withinMs: 30_000 };
+
+interface Backup extends KubeObject {
+  spec?: { cluster?: { name?: string }; method?: string };
+  status?: { phase?: string };
+}
+
+const Backup = kind<Backup>("postgresql.cnpg.io/v1", { kind: "Backup", plural: "backups" });
+
+let cluster: ClusterAccess;
+let stage: Stage;
+beforeAll(async () => {
+  // The only file that installs backups of CloudNativePG there.
+  cluster = await sharedClusterWithControllers();
+  stage = await openStage(cluster, "backup");
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
+
+async function backups(): Promise<readonly Stored<Backup>[]> {
+  return (await stage.person.list(Backup, { namespace: stage.namespace })).items;
+}
+
+/** The backup of the attempt that is in progress, when there are so many. */
+function backup(count: number): Promise<Stored<Backup>> {
+  return eventually(async () => {
+    const items = await backups();
+    expect(items).toHaveLength(count);
+    const { upgrade } = (await stage.controlPlane("coder")).status ?? {};
+    return items.find(({ metadata }) => metadata.name === upgrade?.backup) ?? expect.fail("another one");
+  }, TIME_LIMIT);
+}
+
+async function end({ metadata }: Stored<Backup>, phase: "completed" | "failed"): Promise<void> {
+  await stage.person.patchStatus(Backup, metadata, { status: { phase } });
+}
+
+async function untilFailed(message: string): Promise<void> {
+  const condition = await stage.untilCondition("coder", "Upgrading", {
+    status: "False",
+    reason: "BackupFailed",
+    message: expect.stringContaining(message),
+  });
+  expect(condition.message).toContain("so nothing was changed");
+  const { spec } = await stage.get(Deployment, "coder");
+  expect(spec).toMatchObject({ replicas: 1, template: { spec: { containers: [{ image: OLD }] } } });
+}
+
+/** Another spec is another attempt. A second later it has another name. */
+async function tryAgain(attempt: string): Promise<void> {
+  await stage.timePasses(1_000);
+  await stage.change("coder", { podAnnotations: { attempt } });
+}
+
+// One story in order: each test begins where the one before it ended.
+describe("a backup of CloudNativePG before an upgrade", () => {
+  test("fails where the cluster has none, and nothing is changed", async () => {
+    const upgrade = { backup: { cloudNativePG: { clusterName: "db" }, timeoutSeconds: 600 } };
+    await stage.create("coder", { image: OLD, operatorAccess: { disabled: true }, upgrade });
+    await eventually(() => stage.get(Deployment, "coder"), TIME_LIMIT);
+    await stage.untilStatus("coder", { image: OLD });
+    await stage.change("coder", { image: NEW });
+    await untilFailed("does not have backups of CloudNativePG");
+  });
+
+  test("is made of the cluster that the spec names, and stops the upgrade when it fails", async () => {
+    await cluster.apply(
+      await readFile(new URL("../../fixtures/cloud-native-pg-backups.yaml", import.meta.url), "utf8"),
+    );
+    await tryAgain("failed");
+    const made = await backup(1);
+    expect(made.spec).toMatchObject({ cluster: { name: "db" } });
+    await end(made, "failed");
+    await untilFailed(`Backup "${made.metadata.name}" of CloudNativePG failed`);
+  });
+
+  test("stops the upgrade when it takes longer than it may", async () => {
+    await tryAgain("late");
+    await backup(2);
+    await stage.untilCondition("coder", "Upgrading", { status: "True", reason: "BackingUp" });
+    await stage.timePasses(HOUR_MS);
+    await untilFailed("The backup was not complete within 600 s.");
+  });
+
+  test("lets the upgrade go on when it is complete", async () => {
+    await tryAgain("completed");
+    await end(await backup(3), "completed");
+    await stage.untilCondition("coder", "Upgrading", { status: "True", reason: "Migrating" });
+    await eventually(async () => {
+      const { items } = await stage.person.list(Pod, { namespace: stage.namespace });
+      expect(items.map(({ spec }) => spec?.containers[0]?.image)).toEqual([NEW]);
+    }, TIME_LIMIT);
+  });
+
+  test("outlives the control plane", async () => {
+    await stage.delete(CoderControlPlane, "coder");
+    await stage.untilGone(Deployment, "coder");
+    const left = await backups();
+    expect(left).toHaveLength(3);
+    for (const { metadata } of left) expect(metadata.ownerReferences).toBeUndefined();
+  });
+});
