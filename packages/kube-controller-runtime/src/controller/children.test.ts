@@ -80,6 +80,14 @@ describe("a child", () => {
     expect(await stored()).toMatchObject({ data: { a: "2" } });
   });
 
+  test("that outlives its owner has no reference to it, and is known by its labels", async () => {
+    const child = configMap({ a: "1" }, { labels });
+    await children.create(ConfigMap, child, { ...owner, outlives: true });
+    const made = await stored();
+    expect(made.metadata.ownerReferences).toBeUndefined();
+    expect(children.owns(made, owner)).toBe(true);
+  });
+
   test("is applied again when something else is desired", async () => {
     await apply({ a: "1", b: "1" });
     await apply({ a: "2" });

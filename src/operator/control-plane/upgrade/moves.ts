@@ -29,6 +29,9 @@ export type UpgradePlan =
   /** Enter a stage, or change what is recorded of it; without a record the upgrade is over without a trace. */
   | { readonly do: "record"; readonly record: UpgradeStatus | undefined };
 
+/** What to do in a stage that is recorded. */
+export type StagePlan = (facts: UpgradeFacts, record: UpgradeStatus) => UpgradePlan;
+
 /** How soon is looked again at what no watch reports. */
 export const LOOK_AGAIN_MS = 5_000;
 
