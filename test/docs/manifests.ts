@@ -1,4 +1,4 @@
-import { ConfigMap, collectionPath, type Kind, Secret } from "kube-controller-runtime";
+import { ConfigMap, CronJob, collectionPath, type Kind, Secret } from "kube-controller-runtime";
 import { apiRequest, type ClusterAccess } from "kube-controller-runtime/testing";
 import { parseAllDocuments } from "yaml";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
@@ -23,6 +23,7 @@ const kinds: readonly Kind[] = [
   CoderProvisioner,
   CoderWorkspaceProxy,
   ConfigMap,
+  CronJob,
   HorizontalPodAutoscaler,
   PodDisruptionBudget,
   Secret,

@@ -1,0 +1,177 @@
+import { timestamp } from "kube-controller-runtime";
+import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import type { PodFacts, UpgradeFacts } from "./facts.ts";
+import { notKnown, progress, schemaChanged, waitingFor } from "./messages.ts";
+import {
+  calm,
+  enter,
+  LOOK_AGAIN_MS,
+  newShape,
+  oneNew,
+  type StagePlan,
+  stopped,
+  type UpgradePlan,
+} from "./moves.ts";
+import { type SchemaStanding, schemaStanding, sightOf } from "./schema.ts";
+import { compareVersions, versionOfImage } from "./version.ts";
+
+/* The stages from the end of the last old pod on, and the way back. */
+
+/** A new pod may fail for so long before the upgrade is given up: three attempts of a kubelet. */
+const MOST_FAILING_MS = 60_000;
+
+/** A cluster may take so long to add a node, and a registry to answer again. */
+const MOST_WAITING_MS = 10 * 60_000;
+
+/** Where coderd can't be asked for its version for so long, its pods count: the network may keep the operator from it. */
+const MOST_UNHEARD_MS = 3 * 60_000;
+
+/** A follower whose pods are not replaced by then does not keep the others waiting. */
+const MOST_FOLLOWER_MS = 15 * 60_000;
+
+/** How soon a new pod that does not start is looked at again. */
+const STUCK_RETRY_MS = 30_000;
+
+export const scalingDown: StagePlan = (facts, record) => {
+  const { pods } = facts;
+  if (facts.wanted !== record.to) return enter("RollingBack", facts, record);
+  if (!pods.isScaledToZero || pods.names.length > 0) return stopped(waitingFor(pods.names));
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  if ("ok" in facts.database && !facts.database.ok)
+    return stopped(`The database can't be asked. ${facts.database.failure.message}`);
+  const { schema } = sightOf(facts) ?? {};
+  // A schema that an earlier attempt has changed must never pass for the one before the upgrade.
+  const known = record.schemaBefore ?? (typeof schema === "object" ? schema.version : undefined);
+  return enter("Migrating", facts, { ...record, ...(known === undefined ? {} : { schemaBefore: known }) });
+};
+
+export const migrating: StagePlan = (facts, record) => {
+  const { pods, now } = facts;
+  if (pods.ready > 0) return enter("Verifying", facts, { ...record, servedAgain: timestamp(now) });
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  const standing = schemaStanding(facts, record);
+  // On a changed schema only the new version can serve, whatever the spec asks for by now.
+  const mayGoBack = standing === "unchanged" || standing === "unknown";
+  if (facts.wanted !== record.to && mayGoBack) return enter("RollingBack", facts, record);
+  if (!pods.trouble) return record.failingSince ? calm(record) : oneNew(facts, record, progress(facts));
+  if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
+  const { message, mayPass } = pods.trouble;
+  const leftMs = Date.parse(record.failingSince) + (mayPass ? MOST_WAITING_MS : MOST_FAILING_MS) - now;
+  if (leftMs > 0) return oneNew(facts, record, message);
+  return giveUp(standing, { facts, record, trouble: message });
+};
+
+interface Failure {
+  readonly facts: UpgradeFacts;
+  readonly record: UpgradeStatus;
+  readonly trouble: string;
+}
+
+/** The new pod fails: what the database says decides whether there is a way back. */
+function giveUp(standing: SchemaStanding, { facts, record, trouble }: Failure): UpgradePlan {
+  switch (standing) {
+    case "unchanged":
+      return enter("RollingBack", facts, { ...record, message: trouble });
+    case "changed":
+      return enter("Stuck", facts, { ...record, message: `${trouble} ${schemaChanged(record)}` });
+    case "noAccess":
+      return enter("Stuck", facts, { ...record, message: `${trouble} ${notKnown(facts)}` });
+    case "unknown":
+      return oneNew(facts, record, `${trouble} ${progress(facts)}`);
+  }
+}
+
+export const verifying: StagePlan = (facts, record) => {
+  const { reported, pods, now } = facts;
+  if (pods.ready === 0) return enter("Migrating", facts, record);
+  if (reported === undefined) return { do: "ask", whom: "version" };
+  if (reported.ok && !isOldVersion(reported.value, record))
+    return enter("ScalingOut", facts, { ...record, toVersion: reported.value });
+  const isUnheard = !reported.ok && now - Date.parse(record.since) >= MOST_UNHEARD_MS;
+  if (isUnheard && isOnNode(pods, record)) return enter("ScalingOut", facts, unconfirmed(record));
+  const said = reported.ok
+    ? `coderd still reports version ${reported.value}.`
+    : `Waiting for coderd to report its version. ${reported.failure.message}`;
+  return otherWay(facts, record) ?? oneNew(facts, record, said);
+};
+
+export const scalingOut: StagePlan = (facts, record) => {
+  const { pods } = facts;
+  if (pods.isComplete) return enter("Followers", facts, record);
+  const other = otherWay(facts, record);
+  if (other) return other;
+  if (pods.ready === 0) return enter("Migrating", facts, record);
+  const message = pods.trouble ? { message: pods.trouble.message } : {};
+  return { do: "rest", shape: newShape(facts, record), ...message, lookAgainMs: LOOK_AGAIN_MS };
+};
+
+export const following: StagePlan = (facts, record) => {
+  // Another image must not wait for followers; they get this one at once.
+  if (facts.wanted !== record.to) return enter("Completed", facts, record);
+  const shape = newShape(facts, record);
+  const turn = facts.followers.find(({ key }) => key === record.follower);
+  const waitedMs = facts.now - Date.parse(record.followerSince ?? record.since);
+  if (turn && !turn.runs(record.to) && waitedMs < MOST_FOLLOWER_MS)
+    return { do: "rest", shape, message: `Waiting for ${turn.key}.`, lookAgainMs: LOOK_AGAIN_MS };
+  const next = facts.followers.find(({ key, runs }) => key > (record.follower ?? "") && !runs(record.to));
+  if (!next) return enter("Completed", facts, record);
+  return { do: "record", record: { ...record, follower: next.key, followerSince: timestamp(facts.now) } };
+};
+
+/** No pod of the new version must run when the schema is looked at for the last time. */
+export const rollingBack: StagePlan = (facts, record) => {
+  const { pods } = facts;
+  if (!pods.isScaledToZero || pods.names.length > 0) return stopped(waitingFor(pods.names));
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  switch (schemaStanding(facts, record)) {
+    case "unchanged":
+      return enter("RolledBack", facts, record);
+    case "changed":
+      return enter("Migrating", facts, record);
+    case "noAccess":
+      return enter(record.migratingSince ? "Migrating" : "RolledBack", facts, record);
+    case "unknown":
+      return stopped(progress(facts));
+  }
+};
+
+export const stuck: StagePlan = (facts, record) => {
+  if (facts.pods.ready > 0)
+    return enter("Verifying", facts, { ...record, servedAgain: timestamp(facts.now) });
+  return otherWay(facts, record) ?? oneNew(facts, record, record.message, STUCK_RETRY_MS);
+};
+
+/** What to do about another image in the spec when the new version does not go on; nothing where it has no way. */
+function otherWay(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | undefined {
+  const { wanted } = facts;
+  if (wanted === record.to) return undefined;
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  // The new version has not migrated anything, or somebody has restored the backup.
+  if (schemaStanding(facts, record) === "unchanged") return enter("RollingBack", facts, record);
+  if (isWayBack(wanted, record)) return undefined;
+  return enter("ScalingDown", facts, { ...unconfirmed(record), to: wanted });
+}
+
+/** An answer of the version before although the tag promises another: a replica that should be gone, or a wrong build. */
+function isOldVersion(reported: string, { fromVersion, to }: UpgradeStatus): boolean {
+  const promised = versionOfImage(to);
+  const isOld = compareVersions(reported, fromVersion) === 0;
+  return isOld && promised !== undefined && compareVersions(promised, fromVersion) !== 0;
+}
+
+/** Whether all pods are of the new template, and no node reports another version for one. */
+function isOnNode({ areNewest, images }: PodFacts, { to }: UpgradeStatus): boolean {
+  const isOther = (image: string) => (compareVersions(versionOfImage(image), versionOfImage(to)) ?? 0) !== 0;
+  return areNewest && !images.some(isOther);
+}
+
+/** Without the version that coderd reported for an earlier pod. */
+function unconfirmed({ toVersion: _, ...record }: UpgradeStatus): UpgradeStatus {
+  return record;
+}
+
+/** Whether an image is the one of before the upgrade, or older: neither serves on the schema of the new version. */
+function isWayBack(image: string, { from }: UpgradeStatus): boolean {
+  const age = compareVersions(versionOfImage(image), versionOfImage(from));
+  return image === from || (age !== undefined && age <= 0);
+}

@@ -1,0 +1,100 @@
+import { timestamp } from "kube-controller-runtime";
+import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import type { UpgradeFacts } from "./facts.ts";
+import { backupTooLate, waitingForBuilds } from "./messages.ts";
+import { asSpecified, enter, held, LOOK_AGAIN_MS, type StagePlan, type UpgradePlan } from "./moves.ts";
+import { obstacles } from "./preflight.ts";
+import { isGivenUp } from "./record.ts";
+import { sightOf } from "./schema.ts";
+import { isAnotherVersion } from "./version.ts";
+
+/* The stages in which the old version serves as it did, and what begins an upgrade. */
+
+const OBSTACLE_RETRY_MS = 30_000;
+
+/** `present` is the image that runs, or would if there were pods or somebody had not deleted the Deployment. */
+export function begin(facts: UpgradeFacts, present: string | undefined): UpgradePlan {
+  const { record, wanted, settled, replicas, version } = facts;
+  const isNews = present !== undefined && isAnotherVersion(present, wanted);
+  const givenUp = record && isGivenUp(record) ? record : undefined;
+  // The Deployment alone has another image: somebody has edited it.
+  if (!isNews || settled === wanted)
+    return givenUp ? { do: "record", record: undefined } : asSpecified(facts);
+  // Without pods there is no upgrade, and the first pods would meet the database without one.
+  if (replicas === 0) return givenUp ? held(facts) : asSpecified({ ...facts, wanted: present });
+  const kept = givenUp?.previous;
+  const next: UpgradeStatus = {
+    stage: "Preflight",
+    from: present,
+    to: wanted,
+    startedAt: timestamp(facts.now),
+    since: timestamp(facts.now),
+    ...(version ? { fromVersion: version } : {}),
+    ...(kept ? { previous: kept } : {}),
+  };
+  return { do: "record", record: next };
+}
+
+/** Before anything has changed: another image in the spec ends the upgrade at once. */
+function beforeChange(plan: StagePlan): StagePlan {
+  return (facts, record) => {
+    if (facts.wanted !== record.to) return { do: "record", record: undefined };
+    const canKeep = facts.present !== undefined && !facts.isKept;
+    return canKeep ? { do: "remember" } : plan(facts, record);
+  };
+}
+
+export const preflight = beforeChange((facts, record) => {
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  if (facts.settings.backup && !facts.backup) return { do: "ask", whom: "backup" };
+  const found = obstacles({ ...facts, from: record.from, to: record.to });
+  if (found.length > 0) return held(facts, { obstacles: found, lookAgainMs: OBSTACLE_RETRY_MS });
+  const sight = sightOf(facts);
+  const schemaBefore = typeof sight?.schema === "object" ? { schemaBefore: sight.schema.version } : {};
+  return enter("Draining", facts, { ...record, ...schemaBefore });
+});
+
+export const draining = beforeChange((facts, record) => {
+  const { settings, builds, now } = facts;
+  const next = settings.backup ? "BackingUp" : "ScalingDown";
+  const leftMs = Date.parse(record.since) + settings.drainTimeoutMs - now;
+  if (leftMs <= 0) return enter(next, facts, record);
+  if (builds === undefined) return { do: "ask", whom: "builds" };
+  if (builds === "unknown" || builds === 0) return enter(next, facts, record);
+  const message = waitingForBuilds(builds, now + leftMs);
+  return held(facts, { message, lookAgainMs: Math.min(LOOK_AGAIN_MS, leftMs) });
+});
+
+export const backingUp = beforeChange((facts, record) => {
+  const { backup, settings, now } = facts;
+  if (!settings.backup) return enter("ScalingDown", facts, record);
+  if (!backup) return { do: "ask", whom: "backup" };
+  if (backup.kind === "succeeded") return enter("ScalingDown", facts, record);
+  const leftMs = Date.parse(record.since) + settings.backup.timeoutMs - now;
+  const failure =
+    backup.kind === "failed" || backup.kind === "unavailable"
+      ? backup.message
+      : leftMs <= 0
+        ? backupTooLate(settings.backup.timeoutMs)
+        : undefined;
+  if (failure !== undefined)
+    return enter("BackupFailed", facts, { ...record, ...generationOf(facts), message: failure });
+  if (backup.kind === "absent") return { do: "backUp" };
+  const message = backup.kind === "running" ? `Waiting for ${backup.what}.` : "Waiting for the backup.";
+  return held(facts, { message, lookAgainMs: LOOK_AGAIN_MS });
+});
+
+/** Another spec is another attempt. */
+export const backupFailed: StagePlan = (facts, record) => {
+  const isSame = facts.wanted === record.to && facts.generation === record.generation;
+  return isSame ? held(facts) : begin({ ...facts, record: { ...record, stage: "RolledBack" } }, record.from);
+};
+
+export const rolledBack: StagePlan = (facts, record) =>
+  facts.wanted === record.to ? held(facts) : begin(facts, record.from);
+
+export const completed: StagePlan = (facts) => begin(facts, facts.present ?? facts.settled);
+
+function generationOf({ generation }: UpgradeFacts) {
+  return generation === undefined ? {} : { generation };
+}
