@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Pod } from "kube-controller-runtime";
+import { CoreEvent, Pod } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { mint } from "../../lab/mint.ts";
@@ -120,7 +120,10 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
     const seen = await database.stop();
     const downMs = await service.stop();
     const { status } = await tenant.get(CoderControlPlane, "coder");
+    const events = await world.person.list(CoreEvent, { namespace: tenant.namespace });
+    const upgradeEvents = events.items.filter(({ reason }) => reason?.startsWith("Upgrade"));
     console.info(`without service for ${downMs} ms`, JSON.stringify(status?.upgrade, undefined, 1));
+    console.info(upgradeEvents.map(({ reason, message }) => `${reason}  ${message}`).join("\n"));
 
     expect(status).toMatchObject({ version: expect.stringContaining("v2.26.0"), image: NEW });
     expect(status?.upgrade).toMatchObject({ schemaBefore: 343, from: OLD, to: NEW });

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { systemClock } from "kube-controller-runtime";
 import { eventually, unfenced } from "kube-controller-runtime/testing";
 import pg from "pg";
@@ -102,11 +103,23 @@ describe("a look at coderd's database", () => {
   });
 
   test("asks for ownership of coderd's tables, and of no others", async () => {
-    const role = `stranger_${database.name}`;
-    await database.query(`CREATE ROLE "${role}"`);
+    const role = `owner_${database.name}`;
+    const password = randomBytes(12).toString("hex");
+    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD '${password}'`);
+    await database.query(`GRANT CREATE ON SCHEMA public TO ${role}`);
+    const tables = await database.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'");
+    for (const { tablename } of tables) await database.query(`ALTER TABLE ${tablename} OWNER TO ${role}`);
     await database.query("CREATE TABLE audit_of_somebody (id int)");
-    await database.query(`ALTER TABLE audit_of_somebody OWNER TO "${role}"`);
-    expect(await look()).toMatchObject({ mayMigrate: true });
+    const url = new URL(database.url);
+    url.username = role;
+    url.password = password;
+    const mayMigrate = async () => {
+      const seen = await access.look(targetOf({ ...database, url: url.href }), {});
+      return seen.ok ? seen.value.mayMigrate : expect.fail(seen.failure.message);
+    };
+    expect(await mayMigrate()).toBe(true);
+    await database.query("ALTER TABLE users OWNER TO postgres");
+    expect(await mayMigrate()).toBe(false);
   });
 
   test("shows a database that refuses writes", async () => {

@@ -2,6 +2,7 @@ import { hostileMutants } from "./hostile.ts";
 import type { Mutant } from "./mutant.ts";
 import { pluginMutants } from "./plugin.ts";
 import { poolMutants } from "./pools.ts";
+import { upgradeMutants } from "./upgrades.ts";
 
 /** One for each promise that would be missed most. All are caught by tests that need nothing but Node. */
 export const mutants: readonly Mutant[] = [
@@ -169,4 +170,5 @@ export const mutants: readonly Mutant[] = [
   ...hostileMutants,
   ...pluginMutants,
   ...poolMutants,
+  ...upgradeMutants,
 ];

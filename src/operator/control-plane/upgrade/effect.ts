@@ -3,6 +3,7 @@ import {
   type Effect,
   isAlreadyExists,
   isNotFound,
+  Job,
   type KubeObject,
   mergePatchBetween,
   type Needs,
@@ -95,7 +96,7 @@ async function create(
   const what = `${kind.kind} "${object.metadata?.name}"`;
   try {
     // A backup must not go with the control plane that it is of; the Job that makes one may.
-    const outlives = kind.kind !== "Job";
+    const outlives = kind !== Job;
     await environment.children.create<KubeObject>(kind, object, { ...snapshot.owner, outlives });
     environment.own.emit("Normal", "BackupStarted", `Started ${what} before the upgrade.`);
   } catch (error) {

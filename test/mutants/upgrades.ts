@@ -1,0 +1,79 @@
+import type { Mutant } from "./mutant.ts";
+
+const folder = "src/operator/control-plane/upgrade";
+const plan = [`${folder}/plan.test.ts`, `${folder}/plan.property.test.ts`];
+
+/** What keeps an upgrade from losing data, and pods of two versions from meeting. */
+export const upgradeMutants: readonly Mutant[] = [
+  {
+    guard: "upgrades: nothing is done in a stage that is not recorded",
+    file: `${folder}/effect.ts`,
+    from: "  if (!written || !isOurs) return { overtaken: true };\n",
+    to: "",
+    tests: [`${folder}/effect.test.ts`],
+  },
+  {
+    guard: "upgrades: what another process has recorded is not overwritten",
+    file: `${folder}/effect.ts`,
+    from: "return isOurs ? { upgrade: next, ...brought } : {};",
+    to: "return { upgrade: next, ...brought };",
+    tests: [`${folder}/effect.test.ts`],
+  },
+  {
+    guard: "upgrades: an older version is refused",
+    file: `${folder}/preflight.ts`,
+    from: "if ((compareVersions(target, current) ?? 0) >= 0) return undefined;",
+    to: "if (target !== current || target === current) return undefined;",
+    tests: plan,
+  },
+  {
+    guard: "upgrades: a failed backup stops the upgrade",
+    file: `${folder}/stages-before.ts`,
+    from: 'return enter("BackupFailed", facts,',
+    to: 'return enter("ScalingDown", facts,',
+    tests: plan,
+  },
+  {
+    guard: "upgrades: the last old pod has ended before a new one starts",
+    file: `${folder}/stages-after.ts`,
+    from: `if (facts.wanted !== record.to) return enter("RollingBack", facts, record);
+  if (!pods.isScaledToZero || pods.names.length > 0) return stopped(waitingFor(pods.names));`,
+    to: 'if (facts.wanted !== record.to) return enter("RollingBack", facts, record);',
+    tests: plan,
+  },
+  {
+    guard: "upgrades: one new pod migrates, not all at once",
+    file: `${folder}/moves.ts`,
+    from: "replicas: Math.min(1, facts.replicas)",
+    to: "replicas: facts.replicas",
+    tests: plan,
+  },
+  {
+    guard: "upgrades: the old version comes back only on an unchanged schema",
+    file: `${folder}/schema.ts`,
+    from: 'return version === schemaBefore && !isDirty ? "unchanged" : "changed";',
+    to: 'return version === schemaBefore && !isDirty ? "unchanged" : "unchanged";',
+    tests: plan,
+  },
+  {
+    guard: "upgrades: with strategy Rolling there is none",
+    file: `${folder}/plan.ts`,
+    from: 'if (settings.strategy === "Rolling")',
+    to: 'if (settings.strategy === "Rolling" && false)',
+    tests: plan,
+  },
+  {
+    guard: "upgrades: a deleted Deployment does not make one a first Deployment",
+    file: `${folder}/plan.ts`,
+    from: "begin(facts, facts.present ?? facts.settled)",
+    to: "begin(facts, facts.present)",
+    tests: plan,
+  },
+  {
+    guard: "upgrades: a paused Deployment starts no old pods again",
+    file: "src/operator/control-plane/steps/deployment.ts",
+    from: "{ ...shape, spec: { ...shape.spec, paused: false } }",
+    to: "shape",
+    tests: ["test/world/upgrade/surroundings.test.ts"],
+  },
+];
