@@ -15,6 +15,16 @@ import { World } from "./support/world.ts";
 const binaries = inject("coder");
 const OLD = "ghcr.io/coder/coder:v2.24.4";
 const NEW = "ghcr.io/coder/coder:v2.26.0";
+const STAGES = [
+  "Preflight",
+  "Draining",
+  "ScalingDown",
+  "Migrating",
+  "Verifying",
+  "ScalingOut",
+  "Followers",
+  "Completed",
+];
 const TIME_LIMIT = { withinMs: 120_000 };
 const TEMPLATE = 'resource "terraform_data" "workspace" {}\n';
 
@@ -121,12 +131,14 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
     const downMs = await service.stop();
     const { status } = await tenant.get(CoderControlPlane, "coder");
     const events = await world.person.list(CoreEvent, { namespace: tenant.namespace });
-    const upgradeEvents = events.items.filter(({ reason }) => reason?.startsWith("Upgrade"));
+    const reasons = events.items
+      .map(({ reason }) => reason)
+      .filter((reason) => reason?.startsWith("Upgrade"));
     console.info(`without service for ${downMs} ms`, JSON.stringify(status?.upgrade, undefined, 1));
-    console.info(upgradeEvents.map(({ reason, message }) => `${reason}  ${message}`).join("\n"));
 
     expect(status).toMatchObject({ version: expect.stringContaining("v2.26.0"), image: NEW });
     expect(status?.upgrade).toMatchObject({ schemaBefore: 343, from: OLD, to: NEW });
+    expect(new Set(reasons)).toEqual(new Set(STAGES.map((stage) => `Upgrade${stage}`)));
     expect(seen.schemas).toEqual([343, 362]);
     expect(seen.applicationsOn(343)).toContain("old");
     expect(seen.applicationsOn(362)).not.toContain("old");
@@ -165,8 +177,8 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
     await tenant.change(CoderControlPlane, "coder", { replicas: 0 });
     await tenant.untilControlPlane({ readyReplicas: 0 });
     await copyDatabase(world.postgres, { from: name, to: `${name}_backup`, owner: name });
-    // coderd looks at this only once its database is migrated.
-    await upgrade(tenant, NEW, { name: "CODER_NOTIFICATIONS_METHOD", value: "pigeon" });
+    // coderd refuses this, and looks at it only once its database is migrated.
+    await upgrade(tenant, NEW, { name: "CODER_NOTIFICATIONS_METHOD", value: "inbox" });
     expect(await untilGivenUp(tenant, "Stuck")).toContain("The database schema has changed (it was 343)");
     expect(await tenant.database.query("SELECT version FROM schema_migrations")).toEqual([
       { version: "362" },

@@ -18,7 +18,12 @@ const ANNOTATION = "coder.com/paused";
 const toControlPlane = { controlPlaneRef: { name: "coder" } };
 
 const kinds = [
-  { kind: CoderControlPlane as Kind<Subject>, spec: {}, deployment: (name: string) => name },
+  // Without its Deployment too, another image would be an upgrade in stages.
+  {
+    kind: CoderControlPlane as Kind<Subject>,
+    spec: { upgrade: { strategy: "Rolling" } },
+    deployment: (name: string) => name,
+  },
   {
     kind: CoderProvisioner as Kind<Subject>,
     spec: toControlPlane,

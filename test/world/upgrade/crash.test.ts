@@ -78,7 +78,10 @@ async function playAll(ending: Ending, failureAt: (point: number) => MortalOptio
   expect(point).toBeGreaterThan(10);
 }
 
-describe("an upgrade ends as it would have without the failure when the operator", () => {
+/** Many upgrades in a row: seconds of computing, and more on a machine that is busy otherwise. */
+const PLENTY = { timeout: 180_000 };
+
+describe("an upgrade ends as it would have without the failure when the operator", PLENTY, () => {
   test.each(endings)("is killed after any of its effects: $stage", (ending) =>
     playAll(ending, (diesAfter) => ({ diesAfter })),
   );
