@@ -30,6 +30,9 @@ interface Written {
   readonly message?: string;
 }
 
+/** Of a longer message the end may be missing. */
+const MOST_CHARACTERS = 1000;
+
 /** The messages that an operator wrote with these requests. */
 export function messagesIn(requests: readonly SentRequest[]): Message[] {
   return requests.flatMap(({ method, path, body = "" }) => {
@@ -51,7 +54,7 @@ function eventIn(
   general: (message: string) => string,
 ): Message[] {
   const kind = involvedObject?.kind ?? "";
-  return Object.values(KINDS).includes(kind)
+  return Object.values(KINDS).includes(kind) && message.length < MOST_CHARACTERS
     ? [{ kind, status: type, reason, message: general(message) }]
     : [];
 }
@@ -60,6 +63,11 @@ function eventIn(
 export function generalised(message: string, namespace?: string): string {
   const marks: readonly [RegExp, string][] = [
     [/"[^"]*"/g, '"…"'],
+    [/"…"(, "…"){2,}/g, '"…", "…"'],
+    [/\bv\d+\.\d+\.\d+/g, "<version>"],
+    [/(?<= with the tags )[^:]+/g, "<tags>"],
+    [/(?<= failed \()\w+(?=\))/g, "<reason>"],
+    [/(?<= not this control plane's: )[^;]+/g, "<name>"],
     [/\b[a-z+]+:\/\/[^\s;,)"]*[^\s;,.)":]/g, "<url>"],
     [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>"],
     [new RegExp(namespace ? `\\b${namespace}\\b` : "$^", "g"), "<namespace>"],
@@ -67,10 +75,13 @@ export function generalised(message: string, namespace?: string): string {
     [/(?<=control-plane=)[^\s,]+/g, "<name>"],
     [/(?<=belongs to ).*?(?= and )/g, "<owner>"],
     [/(?<= -n )\S+/g, "<namespace>"],
+    [/(?<=kubectl -n \S+ logs )\S+/g, "<name>"],
     [/^\(combined from similar events\): /, ""],
     [/(?<=provisionerkeys\/)[^\s/]+/g, "<name>"],
     [/\b\d+(\.\d+){3}(:\d+)?/g, "<ip>"],
     [/\b[0-9a-f]{8}-[0-9a-f-]{27}\b/g, "<id>"],
+    [/(?<=Waiting for )(provisioner|proxy)\/[^\s.,]+/g, "<name>"],
+    [/(?<=took )\d+ (min \d+ )?s, \d+ (min \d+ )?s(?= of it)/g, "<time>, <time>"],
     [/\b\d+\b/g, "<n>"],
   ];
   return marks.reduce((text, [pattern, mark]) => text.replace(pattern, mark), message);

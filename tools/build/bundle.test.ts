@@ -27,6 +27,7 @@ test.each([
   "@opentelemetry/",
   "pino/",
   "typebox/",
+  "undici/lib/milo/",
   "undici/lib/mock/",
   "undici/lib/web/websocket/",
 ])("the bundle carries nothing of %s", (unwanted) => {

@@ -24,6 +24,12 @@ const REPLACEMENTS: readonly Replacement[] = [
       Object.assign(Dispatcher.prototype, methods);`,
   },
   {
+    // The experimental parser of HTTP/1, 180 KB: undici has another, and uses this one only when asked to.
+    within: "undici",
+    module: /^\.\/parser-h1\.js$/,
+    instead: "module.exports = { getMiloEnabled: () => false };",
+  },
+  {
     // Metrics of many processes, push gateways, and default metrics with a tracing library behind them.
     within: "prom-client",
     module: /^\.\/lib\/(defaultMetrics|cluster|pushgateway)$/,

@@ -62,7 +62,7 @@ function settingsOf(url: URL): Result<ConnectionSettings, string> {
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     return failed("The port in the connection URL is not a port; correct it.");
   if (!isSslMode(sslMode))
-    return failed(`The sslmode in the connection URL is not one of ${SSL_MODES.join(", ")}.`);
+    return failed(`The sslmode in the connection URL is not one of ${SSL_MODES.join(", ")}; correct it.`);
   return succeeded({
     host: host || "localhost",
     port,

@@ -65,11 +65,11 @@ const BY_SQLSTATE: ReadonlyMap<string, readonly [Kind, string]> = new Map<string
     ["timeout", "The database took too long for a statement, which was interrupted; check its load."],
   ],
   ["55P03", ["timeout", "The database did not grant a lock in time; check its load."]],
-  ["25P03", ["timeout", "The database ended a transaction that was idle for too long."]],
+  ["25P03", ["timeout", "The database ended a transaction that was idle for too long; check its load."]],
   ["25006", ["transient", "The database is read-only; point the connection URL at the primary."]],
   ["53300", ["transient", "The database has no connection left; raise max_connections or close some."]],
-  ["57P01", ["transient", "The database is shutting down."]],
-  ["57P03", ["transient", "The database is starting up."]],
+  ["57P01", ["transient", "The database is shutting down; the operator retries when it is back."]],
+  ["57P03", ["transient", "The database is starting up; the operator retries."]],
 ]);
 
 const BY_SYSTEM_CODE: ReadonlyMap<string, string> = new Map([
@@ -129,12 +129,13 @@ function isTlsProblem(error: unknown): boolean {
 
 function tlsFailed(code: string): string {
   if (code === "Error")
-    return "The database does not offer TLS, which sslmode in the connection URL asks for.";
+    return "The database does not offer TLS, which sslmode in the connection URL asks for; turn it on there or change sslmode.";
   return `TLS with the database failed (${code}); check sslmode, sslrootcert and the CA certificates.`;
 }
 
 function loginRefused(text: string): string {
-  if (!text.includes("pg_hba")) return "The database refuses the login.";
+  if (!text.includes("pg_hba"))
+    return "The database refuses the login; check the user of the connection URL and pg_hba.conf.";
   return text.includes("no encryption")
     ? "The database refuses this user without encryption; set sslmode=require or stricter."
     : "The database has no rule in pg_hba.conf that admits this user from the operator's address.";
@@ -155,6 +156,10 @@ function describeByText(text: string, code: string): DatabaseFailure {
       message: "The database asks for a password or another way to log in; correct the connection URL.",
     };
   if (/connection terminated|ECONNRESET|EPIPE/i.test(`${text} ${code}`))
-    return { kind: "transient", message: "The connection to the database was cut." };
+    return {
+      kind: "transient",
+      message:
+        "The connection to the database was cut; the operator retries. If this lasts, check the network.",
+    };
   return { kind: "transient", message: `The database reports an error (${code}); check its log.` };
 }

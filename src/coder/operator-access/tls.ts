@@ -94,7 +94,7 @@ async function read(parameter: string, path: string, files: TlsFiles): Promise<s
 function pem(text: string, where: string): string[] {
   const certificates = readableCertificates(text);
   if (certificates) return certificates;
-  throw tlsProblem(`${where} holds no readable PEM certificate.`);
+  throw tlsProblem(`${where} holds no readable PEM certificate; put one there.`);
 }
 
 function tlsProblem(message: string): DatabaseProblem {

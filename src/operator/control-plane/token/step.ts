@@ -112,7 +112,7 @@ async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<ControlPlan
   if (!isToken(token)) return noAccess("TokenMalformed", malformed(ref), DATABASE_RETRY_MS);
   const check = await checkToken(token, run);
   if (check.verdict === "rejected") {
-    const message = `The token in Secret "${ref.name}" does not work. ${check.message}`;
+    const message = `The token in Secret "${ref.name}" does not work. ${check.message} Put the token of an owner there.`;
     return noAccess("TokenRejected", message, DATABASE_RETRY_MS);
   }
   if (check.verdict === "good" || wasGood(token, ref, run)) return ready(token, ref, check.nextCheckMs);

@@ -121,7 +121,7 @@ function unlisted(name: string): CoderFailure {
 const refusedAfterAll: CoderFailure = {
   kind: "transient",
   message:
-    "coderd refuses the provisioner key that it made for this object; check what stands between it and the operator.",
+    "coderd refuses the provisioner key that it made for this object; check the proxies between it and the operator.",
 };
 
 /** Whether the Secret holds the key that this process made last. */

@@ -242,7 +242,7 @@ async function giveUp(failure: CoderFailure, state: KeyState, run: KeyRun): Prom
 }
 
 function failedAgain({ because }: MakePlan): CoderFailure {
-  const message = `The key that the operator created last is not as it should be (${inWords(because)}), so it does not create another; check what stands between coderd and the operator.`;
+  const message = `The key that the operator created last is not as it should be (${inWords(because)}), so it does not create another; check the proxies between coderd and the operator.`;
   return { kind: "transient", message };
 }
 

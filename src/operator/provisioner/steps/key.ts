@@ -156,7 +156,11 @@ function outcome(
 }
 
 function waits(snapshot: Snapshot): StepResult<object, never> {
-  return waiting(conditionTypes.key, "Waiting for the conditions before this one.", snapshot);
+  return waiting(
+    conditionTypes.key,
+    "Waiting for a token for coderd and for a license that allows this pool.",
+    snapshot,
+  );
 }
 
 /** What the spec, the control plane and the credentials ask for. */
@@ -244,7 +248,7 @@ export async function ensureKeySecret(
 }
 
 function unverified({ place }: KeyInUse): ConditionState {
-  const message = `The content of Secret "${place.name}" has changed, and coderd has not confirmed that it is the provisioner key. Pods are not replaced meanwhile.`;
+  const message = `The content of Secret "${place.name}" has changed, and coderd has not confirmed that it is the provisioner key. Pods are not replaced meanwhile; see condition ProvisionerKeyReady.`;
   return { status: "False", reason: "Unverified", message };
 }
 
