@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-const build = (system: System) => executableFor(system, bundled.program, () => {});
+const build = (system: System, { program } = bundled) => executableFor(system, program, () => {});
 const named = (os: string, arch: string) => {
   const found = systems.find((system) => system.os === os && system.arch === arch);
   if (!found) throw new Error(`there is no executable for ${os} ${arch}`);
@@ -120,12 +120,14 @@ function signatureOf(file: Buffer): { start: number; size: number } {
   throw new Error("there is no signature");
 }
 
-test("the executable for Windows is a program for its processor, and two builds are the same", async () => {
+test("the executable for Windows is a program for its processor, and the same wherever it is built", async () => {
   const file = await build(named("windows", "amd64"));
   const header = file.readUInt32LE(0x3c);
   expect(file.toString("latin1", 0, 2)).toBe("MZ");
   expect(file.toString("latin1", header, header + 4)).toBe("PE\0\0");
   expect(file.readUInt16LE(header + 4)).toBe(0x8664);
   expect(file.includes(version)).toBe(true);
-  expect((await build(named("windows", "amd64"))).equals(file)).toBe(true);
+  const elsewhere = await bundleForExecutable(join(dir, "elsewhere"), version);
+  expect((await build(named("windows", "amd64"), elsewhere)).equals(file)).toBe(true);
+  expect(file.includes(dir), "the path of the build").toBe(false);
 }, 120_000);

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Log } from "kube-controller-runtime/testing/binaries";
 import { nodePackage } from "../image/node-package.ts";
@@ -16,7 +16,7 @@ export interface Program {
 
 /**
  * Makes an executable of a bundle and of Node for a system, with Node's own support for that, which works for systems
- * other than this one. The same bundle gives the same bytes.
+ * other than this one. The same bundle gives the same bytes, wherever it is.
  */
 export async function executableFor(system: System, program: Program, log: Log): Promise<Buffer> {
   const [builder, base] = [await nodeFor(hostSystem(), log), await nodeFor(system, log)];
@@ -24,13 +24,15 @@ export async function executableFor(system: System, program: Program, log: Log):
   try {
     const output = join(scratch, programName(system));
     const config = {
-      ...{ main: program.main, mainFormat: "module", assets: program.assets },
+      // Node writes this name into the executable as it is given.
+      ...{ main: basename(program.main), mainFormat: "module", assets: program.assets },
       ...{ executable: base, output, disableExperimentalSEAWarning: true },
       // What a person sets for other programs of Node must not change this one.
       execArgvExtension: "none",
     };
     await writeFile(join(scratch, "sea.json"), JSON.stringify(config));
-    await promisify(execFile)(builder, ["--build-sea", join(scratch, "sea.json")]);
+    const cwd = dirname(program.main);
+    await promisify(execFile)(builder, ["--build-sea", join(scratch, "sea.json")], { cwd });
     const made = await readFile(output);
     return system.os === "darwin" ? signAdHoc(made, "kubectl-coder") : made;
   } finally {
