@@ -96,6 +96,13 @@ describe("a request", () => {
     expect(`${error.message} ${error.stack}`).not.toContain("hunter2");
   });
 
+  test("for a list without an object is answered by an empty one, also where the server writes null", async () => {
+    const body = { kind: "PartialObjectMetadataList", metadata: { resourceVersion: "7" }, items: null };
+    const { client } = setUp(answers(200, {}, JSON.stringify(body)));
+    const empty = { items: [], resourceVersion: "7", continueToken: undefined };
+    expect(await client.list(ConfigMap, { metadataOnly: true })).toEqual(empty);
+  });
+
   test("for a list fails when the answer is none", async () => {
     const { clock, client } = setUp(answers(200, {}, '{"kind":"ConfigMap","metadata":{"name":"a"}}'));
     expect(await failure(clock, client.list(ConfigMap))).toMatchObject({ reason: "InvalidResponse" });

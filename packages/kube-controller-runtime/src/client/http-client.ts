@@ -57,7 +57,7 @@ export interface FinishedRequest {
 
 interface ListBody<T extends KubeObject> {
   metadata?: { resourceVersion?: string; continue?: string };
-  items?: Stored<T>[];
+  items?: Stored<T>[] | null;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -94,7 +94,9 @@ export class HttpClient implements FenceableClient {
 
   async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}): Promise<Page<T>> {
     const call = listCall(kind, options);
-    const { items, metadata } = await this.#send<ListBody<T>>(call);
+    const { items: listed, metadata } = await this.#send<ListBody<T>>(call);
+    // Kubernetes 1.30 answers so for metadata when there is no object.
+    const items = listed === null ? [] : listed;
     if (!Array.isArray(items) || !metadata?.resourceVersion) {
       throw new ApiError(`${call.what}: the answer is not a list`, { reason: "InvalidResponse", code: 0 });
     }

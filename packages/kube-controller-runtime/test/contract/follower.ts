@@ -32,7 +32,9 @@ export class Follower implements AsyncDisposable {
 
   async #read(events: AsyncIterable<WatcherEvent<ConfigMap>>): Promise<void> {
     for await (const event of events) {
-      if (event.type !== "progress")
+      // A server that does not stream lists refuses once, and the bracket begins anew.
+      const isAgain = event.type === "init" && this.events.at(-1) === "init";
+      if (event.type !== "progress" && !isAgain)
         this.events.push("object" in event ? `${event.type} ${brief(event.object)}` : event.type);
     }
   }
