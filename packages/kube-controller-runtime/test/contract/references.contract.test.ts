@@ -50,7 +50,8 @@ contract("references", (api) => {
   const ref = (name: string) => ({ namespace, name });
   const write = (name: string, value: string) =>
     api().other.apply(Secret, { metadata: ref(name), data: { value: base64(value) } });
-  const fetches = () => api().transport.requests.filter(({ path }) => path.endsWith("/secrets/wanted")).length;
+  const fetches = () =>
+    api().transport.requests.filter(({ path }) => path.endsWith("/secrets/wanted")).length;
 
   test("fetch what is referred to, once; the content of anything else never crosses the wire", async () => {
     await write("wanted", "wanted content");
