@@ -56,14 +56,17 @@ export async function buildBinaries(
   const output = join(into, "go");
   const flags = flagsFor(binaries);
   const options = spawnOptions(binaries, env);
-  const progress = new GoProgress(await packagesToCompile(binaries, flags, options));
+  const progress = new GoProgress();
   await mkdir(output, { recursive: true });
   const packages = binaries.map((binary) => binary.package);
-  const build = spawnGo(["build", "-v", ...flags, "-o", `${output}/`, ...packages], options);
   await withTicker(
     log,
     () => `building ${names}: ${progress.summary(performance.now())}`,
-    () => finished(build, progress, names),
+    async () => {
+      progress.total = await packagesToCompile([...flags, ...packages], options, progress);
+      const build = spawnGo(["build", "-v", ...flags, "-o", `${output}/`, ...packages], options);
+      await finished(build, progress, names);
+    },
   );
   for (const { name, package: built } of binaries)
     await rename(join(output, executableOf(built)), join(into, name));
@@ -95,15 +98,20 @@ function spawnOptions(binaries: readonly GoBinary[], env: NodeJS.ProcessEnv) {
   };
 }
 
-/** How many packages Go has no results of yet; unknown when it does not say, and then the build itself says why. */
+/**
+ * How many packages Go has no results of yet; unknown when it does not say, and then the build itself says why. Go
+ * downloads modules to find out.
+ */
 async function packagesToCompile(
-  binaries: readonly GoBinary[],
-  flags: readonly string[],
+  what: readonly string[],
   options: ReturnType<typeof spawnOptions>,
+  progress: GoProgress,
 ): Promise<number | undefined> {
-  const packages = binaries.map((binary) => binary.package);
-  const args = ["list", "-deps", ...flags, "-f", "{{if .Stale}}{{.ImportPath}}{{end}}", ...packages];
-  return promisify(execFile)("go", args, { ...options, maxBuffer: 1 << 24 }).then(
+  const args = ["list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}", ...what];
+  const listing = promisify(execFile)("go", args, { ...options, maxBuffer: 1 << 24 });
+  const lines = listing.child.stderr && createInterface(listing.child.stderr);
+  lines?.on("line", (line) => line.startsWith("go: downloading ") && progress.add(line));
+  return listing.then(
     ({ stdout }) => stdout.split("\n").filter(Boolean).length,
     () => undefined,
   );

@@ -3,7 +3,8 @@ import { GoProgress } from "./go-progress.ts";
 
 /** A build that has compiled so many packages, one a second. */
 function compiled(packages: number, total?: number): GoProgress {
-  const progress = new GoProgress(total);
+  const progress = new GoProgress();
+  progress.total = total;
   for (let index = 0; index < packages; index += 1)
     progress.add(`example.com/package${index}`, index * 1_000);
   return progress;
@@ -11,7 +12,7 @@ function compiled(packages: number, total?: number): GoProgress {
 
 describe("the progress of a build", () => {
   test("is the modules that were downloaded before anything is compiled", () => {
-    const progress = new GoProgress(100);
+    const progress = new GoProgress();
     progress.add("go: downloading example.com/module v1.0.0");
     expect(progress.summary(0)).toBe("1 modules downloaded");
   });

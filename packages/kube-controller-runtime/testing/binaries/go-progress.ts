@@ -6,16 +6,12 @@ const ENOUGH_TO_GUESS = 30;
 
 /** Reads `go build -v`: one line per module fetched, one per package compiled, the rest are errors. */
 export class GoProgress {
-  readonly #total: number | undefined;
+  /** How many packages are to be compiled, as far as that is known. */
+  total: number | undefined;
   #modules = 0;
   #packages = 0;
   #firstAt: number | undefined;
   readonly #recent: string[] = [];
-
-  /** `total` packages are to be compiled, as far as that is known. */
-  constructor(total: number | undefined) {
-    this.#total = total;
-  }
 
   add(line: string, now = performance.now()): void {
     if (line.startsWith("go: downloading ")) this.#modules += 1;
@@ -26,7 +22,7 @@ export class GoProgress {
   /** How far it is, and how long the rest takes if it goes on like that. */
   summary(now: number): string {
     if (this.#packages === 0) return `${this.#modules} modules downloaded`;
-    const total = this.#total ?? 0;
+    const total = this.total ?? 0;
     if (total < this.#packages) return `${this.#packages} packages compiled`;
     const progress = `${this.#packages} of ${total} packages compiled`;
     if (this.#packages < ENOUGH_TO_GUESS) return progress;

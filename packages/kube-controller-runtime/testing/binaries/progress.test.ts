@@ -14,7 +14,7 @@ test("a long preparation shows a sign of life every ten seconds, and none after 
   );
   await vi.advanceTimersByTimeAsync(60_000);
   await ticking;
-  expect(lines).toEqual(["building, 10s", "building, 20s"]);
+  expect(lines).toEqual(["building (10s so far)", "building (20s so far)"]);
 });
 
 test("time spent reads like a person would say it", () => {

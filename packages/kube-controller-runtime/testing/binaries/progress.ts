@@ -6,7 +6,10 @@ const TICK_MS = 10_000;
 /** Repeats what `describe` says, with the time spent, every ten seconds until `work` ends. */
 export async function withTicker<T>(log: Log, describe: () => string, work: () => Promise<T>): Promise<T> {
   const started = performance.now();
-  const ticker = setInterval(() => log(`${describe()}, ${elapsed(performance.now() - started)}`), TICK_MS);
+  const ticker = setInterval(
+    () => log(`${describe()} (${elapsed(performance.now() - started)} so far)`),
+    TICK_MS,
+  );
   try {
     return await work();
   } finally {
