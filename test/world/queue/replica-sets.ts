@@ -1,8 +1,8 @@
-import { Deployment, Pod, type Stored } from "kube-controller-runtime";
+import { type Deployment, Pod, type Stored } from "kube-controller-runtime";
 import type { CoderdDeployment, Daemon } from "../../../lab/coderd/deployment.ts";
+import { PlayedDeployments, statusOfPods } from "../played-deployments.ts";
 import type { QueueStage } from "./stage.ts";
 
-const PERIOD_MS = 1_000;
 const START_MS = 5_000;
 const COST = "controller.kubernetes.io/pod-deletion-cost";
 
@@ -30,31 +30,21 @@ export class ReplicaSets implements AsyncDisposable {
   readonly #coderd: CoderdDeployment;
   readonly #pods = new Map<string, RunningPod>();
   readonly #ends = new Map<string, number>();
-  readonly #stop = new AbortController();
-  readonly #loop: Promise<void>;
-  readonly #reports = new Map<string, string>();
+  readonly #played: PlayedDeployments;
   #count = 0;
 
   constructor(stage: QueueStage, coderd: CoderdDeployment) {
     this.#stage = stage;
     this.#coderd = coderd;
-    this.#loop = this.#play();
+    this.#played = new PlayedDeployments(stage, {
+      resize: (deployment) => this.#resize(deployment),
+      live: () => this.#work(),
+      statusOf: ({ metadata }) => this.#statusOf(metadata.name),
+    });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await this.#loop;
-  }
-
-  async #play(): Promise<void> {
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      const { items } = await this.#stage.person.list(Deployment, { namespace: this.#stage.namespace });
-      for (const deployment of items) await this.#resize(deployment);
-      await this.#work();
-      for (const deployment of items) await this.#report(deployment);
-      await this.#stage.clock.sleep(PERIOD_MS, signal).catch(() => {});
-    }
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#played[Symbol.asyncDispose]();
   }
 
   #of(deployment: string): [string, RunningPod][] {
@@ -115,20 +105,10 @@ export class ReplicaSets implements AsyncDisposable {
     await this.#stage.delete(Pod, name);
   }
 
-  async #report({ metadata, spec }: Stored<Deployment>): Promise<void> {
-    const present = this.#of(metadata.name);
+  #statusOf(deployment: string): object {
+    const present = this.#of(deployment);
     const ready = present.filter(([, { daemon }]) => daemon).length;
-    const status = {
-      observedGeneration: metadata.generation ?? 0,
-      replicas: present.length,
-      updatedReplicas: this.isRollingOut ? 0 : present.length,
-      readyReplicas: ready,
-      availableReplicas: ready,
-      conditions: [{ type: "Progressing", status: "True", reason: "NewReplicaSetAvailable" }],
-    };
-    const said = JSON.stringify(status);
-    if (!spec || this.#reports.get(metadata.name) === said) return;
-    this.#reports.set(metadata.name, said);
-    await this.#stage.person.patchStatus(Deployment, this.#stage.ref(metadata.name), { status });
+    const updated = this.isRollingOut ? 0 : present.length;
+    return statusOfPods({ all: present.length, updated, ready, isRolledOut: true });
   }
 }

@@ -1,9 +1,9 @@
-import { Deployment, fingerprint, Pod, type Stored } from "kube-controller-runtime";
+import { type Deployment, fingerprint, Pod, type Stored } from "kube-controller-runtime";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import type { ControlPlaneStage } from "../control-plane/stage.ts";
+import { PlayedDeployments, statusOfPods } from "../played-deployments.ts";
 import type { Program, SimulatedSchema } from "./schema.ts";
 
-const PERIOD_MS = 1_000;
 const START_MS = 2_000;
 const END_MS = 3_000;
 const RESTART_MS = 20_000;
@@ -40,14 +40,16 @@ export class Rollouts implements AsyncDisposable {
   readonly #resumed = new Map<string, Stored<Deployment>>();
   readonly #stage: Scene;
   readonly #pods = new Map<string, RunningPod>();
-  readonly #stop = new AbortController();
-  readonly #reports = new Map<string, string>();
-  readonly #loop: Promise<void>;
+  readonly #played: PlayedDeployments;
   #count = 0;
 
   constructor(stage: Scene) {
     this.#stage = stage;
-    this.#loop = this.#play();
+    this.#played = new PlayedDeployments(stage, {
+      resize: (deployment) => this.#resize(deployment),
+      live: (deployments) => this.#liveAll(deployments),
+      statusOf: (deployment) => this.#statusOf(deployment),
+    });
   }
 
   /** The images of the pods of a Deployment that are alive, those that end among them. */
@@ -55,24 +57,16 @@ export class Rollouts implements AsyncDisposable {
     return [...this.#pods.values()].filter((pod) => pod.deployment === deployment).map(({ image }) => image);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await this.#loop;
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#played[Symbol.asyncDispose]();
   }
 
-  async #play(): Promise<void> {
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      const { items } = await this.#stage.person.list(Deployment, { namespace: this.#stage.namespace });
-      const names = new Set(items.map(({ metadata }) => metadata.name));
-      for (const [, pod] of this.#pods)
-        if (!names.has(pod.deployment) && pod.condition !== "leaving") this.#turn(pod, "leaving");
-      for (const deployment of items) await this.#resize(deployment);
-      for (const [name, pod] of this.#pods) await this.#live(name, pod);
-      for (const deployment of items) await this.#report(deployment);
-      if (new Set(this.alive()).size > 1) this.violations.push(`alive at once: ${this.alive().join(", ")}`);
-      await this.#stage.clock.sleep(PERIOD_MS, signal).catch(() => {});
-    }
+  async #liveAll(deployments: readonly Stored<Deployment>[]): Promise<void> {
+    const names = new Set(deployments.map(({ metadata }) => metadata.name));
+    for (const [, pod] of this.#pods)
+      if (!names.has(pod.deployment) && pod.condition !== "leaving") this.#turn(pod, "leaving");
+    for (const [name, pod] of this.#pods) await this.#live(name, pod);
+    if (new Set(this.alive()).size > 1) this.violations.push(`alive at once: ${this.alive().join(", ")}`);
   }
 
   #of(deployment: string): [string, RunningPod][] {
@@ -172,26 +166,12 @@ export class Rollouts implements AsyncDisposable {
     await this.#stage.person.patchStatus(Pod, this.#stage.ref(name), { status });
   }
 
-  async #report(deployment: Stored<Deployment>): Promise<void> {
-    const { name, generation = 0 } = deployment.metadata;
-    const present = this.#of(name);
-    const updated = present.filter(([, pod]) => pod.hash === hashOf(deployment));
+  #statusOf(deployment: Stored<Deployment>): object {
+    const present = this.#of(deployment.metadata.name);
+    const updated = present.filter(([, pod]) => pod.hash === hashOf(deployment)).length;
     const ready = present.filter(([, { condition }]) => condition === "ready").length;
-    const isRolledOut = updated.length === present.length && ready === present.length;
-    const status = {
-      observedGeneration: generation,
-      replicas: present.length,
-      updatedReplicas: updated.length,
-      readyReplicas: ready,
-      availableReplicas: ready,
-      ...(isRolledOut
-        ? { conditions: [{ type: "Progressing", status: "True", reason: "NewReplicaSetAvailable" }] }
-        : { conditions: [{ type: "Progressing", status: "True", reason: "ReplicaSetUpdated" }] }),
-    };
-    const said = JSON.stringify(status);
-    if (this.#reports.get(name) === said) return;
-    this.#reports.set(name, said);
-    await this.#stage.person.patchStatus(Deployment, this.#stage.ref(name), { status });
+    const isRolledOut = updated === present.length && ready === present.length;
+    return statusOfPods({ all: present.length, updated, ready, isRolledOut });
   }
 }
 
