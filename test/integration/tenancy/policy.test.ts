@@ -1,7 +1,7 @@
 import { eventually } from "kube-controller-runtime/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import { controlPlane, Tenant } from "./tenant.ts";
+import { controlPlane, Tenant, type Wish } from "./tenant.ts";
 
 const cluster = sharedCluster();
 const tenant = new Tenant(cluster, "tenant");
@@ -22,12 +22,12 @@ beforeAll(async () => {
     "--user=admin-of-all",
   ]);
   const denied = controlPlane(own, "probe", { rbac: { workspaceNamespaces: ["kube-system"] } });
-  await eventually(async () => expect((await tenant.write(denied)).stderr).toContain("denied"), {
+  await eventually(async () => expect((await tenant.write(denied)).because).toContain("denied"), {
     withinMs: 20_000,
   });
 });
 
-function rbac(name: string, spec: object): object {
+function rbac(name: string, spec: object): Wish {
   return controlPlane(own, name, { rbac: spec });
 }
 
@@ -40,14 +40,14 @@ async function deployerIn(namespace: string): Promise<Tenant> {
   return writer;
 }
 
-async function expectDenied(object: object, because: string | RegExp, who = tenant): Promise<void> {
-  const { code, stderr } = await who.write(object);
-  expect(stderr).toMatch(because);
-  expect(code).not.toBe(0);
+async function expectDenied(wish: Wish, because: string | RegExp, who = tenant): Promise<void> {
+  const verdict = await who.write(wish);
+  expect(verdict.because).toMatch(because);
+  expect(verdict.accepted).toBe(false);
 }
 
-async function expectAccepted(object: object, who = tenant): Promise<void> {
-  expect(await who.write(object)).toMatchObject({ code: 0, stderr: "" });
+async function expectAccepted(wish: Wish, who = tenant): Promise<void> {
+  expect(await who.write(wish)).toEqual({ accepted: true, because: "" });
 }
 
 describe("somebody who may edit one namespace", () => {
@@ -238,15 +238,13 @@ describe("an object that an administrator wrote", () => {
   test("may be changed by an editor in all that grants nothing", async () => {
     const spec = { workspaceNamespaces: [foreign], extraRules: [secretRule] };
     await expectAccepted(rbac("given", spec), admin);
-    const patch = (patch: object) =>
-      tenant.kubectl(["patch", "ccp", "given", "-n", own, "--type=merge", "-p", JSON.stringify(patch)]);
-    expect(await patch({ metadata: { labels: { "gitops.example/revision": "2" } } })).toMatchObject({
-      code: 0,
-    });
-    expect(await patch({ spec: { image: "coder:next" } })).toMatchObject({ code: 0 });
-    expect(await patch({ spec: { rbac: { extraRules: [] } } })).toMatchObject({ code: 0 });
+    const patch = (patch: object) => tenant.patch(controlPlane(own, "given"), patch);
+    const accepted = { accepted: true, because: "" };
+    expect(await patch({ metadata: { labels: { "gitops.example/revision": "2" } } })).toEqual(accepted);
+    expect(await patch({ spec: { image: "coder:next" } })).toEqual(accepted);
+    expect(await patch({ spec: { rbac: { extraRules: [] } } })).toEqual(accepted);
     const back = await patch({ spec: { rbac: { extraRules: [secretRule] } } });
-    expect(back.stderr).toContain("needs the right to escalate roles");
+    expect(back.because).toContain("needs the right to escalate roles");
   });
 
   test("gives an editor no more by switching on what it left off", async () => {

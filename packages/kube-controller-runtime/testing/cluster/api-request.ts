@@ -21,11 +21,18 @@ export interface ApiRequest {
   readonly contentType?: string;
 }
 
-/** Sends the request and returns status and body; it fails only when there is no answer. */
+/** What the API server said; a warning is one that kubectl would show. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly warning?: string | undefined;
+}
+
+/** Sends the request and returns the answer; it fails only when there is none. */
 export async function apiRequest(
   { server, caFile, token }: ApiEndpoint,
   { method, path, body, as, contentType }: ApiRequest,
-): Promise<{ status: number; text: string }> {
+): Promise<ApiAnswer> {
   const ca = await readFile(caFile);
   const usual = method === "PATCH" ? "application/merge-patch+json" : "application/json";
   const headers = {
@@ -39,7 +46,11 @@ export async function apiRequest(
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", reject);
       response.on("end", () =>
-        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
+        resolve({
+          status: response.statusCode ?? 0,
+          text: Buffer.concat(chunks).toString(),
+          warning: response.headers.warning,
+        }),
       );
     })
       .on("error", reject)
