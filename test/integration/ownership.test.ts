@@ -5,6 +5,7 @@ import { httpRouteDefinition } from "../support/gateway-api.ts";
 import { ownershipSuite } from "../support/ownership-suite.ts";
 import { openRealWorld } from "../support/world/real.ts";
 
+// test/world/ownership.test.ts tries every origin with every child, in memory.
 ownershipSuite(async () => {
   const cluster = sharedCluster();
   // It stays: no file needs a shared cluster without it but gateway.test.ts, which has the other one.
@@ -12,4 +13,4 @@ ownershipSuite(async () => {
   const world = await openRealWorld(cluster);
   await eventually(() => world.person.list(HTTPRoute, {}), { withinMs: 30_000 });
   return world;
-});
+}, "two origins");

@@ -22,10 +22,11 @@ import {
   families,
   labelsOf,
   type Origin,
-  originNames,
   origins,
+  originsFor,
   type Parent,
   pool,
+  type Width,
 } from "./ownership-cases.ts";
 import { openProxyStage, type ProxyStage } from "./stages/workspace-proxy.ts";
 import type { World } from "./world/world.ts";
@@ -33,7 +34,7 @@ import type { World } from "./world/world.ts";
 const TIME_LIMIT = { withinMs: 40_000 };
 
 /** What becomes of objects that have the names of children, whosever they are, in a world that serves HTTPRoutes. */
-export function ownershipSuite(openWorld: () => Promise<World>): void {
+export function ownershipSuite(openWorld: () => Promise<World>, width: Width): void {
   let stage: ProxyStage;
   beforeAll(async () => {
     stage = await openProxyStage(await openWorld(), "whose");
@@ -42,7 +43,7 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
   }, 120_000);
   afterAll(() => stage?.[Symbol.asyncDispose]());
 
-  const cases = () => casesIn(stage?.namespace ?? "");
+  const cases = () => casesIn(stage?.namespace ?? "", width);
 
   const before = new Map<string, Stored<KubeObject>>();
   const parents = new Map<string, Stored<Parent>>();
@@ -100,7 +101,7 @@ export function ownershipSuite(openWorld: () => Promise<World>): void {
 
   describe.each(families)("a child of a $kind.kind", (family) => {
     const rows = family.children.flatMap(([child]) =>
-      originNames.map((origin) => [child.kind, origin, child] as const),
+      originsFor(family, child, width).map((origin) => [child.kind, origin, child] as const),
     );
 
     test.each(rows)("%s %s is taken or left as ownership says", async (_kind, origin, child) => {

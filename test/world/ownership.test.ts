@@ -6,4 +6,4 @@ ownershipSuite(async () => {
   const world = new MemoryWorld();
   world.api.install(HTTPRoute);
   return world;
-});
+}, "every origin");
