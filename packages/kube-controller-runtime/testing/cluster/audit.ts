@@ -74,8 +74,9 @@ export class AuditLog {
     });
     const complete = buffer.subarray(0, buffer.lastIndexOf(NEWLINE, bytesRead - 1) + 1);
     this.#offset += complete.length;
-    const lines = complete.toString("utf8").split("\n").filter(Boolean);
-    this.#requests.push(...lines.map((line) => toRequest(JSON.parse(line) as AuditEvent)));
+    // One by one: a log of a whole run has more lines than a call may have arguments.
+    for (const line of complete.toString("utf8").split("\n"))
+      if (line) this.#requests.push(toRequest(JSON.parse(line) as AuditEvent));
   }
 }
 
