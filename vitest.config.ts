@@ -30,6 +30,8 @@ export default defineConfig({
           hookTimeout: 120_000,
           expect: { poll: { timeout: 20_000 } },
           maxWorkers: WORKERS,
+          // As above: no file changes what others share, and the modules of the operator load slowly.
+          isolate: false,
           // Of tests that mostly wait.
           maxConcurrency: 8,
         },

@@ -91,6 +91,8 @@ export async function readerOf(cluster: ClusterAccess): Promise<Reader> {
     REAL_KUBECTL: cluster.connection.kubectlBinary,
     REAL_MAKE: onThisMachine("make"),
     REPOSITORY: repository,
+    // Where `make test` has it: what is run from its sources is compiled once.
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
   });
 }
 
