@@ -7,14 +7,14 @@ export const hostileMutants: readonly Mutant[] = [
     file: "src/operator/permissions/tenancy.ts",
     from: 'if (KUBERNETES_OWN.includes(namespace)) return "it belongs to Kubernetes";',
     to: "",
-    tests: ["src/operator/control-plane"],
+    tests: ["src/operator/permissions"],
   },
   {
     guard: "tenancy: nothing is granted in the operator's namespace",
     file: "src/operator/permissions/tenancy.ts",
     from: "if (namespace === operatorNamespace)",
     to: "if (namespace === undefined)",
-    tests: ["src/operator/control-plane"],
+    tests: ["src/operator/permissions"],
   },
   {
     guard: "tenancy: the operator's role speaks of Leases in its own namespace alone",
