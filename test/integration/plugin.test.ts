@@ -61,9 +61,12 @@ async function terminal(words: readonly string[], kubeconfig = cluster.admin.kub
 const textOf = ({ raw }: Shown) => stripVTControlCharacters(raw).replaceAll(namespace, "coder");
 
 describe("in a pseudo-terminal, by the real kubectl, on a real API server", () => {
-  test.each(frames)("`$words` shows what the documentation shows", async ({ words, text }) => {
-    expect(plainFrame(textOf(await terminal(words)))).toBe(plainFrame(text));
-  });
+  test.each(frames.map((frame) => ({ ...frame, command: frame.words.join(" ") })))(
+    "`kubectl coder $command` shows what the documentation shows",
+    async ({ words, text }) => {
+      expect(plainFrame(textOf(await terminal(words)))).toBe(plainFrame(text));
+    },
+  );
 
   test("there is colour, and in a pipe plain ASCII with the same exit code", async () => {
     expect((await terminal(["status", "coder"])).raw).toContain("\x1b[31m✗");

@@ -104,7 +104,7 @@ describe("a database that serves TLS is checked with the certificates of coderd'
   test.each([
     { name: "by-file", parameters: `sslmode=verify-full&sslrootcert=${files}/db-ca.crt` },
     { name: "by-list", parameters: "sslmode=verify-full" },
-  ])("$name", async ({ name, parameters }) => {
+  ])("with the file that the URL names, or with all of them: $name", async ({ name, parameters }) => {
     const { url } = await stage.databases.create();
     await stage.create(name, { operatorAccess: {}, certs, extraEnv: [urlVariable(`${url}?${parameters}`)] });
     await stage.untilReady(name);
@@ -113,7 +113,7 @@ describe("a database that serves TLS is checked with the certificates of coderd'
   test.each([
     { name: "other-ca", file: "wrong-ca.crt", says: "TLS with the database failed" },
     { name: "no-file", file: "absent.crt", says: "is not mounted in coderd's pods" },
-  ])("$name: DatabaseTLSFailed, until the spec is right", async ({ name, file, says }) => {
+  ])("and DatabaseTLSFailed is reported until the spec is right: $name", async ({ name, file, says }) => {
     const { url } = await stage.databases.create();
     const variable = (root: string) => urlVariable(`${url}?sslmode=verify-ca&sslrootcert=${files}/${root}`);
     const both = { secrets: [...certs.secrets, { name: "wrong-ca", key: "ca.crt" }] };

@@ -8,6 +8,6 @@ test.each([
   ["coderd is asked now and then whether it still has one", "new", true, undefined, "list"],
   ["one that coderd still lists is kept", "new", true, true, "keep"],
   ["one that coderd has lost is uploaded again", "new", true, false, "upload"],
-])("%s", (_case, appliedHash, isListDue, isListed, plan) => {
+])("of licenses, %s", (_case, appliedHash, isListDue, isListed, plan) => {
   expect(planLicense({ appliedHash, isListed }, { hash: "new", isListDue })).toEqual({ do: plan });
 });

@@ -13,17 +13,32 @@ const rolling = { image: "new", upgrade: { strategy: "Rolling" } } as const;
 test.each([
   ["before the control plane was reported on, the spec counts", safe, {}, "new"],
   ["an image that the control plane was not brought to yet is not followed", safe, { image: "old" }, "old"],
-  ["nor while coderd is being upgraded", safe, { image: "old", upgrade: at("Migrating") }, "old"],
-  ["nor before the turn has come", safe, { image: "new", upgrade: at("Followers", "provisioner/a") }, "old"],
-  ["it is with the turn", safe, { image: "new", upgrade: at("Followers", "provisioner/b") }, "new"],
   [
-    "and stays when others have theirs",
+    "no image is followed while coderd is being upgraded",
+    safe,
+    { image: "old", upgrade: at("Migrating") },
+    "old",
+  ],
+  [
+    "no image is followed before the turn of the follower has come",
+    safe,
+    { image: "new", upgrade: at("Followers", "provisioner/a") },
+    "old",
+  ],
+  [
+    "the image is followed when the turn has come",
+    safe,
+    { image: "new", upgrade: at("Followers", "provisioner/b") },
+    "new",
+  ],
+  [
+    "the image is still followed when the turn is another follower's",
     safe,
     { image: "new", upgrade: at("Followers", "workspaceproxy/c") },
     "new",
   ],
-  ["and after the upgrade", safe, { image: "new", upgrade: at("Completed") }, "new"],
-  ["not after a rollback", safe, { image: "old", upgrade: at("RolledBack") }, "old"],
+  ["the image is still followed after the upgrade", safe, { image: "new", upgrade: at("Completed") }, "new"],
+  ["the image before is followed after a rollback", safe, { image: "old", upgrade: at("RolledBack") }, "old"],
   ["with Rolling the spec counts at once", rolling, { image: "old" }, "new"],
 ])("%s", (_case, settings, status, image) => {
   expect(followedImage({ settings, status }, "provisioner/b")).toBe(image);

@@ -150,7 +150,7 @@ test.each<[string, Partial<RegistrationFacts>, object]>([
     },
     keep(ours),
   ],
-])("%s", (_case, facts, expected) => {
+])("the plan to register a workspace proxy: %s", (_case, facts, expected) => {
   const none = { wanted, coderURL, recorded: {}, records: [], recent: undefined, kept: undefined };
   expect(planRegistration({ ...none, ...facts })).toEqual(expected);
 });
