@@ -45,14 +45,17 @@ describe("the way from zero to a control plane", { timeout: 180_000 }, () => {
   });
   afterAll(() => town?.[Symbol.asyncDispose]());
 
-  test.for(commandsOf("docs/tutorials/from-zero.md"))("$page:$line", async ({ text: commands }) => {
-    const { output, code } = await run(commands, { DATABASE_URL: town.databaseUrl });
-    expect(code, output).toBe(0);
-  });
+  test.for(commandsOf("docs/tutorials/from-zero.md"))(
+    "goes by the commands at $page:$line",
+    async ({ text: commands }) => {
+      const { output, code } = await run(commands, { DATABASE_URL: town.databaseUrl });
+      expect(code, output).toBe(0);
+    },
+  );
 });
 
 describe("the guide to installing", { timeout: 120_000 }, () => {
-  test.for(commandBlocks)("$page:$line", async ({ text: commands }) => {
+  test.for(commandBlocks)("has commands that succeed at $page:$line", async ({ text: commands }) => {
     const succeeds = async () => {
       const { output, code } = await run(commands);
       expect(code, output).toBe(0);
@@ -61,6 +64,18 @@ describe("the guide to installing", { timeout: 120_000 }, () => {
     const onlyLooks = /^(kubectl get .*\n)+$/.test(commands);
     await (onlyLooks ? eventually(succeeds, { withinMs: 30_000 }) : succeeds());
   });
+});
+
+test("a release that has taken plain manifests over, as the guide ends, can be changed", {
+  timeout: 120_000,
+}, async () => {
+  // kubectl stays an owner of every field until helm has changed it once.
+  const chart = "coder-k8s charts/coder-k8s --namespace coder-system";
+  const { output, code } = await run(`helm upgrade ${chart} --set replicas=3 --force-conflicts`);
+  expect(code, output).toBe(0);
+  const replicas = ["-o", "jsonpath={.spec.replicas}"];
+  const { stdout } = await cluster.kubectl(["get", "deploy/coder-k8s", "-n", "coder-system", ...replicas]);
+  expect(stdout).toBe("3");
 });
 
 describe("the guide's command for finalizers of an operator that is gone", { timeout: 120_000 }, () => {

@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Client, Deployment, type Kind, type KubeObject } from "kube-controller-runtime";
 import { adminClient, eventually, type LocalCluster, startCluster } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,7 +18,6 @@ const TIME_LIMIT = { withinMs: 30_000 };
 const SECRET_LIMIT_BYTES = 1024 * 1024;
 const release = { name: "coder-k8s", namespace: "coder-system" };
 const crd = "codercontrolplanes.coder.com";
-const installManifest = fileURLToPath(new URL("../../../config/install.yaml", import.meta.url));
 
 /** The chart of the last release, or of what stands for it: the commit with which charts got their names. */
 const previous = join(import.meta.dirname, "../../fixtures/previous-release/coder-k8s-0.1.0.tgz");
@@ -191,23 +189,5 @@ describe("a release", { timeout: 120_000 }, () => {
       async () => expect(await kubectl("get", "crds", "-o", "name")).not.toContain(".coder.com"),
       TIME_LIMIT,
     );
-  });
-});
-
-describe("plain manifests", { timeout: 120_000 }, () => {
-  test("install all that the operator needs", async () => {
-    await kubectl("apply", "--server-side", "-f", installManifest);
-    await kubectl("wait", "--for=condition=Established", "--timeout=30s", `crd/${crd}`);
-    const namespace = await cluster.createNamespace("plain");
-    await withOperator({}, () => becomesPods(namespace));
-  });
-
-  test("can be handed over to helm", async () => {
-    const values = { replicas: 3 };
-    succeeded(await helm.release("install", release, "--take-ownership", "--force-conflicts"));
-    // kubectl stays an owner of every field until helm has changed it once.
-    succeeded(await helm.release("upgrade", { ...release, values }, "--force-conflicts"));
-    const { spec } = await person.get(Deployment, release);
-    expect(spec?.replicas).toBe(3);
   });
 });
