@@ -116,7 +116,7 @@ export const origins = {
 
 export type Origin = keyof typeof origins;
 
-export const originNames = Object.keys(origins) as Origin[];
+const originNames = Object.keys(origins) as Origin[];
 
 function reference(owner: { apiVersion: string; kind: string; name: string }) {
   return { ...owner, uid: randomUUID(), controller: true };
