@@ -36,6 +36,7 @@ export function guide(facts: GuideFacts): Line[] {
     command("kubectl get coder"),
     command(`export PATH=${facts.pluginFolder}:$PATH`),
     command("kubectl coder status"),
+    remark("docs/kubectl-coder.md shows all commands on this demo."),
     [],
     ...logs(facts),
     [],
@@ -120,9 +121,9 @@ function ideas({ leaderFile, otherLicense }: GuideFacts): Idea[] {
     },
     {
       title: "Ask why",
-      command: "kubectl coder why ccp/coder",
+      command: "kubectl apply -f demo/manifests/trouble.yaml && kubectl coder why provisioner/gpu",
       effect:
-        "What is wrong, down to its cause, and what to do. `kubectl describe` has conditions and events.",
+        "A pool that needs a Secret which nobody has made. `kubectl create secret generic cuda --from-literal=license=any` helps.",
     },
     {
       title: "Rotate a key",

@@ -121,7 +121,7 @@ async function startGround({ owned, progress }: Making): Promise<[LocalCluster, 
 
 async function simulatedCoderd(databaseUrl: string, owned: AsyncDisposableStack): Promise<Coderd> {
   const server = owned.adopt(await startCoderdServer(), (running) => running.close());
-  const simulator = server.add({ accounts: new PostgresAccounts(databaseUrl) }, { host: CODERD_HOST });
+  const simulator = server.add({ accounts: new PostgresAccounts(databaseUrl) });
   return { simulator, launch: simulatedCoder(simulator), url: server.url };
 }
 

@@ -113,7 +113,7 @@ async function readText(transport: Transport, path: string, userAgent: string): 
   }
   const text = Buffer.concat(chunks).subarray(0, MOST_TEXT).toString("utf8");
   if (response.status < 300) return text;
-  throw new ApiError(`get ${path.replace(/\?.*/, "")}: HTTP ${response.status}`, {
+  throw new ApiError(`the API server answered with HTTP ${response.status}`, {
     reason: reasonOf(response.status),
     code: response.status,
   });

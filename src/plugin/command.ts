@@ -98,6 +98,8 @@ export interface Command {
   readonly examples: readonly Example[];
   readonly arguments?: readonly Argument[];
   readonly flags?: readonly Flag[];
+  /** Whether it takes `-A`; all others act on one object, or in one namespace. */
+  readonly isForAllNamespaces?: boolean;
   /** Several answers replace each other on the screen, until the last one stays. */
   readonly run: (context: Context, given: Given) => Promise<Answer> | AsyncIterable<Answer>;
 }

@@ -1,6 +1,6 @@
 import type { Where } from "./cluster.ts";
 import type { Command, Context, Flag } from "./command.ts";
-import { COMMON_FLAGS } from "./program.ts";
+import { COMMON_FLAGS, flagsOf } from "./program.ts";
 
 /** Asks the cluster for names, with the flags that were typed so far. */
 export type AskCluster = (
@@ -41,8 +41,7 @@ async function candidatesFor(
   const { positional, where } = sorted(before, flags);
   const found = commands.find(({ name }) => name === positional.slice(0, name.split(" ").length).join(" "));
   if (!found) return nextWords(positional, commands);
-  if (last.startsWith("-"))
-    return typedFlags([...(found.flags ?? []), ...COMMON_FLAGS]).flatMap(({ spellings }) => spellings);
+  if (last.startsWith("-")) return typedFlags(flagsOf(found)).flatMap(({ spellings }) => spellings);
   const argument = found.arguments?.[positional.length - found.name.split(" ").length];
   if (argument?.choices) return argument.choices;
   return argument?.complete ? ask(where, argument.complete) : [];

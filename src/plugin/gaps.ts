@@ -5,26 +5,28 @@ import { ApiError, isForbidden, isNotFound, messageOf } from "kube-controller-ru
  * that does not answer at all, or does not know who asks, is no gap: that is thrown.
  */
 export class Gaps {
-  readonly #lines = new Set<string>();
+  /** A place for each reading, so that the order is that of the questions and not that of the answers. */
+  readonly #places: (string | undefined)[] = [];
 
-  /** In the order in which they were found. */
+  /** In the order in which they were asked for, each once. */
   get lines(): readonly string[] {
-    return [...this.#lines];
+    return [...new Set(this.#places.filter((line) => line !== undefined))];
   }
 
   /** The result of a reading, or `undefined` when it was refused. `what` completes "You may not …". */
   async read<T>(what: string, reading: Promise<T>): Promise<T | undefined> {
+    const place = this.#places.push(undefined) - 1;
     try {
       return await reading;
     } catch (error) {
       if (!(error instanceof ApiError) || error.code === 0 || error.code === 401) throw error;
-      this.#lines.add(lineFor(what, error));
+      this.#places[place] = lineFor(what, error);
       return undefined;
     }
   }
 
   add(line: string): void {
-    this.#lines.add(line);
+    this.#places.push(line);
   }
 }
 

@@ -18,6 +18,12 @@ export const COMMON_FLAGS: readonly Flag[] = [
   },
 ];
 
+/** All flags of a command, its own first. */
+export function flagsOf({ flags = [], isForAllNamespaces }: Command): readonly Flag[] {
+  const common = COMMON_FLAGS.filter(({ flags: all }) => isForAllNamespaces || !all.startsWith("-A"));
+  return [...flags, ...common];
+}
+
 export interface CommonFlags extends Where {
   readonly output?: Output;
 }
@@ -66,26 +72,27 @@ function programOf({ commands, version, ...out }: ProgramOptions, found: (call: 
   for (const command of commands) {
     const words = command.name.split(" ");
     const last = words.pop() ?? "";
-    const parent = words.reduce((above, word) => settle(groupIn(above, word)), program);
+    const about = { rest: last, summary: command.summary };
+    const parent = words.reduce((above, word) => settle(groupIn(above, word, about)), program);
     describe(settle(parent.command(last)), command, found);
   }
   return program;
 }
 
 /** The parser of a first word that several commands share. */
-function groupIn(above: Parser, word: string): Parser {
+function groupIn(above: Parser, word: string, { rest, summary }: { rest: string; summary: string }): Parser {
   const present = above.commands.find((command) => command.name() === word);
-  return present ?? above.command(word);
+  return present ?? above.command(word).summary(`${rest}: ${summary}`);
 }
 
 function describe(parser: Parser, command: Command, found: (call: Call) => void): void {
-  const { summary, details, examples, arguments: words = [], flags = [] } = command;
+  const { summary, details, examples, arguments: words = [] } = command;
   parser.summary(summary).description(details ? `${summary}.\n\n${details}` : `${summary}.`);
   for (const { name, optional, summary: meaning, choices } of words) {
     const argument = parser.createArgument(optional ? `[${name}]` : `<${name}>`, meaning);
     parser.addArgument(choices ? argument.choices(choices) : argument);
   }
-  for (const flag of [...flags, ...COMMON_FLAGS]) parser.addOption(optionOf(flag));
+  for (const flag of flagsOf(command)) parser.addOption(optionOf(flag));
   const lines = examples.map(({ does, line }) => `  # ${does}\n  ${line}`);
   parser.addHelpText("after", `\nExamples:\n${lines.join("\n\n")}`);
   parser.action(() => {

@@ -43,7 +43,7 @@ export class Helm implements AsyncDisposable {
   readonly #home: string;
 
   /** Use `helmFor`. */
-  constructor(binary: string, home: string, { admin }: ClusterAccess) {
+  constructor(binary: string, home: string, kubeconfig: string) {
     this.#binary = binary;
     this.#home = home;
     this.#env = {
@@ -52,7 +52,7 @@ export class Helm implements AsyncDisposable {
       HELM_CACHE_HOME: join(home, "cache"),
       HELM_CONFIG_HOME: join(home, "config"),
       HELM_DATA_HOME: join(home, "data"),
-      KUBECONFIG: admin.kubeconfig,
+      KUBECONFIG: kubeconfig,
     };
   }
 
@@ -87,9 +87,13 @@ export class Helm implements AsyncDisposable {
   }
 }
 
-export async function helmFor(cluster: ClusterAccess): Promise<Helm> {
+export async function helmFor({
+  admin,
+}: {
+  readonly admin: Pick<ClusterAccess["admin"], "kubeconfig">;
+}): Promise<Helm> {
   const [binary, home] = await Promise.all([helmBinary(), mkdtemp(join(tmpdir(), "coder-k8s-helm-"))]);
-  return new Helm(binary, home, cluster);
+  return new Helm(binary, home, admin.kubeconfig);
 }
 
 /** The result itself when the call succeeded; an error with its last words when not. */

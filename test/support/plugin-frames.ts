@@ -1,34 +1,59 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-/** The page that shows what the plugin shows. */
-export const PAGE = fileURLToPath(new URL("../../docs/kubectl-coder.md", import.meta.url));
+/** The pages that show what the plugin shows. */
+const PAGES = ["kubectl-coder.md", "how-to/import-helm.md", "how-to/assistants.md"].map((page) =>
+  fileURLToPath(new URL(`../../docs/${page}`, import.meta.url)),
+);
 
 /** A call of the plugin as a page has it: what was typed, and what the terminal showed. */
 export interface Frame {
-  readonly words: readonly string[];
+  readonly page: string;
+  /** What was typed after `kubectl coder`. */
+  readonly line: string;
   readonly text: string;
-  /** The whole block, fences included. */
-  readonly block: string;
 }
 
-export function framesOf(page: string): Frame[] {
-  return [...page.matchAll(/^```text\n\$ kubectl coder ([^\n]+)\n(.*?)^```$/gms)].map(
-    ([block, line = "", text = ""]) => ({
-      words: line.split(" "),
-      text,
-      block,
-    }),
-  );
+const BLOCK = /^```text\n\$ kubectl coder ([^\n]+)\n(.*?)^```$/gms;
+
+export async function readFrames(): Promise<Frame[]> {
+  const frames = PAGES.map(async (page) => {
+    const blocks = (await readFile(page, "utf8")).matchAll(BLOCK);
+    return [...blocks].map(([, line = "", text = ""]) => ({ page, line, text }));
+  });
+  return (await Promise.all(frames)).flat();
 }
 
-/** What is left of a frame when times, dates, sizes and counts of rights, which change with everything, are taken out. */
+/** Writes into the pages what the terminal showed for each line. */
+export async function renewFrames(shown: ReadonlyMap<string, string>): Promise<void> {
+  for (const page of PAGES) {
+    const text = await readFile(page, "utf8");
+    const renewed = text.replace(BLOCK, (block, line: string) => {
+      const frame = shown.get(line);
+      return frame === undefined ? block : `\`\`\`text\n$ kubectl coder ${line}\n${frame.trimEnd()}\n\`\`\``;
+    });
+    if (renewed !== text) await writeFile(page, renewed);
+  }
+}
+
+/** What random names consist of. */
+const RANDOM = "[bcdfghjklmnpqrstvwxz2456789]";
+
+/** What is left of a frame without what differs from run to run: times, sizes, random names, and which events came last. */
 export function plainFrame(text: string): string {
-  return text
-    .replaceAll("\r", "")
+  const lines = text
     .replaceAll(/\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?/g, (time) => time.replaceAll(/\d/g, "0"))
+    .replaceAll(new RegExp(`-${RANDOM}{6,10}(-${RANDOM}{5})?(?=[^a-z0-9])`, "g"), "-random")
+    .replaceAll(/\bfor \d+[smhd]\b/g, "for a while")
+    .replaceAll(/"[^"]+"(\s+)holds the Lease, renewed\s+\d+s\s+ago/g, "somebody holds the Lease")
     .replaceAll(/^ *\d+ {2}(?=[\w.-]+(\/|\.json|\.yaml))/gm, "bytes  ")
-    .replaceAll(/, \d+ bytes\./g, ", bytes.")
+    .replaceAll(/: \d+ files, \d+ bytes\./g, ": files, bytes.")
     .replaceAll(/^ *BYTES/gm, "BYTES")
-    .replaceAll(/has all \d+ rights/g, "has all rights")
-    .trimEnd();
+    .replaceAll(/\d+(?=\s+rights)/g, "all")
+    .replaceAll(/(?<=coder-k8s:|operator is of )\d+\.\d+\.\d+/g, "version")
+    .replace(/^EVENTS\n( +AGE +OBJECT +REASON +MESSAGE\n)( +\d+[smhd] {2}.*\n)+/m, "EVENTS\n")
+    .trimEnd()
+    .split("\n");
+  // Pods of one Deployment have the same name by now, and how many there are depends on the moment.
+  return lines.filter((line, index) => line !== lines[index - 1]).join("\n");
 }

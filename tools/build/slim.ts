@@ -14,14 +14,22 @@ interface Replacement {
  */
 const REPLACEMENTS: readonly Replacement[] = [
   {
-    // Fetch, WebSockets, mocks, caches and interceptors, 4 MB: all our requests go through an Agent.
+    // Fetch, WebSockets, mocks, caches and interceptors, 4 MB: all our requests go through an Agent. What is left is
+    // loaded at the first use, so that a program that only prints its help does without.
     module: /^undici$/,
     instead: `
-      import Dispatcher from "undici/lib/dispatcher/dispatcher.js";
-      import methods from "undici/lib/api/index.js";
-      export { default as Agent } from "undici/lib/dispatcher/agent.js";
-      export { default as buildConnector } from "undici/lib/core/connect.js";
-      Object.assign(Dispatcher.prototype, methods);`,
+      let undici;
+      function load() {
+        if (undici) return undici;
+        const Dispatcher = require("undici/lib/dispatcher/dispatcher.js");
+        Object.assign(Dispatcher.prototype, require("undici/lib/api/index.js"));
+        const buildConnector = require("undici/lib/core/connect.js");
+        return (undici = { Agent: require("undici/lib/dispatcher/agent.js"), buildConnector });
+      }
+      export function Agent(options) {
+        return new (load().Agent)(options);
+      }
+      export const buildConnector = (options) => load().buildConnector(options);`,
   },
   {
     // The experimental parser of HTTP/1, 180 KB: undici has another, and uses this one only when asked to.

@@ -16,7 +16,7 @@ const SERVER_ASSET = "kubectl-coder-mcp.cjs";
 export async function bundlePlugin(outfile: string, version?: string): Promise<Bundle> {
   const stamped = version === undefined ? {} : { version };
   await bundle(join(dirname(outfile), SERVER_FILE), { entry: SERVER, ...stamped });
-  const made = await bundle(outfile, { entry: ENTRY, plugins: [serverBeside], ...stamped });
+  const made = await bundle(outfile, { entry: ENTRY, plugins: [serverBeside, lazyBuiltins], ...stamped });
   await writeFile(outfile, `#!/usr/bin/env node\n${await readFile(outfile, "utf8")}`);
   await chmod(outfile, 0o755);
   return made;
@@ -32,13 +32,36 @@ export interface ExecutableBundle {
 export async function bundleForExecutable(folder: string, version?: string): Promise<ExecutableBundle> {
   const stamped = version === undefined ? {} : { version };
   const [main, asset] = [join(folder, "kubectl-coder.mjs"), join(folder, SERVER_ASSET)];
-  const plugin = await bundle(main, { entry: ENTRY, plugins: [serverInside], ...stamped });
+  const plugin = await bundle(main, { entry: ENTRY, plugins: [serverInside, lazyBuiltins], ...stamped });
   const server = await bundle(asset, { entry: SERVER, format: "cjs", ...stamped });
   return {
     program: { main, assets: { [SERVER_ASSET]: asset } },
     inputs: [...new Set([...plugin.inputs, ...server.inputs])],
   };
 }
+
+/**
+ * Functions and classes of Node's modules that take long to load, each of which loads its module when it is called: most
+ * calls of the plugin need few of them, and help none.
+ */
+const lazyBuiltins: Plugin = {
+  name: "lazy-builtins",
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^node:(child_process|crypto|http|tls|zlib)$/ }, ({ path, kind }) =>
+      kind === "import-statement" ? { path, namespace: "lazy-builtin" } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: "lazy-builtin" }, async ({ path }) => {
+      const functions = Object.entries(await import(path)).filter(([, value]) => typeof value === "function");
+      const lazy = functions.map(
+        ([name]) => `export function ${name}(...given) {
+          const { ${name}: real } = process.getBuiltinModule("${path}");
+          return new.target ? Reflect.construct(real, given) : real(...given);
+        }`,
+      );
+      return { contents: lazy.filter((text) => !text.startsWith("export function default")).join("\n") };
+    });
+  },
+};
 
 const ofServer = { filter: /\/mcp\/serve\.ts$/ };
 

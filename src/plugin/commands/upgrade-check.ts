@@ -51,6 +51,8 @@ export const upgradeCheck: Command = {
     },
   ],
   run: async (context, { arguments: [image = "", name] }) => {
+    if (!/^\S+$/.test(image))
+      throw new CommandError("Name the image as in ghcr.io/coder/coder:v2.25.0.", EXIT.usage);
     const cluster = await context.connect();
     const object = await controlPlaneNamed(cluster, name);
     const request = randomUUID();

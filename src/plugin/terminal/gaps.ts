@@ -1,5 +1,5 @@
 import type { Look } from "./look.ts";
-import { type Line, span } from "./text.ts";
+import { dimmed, type Line, span } from "./text.ts";
 import { mark, paragraph } from "./words.ts";
 
 /** What could not be read, at the end of what could. */
@@ -12,7 +12,7 @@ export function gapLines(gaps: readonly string[], look: Look): Line[] {
     ...gaps.flatMap((gap) => {
       const [first = [], ...rest] = paragraph(gap, look, indent);
       const text = first.map(({ text: all }) => all.slice(indent.length)).join("");
-      return [[sign, span(` ${text}`, "dim")], ...rest];
+      return [[sign, span(` ${text}`, "dim")], ...rest.map(dimmed)];
     }),
   ];
 }

@@ -33,6 +33,11 @@ export function span(text: string, style?: Style): Span {
   return style ? { text: plain, style } : { text: plain };
 }
 
+/** The same line, which is not what the person looks for. */
+export function dimmed(line: Line): Line {
+  return line.map(({ text }) => ({ text, style: "dim" }));
+}
+
 /** A line as it is written, cut to the width: a longer one would break the count of lines on the screen. */
 export function render(line: Line, { width, colour, unicode = true }: Medium): string {
   return cut(line, width, unicode ? "…" : "~")

@@ -152,6 +152,7 @@ test("a person who may read one namespace gets the answers for that, and a line 
   const { code, findings, gaps } = await checked(limited(world.api, own), "-n", "dev");
   expect(code).toBe(0);
   expect(findings.map(({ what, verdict }) => `${what}: ${verdict}`)).toEqual([
+    "Operator installed: unknown",
     "CRDs: unknown",
     "No complaints: good",
     "Nothing deprecated: good",
@@ -162,4 +163,10 @@ test("a person who may read one namespace gets the answers for that, and a line 
     "You may not list deployments in all namespaces; name the operator's with --operator-namespace.",
     "You may not get customresourcedefinitions.",
   ]);
+});
+
+test("a person who may read nothing is not reassured, and gets exit code 1", async () => {
+  const { code, findings } = await checked(limited(world.api, () => false));
+  expect(code).toBe(1);
+  expect(new Set(findings.map(({ verdict }) => verdict))).toEqual(new Set(["unknown"]));
 });

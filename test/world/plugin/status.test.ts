@@ -175,3 +175,20 @@ test("a namespace without a control plane says so and is fine", async () => {
     out: "There is no CoderControlPlane here. Look elsewhere with -n or -A.\n",
   });
 });
+
+test("a person who may read nothing gets a line for each part in the order of the parts, and nothing else", async () => {
+  const transport = limited(world.api, () => false);
+  const { code, out } = await kubectlCoder({ ...me, transport }, "status");
+  expect(code).toBe(1);
+  const parts = ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies", "pods", "events"];
+  expect(out).toBe(parts.map((part) => `-- You may not list ${part} in namespace "coder".\n`).join(""));
+});
+
+test.each(["why", "pause", "resume", "restart"])(
+  "%s acts in one namespace, so that -A is a mistake in the command line",
+  async (command) => {
+    const { code, error } = await kubectlCoder(me, command, "linux", "-A");
+    expect(code).toBe(2);
+    expect(error).toContain("unknown option '-A'");
+  },
+);

@@ -92,4 +92,10 @@ describe("upgrade check", () => {
     expect(code).toBe(0);
     expect(out).toContain("It can begin. The annotation coder.com/check-upgrade could not be taken back");
   });
+
+  test.each(["", "coder v3"])("refuses the image %j, which is none, and asks nothing", async (image) => {
+    const person = { transport: world.api, clock: world.clock, namespace: "dev" };
+    expect(await kubectlCoder(person, "upgrade", "check", image)).toMatchObject({ code: 2 });
+    expect(await asked()).toBeUndefined();
+  });
 });

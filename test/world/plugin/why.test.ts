@@ -40,6 +40,42 @@ describe("why about an object", () => {
     );
   });
 
+  test("explains several conditions of one pod by that pod once", async () => {
+    const labels = {
+      "app.kubernetes.io/name": "coder-provisioner",
+      "app.kubernetes.io/instance": "twice",
+      "app.kubernetes.io/managed-by": "coder-k8s",
+    };
+    const ref = { namespace: "coder", name: "provisioner-twice-1" };
+    const waiting = { reason: "ErrImagePull", message: "401 Unauthorized" };
+    const container = {
+      name: "c",
+      image: "i",
+      imageID: "",
+      ready: false,
+      restartCount: 0,
+      state: { waiting },
+    };
+    await world.person.create(Pod, { metadata: { ...ref, labels } });
+    await world.person.patchStatus(Pod, ref, {
+      status: { phase: "Pending", containerStatuses: [container] },
+    });
+    const metadata = { namespace: "coder", name: "twice" };
+    const spec = { controlPlaneRef: { name: "coder" } };
+    await world.person.create(CoderProvisioner, { metadata, spec });
+    const time = { status: "False", message: "No.", lastTransitionTime: "2026-01-01T00:00:00Z" };
+    const conditions = [
+      { type: "DeploymentReady", reason: "Stalled", ...time },
+      { type: "DaemonsConnected", reason: "NotConnected", ...time },
+    ];
+    await world.person.patchStatus(CoderProvisioner as Kind<never>, metadata, { status: { conditions } });
+    const { chain } = await answerFor("twice");
+    expect(chain.map(({ object }: { object: string }) => object)).toEqual([
+      "provisioner/twice",
+      "pod/provisioner-twice-1",
+    ]);
+  });
+
   test("that is well says so with exit code 0", async () => {
     const { code, out } = await kubectlCoder(me, "why", "sydney");
     expect({ code, out }).toEqual({
@@ -157,4 +193,11 @@ describe("why about a build", () => {
     expect(out).toContain("controlplane/coder BuildsServed: NoMatchingProvisioner");
     expect(out).toContain("-- Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this one");
   });
+});
+
+test("why a build waits is not known to a person who may read nothing, which is no good news", async () => {
+  const person = { ...me, transport: limited(world.api, () => false) };
+  const { code, out } = await kubectlCoder(person, "why", "workspace/alice/dev");
+  expect(code).toBe(1);
+  expect(out).toMatch(/^-- workspace\/alice\/dev: Not known: too little could be read\.\n/);
 });

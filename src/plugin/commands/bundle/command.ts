@@ -29,6 +29,7 @@ export const bundle: Command = {
   flags: [
     { flags: "--file <path>", summary: "where to write; a name with the time when absent. Never overwrites" },
   ],
+  isForAllNamespaces: true,
   examples: [
     { does: "All about one namespace", line: "kubectl coder bundle -n coder" },
     { does: "All about all of them, to a chosen file", line: "kubectl coder bundle -A --file report.zip" },

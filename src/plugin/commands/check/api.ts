@@ -54,24 +54,32 @@ export async function crdFinding(
       message: `All ${all.length} are there${shown ? `, of version ${shown}` : ""}.`,
     };
   }
-  const message = `They are of version ${others.map((version) => version ?? "unknown").join(", ")}, the operator is of ${wanted}: upgrade the chart with crds.enabled=true.`;
-  return { what, verdict: others.includes(undefined) ? "note" : "wrong", message };
+  const isUnknown = others.includes(undefined);
+  const are = isUnknown ? "They do not say their version" : `They are of version ${others.join(", ")}`;
+  const message = `${are}, the operator is of ${wanted}: upgrade the chart with crds.enabled=true.`;
+  return { what, verdict: isUnknown ? "note" : "wrong", message };
 }
 
-/** All our objects that the person may list. */
+/** All our objects that the person may list, and whether these are all that there are. */
 export async function ourObjects(
   { client }: Cluster,
   gaps: Gaps,
   namespace: string | undefined,
-): Promise<Found[]> {
+): Promise<{ readonly objects: readonly Found[]; readonly isComplete: boolean }> {
   const where = namespace === undefined ? "all namespaces" : `namespace "${namespace}"`;
   const lists = await Promise.all(
     OUR_KINDS.map(async ({ kind }) => {
       const items = await gaps.read(`list ${kind.plural} in ${where}`, listAll(client, kind, { namespace }));
-      return (items ?? []).map((object) => ({ kind, object }));
+      return items?.map((object) => ({ kind, object }));
     }),
   );
-  return lists.flat();
+  return { objects: lists.flatMap((each) => each ?? []), isComplete: !lists.includes(undefined) };
+}
+
+/** Nobody is reassured by objects that could not be read. */
+export function withDoubt(finding: Finding): Finding {
+  if (finding.verdict !== "good") return finding;
+  return { ...finding, verdict: "unknown", message: "Not all objects could be read." };
 }
 
 /** Whether any object uses what will be gone some day. */

@@ -4,7 +4,14 @@ import { gapLines } from "../../terminal/gaps.ts";
 import type { Look } from "../../terminal/look.ts";
 import { type Line, span } from "../../terminal/text.ts";
 import { mark, paragraph } from "../../terminal/words.ts";
-import { complaintFinding, crdFinding, deprecationFinding, finalizerFindings, ourObjects } from "./api.ts";
+import {
+  complaintFinding,
+  crdFinding,
+  deprecationFinding,
+  finalizerFindings,
+  ourObjects,
+  withDoubt,
+} from "./api.ts";
 import { findOperators, operatorFindings } from "./operator.ts";
 import type { CheckReport, Finding } from "./report.ts";
 import { rightsFinding } from "./rights.ts";
@@ -17,6 +24,7 @@ export const check: Command = {
   flags: [
     { flags: "--operator-namespace <name>", summary: "where the operator is; searched for when absent" },
   ],
+  isForAllNamespaces: true,
   examples: [
     { does: "Is the operator well, and allowed to do its work?", line: "kubectl coder check" },
     { does: "See what would hang if the operator were uninstalled", line: "kubectl coder check -o json" },
@@ -28,14 +36,20 @@ export const check: Command = {
   },
 };
 
+const UNSEEN: Finding = {
+  what: "Operator installed",
+  verdict: "unknown",
+  message: "Its Deployment could not be looked for.",
+};
+
 async function checkReport(context: Context, operatorNamespace: string | undefined): Promise<CheckReport> {
   const cluster = await context.connect();
   const gaps = new Gaps();
   const operators = await findOperators(cluster, gaps, operatorNamespace);
   const now = cluster.now();
   const [operator] = operators ?? [];
-  const [installed, rights, crds, objects] = await Promise.all([
-    operators ? operatorFindings(operator, cluster, { gaps, now, version: context.version }) : [],
+  const [installed, rights, crds, { objects, isComplete }] = await Promise.all([
+    operators ? operatorFindings(operator, cluster, { gaps, now, version: context.version }) : [UNSEEN],
     operator ? [await rightsFinding(operator, cluster, gaps)] : [],
     crdFinding(cluster, operator, gaps),
     ourObjects(cluster, gaps, cluster.chosenNamespace),
@@ -55,10 +69,20 @@ async function checkReport(context: Context, operatorNamespace: string | undefin
     deprecationFinding(objects),
     ...finalizerFindings(objects, now),
   ];
-  return { findings: [...several, ...installed, ...rights, crds, ...ofObjects], gaps: gaps.lines };
+  return {
+    findings: [
+      ...several,
+      ...installed,
+      ...rights,
+      crds,
+      ...(isComplete ? ofObjects : ofObjects.map(withDoubt)),
+    ],
+    gaps: gaps.lines,
+  };
 }
 
 function exitOf({ findings }: CheckReport): ExitCode {
+  if (findings.every(({ verdict }) => verdict === "unknown")) return EXIT.failed;
   return findings.some(({ verdict }) => verdict === "wrong") ? EXIT.attention : EXIT.fine;
 }
 

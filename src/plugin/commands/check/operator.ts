@@ -101,7 +101,7 @@ async function leaderFinding(
     };
   const seconds = Math.round((now - Date.parse(renewTime)) / 1_000);
   const isFresh = seconds <= leaseDurationSeconds;
-  const ago = `renewed ${Math.max(0, seconds)} s ago`;
+  const ago = `renewed ${Math.max(0, seconds)}s ago`;
   if (isFresh) return { what, verdict: "good", message: `"${holderIdentity}" holds the Lease, ${ago}.` };
   return {
     what,

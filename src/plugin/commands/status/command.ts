@@ -34,6 +34,7 @@ export const status: Command = {
     },
   ],
   flags: [{ flags: "-w, --watch", summary: "show it again every 2 seconds until Ctrl-C" }],
+  isForAllNamespaces: true,
   examples: [
     { does: "See everything about the control planes of a namespace", line: "kubectl coder status -n coder" },
     { does: "Follow an upgrade", line: "kubectl coder status coder --watch" },

@@ -23,7 +23,9 @@ export function statusLines({ controlPlanes, others, gaps }: StatusReport, look:
           [span("WITHOUT THEIR CONTROL PLANE", "bold")],
           ...others.flatMap((each) => problemLines(each, look)),
         ];
-  return [...body, ...apart, ...gapLines(gaps, look)];
+  const all = [...body, ...apart, ...gapLines(gaps, look)];
+  // Where nothing could be read, the first of these parts begins with an empty line.
+  return all[0]?.length === 0 ? all.slice(1) : all;
 }
 
 function none(gaps: readonly string[]): Line[] {

@@ -1,7 +1,7 @@
 import type { Problem } from "../../problems.ts";
 import type { Look } from "../../terminal/look.ts";
 import { table } from "../../terminal/table.ts";
-import { type Line, type Span, span } from "../../terminal/text.ts";
+import { dimmed, type Line, type Span, span } from "../../terminal/text.ts";
 import { age, type Mood, mark, paragraph, separator } from "../../terminal/words.ts";
 import type { ControlPlaneReport, License, PoolReport, ProxyReport, State } from "./report.ts";
 
@@ -133,7 +133,7 @@ function poolLegend(pools: readonly PoolReport[], look: Look): Line[] {
   if (pools.every(({ busy }) => busy !== undefined)) return [];
   const legend =
     "- is not known: of pools with a fixed number, only coderd knows. Set CODER_URL and CODER_SESSION_TOKEN to ask it.";
-  return paragraph(legend, look, INDENT).map((line) => line.map(({ text }) => span(text, "dim")));
+  return paragraph(legend, look, INDENT).map(dimmed);
 }
 
 function proxyTable(proxies: readonly ProxyReport[], look: Look): Line[] {

@@ -1,6 +1,6 @@
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { personalCoderd } from "../../coderd.ts";
-import { answer, type Command, type Context, EXIT } from "../../command.ts";
+import { answer, type Command, type Context, EXIT, type ExitCode } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
 import { completeObjects, findObject, typedName } from "../../objects.ts";
 import { explainBuild, findBuild } from "./build.ts";
@@ -29,9 +29,14 @@ export const why: Command = {
   ],
   run: async (context, { arguments: [typed = ""] }) => {
     const report = await whyReport(context, typed);
-    return answer(report, whyLines, report.chain.length > 0 ? EXIT.attention : EXIT.fine);
+    return answer(report, whyLines, exitOf(report));
   },
 };
+
+function exitOf({ chain, isKnown }: WhyReport): ExitCode {
+  if (chain.length > 0) return EXIT.attention;
+  return isKnown ? EXIT.fine : EXIT.failed;
+}
 
 /** The chain of causes behind the state of what the person names. */
 async function whyReport(context: Context, typed: string): Promise<WhyReport> {
@@ -40,15 +45,20 @@ async function whyReport(context: Context, typed: string): Promise<WhyReport> {
   if (!OF_CODERD.test(typed)) {
     const found = await findObject(cluster, typed);
     const scene = await readScene(cluster, gaps, context.clock.now());
-    return reported(typedName(found.kind, found.object.metadata), explainObject(found, scene), gaps);
+    const name = typedName(found.kind, found.object.metadata);
+    return reported(name, explainObject(found, scene), { gaps, isKnown: true });
   }
   const scene = await readScene(cluster, gaps, context.clock.now());
   const coderd = personalCoderd(context);
-  if (coderd) return reported(typed, explainBuild(typed, await findBuild(coderd, typed), scene), gaps);
+  const { isReadable: isKnown } = scene;
+  if (coderd) {
+    const build = await findBuild(coderd, typed);
+    return reported(typed, explainBuild(typed, build, scene), { gaps, isKnown: true });
+  }
   gaps.add(
     "Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this one; this is what is known of all builds.",
   );
-  return reported(typed, waitingBuilds(scene), gaps);
+  return reported(typed, waitingBuilds(scene), { gaps, isKnown });
 }
 
 /** What the control planes say about builds that wait, and what is wrong with pools. */
@@ -59,13 +69,19 @@ function waitingBuilds(scene: Scene): Link[] {
   return all.filter(({ state }) => state.startsWith("BuildsServed"));
 }
 
-function reported(subject: string, chain: readonly Link[], gaps: Gaps): WhyReport {
-  return { subject, answer: answerOf(chain), chain, gaps: gaps.lines };
+interface Knowledge {
+  readonly gaps: Gaps;
+  readonly isKnown: boolean;
+}
+
+function reported(subject: string, chain: readonly Link[], { gaps, isKnown }: Knowledge): WhyReport {
+  return { subject, answer: answerOf(chain, isKnown), chain, isKnown, gaps: gaps.lines };
 }
 
 /** The first cause that nothing deeper explains. */
-function answerOf(chain: readonly Link[]): string {
+function answerOf(chain: readonly Link[], isKnown: boolean): string {
   const root = chain.find(({ depth }, index) => (chain[index + 1]?.depth ?? 0) <= depth);
-  if (!root) return "Nothing is wrong that the cluster shows.";
+  if (!root)
+    return isKnown ? "Nothing is wrong that the cluster shows." : "Not known: too little could be read.";
   return `${root.object}: ${root.message ?? root.state}`;
 }

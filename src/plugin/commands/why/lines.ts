@@ -5,10 +5,10 @@ import { mark, paragraph } from "../../terminal/words.ts";
 import type { Link, WhyReport } from "./report.ts";
 
 /** What was asked about, and below it what is so because of what. */
-export function whyLines({ subject, answer, chain, gaps }: WhyReport, look: Look): Line[] {
+export function whyLines({ subject, answer, chain, isKnown, gaps }: WhyReport, look: Look): Line[] {
   const body =
     chain.length === 0
-      ? [[mark("good", look), span(` ${subject}: ${answer}`)]]
+      ? [[mark(isKnown ? "good" : "unknown", look), span(` ${subject}: ${answer}`)]]
       : [[span(subject, "bold")], ...chain.flatMap((link) => linkLines(link, look))];
   return [...body, ...gapLines(gaps, look)];
 }

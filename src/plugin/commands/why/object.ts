@@ -22,8 +22,12 @@ const OF_PODS: ReadonlySet<string> = new Set(["DeploymentReady", "DaemonsConnect
 /** Why an object is not as it should be, each problem down to its cause. Empty when nothing is wrong. */
 export function explainObject({ kind, object }: Found, scene: Scene, depth = 0): Link[] {
   const name = typedName(kind, object.metadata);
+  const explained = new Set<string>();
   return problemsOf(name, object).flatMap((problem) => {
     const causes = causesOf(problem, { kind, object }, { scene, depth: depth + 1 });
+    // What has the same causes as an earlier problem is a part of that.
+    if (causes.length > 0 && causes.every((cause) => explained.has(cause.object))) return [];
+    for (const cause of causes) explained.add(cause.object);
     // The operator's message is about the same pod: the pod itself says it once.
     const isTold = causes.some(({ message }) => message !== undefined && problem.message.includes(message));
     return [linkOf(problem, depth, isTold), ...causes];

@@ -16,5 +16,7 @@ export interface WhyReport {
   readonly answer: string;
   /** From what was asked about down to the causes. */
   readonly chain: readonly Link[];
+  /** False when too little could be read to say that nothing is wrong. */
+  readonly isKnown: boolean;
   readonly gaps: readonly string[];
 }

@@ -14,6 +14,8 @@ export interface Scene {
   /** The warnings, the newest first. */
   readonly warnings: readonly Stored<CoreEvent>[];
   readonly now: number;
+  /** Whether control planes and provisioners could be listed. */
+  readonly isReadable: boolean;
 }
 
 export async function readScene({ client, homeNamespace }: Cluster, gaps: Gaps, now: number): Promise<Scene> {
@@ -21,15 +23,16 @@ export async function readScene({ client, homeNamespace }: Cluster, gaps: Gaps, 
   const read = <T>(what: string, reading: Promise<T[]>) =>
     gaps.read(`list ${what} in namespace "${namespace}"`, reading);
   const ours = { namespace, labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}` };
-  const [controlPlanes = [], provisioners = [], pods = [], warnings = []] = await Promise.all([
+  const [controlPlanes, provisioners, pods = [], warnings = []] = await Promise.all([
     read("codercontrolplanes", listAll(client, CoderControlPlane, { namespace })),
     read("coderprovisioners", listAll(client, CoderProvisioner, { namespace })),
     read("pods", listAll(client, Pod, ours)),
     read("events", listAll(client, CoreEvent, { namespace, fieldSelector: "type=Warning" })),
   ]);
   return {
-    controlPlanes,
-    provisioners,
+    controlPlanes: controlPlanes ?? [],
+    provisioners: provisioners ?? [],
+    isReadable: controlPlanes !== undefined && provisioners !== undefined,
     podsOf: podsByOwner(pods),
     warnings: warnings.sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1)),
     now,
