@@ -10,6 +10,9 @@ import { coderCharts } from "../../tools/coder/charts.ts";
 import { helmFor, succeeded } from "./helm.ts";
 
 const TROUBLE = fileURLToPath(new URL("../../demo/manifests/trouble.yaml", import.meta.url));
+const CRDS = ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"].map(
+  (plural) => `${plural}.coder.com`,
+);
 const DAY_MS = 86_400_000;
 
 /** A running demo, as somebody uses it who read its guide. */
@@ -47,13 +50,15 @@ export async function setUpTrouble(demo: DemoAccess): Promise<void> {
   await Promise.all([
     demoKubectl(demo, ["patch", "cwp", "sydney", "--type=merge", "-p", JSON.stringify({ spec: { expose } })]),
     demoKubectl(demo, ["apply", "-f", TROUBLE]),
+    demoKubectl(demo, ["label", "crd", ...CRDS, `app.kubernetes.io/version=${manifest.version}`]),
     submitBuild(demo),
     installRelease(demo),
   ]);
   await Promise.all([
-    reported(demo, "codercontrolplane/coder", "NoMatchingProvisioner"),
+    reported(demo, "codercontrolplane/coder", 'the nearest, "burst", lacks'),
     reported(demo, "coderprovisioner/gpu", "Secret .*cuda.* does not exist"),
-    reported(demo, "coderprovisioner/burst", "type: Ready\\n"),
+    reported(demo, "coderprovisioner/burst", "pendingBuilds: 0"),
+    reported(demo, "coderworkspaceproxy/sydney", "health: ok"),
     reported(demo, "deployment/coder-k8s", "availableReplicas: 2", "coder-system"),
     reported(demo, "deployment/coder", "availableReplicas: 1", "legacy"),
   ]);

@@ -50,7 +50,7 @@ export function plainFrame(text: string): string {
     .replaceAll(/: \d+ files, \d+ bytes\./g, ": files, bytes.")
     .replaceAll(/^ *BYTES/gm, "BYTES")
     .replaceAll(/\d+(?=\s+rights)/g, "all")
-    .replaceAll(/(?<=coder-k8s:|operator is of )\d+\.\d+\.\d+/g, "version")
+    .replaceAll(/(?<=coder-k8s:|of version )\d+\.\d+\.\d+/g, "version")
     .replace(/^EVENTS\n( +AGE +OBJECT +REASON +MESSAGE\n)( +\d+[smhd] {2}.*\n)+/m, "EVENTS\n")
     .trimEnd()
     .split("\n");

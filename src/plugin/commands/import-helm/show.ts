@@ -20,6 +20,8 @@ export interface Checked extends Imported {
 
 const MOST_REMARKS = 200;
 const LONGEST_PATH = 200;
+/** Of differences that have the same reason. */
+const MOST_PLACES = 4;
 
 /** A manifest to apply, with the remarks as comments at its top. */
 export function manifestLines({ release, manifest, remarks }: Imported): Line[] {
@@ -74,6 +76,15 @@ function differenceLines(
   ];
 }
 
+/** A few of them: nobody has to look at these, and `-o json` has all. */
+function placeLines(places: readonly string[]): Line[] {
+  const shown = places.length > MOST_PLACES ? places.slice(0, MOST_PLACES - 1) : places;
+  const rest = places.length - shown.length;
+  return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].map(
+    (text): Line => [span(`    ${text}`, "dim")],
+  );
+}
+
 /** By their reasons, which many fields share. */
 function meantLines(meant: readonly Difference[]): Line[] {
   const reasons = new Map<string, Set<string>>();
@@ -83,6 +94,6 @@ function meantLines(meant: readonly Difference[]): Line[] {
   }
   return [...reasons].flatMap(([because, places]): Line[] => [
     [span(`  ${because.replaceAll("`", "")}`)],
-    ...[...places].map((place): Line => [span(`    ${place}`, "dim")]),
+    ...placeLines([...places]),
   ]);
 }
