@@ -60,12 +60,15 @@ export async function crdFinding(
   return { what, verdict: isUnknown ? "note" : "wrong", message };
 }
 
-/** All our objects that the person may list, and whether these are all that there are. */
+/** How much of our objects the person may list. */
+export type Sight = "all" | "some" | "none";
+
+/** All our objects that the person may list, and how many of the kinds these are. */
 export async function ourObjects(
   { client }: Cluster,
   gaps: Gaps,
   namespace: string | undefined,
-): Promise<{ readonly objects: readonly Found[]; readonly isComplete: boolean }> {
+): Promise<{ readonly objects: readonly Found[]; readonly sight: Sight }> {
   const where = namespace === undefined ? "all namespaces" : `namespace "${namespace}"`;
   const lists = await Promise.all(
     OUR_KINDS.map(async ({ kind }) => {
@@ -73,13 +76,16 @@ export async function ourObjects(
       return items?.map((object) => ({ kind, object }));
     }),
   );
-  return { objects: lists.flatMap((each) => each ?? []), isComplete: !lists.includes(undefined) };
+  const readable = lists.filter((each) => each !== undefined);
+  const sight = readable.length === 0 ? "none" : readable.length < lists.length ? "some" : "all";
+  return { objects: readable.flat(), sight };
 }
 
 /** Nobody is reassured by objects that could not be read. */
-export function withDoubt(finding: Finding): Finding {
-  if (finding.verdict !== "good") return finding;
-  return { ...finding, verdict: "unknown", message: "Not all objects could be read." };
+export function asSeen(finding: Finding, sight: Sight): Finding {
+  if (finding.verdict !== "good" || sight === "all") return finding;
+  if (sight === "none") return { ...finding, verdict: "unknown", message: "The objects could not be read." };
+  return { ...finding, verdict: "note", message: `${finding.message} Not all could be read.` };
 }
 
 /** Whether any object uses what will be gone some day. */

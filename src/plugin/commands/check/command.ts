@@ -5,12 +5,12 @@ import type { Look } from "../../terminal/look.ts";
 import { type Line, span } from "../../terminal/text.ts";
 import { mark, paragraph } from "../../terminal/words.ts";
 import {
+  asSeen,
   complaintFinding,
   crdFinding,
   deprecationFinding,
   finalizerFindings,
   ourObjects,
-  withDoubt,
 } from "./api.ts";
 import { findOperators, operatorFindings } from "./operator.ts";
 import type { CheckReport, Finding } from "./report.ts";
@@ -48,7 +48,7 @@ async function checkReport(context: Context, operatorNamespace: string | undefin
   const operators = await findOperators(cluster, gaps, operatorNamespace);
   const now = cluster.now();
   const [operator] = operators ?? [];
-  const [installed, rights, crds, { objects, isComplete }] = await Promise.all([
+  const [installed, rights, crds, { objects, sight }] = await Promise.all([
     operators ? operatorFindings(operator, cluster, { gaps, now, version: context.version }) : [UNSEEN],
     operator ? [await rightsFinding(operator, cluster, gaps)] : [],
     crdFinding(cluster, operator, gaps),
@@ -69,16 +69,8 @@ async function checkReport(context: Context, operatorNamespace: string | undefin
     deprecationFinding(objects),
     ...finalizerFindings(objects, now),
   ];
-  return {
-    findings: [
-      ...several,
-      ...installed,
-      ...rights,
-      crds,
-      ...(isComplete ? ofObjects : ofObjects.map(withDoubt)),
-    ],
-    gaps: gaps.lines,
-  };
+  const seen = ofObjects.map((each) => asSeen(each, sight));
+  return { findings: [...several, ...installed, ...rights, crds, ...seen], gaps: gaps.lines };
 }
 
 function exitOf({ findings }: CheckReport): ExitCode {
