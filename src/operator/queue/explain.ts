@@ -30,9 +30,9 @@ export function explainDecision(decision: Decision): string {
     case "held":
       return `Stays at ${daemons}: ${pool.held}.`;
     case "blind":
-      return `Stays at ${daemons}: coderd can't be asked for its queue.`;
+      return `Stays at ${daemons}: coderd can't be asked for its queue; see condition BuildsServed of the control plane.`;
     case "fallback":
-      return `Wants ${daemons}, the fallback: coderd can't be asked for its queue.`;
+      return `Wants ${daemons}, the fallback: coderd can't be asked for its queue; see condition BuildsServed of the control plane.`;
   }
 }
 

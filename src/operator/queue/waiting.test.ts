@@ -193,8 +193,12 @@ describe("a person who asks why a pool has its number reads", () => {
     const { pool } = scene("i", { fallback: 3 });
     const blind = (since: number) =>
       decide([pool], { seen: false, since }, NOW).decisions.map((decision) => explainDecision(decision));
-    expect(blind(NOW)).toEqual(["Stays at 1 daemon: coderd can't be asked for its queue."]);
-    expect(blind(0)).toEqual(["Wants 3 daemons, the fallback: coderd can't be asked for its queue."]);
+    expect(blind(NOW)).toEqual([
+      "Stays at 1 daemon: coderd can't be asked for its queue; see condition BuildsServed of the control plane.",
+    ]);
+    expect(blind(0)).toEqual([
+      "Wants 3 daemons, the fallback: coderd can't be asked for its queue; see condition BuildsServed of the control plane.",
+    ]);
   });
 });
 

@@ -39,8 +39,13 @@ import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout.ts";
 import type { CoderPorts } from "../ports.ts";
 import { newMemory } from "./memory.ts";
-import { type Environment, observe, type Snapshot } from "./observe.ts";
-import { referencedConfigMaps, referencedSecrets } from "./references.ts";
+import {
+  type Environment,
+  observe,
+  referencedConfigMaps,
+  referencedSecrets,
+  type Snapshot,
+} from "./observe.ts";
 import { deregister } from "./registration/deregister.ts";
 import { ensureRegistration } from "./registration/step.ts";
 import { registrationOf, withDefaults } from "./spec.ts";

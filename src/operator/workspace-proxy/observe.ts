@@ -1,7 +1,9 @@
 import {
+  type Caches,
   CONTROLLER_INDEX,
   Deployment,
   keyOf,
+  type ObjectRef,
   type Owner,
   type Pod,
   type RunContext,
@@ -17,14 +19,17 @@ import {
   type ObservedControlPlane,
   observeControlPlane,
 } from "../control-plane/session/find.ts";
+import { sessionSources } from "../control-plane/session/open.ts";
 import { isRouteServed } from "../exposure/gateway.ts";
 import { commonLabels } from "../names.ts";
+import { variableSources } from "../pods/env-sources.ts";
 import { podsOf } from "../pods/our-pods.ts";
+import { restartSources } from "../pods/restart.ts";
 import type { CoderPorts } from "../ports.ts";
 import { readSecretValue } from "../secret.ts";
-import { gatherSources, type Sources } from "../sources.ts";
+import { configMapRefs, gatherSources, type SourceNames, type Sources, secretRefs } from "../sources.ts";
 import type { Memory } from "./memory.ts";
-import { sourceNames } from "./references.ts";
+import { ownURLVariables } from "./resources/own-url.ts";
 import { controlPlaneNameOf, registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
 
 /** A workspace proxy as one run sees it: all that is read of the cluster, the time included. */
@@ -101,4 +106,48 @@ function keptToken(
     if (value) return value;
   }
   return undefined;
+}
+
+type ControlPlane = ObservedControlPlane | undefined;
+
+/** The Secrets and ConfigMaps whose content matters to the operator; of those that only pods read, what may restart them. */
+function sourceNames(proxy: WorkspaceProxy, controlPlane: ControlPlane): SourceNames {
+  const { tokens = [], secrets, configMaps = [] } = credentialSources(proxy, controlPlane);
+  const restarting = restartSources(proxy.pod);
+  const urls = (kind: "Secret" | "ConfigMap") => variableSources(kind, ownURLVariables, proxy.pod);
+  return {
+    tokens,
+    secrets: [...secrets, ...restarting.secrets, ...urls("Secret")],
+    configMaps: [...configMaps, ...restarting.configMaps, ...urls("ConfigMap")],
+  };
+}
+
+export function referencedSecrets(object: Stored<CoderWorkspaceProxy>, caches: Caches): ObjectRef[] {
+  const { namespace, names } = namesOf(object, caches);
+  return secretRefs(namespace, names, caches);
+}
+
+export function referencedConfigMaps(object: Stored<CoderWorkspaceProxy>, caches: Caches): ObjectRef[] {
+  const { namespace, names } = namesOf(object, caches);
+  return configMapRefs(namespace, names);
+}
+
+function namesOf(object: Stored<CoderWorkspaceProxy>, caches: Caches) {
+  const proxy = withDefaults(object);
+  const { namespace } = proxy.identity;
+  const controlPlane = observeControlPlane({ namespace, name: controlPlaneNameOf(proxy) }, caches);
+  return { namespace, names: sourceNames(proxy, controlPlane) };
+}
+
+function credentialSources({ credentials, pod }: WorkspaceProxy, controlPlane: ControlPlane): SourceNames {
+  switch (credentials.kind) {
+    case "controlPlane":
+      return controlPlane ? sessionSources(controlPlane) : { secrets: [] };
+    case "bootstrap":
+      return { tokens: [credentials.session.name], secrets: pod.authorities.map(({ name }) => name) };
+    case "given":
+      return { tokens: [credentials.token.name], secrets: [] };
+    case "none":
+      return { secrets: [] };
+  }
 }

@@ -1,7 +1,6 @@
 import { type BackedOff, fingerprint } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { withAdvice } from "../../coderd/advice.ts";
-import { reasonOf } from "../../coderd/reasons.ts";
+import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import type { ReportedHealth } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { ControlPlaneResult } from "../steps/result.ts";

@@ -5,7 +5,7 @@ import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlem
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { Entitlements, License } from "../../../coder/model.ts";
 import type { Result } from "../../../coder/result.ts";
-import { withAdvice } from "../../coderd/advice.ts";
+import { withAdvice } from "../../coderd/failure.ts";
 import { clusterURL } from "../../exposure/service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { coderdClient } from "../token/check.ts";

@@ -11,8 +11,7 @@ import {
   timestamp,
 } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { withAdvice } from "../../coderd/advice.ts";
-import { reasonOf } from "../../coderd/reasons.ts";
+import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import { secretText } from "../../sources.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes } from "../status.ts";

@@ -1,7 +1,7 @@
 import { fingerprint } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
 import { redact } from "../../../coder/redact.ts";
-import { withAdvice } from "../../coderd/advice.ts";
+import { withAdvice } from "../../coderd/failure.ts";
 import { clusterURL } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
 import type { Tenancy } from "../../permissions/tenancy.ts";

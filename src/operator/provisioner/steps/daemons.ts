@@ -2,7 +2,7 @@ import { type ConditionState, type Deployment, findCondition } from "kube-contro
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { minorOf } from "../../../coder/version.ts";
-import { reasonOf } from "../../coderd/reasons.ts";
+import { reasonOf } from "../../coderd/failure.ts";
 import type { FoundControlPlane } from "../../control-plane/session/find.ts";
 import type { DaemonSight } from "../../daemons/observer.ts";
 import type { PodReport } from "../../pods/report.ts";

@@ -1,7 +1,7 @@
 import { type BackedOff, blocked, fingerprint } from "kube-controller-runtime";
 import { type Entitlement, externalProvisionerDaemons, isAllowed } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { withAdvice } from "../../coderd/advice.ts";
+import { withAdvice } from "../../coderd/failure.ts";
 import type { FoundControlPlane, ObservedControlPlane } from "../../control-plane/session/find.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes, type ProvisionerResult, waiting } from "../status.ts";

@@ -8,8 +8,7 @@ import {
   settle,
 } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { withAdvice } from "../../coderd/advice.ts";
-import { reasonOf } from "../../coderd/reasons.ts";
+import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import { rotationRequest } from "../../names.ts";
 import { paceOf, SOON_MS } from "../connections.ts";
 import { secretProof } from "../key/ask.ts";

@@ -1,8 +1,7 @@
 import { blocked, fingerprint, Secret, type Settled, settle } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../../coder/model.ts";
-import { withAdvice } from "../../coderd/advice.ts";
-import { reasonOf } from "../../coderd/reasons.ts";
+import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import type { Access, ProxySession } from "../coderd.ts";
 import type { SeenProxy } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
