@@ -216,4 +216,27 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
       version: expect.stringContaining("v2.26.0"),
     });
   });
+
+  test("becomes 2.26.0 although the database goes away in the middle of its migration", async () => {
+    const { tenant, admin } = await settle("away");
+    const said = (text: string) =>
+      eventually(async () => {
+        const { status } = await tenant.get(CoderControlPlane, "coder");
+        const condition = status?.conditions?.find(({ type }) => type === "Upgrading");
+        expect(condition).toMatchObject({ reason: "Migrating", message: expect.stringContaining(text) });
+      }, TIME_LIMIT);
+    await using database = new DatabaseWatch(world.postgres, tenant.database);
+    await database.lockTable("users", "somebody");
+    await upgrade(tenant);
+    await said('application "somebody"');
+    await world.postgres.turn("down");
+    await said("The database can't be asked.");
+    await world.postgres.turn("up");
+    await untilStage(tenant, "Completed");
+    expect(await admin.get("/api/v2/buildinfo")).toMatchObject({
+      version: expect.stringContaining("v2.26.0"),
+    });
+    const { users } = await admin.get<{ users: { username: string }[] }>("/api/v2/users");
+    expect(users.map(({ username }) => username)).toContain("admin");
+  });
 });

@@ -54,6 +54,7 @@ export class DatabaseWatch implements AsyncDisposable {
 
   async #connect(application_name: string): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: this.#url, application_name });
+    client.on("error", () => {});
     await client.connect();
     this.#clients.push(client);
     return client;

@@ -87,3 +87,17 @@ test("an image that changes while somebody deletes the Deployment is an upgrade 
   await expectCompleted(stage);
   expect(await stage.status("coder")).toMatchObject({ upgrade: { schemaBefore: 343, from: OLD } });
 });
+
+test("with strategy Rolling the version of another image is not known until coderd reports it", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle({ upgrade: { strategy: "Rolling" } });
+  const reachable = stage.coderd.faults.inject({ fault: { kind: "cut" } });
+  await stage.change("coder", { image: NEW });
+  await stage.untilStatus("coder", { image: NEW });
+  const rolled = () => expect(stage.rollouts.alive()).toEqual([NEW, NEW]);
+  await stage.eventually(rolled, { withinMs: 20 * MINUTE_MS });
+  expect((await stage.status("coder")).version).toBeUndefined();
+  reachable();
+  const reported = async () => expect((await stage.status("coder")).version).toBe("v2.26.0");
+  await stage.eventually(reported, { withinMs: 5 * MINUTE_MS });
+});

@@ -199,7 +199,7 @@ describe("each stage leads to the next, or waits:", () => {
     ["one pod of the new version is started", at("Migrating"), { pods: nobody }, `${NEW} × 1`],
     [
       "a running migration is waited for",
-      at("Migrating", failing),
+      at("Migrating"),
       { pods: crashing, database: running },
       `${NEW} × 1`,
     ],
@@ -271,7 +271,7 @@ describe("when the new pod fails", () => {
     ],
     [
       "a database that is away decides nothing",
-      at("Migrating", failing),
+      at("Migrating"),
       { pods: crashing, database: gone },
       `${NEW} × 1`,
     ],
@@ -393,6 +393,13 @@ describe("when the spec changes in the middle", () => {
   ])("%s", (_case, record, more, expected) => {
     expect(wordOf(planUpgrade(facts({ record, ...more })))).toBe(expected);
   });
+});
+
+test("a pod that fails while the database is away has its minute once the database answers", () => {
+  const record = at("Migrating", failing);
+  const plan = planUpgrade(facts({ record, pods: crashing, database: gone }));
+  expect(plan).toMatchObject({ record: { stage: "Migrating" } });
+  expect(plan).not.toHaveProperty("record.failingSince");
 });
 
 test("a version that was confirmed for one image is none of the next", () => {

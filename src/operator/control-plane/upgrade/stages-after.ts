@@ -53,7 +53,11 @@ export const migrating: StagePlan = (facts, record) => {
   // On a changed schema only the new version can serve, whatever the spec asks for by now.
   const mayGoBack = standing === "unchanged" || standing === "unknown";
   if (facts.wanted !== record.to && mayGoBack) return enter("RollingBack", facts, record);
-  if (!pods.trouble) return record.failingSince ? calm(record) : oneNew(facts, record, progress(facts));
+  // Without its database no pod can start: the time that it has begins when the database answers.
+  if (!pods.trouble || standing === "unknown") {
+    const said = [pods.trouble?.message, progress(facts)].filter(Boolean).join(" ");
+    return record.failingSince ? calm(record) : oneNew(facts, record, said);
+  }
   if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
   const { message, mayPass } = pods.trouble;
   const leftMs = Date.parse(record.failingSince) + (mayPass ? MOST_WAITING_MS : MOST_FAILING_MS) - now;
@@ -68,7 +72,10 @@ interface Failure {
 }
 
 /** The new pod fails: what the database says decides whether there is a way back. */
-function giveUp(standing: SchemaStanding, { facts, record, trouble }: Failure): UpgradePlan {
+function giveUp(
+  standing: Exclude<SchemaStanding, "unknown">,
+  { facts, record, trouble }: Failure,
+): UpgradePlan {
   switch (standing) {
     case "unchanged":
       return enter("RollingBack", facts, { ...record, message: trouble });
@@ -76,8 +83,6 @@ function giveUp(standing: SchemaStanding, { facts, record, trouble }: Failure): 
       return enter("Stuck", facts, { ...record, message: `${trouble} ${schemaChanged(record)}` });
     case "noAccess":
       return enter("Stuck", facts, { ...record, message: `${trouble} ${notKnown(facts)}` });
-    case "unknown":
-      return oneNew(facts, record, `${trouble} ${progress(facts)}`);
   }
 }
 

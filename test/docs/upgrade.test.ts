@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { type UpgradeStage, upgradeStages } from "../../src/api/v1alpha1/upgrade.ts";
+import { announceStage } from "../../src/operator/control-plane/upgrade/report.ts";
+import { blocks } from "./pages.ts";
+
+/** What the operator says of a stage of the upgrade that the page shows. */
+function eventOf(stage: UpgradeStage): string {
+  const lines: string[] = [];
+  const next = {
+    ...{ stage, from: "coder:v2.24.4", to: "coder:v2.26.0", toVersion: "v2.26.0" },
+    ...{ startedAt: "2026-11-16T02:31:59Z", downSince: "2026-11-16T02:31:59Z" },
+    ...{ servedAgain: "2026-11-16T02:32:01Z", since: "2026-11-16T02:32:07Z" },
+  };
+  const emit = (_type: string, reason: string, message: string) => lines.push(`${reason} ${message}`);
+  announceStage(next, { record: undefined }, { emit });
+  return lines.join();
+}
+
+test("the events on the page about upgrades are those that the operator emits", () => {
+  const shown = blocks.find(
+    ({ page, text }) => page.endsWith("upgrade-coder.md") && text.includes("UpgradePre"),
+  );
+  const lines = shown?.text.trim().replace(/ {2,}/g, " ").split("\n") ?? [];
+  expect(lines).toHaveLength(8);
+  const events = new Set(upgradeStages.map(eventOf));
+  expect(lines.filter((line) => !events.has(line))).toEqual([]);
+});
