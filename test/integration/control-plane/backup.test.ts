@@ -92,7 +92,8 @@ describe("a backup of CloudNativePG before an upgrade", () => {
     await untilFailed("The backup was not complete within 600 s.");
   });
 
-  test("lets the upgrade go on when it is complete", async () => {
+  test("lets the upgrade go on when it is complete, also where somebody has paused the Deployment", async () => {
+    await stage.person.mergePatch(Deployment, stage.ref("coder"), { spec: { paused: true } });
     await tryAgain("completed");
     await end(await backup(3), "completed");
     await stage.untilCondition("coder", "Upgrading", { status: "True", reason: "Migrating" });

@@ -199,7 +199,7 @@ describe("each stage leads to the next, or waits:", () => {
     ["one pod of the new version is started", at("Migrating"), { pods: nobody }, `${NEW} × 1`],
     [
       "a running migration is waited for",
-      at("Migrating"),
+      at("Migrating", failing),
       { pods: crashing, database: running },
       `${NEW} × 1`,
     ],

@@ -14,6 +14,11 @@ export function schemaStanding(facts: UpgradeFacts, { schemaBefore }: UpgradeSta
   return version === schemaBefore && !isDirty ? "unchanged" : "changed";
 }
 
+/** Whether there is a database that does not answer. */
+export function isAway({ database }: UpgradeFacts): boolean {
+  return database !== undefined && "ok" in database && !database.ok;
+}
+
 export function sightOf({ database }: UpgradeFacts): DatabaseSight | undefined {
   return database && "ok" in database && database.ok ? database.value : undefined;
 }

@@ -12,7 +12,7 @@ import {
   stopped,
   type UpgradePlan,
 } from "./moves.ts";
-import { type SchemaStanding, schemaStanding, sightOf } from "./schema.ts";
+import { isAway, type SchemaStanding, schemaStanding, sightOf } from "./schema.ts";
 import { compareVersions, versionOfImage } from "./version.ts";
 
 /* The stages from the end of the last old pod on, and the way back. */
@@ -54,7 +54,7 @@ export const migrating: StagePlan = (facts, record) => {
   const mayGoBack = standing === "unchanged" || standing === "unknown";
   if (facts.wanted !== record.to && mayGoBack) return enter("RollingBack", facts, record);
   // Without its database no pod can start: the time that it has begins when the database answers.
-  if (!pods.trouble || standing === "unknown") {
+  if (!pods.trouble || isAway(facts)) {
     const said = [pods.trouble?.message, progress(facts)].filter(Boolean).join(" ");
     return record.failingSince ? calm(record) : oneNew(facts, record, said);
   }
@@ -72,10 +72,7 @@ interface Failure {
 }
 
 /** The new pod fails: what the database says decides whether there is a way back. */
-function giveUp(
-  standing: Exclude<SchemaStanding, "unknown">,
-  { facts, record, trouble }: Failure,
-): UpgradePlan {
+function giveUp(standing: SchemaStanding, { facts, record, trouble }: Failure): UpgradePlan {
   switch (standing) {
     case "unchanged":
       return enter("RollingBack", facts, { ...record, message: trouble });
@@ -83,6 +80,8 @@ function giveUp(
       return enter("Stuck", facts, { ...record, message: `${trouble} ${schemaChanged(record)}` });
     case "noAccess":
       return enter("Stuck", facts, { ...record, message: `${trouble} ${notKnown(facts)}` });
+    case "unknown":
+      return oneNew(facts, record, `${trouble} ${progress(facts)}`);
   }
 }
 
