@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CoreEvent, Pod } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { mint } from "../../lab/mint.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import type { UpgradeStage } from "../../src/api/v1alpha1/upgrade.ts";
@@ -42,6 +42,14 @@ async function putUrl(tenant: Tenant, application: string): Promise<object> {
   return { name: "CODER_PG_CONNECTION_URL", valueFrom: { secretKeyRef: { name, key: "url" } } };
 }
 
+function untilNoPods({ world, namespace }: Tenant): Promise<void> {
+  const labelSelector = "app.kubernetes.io/name=coder-control-plane";
+  return eventually(async () => {
+    const { items } = await world.person.list(Pod, { namespace, labelSelector });
+    expect(items).toEqual([]);
+  }, TIME_LIMIT);
+}
+
 function untilStage(tenant: Tenant, stage: UpgradeStage) {
   return eventually(async () => {
     const { status } = await tenant.get(CoderControlPlane, "coder");
@@ -53,6 +61,7 @@ function untilStage(tenant: Tenant, stage: UpgradeStage) {
 describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
   let world: World;
   const owned = new AsyncDisposableStack();
+  const tenants: Tenant[] = [];
 
   beforeAll(async () => {
     if (!binaries) return;
@@ -60,11 +69,19 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
     await world.startOperator();
   });
   beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(world.story())));
+  // Each coderd keeps a dozen connections to the one Postgres, which has a hundred.
+  afterEach(async () => {
+    for (const tenant of tenants.splice(0)) {
+      await tenant.delete(CoderControlPlane, "coder");
+      await untilNoPods(tenant);
+    }
+  });
   afterAll(() => owned.disposeAsync());
 
   /** A control plane of the old version that serves, with an admin. */
   async function settle(prefix: string): Promise<{ tenant: Tenant; admin: CoderdAdmin }> {
     const tenant = await Tenant.move(world, prefix, { image: OLD, replicas: 1, coder: programIn });
+    tenants.push(tenant);
     const { spec } = await tenant.get(CoderControlPlane, "coder");
     const others = (spec?.extraEnv ?? []).slice(1);
     await tenant.change(CoderControlPlane, "coder", { extraEnv: [await putUrl(tenant, "old"), ...others] });
@@ -186,10 +203,7 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
 
     const { extraEnv } = before.spec ?? {};
     await tenant.change(CoderControlPlane, "coder", { replicas: 0, image: OLD, extraEnv });
-    await eventually(async () => {
-      const { items } = await world.person.list(Pod, { namespace: tenant.namespace });
-      expect(items).toEqual([]);
-    }, TIME_LIMIT);
+    await untilNoPods(tenant);
     await copyDatabase(world.postgres, { from: `${name}_backup`, to: name, owner: name });
     await tenant.change(CoderControlPlane, "coder", { replicas: 1 });
     await tenant.untilCondition(CoderControlPlane, { type: "Ready" }, { status: "True" });
