@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { gzipSync, inflateRawSync } from "node:zlib";
 import { ConfigMap, CoreEvent, Deployment, Pod, Secret, type Transport } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { parse } from "yaml";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { zip } from "../../../src/plugin/commands/bundle/zip.ts";
 import { kubectlCoder, limited, type Person } from "../../support/plugin.ts";
@@ -13,9 +14,14 @@ import { MemoryWorld } from "../../support/world/memory.ts";
 const MARK = "mArKeD";
 const secret = (where: string) => `${MARK}-${where}-0123456789`;
 
+/** Helm takes such a one for a number. */
+const PIN = 4_711_081_512;
+
 const world = new MemoryWorld();
 let dir: string;
+const INSTANCE = "app.kubernetes.io/instance";
 const labels = {
+  [INSTANCE]: "coder",
   "app.kubernetes.io/managed-by": "coder-k8s",
   "app.kubernetes.io/name": "coder-control-plane",
 };
@@ -57,7 +63,16 @@ beforeAll(async () => {
     type: "helm.sh/release.v1",
     data: { release: helmRelease() },
   });
-  await world.person.create(Secret, { metadata: at("of-others"), data: { key: encoded("nobody's") } });
+  await world.person.create(Secret, {
+    metadata: at("of-others"),
+    data: { key: encoded("nobody's"), label: encoded("app.kubernetes.io/name") },
+  });
+  for (const [name, content] of Object.entries({ empty: "null", damaged: "{" }))
+    await world.person.create(Secret, {
+      metadata: at(name),
+      type: "helm.sh/release.v1",
+      data: { release: encoded(encoded(content)) },
+    });
   const message = `login as coder:${secret("own")} failed; postgres://u:${secret("url")}@db`;
   const condition = { type: "Ready", status: "False", reason: "Failing", message };
   const conditions = [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }];
@@ -115,22 +130,33 @@ const operatorLabels = { "app.kubernetes.io/name": "coder-k8s" };
 /** As Helm keeps it, with what people give by --set in plain text. */
 function helmRelease(): string {
   const env = [{ name: "CODER_PG_CONNECTION_URL", value: `postgres://coder:${secret("helm-url")}@db/coder` }];
+  const expression = { key: INSTANCE, operator: "In", values: ["coder"] };
   const config = {
     coder: { env, oidc: { clientSecret: secret("helm-value") }, tls: { secretName: "kept-name" } },
+    db: { password: PIN, auth: { secretKeys: { userPasswordKey: "password" } } },
+    store: { s3SecretKey: secret("helm-key") },
+    extraArgs: ["--oidc-client-secret", secret("helm-flag")],
+    image: { pullSecrets: [{ name: "registry" }] },
+    affinity: { terms: [{ matchExpressions: [expression], topologyKey: "kubernetes.io/hostname" }] },
   };
   const release = { name: "coder", chart: { metadata: { name: "any" }, values: {} }, config };
   return encoded(gzipSync(JSON.stringify(release)).toString("base64"));
 }
 
-/** What a program might write of what it was given. */
-const quotes = ["map-key", "helm-url", "helm-value"].map(secret).join(" ");
+/** What a program might write of what it was given, and what that looks like in a bundle. */
+const quoted = [...["map-key", "helm-url", "helm-value", "helm-key", "helm-flag"].map(secret), PIN];
+const quotes = quoted.join(" ");
+const hidden = quoted.map(() => "[redacted]").join(" ");
+
+/** Names that are none of the secrets, though they stand in fields that speak of one. */
+const plain = "kept-name registry password kubernetes.io/hostname";
 
 /** The API server with logs, as kubelets would give them. */
 const withLogs: Transport = {
   close: async () => {},
   send: async (request) => {
     if (request.path.includes("/proxy/metrics"))
-      return { status: 200, headers: {}, body: bytes(Buffer.from(`up{x="${quotes}"} 1 kept-name\n`)) };
+      return { status: 200, headers: {}, body: bytes(Buffer.from(`up{x="${quotes}"} 1 ${plain}\n`)) };
     if (!/\/log\?|\/version$/.test(request.path)) return world.api.send(request);
     const which = request.path.includes("previous") ? "before" : "now";
     if (/hangs/.test(request.path)) throw new DOMException("The operation timed out.", "TimeoutError");
@@ -185,16 +211,35 @@ test("a bundle has everything that helps, prints what it has, and none of the se
     expect(text, name).not.toContain(MARK);
     expect(text, name).not.toContain(encoded(MARK).slice(0, 6));
     expect(text, name).not.toContain("x".repeat(22));
+    expect(text, name).not.toContain(`${PIN}`);
   }
   expect(files.get("secrets.yaml")).toContain("key: tls.key");
   expect(files.get("objects/dev/codercontrolplane/coder.yaml")).toContain("name: CODER_PG_CONNECTION_URL");
   expect(files.get("logs/dev/coder-1/coder.log")).toBe(
-    "now: token=[redacted] key [redacted] [redacted] [redacted] verbosely [redacted] [redacted] [redacted]\n",
+    `now: token=[redacted] key [redacted] [redacted] [redacted] verbosely ${hidden}\n`,
   );
-  expect(files.get("metrics/operator-1.txt")).toBe('up{x="[redacted] [redacted] [redacted]"} 1 kept-name\n');
+  expect(files.get("metrics/operator-1.txt")).toBe(`up{x="${hidden}"} 1 ${plain}\n`);
   expect(files.get("objects/dev/configmap/ours.yaml")).toContain('data: "[redacted]"');
   expect(files.get("secrets.yaml")).not.toMatch(/of-others|helm/);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
+});
+
+test("labels stay readable, though a Secret or a Helm release has their keys in it", async () => {
+  const { files } = await bundled("labels.zip", {});
+  const { metadata } = parse(files.get("objects/dev/pod/coder-1.yaml") ?? "");
+  expect(metadata.labels).toEqual(labels);
+  const [own] = parse(files.get("secrets.yaml") ?? "");
+  expect(own.metadata.labels).toEqual(labels);
+  const { spec } = parse(files.get("objects/dev/deployment/coder.yaml") ?? "");
+  expect(spec.selector.matchLabels).toEqual(labels);
+});
+
+test("a Helm release that can't be read is a line, and costs nothing else", async () => {
+  const { about } = await bundled("releases.zip", {});
+  expect(about.gaps).toContain(
+    'Could not read the Helm release in Secret "dev/damaged": its values are not recognised.',
+  );
+  expect(about.gaps.join("\n")).not.toContain("dev/empty");
 });
 
 test("an existing file is never overwritten", async () => {

@@ -10,7 +10,8 @@ import { type Line, span } from "../../terminal/text.ts";
 import { gatherMaterial, type Material } from "./gather.ts";
 import { keysOnly, Redactor } from "./redact.ts";
 import { referredSecrets } from "./referred.ts";
-import { plainValuesOf, valuesOf } from "./values.ts";
+import { valuesOf } from "./values.ts";
+import { plainValuesOf } from "./variables.ts";
 import { type ZipEntry, zip } from "./zip.ts";
 
 /** What is in a bundle, and what could not be. */
@@ -49,7 +50,7 @@ async function writeBundle(context: Context, file: string | undefined): Promise<
   const material = await gatherMaterial(cluster, gaps, coderd);
   const { CODER_SESSION_TOKEN: token = "" } = context.env;
   const { secrets, objects, configMaps } = material;
-  const redactor = new Redactor([...valuesOf(secrets), ...plainValuesOf(objects, configMaps), token]);
+  const redactor = new Redactor([...valuesOf(secrets, gaps), ...plainValuesOf(objects, configMaps), token]);
   const parts = await entriesOf(material, redactor);
   const lines = gaps.lines.map((line) => redactor.text(line));
   const about = { plugin: context.version, at: timestamp(now), namespace: cluster.namespace ?? "all" };
@@ -84,7 +85,10 @@ async function entriesOf(
   }
   return [
     ...[...named].map(([path, text]) => ({ path, text })),
-    { path: "secrets.yaml", text: redactor.text(yaml(referredSecrets(secrets, objects).map(keysOnly))) },
+    {
+      path: "secrets.yaml",
+      text: yaml(referredSecrets(secrets, objects).map((each) => redactor.object(keysOnly(each)))),
+    },
     { path: "events.yaml", text: yaml(events.map((event) => redactor.object(event))) },
     ...texts.map(({ path, text }) => ({ path, text: redactor.text(text) })),
     ...answers.map(({ path, value }) => ({ path, text: json(redactor.object(value)) })),

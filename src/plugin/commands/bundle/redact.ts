@@ -29,6 +29,9 @@ const PLAIN_ANNOTATIONS: ReadonlySet<string> = new Set([
   ...Object.keys(BUSY_MARKS),
 ]);
 
+/** Below these names are labels, whose keys are read by many and stay, though a Secret may quote one. */
+const LABELS = /labels$|selector$/i;
+
 /** A line of a longer text that is worth recognising by itself. */
 const SHORTEST_LINE = 24;
 
@@ -42,7 +45,7 @@ export class Redactor {
   }
 
   text(text: string): string {
-    return maskSecrets(this.#known.without(text), { mark: REDACTED, limit: Number.POSITIVE_INFINITY }).text;
+    return masked(this.#known.without(text));
   }
 
   /** An object of the API without literal values of environment variables, arguments, annotations of others and the like. */
@@ -56,8 +59,9 @@ export class Redactor {
     if (Array.isArray(value)) return value.map((item) => this.#item(item, name));
     if (typeof value !== "object" || value === null) return value;
     if (name === "annotations" || name === "podAnnotations") return this.#annotations(value);
+    const shownKey = LABELS.test(name) ? masked : (key: string) => this.text(key);
     return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [this.text(key), this.#inside(inner, key)]),
+      Object.entries(value).map(([key, inner]) => [shownKey(key), this.#inside(inner, key)]),
     );
   }
 
@@ -74,6 +78,11 @@ export class Redactor {
       [this.text(key), PLAIN_ANNOTATIONS.has(key) ? this.#inside(value, "") : REDACTED] as const;
     return Object.fromEntries(Object.entries(annotations).map(shown));
   }
+}
+
+/** Without what looks like a secret. */
+function masked(text: string): string {
+  return maskSecrets(text, { mark: REDACTED, limit: Number.POSITIVE_INFINITY }).text;
 }
 
 /** How much there was is worth knowing, and no secret. */

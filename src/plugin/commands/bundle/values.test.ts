@@ -1,7 +1,9 @@
 import type { Secret, Stored } from "kube-controller-runtime";
 import { expect, test } from "vitest";
-import { plainValuesOf, valuesOf } from "./values.ts";
+import { Gaps } from "../../gaps.ts";
+import { valuesOf } from "./values.ts";
 
+const found = (secrets: readonly Stored<Secret>[], gaps = new Gaps()) => valuesOf(secrets, gaps);
 const metadata = { name: "a", namespace: "dev", uid: "1", resourceVersion: "1" };
 const secret = (data: Record<string, string>): Stored<Secret> => ({
   metadata,
@@ -12,30 +14,25 @@ const secret = (data: Record<string, string>): Stored<Secret> => ({
 
 test("the password of a connection URL is a secret by itself, as written and as meant", () => {
   const url = "postgres://coder:p%40ssw0rd@db/coder";
-  expect(valuesOf([secret({ url })])).toEqual([url, "p%40ssw0rd", "p@ssw0rd"]);
-  expect(valuesOf([secret({ dsn: "host=db password=hunter22" })])).toContain("hunter22");
+  expect(found([secret({ url })])).toEqual([url, "p%40ssw0rd", "p@ssw0rd"]);
+  expect(found([secret({ dsn: "host=db password=hunter22" })])).toContain("hunter22");
 });
 
 test("what logs in at a registry is a secret by itself", () => {
   const login = { username: "robot", password: "of-the-registry", auth: "cm9ib3Q6b2Y=" };
   const text = JSON.stringify({ auths: { "registry.example.com": login } });
-  expect(valuesOf([secret({ ".dockerconfigjson": text })])).toEqual([
-    text,
-    "of-the-registry",
-    "cm9ib3Q6b2Y=",
-  ]);
+  expect(found([secret({ ".dockerconfigjson": text })])).toEqual([text, "of-the-registry", "cm9ib3Q6b2Y="]);
 });
 
-test("variables and flags in plain text are secrets where their names say so or their values have a password", () => {
-  const spec = {
-    extraEnv: [
-      { name: "CODER_OIDC_CLIENT_SECRET", value: "of-a-variable" },
-      { name: "CODER_VERBOSE", value: "not-this" },
-      { name: "HTTPS_PROXY", value: "http://me:of-a-proxy@proxy:3128" },
-    ],
-    extraArgs: ["--oauth2-github-client-secret=of-a-flag", "--verbose=not-this"],
-  };
-  const map = { metadata, data: { CODER_EXTERNAL_AUTH_0_CLIENT_SECRET: "of-a-map", B: "not-this" } };
-  const found = plainValuesOf([{ metadata, spec } as Parameters<typeof plainValuesOf>[0][number]], [map]);
-  expect(new Set(found)).toEqual(new Set(["of-a-variable", "of-a-proxy", "of-a-flag", "of-a-map"]));
+test.each([
+  ["can't be unpacked", "no release"],
+  ["is nested without end", `{"config":${"[".repeat(200_000)}${"]".repeat(200_000)}}`],
+])("a Helm release that %s is a line without what it has in it, and costs no other Secret", (_, content) => {
+  const gaps = new Gaps();
+  const release = secret({ release: Buffer.from(content).toString("base64") });
+  const secrets = [{ ...release, type: "helm.sh/release.v1" }, secret({ token: "of-another" })];
+  expect(found(secrets, gaps)).toEqual(["of-another"]);
+  expect(gaps.lines).toEqual([
+    'Could not read the Helm release in Secret "dev/a": its values are not recognised.',
+  ]);
 });

@@ -1,0 +1,34 @@
+import { propertyOf } from "../import-helm/json.ts";
+import { unpackRelease } from "../import-helm/release.ts";
+import { partsOf, passwordsIn, plainValuesOf, SECRET_NAME } from "./variables.ts";
+
+/** Fields that are called so name a Secret, a key of one or a label, even where the name speaks of a secret. */
+const NAMES =
+  /(names?|refs?|(topology|label|annotation|password|username)_?key|^keySecretKey|pull_?secrets?)$|^existing_?secret/i;
+
+/** Keys of labels that Kubernetes itself defines. */
+const LABEL = /^([a-z0-9-]+\.)*(kubernetes|k8s)\.io\/[\w.-]+$/;
+
+/**
+ * The secrets in the values that a Helm release, as the API server has it, was installed with, those of its chart
+ * included. What one of `names` is names a Secret or a key of one. Fails where the release can't be read.
+ */
+export function releaseValues(data: string, names: ReadonlySet<string>): string[] {
+  const release = unpackRelease(data);
+  const values = [propertyOf(release, "config"), propertyOf(propertyOf(release, "chart"), "values")];
+  const found = [...plainValuesOf(values, []), ...values.flatMap((each) => secretsBelow(each, false))];
+  return found.filter((text) => !names.has(text) && !LABEL.test(text));
+}
+
+/** Texts and numbers in or below a field whose name speaks of a secret and not of a name. */
+function secretsBelow(value: unknown, isSecret: boolean): string[] {
+  if (typeof value === "string" || typeof value === "number")
+    return isSecret ? partsOf(`${value}`) : passwordsIn(`${value}`);
+  if (typeof value !== "object" || value === null) return [];
+  const ofLabels = "operator" in value || "effect" in value;
+  return Object.entries(value).flatMap(([field, below]) =>
+    NAMES.test(field) || (field === "key" && ofLabels)
+      ? []
+      : secretsBelow(below, isSecret || SECRET_NAME.test(field)),
+  );
+}
