@@ -26,8 +26,8 @@ export const pluginMutants: readonly Mutant[] = [
   {
     guard: "bundle: what a Helm release was installed with is recognised",
     file: "src/plugin/commands/bundle/values.ts",
-    from: "if (type === HELM_RELEASE) return releaseValues(value);",
-    to: "if (type === HELM_RELEASE) return [];",
+    from: "return Object.values(data).flatMap((value) => releaseValues(value, names));",
+    to: "return [];",
     tests: ["test/world/plugin/bundle.test.ts"],
   },
   {
