@@ -18,7 +18,8 @@ export function progress(facts: UpgradeFacts): string {
 }
 
 export function schemaChanged({ schemaBefore, to, from }: UpgradeStatus): string {
-  return `The database schema has changed (it was ${schemaBefore ?? "empty"}), so the old version can't come back by itself. Correct what keeps the pod from starting, or set spec.image to a version that starts; or set spec.replicas to 0, restore the backup and set spec.image to "${from}". "${to}" is tried again until then.`;
+  const before = schemaBefore === undefined ? "" : ` (it was ${schemaBefore})`;
+  return `The database schema has changed${before}, so the old version can't come back by itself. Correct what keeps the pod from starting, or set spec.image to a version that starts; or set spec.replicas to 0, restore the backup and set spec.image to "${from}". "${to}" is tried again until then.`;
 }
 
 export function notKnown({ database }: UpgradeFacts): string {
@@ -26,10 +27,26 @@ export function notKnown({ database }: UpgradeFacts): string {
   return `${why} So nobody knows whether the database schema has changed, and the old version is not brought back by itself. Correct what keeps the pod from starting, or set spec.upgrade.strategy to Rolling and spec.image to the version that should run.`;
 }
 
+/** What to do where the spec asks to go back and nobody can see whether the backup has been restored. */
+export function toRestore({ database, wanted }: UpgradeFacts): string {
+  const why = database && "why" in database ? database.why : "The database can't be asked.";
+  return `No pod is started: the spec asks for "${wanted}", and the new version would migrate a database that is being restored. ${why} Once the backup is restored, set spec.upgrade.strategy to Rolling.`;
+}
+
+/** Why the image of the spec is not what runs. */
+export function refusedImage({ wanted }: UpgradeFacts, { to }: UpgradeStatus): string {
+  return `Image "${wanted}" of the spec is refused (DowngradeRefused): on a changed database schema only "${to}" or a later version can follow, unless the backup is restored.`;
+}
+
+/** The way back that is open until a pod of the new version was started. */
+export function mayGoBack({ migratingSince, from }: UpgradeStatus): string {
+  return migratingSince ? "" : ` To go back to the old version instead, set spec.image to "${from}".`;
+}
+
 export function waitingFor(pods: readonly string[]): string {
   if (pods.length === 0) return "Waiting for the Deployment to scale down.";
   const named = pods.slice(0, 3).map((name) => `"${name}"`);
-  return `Waiting for the pods of the old version to end: ${named.join(", ")}${pods.length > 3 ? " and others" : ""}.`;
+  return `Waiting for the pods of the old version to end: ${named.join(", ")}${pods.length > 3 ? " and others" : ""}. If a node is lost for good, delete its Node object.`;
 }
 
 export function waitingForBuilds(builds: number, untilMs: number): string {

@@ -14,6 +14,8 @@ const NOW = Date.UTC(2026, 0, 1);
 const OLD = "ghcr.io/coder/coder:v2.24.4";
 const NEW = "ghcr.io/coder/coder:v2.26.0";
 const THIRD = "ghcr.io/coder/coder:v2.26.1";
+const BETWEEN = "ghcr.io/coder/coder:v2.25.0";
+const STABLE = "ghcr.io/coder/coder:stable";
 
 const calm: DatabaseSight = {
   isReadOnly: false,
@@ -93,6 +95,7 @@ function wordOf(plan: UpgradePlan): string {
 
 const longAgo = timestamp(NOW - 61_000);
 const failing = { failingSince: longAgo };
+const began = { migratingSince: longAgo };
 const backup = upgradeSettings({ backup: { cronJobName: "backup" } });
 const toBack = { kind: "absent", wanted: undefined as never } as const;
 
@@ -281,17 +284,17 @@ describe("when the new pod fails", () => {
       { pods: crashing, database: noDatabase },
       "→ Stuck",
     ],
-    ["its pod ends first", at("RollingBack"), { pods: crashing }, "previous × 0"],
+    ["its pod ends first", at("RollingBack", began), { pods: crashing }, "previous × 0"],
     [
       "then the schema is looked at once more",
-      at("RollingBack"),
+      at("RollingBack", began),
       { pods: nobody, database: undefined },
       "ask database",
     ],
-    ["and the old version comes back", at("RollingBack"), { pods: nobody }, "→ RolledBack"],
+    ["and the old version comes back", at("RollingBack", began), { pods: nobody }, "→ RolledBack"],
     [
       "unless the migration was committed meanwhile",
-      at("RollingBack"),
+      at("RollingBack", began),
       { pods: nobody, database: migrated },
       "→ Migrating",
     ],
@@ -351,7 +354,19 @@ describe("when the spec changes in the middle", () => {
       "→ RolledBack",
     ],
     [
-      "and only then",
+      "as long as no new pod was started it goes back while the database is away",
+      at("RollingBack"),
+      { wanted: OLD, pods: nobody, database: gone },
+      "→ RolledBack",
+    ],
+    [
+      "as long as no new pod was started it goes back although an old one hangs on a lost node",
+      at("RollingBack"),
+      { wanted: OLD, pods: { ...nobody, names: ["coder-1"] } },
+      "→ RolledBack",
+    ],
+    [
+      "without access to the database it does not go back once a new pod was started",
       at("RollingBack", { migratingSince: longAgo }),
       { wanted: OLD, pods: nobody, database: noDatabase },
       "→ Migrating",
@@ -383,6 +398,48 @@ describe("when the spec changes in the middle", () => {
       { wanted: OLD, pods: crashing, database: migrated },
       `${NEW} × 1`,
     ],
+    [
+      "nor does a version between the old one and the new one",
+      at("Stuck"),
+      { wanted: BETWEEN, pods: crashing, database: migrated },
+      `${NEW} × 1`,
+    ],
+    [
+      "a version between the two does not stop a pod that serves",
+      at("ScalingOut", { toVersion: "v2.26.0" }),
+      { wanted: BETWEEN, pods: halfway, database: migrated },
+      `${NEW} × 3`,
+    ],
+    [
+      "nor where the tag of the new image is no version",
+      at("ScalingOut", { to: STABLE, toVersion: "v2.26.0" }),
+      { wanted: BETWEEN, pods: halfway, database: migrated },
+      `${STABLE} × 3`,
+    ],
+    [
+      "the old version does not help where its image was no version either",
+      at("Stuck", { from: STABLE }),
+      { wanted: OLD, pods: crashing, database: migrated },
+      `${NEW} × 1`,
+    ],
+    [
+      "the same version from elsewhere helps out of a changed schema",
+      at("Stuck"),
+      { wanted: "mirror/coder:v2.26.0", pods: crashing, database: migrated },
+      "→ ScalingDown",
+    ],
+    [
+      "where nobody can see the schema, the old image stops the new version: a backup may be restored meanwhile",
+      at("Stuck", { migratingSince: longAgo }),
+      { wanted: OLD, pods: crashing, database: noDatabase },
+      `${NEW} × 0`,
+    ],
+    [
+      "and so while the database is away",
+      at("Stuck", { migratingSince: longAgo }),
+      { wanted: OLD, pods: crashing, database: gone },
+      `${NEW} × 0`,
+    ],
     ["unless the backup was restored", at("Stuck"), { wanted: OLD, pods: crashing }, "→ RollingBack"],
     [
       "Rolling ends it at once",
@@ -413,6 +470,40 @@ test("the schema before an upgrade stays what it was when another version is tri
   const record = at("ScalingDown", { to: THIRD });
   const plan = planUpgrade(facts({ record, wanted: THIRD, pods: nobody, database: migrated }));
   expect(plan).toMatchObject({ record: { stage: "Migrating", schemaBefore: 343 } });
+});
+
+test("what the schema was before is not learned from a database that an earlier pod may have migrated", () => {
+  const { schemaBefore: _, ...unseen } = at("ScalingDown", { to: THIRD, ...began });
+  const plan = planUpgrade(facts({ record: unseen, wanted: THIRD, pods: nobody, database: migrated }));
+  expect(plan).toMatchObject({ record: { stage: "Migrating" } });
+  expect(plan).not.toHaveProperty("record.schemaBefore");
+});
+
+test("it is learned late where no new pod was started yet", () => {
+  const { schemaBefore: _, ...unseen } = at("ScalingDown");
+  const plan = planUpgrade(facts({ record: unseen, pods: nobody }));
+  expect(plan).toMatchObject({ record: { stage: "Migrating", schemaBefore: 343 } });
+});
+
+test.each<[string, UpgradeStage, UpgradeFacts["pods"]]>([
+  ["Stuck", "Stuck", crashing],
+  ["ScalingOut", "ScalingOut", halfway],
+  ["Migrating", "Migrating", starting],
+])(
+  "in stage %s an image that can't follow on a changed schema is refused in the message",
+  (_case, stage, pods) => {
+    const plan = planUpgrade(facts({ record: at(stage, began), wanted: BETWEEN, pods, database: migrated }));
+    expect(plan).toMatchObject({ message: expect.stringContaining("v2.25.0") });
+    expect(plan).toMatchObject({ message: expect.stringContaining("DowngradeRefused") });
+  },
+);
+
+test.each<[string, Partial<UpgradeFacts>]>([
+  ["an old pod hangs", { pods: { ...nobody, names: ["coder-1"] } }],
+  ["the database is away", { pods: nobody, database: gone }],
+])("while %s before any new pod was started, the message names the way back", (_case, more) => {
+  const plan = planUpgrade(facts({ record: at("ScalingDown"), ...more }));
+  expect(plan).toMatchObject({ message: expect.stringContaining(`set spec.image to "${OLD}"`) });
 });
 
 describe("an upgrade does not begin", () => {

@@ -1,6 +1,8 @@
-import type { UpgradeStage } from "../../../api/v1alpha1/upgrade.ts";
+import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import type { UpgradeFacts } from "./facts.ts";
-import { asSpecified, type StagePlan, type UpgradePlan } from "./moves.ts";
+import { refusedImage } from "./messages.ts";
+import { asSpecified, type Rest, type StagePlan, type UpgradePlan } from "./moves.ts";
+import { isWayBack } from "./other-image.ts";
 import {
   following,
   migrating,
@@ -33,7 +35,7 @@ import {
  *                                            RolledBack
  *
  * Another image in the spec leads from Stuck, and from Verifying and ScalingOut while they wait, to RollingBack on an
- * unchanged schema, otherwise to ScalingDown for the new image; never to an old version on a changed schema.
+ * unchanged schema, otherwise to ScalingDown for the new image; on a changed schema only to a version not older than the one that changed it.
  * Each stage is recorded before anything is done in it, and decides by what is, so any process can go on anywhere.
  */
 
@@ -42,7 +44,17 @@ export function planUpgrade(facts: UpgradeFacts): UpgradePlan {
   const { record, settings } = facts;
   if (settings.strategy === "Rolling")
     return record && record.stage !== "Completed" ? { do: "record", record: undefined } : asSpecified(facts);
-  return record ? stages[record.stage](facts, record) : begin(facts, facts.present ?? facts.settled);
+  if (!record) return begin(facts, facts.present ?? facts.settled);
+  const plan = stages[record.stage](facts, record);
+  return plan.do === "rest" ? withRefusal(plan, facts, record) : plan;
+}
+
+/** Whoever sets an image that can't follow the new version must hear of it while that version is kept. */
+function withRefusal(rest: Rest, facts: UpgradeFacts, record: UpgradeStatus): Rest {
+  const { shape } = rest;
+  const keepsNew = shape.template === "spec" && shape.image === record.to && shape.replicas > 0;
+  if (!keepsNew || facts.wanted === record.to || !isWayBack(facts.wanted, record)) return rest;
+  return { ...rest, message: [rest.message, refusedImage(facts, record)].filter(Boolean).join(" ") };
 }
 
 const stages: Readonly<Record<UpgradeStage, StagePlan>> = {

@@ -1,7 +1,7 @@
 import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
 import { accessReason } from "../token/failure.ts";
 import type { UpgradeFacts } from "./facts.ts";
-import { compareVersions, versionOfImage } from "./version.ts";
+import { compareVersions, knownVersion, versionOfImage } from "./version.ts";
 
 /** Why an upgrade must not begin: reason and message of a condition. */
 export interface Obstacle {
@@ -27,7 +27,7 @@ export function obstacles(facts: Checked): Obstacle[] {
 const downgrade: Check = ({ from, to, version }) => {
   const target = versionOfImage(to);
   // What coderd reported last may be of an image before this one.
-  const current = versionOfImage(from) ?? version;
+  const current = knownVersion(from, version);
   if ((compareVersions(target, current) ?? 0) >= 0) return undefined;
   const message = `Version ${target} is older than ${current}, which runs. coderd can't go back to an older database schema: set spec.image to ${current} or later. To go back nevertheless, restore a backup of the database and set spec.upgrade.strategy to Rolling.`;
   return { reason: "DowngradeRefused", message };

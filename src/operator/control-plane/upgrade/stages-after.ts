@@ -1,7 +1,7 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import type { PodFacts, UpgradeFacts } from "./facts.ts";
-import { notKnown, progress, schemaChanged, waitingFor } from "./messages.ts";
+import { mayGoBack, notKnown, progress, schemaChanged, toRestore, waitingFor } from "./messages.ts";
 import {
   calm,
   enter,
@@ -12,6 +12,7 @@ import {
   stopped,
   type UpgradePlan,
 } from "./moves.ts";
+import { isWayBack, otherWay, unconfirmed } from "./other-image.ts";
 import { isAway, type SchemaStanding, schemaStanding, sightOf } from "./schema.ts";
 import { compareVersions, versionOfImage } from "./version.ts";
 
@@ -35,15 +36,19 @@ const STUCK_RETRY_MS = 30_000;
 export const scalingDown: StagePlan = (facts, record) => {
   const { pods } = facts;
   if (facts.wanted !== record.to) return enter("RollingBack", facts, record);
-  if (!pods.isScaledToZero || pods.names.length > 0) return stopped(waitingFor(pods.names));
+  if (!pods.isScaledToZero || pods.names.length > 0)
+    return stopped(`${waitingFor(pods.names)}${mayGoBack(record)}`);
   if (facts.database === undefined) return { do: "ask", whom: "database" };
-  if ("ok" in facts.database && !facts.database.ok)
-    return stopped(`The database can't be asked. ${facts.database.failure.message}`);
-  const { schema } = sightOf(facts) ?? {};
-  // A schema that an earlier attempt has changed must never pass for the one before the upgrade.
-  const known = record.schemaBefore ?? (typeof schema === "object" ? schema.version : undefined);
-  return enter("Migrating", facts, { ...record, ...(known === undefined ? {} : { schemaBefore: known }) });
+  if (isAway(facts)) return stopped(`${progress(facts)}${mayGoBack(record)}`);
+  return enter("Migrating", facts, { ...record, ...schemaBefore(facts, record) });
 };
+
+/** A schema that an earlier pod of the upgrade may have changed must never pass for the one before it. */
+function schemaBefore(facts: UpgradeFacts, record: UpgradeStatus): Pick<UpgradeStatus, "schemaBefore"> {
+  const { schema } = sightOf(facts) ?? {};
+  const isKnown = record.schemaBefore !== undefined || record.migratingSince !== undefined;
+  return isKnown || typeof schema !== "object" ? {} : { schemaBefore: schema.version };
+}
 
 export const migrating: StagePlan = (facts, record) => {
   const { pods, now } = facts;
@@ -51,8 +56,8 @@ export const migrating: StagePlan = (facts, record) => {
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   const standing = schemaStanding(facts, record);
   // On a changed schema only the new version can serve, whatever the spec asks for by now.
-  const mayGoBack = standing === "unchanged" || standing === "unknown";
-  if (facts.wanted !== record.to && mayGoBack) return enter("RollingBack", facts, record);
+  const isUnmigrated = standing === "unchanged" || standing === "unknown";
+  if (facts.wanted !== record.to && isUnmigrated) return enter("RollingBack", facts, record);
   // Without its database no pod can start: the time that it has begins when the database answers.
   if (!pods.trouble || isAway(facts)) {
     const said = [pods.trouble?.message, progress(facts)].filter(Boolean).join(" ");
@@ -122,18 +127,18 @@ export const following: StagePlan = (facts, record) => {
   return { do: "record", record: { ...record, follower: next.key, followerSince: timestamp(facts.now) } };
 };
 
-/** No pod of the new version must run when the schema is looked at for the last time. */
+/** No pod of the new version must run when the schema is looked at for the last time. Where none ever did, nothing changed. */
 export const rollingBack: StagePlan = (facts, record) => {
   const { pods } = facts;
+  if (!record.migratingSince) return enter("RolledBack", facts, record);
   if (!pods.isScaledToZero || pods.names.length > 0) return stopped(waitingFor(pods.names));
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   switch (schemaStanding(facts, record)) {
     case "unchanged":
       return enter("RolledBack", facts, record);
     case "changed":
-      return enter("Migrating", facts, record);
     case "noAccess":
-      return enter(record.migratingSince ? "Migrating" : "RolledBack", facts, record);
+      return enter("Migrating", facts, record);
     case "unknown":
       return stopped(progress(facts));
   }
@@ -142,19 +147,14 @@ export const rollingBack: StagePlan = (facts, record) => {
 export const stuck: StagePlan = (facts, record) => {
   if (facts.pods.ready > 0)
     return enter("Verifying", facts, { ...record, servedAgain: timestamp(facts.now) });
-  return otherWay(facts, record) ?? oneNew(facts, record, record.message, STUCK_RETRY_MS);
+  const other = otherWay(facts, record);
+  if (other) return other;
+  // The new version would migrate a database that somebody restores to go back.
+  const mayBeRestored = isWayBack(facts.wanted, record) && schemaStanding(facts, record) !== "changed";
+  return mayBeRestored
+    ? oneNew({ ...facts, replicas: 0 }, record, toRestore(facts), STUCK_RETRY_MS)
+    : oneNew(facts, record, record.message, STUCK_RETRY_MS);
 };
-
-/** What to do about another image in the spec when the new version does not go on; nothing where it has no way. */
-function otherWay(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | undefined {
-  const { wanted } = facts;
-  if (wanted === record.to) return undefined;
-  if (facts.database === undefined) return { do: "ask", whom: "database" };
-  // The new version has not migrated anything, or somebody has restored the backup.
-  if (schemaStanding(facts, record) === "unchanged") return enter("RollingBack", facts, record);
-  if (isWayBack(wanted, record)) return undefined;
-  return enter("ScalingDown", facts, { ...unconfirmed(record), to: wanted });
-}
 
 /** An answer of the version before although the tag promises another: a replica that should be gone, or a wrong build. */
 function isOldVersion(reported: string, { fromVersion, to }: UpgradeStatus): boolean {
@@ -167,15 +167,4 @@ function isOldVersion(reported: string, { fromVersion, to }: UpgradeStatus): boo
 function isOnNode({ areNewest, images }: PodFacts, { to }: UpgradeStatus): boolean {
   const isOther = (image: string) => (compareVersions(versionOfImage(image), versionOfImage(to)) ?? 0) !== 0;
   return areNewest && !images.some(isOther);
-}
-
-/** Without the version that coderd reported for an earlier pod. */
-function unconfirmed({ toVersion: _, ...record }: UpgradeStatus): UpgradeStatus {
-  return record;
-}
-
-/** Whether an image is the one of before the upgrade, or older: neither serves on the schema of the new version. */
-function isWayBack(image: string, { from }: UpgradeStatus): boolean {
-  const age = compareVersions(versionOfImage(image), versionOfImage(from));
-  return image === from || (age !== undefined && age <= 0);
 }

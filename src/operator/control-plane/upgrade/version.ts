@@ -18,6 +18,11 @@ export function versionOfImage(image: string): string | undefined {
   return parseVersion(tag) ? tag : undefined;
 }
 
+/** The version of an image by its tag, or else the one that coderd has reported for it. */
+export function knownVersion(image: string, reported: string | undefined): string | undefined {
+  return versionOfImage(image) ?? reported;
+}
+
 /** Whether a change from one image to the other is an upgrade: another version, or nobody can say. */
 export function isAnotherVersion(from: string, to: string): boolean {
   if (from === to) return false;
