@@ -32,6 +32,8 @@ export interface Hindrance {
   readonly cause: string;
   /** Whether the cluster may resolve it without another spec. */
   readonly mayPass?: boolean;
+  /** Whether nothing is known but that the Deployment's deadline has passed: its pods may still be starting. */
+  readonly isLate?: boolean;
 }
 
 /** What is known about the pods of a Deployment. */
@@ -55,9 +57,9 @@ export function isSameTemplate(
 /** Judges by the Deployment's own counts; its pods and conditions only say why they are not reached. */
 export function rolloutOf(deployment: Deployment, seen: PodsSeen): Rollout {
   if (isComplete(deployment)) return { state: "complete" };
-  const { cause, mayPass = false, lookAgainMs } = causeOf(deployment, seen);
+  const { cause, mayPass = false, isLate = false, lookAgainMs } = causeOf(deployment, seen);
   const look = lookAgainMs === undefined ? {} : { lookAgainMs };
-  const passing = mayPass ? { mayPass } : {};
+  const passing = { ...(mayPass ? { mayPass } : {}), ...(isLate ? { isLate } : {}) };
   const isUnseen = seen.isSameTemplate === true && !isObserved(deployment);
   if (isUnseen || isScaling(deployment))
     return { state: "scaling", ...(cause ? { cause, ...passing } : {}), ...look };
@@ -106,6 +108,7 @@ function causeOf(deployment: Deployment, { pods, now }: PodsSeen): Cause {
     const name = deployment.metadata?.name;
     return {
       cause: `Deployment "${name}" has made no progress for longer than its deadline; its pods start and do not become ready.`,
+      isLate: true,
     };
   }
   const waits = troubles.flatMap((trouble) => (trouble.kind === "perhaps" ? [trouble.afterMs] : []));

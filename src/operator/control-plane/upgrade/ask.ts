@@ -6,6 +6,7 @@ import type { Environment, Snapshot } from "../observe.ts";
 import { openSession } from "../session/open.ts";
 import { connectionUrl } from "../token/database.ts";
 import { heldToken } from "../token/secret.ts";
+import { countBuilds } from "./builds.ts";
 import type { UpgradeFacts } from "./facts.ts";
 
 /** What the questions of a run are asked with. */
@@ -17,11 +18,6 @@ export interface UpgradeRun {
 }
 
 type Asked = Partial<UpgradeFacts>;
-
-/** More organizations than this are not looked at one by one: waiting for builds is a courtesy. */
-const MOST_ORGANIZATIONS = 20;
-
-const RUNNING: ReadonlySet<string> = new Set(["running", "canceling"]);
 
 /** Looks at the database, where the operator has one to look at. */
 export async function askDatabase({ snapshot, environment }: UpgradeRun): Promise<Asked> {
@@ -45,20 +41,10 @@ export async function askDatabase({ snapshot, environment }: UpgradeRun): Promis
   return { database: sight, neighbours: shared.map(({ name }) => name) };
 }
 
-/** Counts the builds that run now; `unknown` where coderd does not say. */
+/** Counts the builds that run now. */
 export async function askBuilds(run: UpgradeRun): Promise<Asked> {
   const token = run.isServed ? tokenOf(run.snapshot) : undefined;
-  if (!token) return { builds: "unknown" };
-  const client = clientOf(run, token);
-  const organizations = await client.organizations();
-  if (!organizations.ok) return { builds: "unknown" };
-  const counts = await Promise.all(
-    organizations.value.slice(0, MOST_ORGANIZATIONS).map(async ({ id }) => {
-      const jobs = await client.unfinishedJobs(id);
-      return jobs.ok ? jobs.value.filter(({ status }) => RUNNING.has(status)).length : 0;
-    }),
-  );
-  return { builds: counts.reduce((sum, count) => sum + count, 0) };
+  return { builds: token ? await countBuilds(clientOf(run, token)) : "unknown" };
 }
 
 /** Reads how far the backup is. */

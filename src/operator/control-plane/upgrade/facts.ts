@@ -4,6 +4,7 @@ import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
 import type { Result } from "../../../coder/result.ts";
 import type { AccessFailure } from "../token/failure.ts";
 import type { BackupState } from "./backup.ts";
+import type { Builds } from "./builds.ts";
 import type { Follower } from "./followers.ts";
 import type { UpgradeSettings } from "./settings.ts";
 
@@ -58,8 +59,8 @@ export interface UpgradeFacts {
   readonly database: NoDatabase | Result<DatabaseSight, AccessFailure> | undefined;
   /** Control planes that have their token in the same database. */
   readonly neighbours: readonly string[];
-  /** Builds that run; `unknown` where coderd can't be asked, absent while it was not asked in this run. */
-  readonly builds: number | "unknown" | undefined;
+  /** Builds that run; absent while coderd was not asked in this run. */
+  readonly builds: Builds | undefined;
   /** How far the backup is; absent while nobody has looked in this run. */
   readonly backup: BackupState | undefined;
   /** The version that coderd reports; absent while it was not asked in this run. */

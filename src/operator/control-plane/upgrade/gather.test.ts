@@ -1,5 +1,6 @@
+import type { Pod } from "kube-controller-runtime";
 import { stored } from "kube-controller-runtime/testing";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import type { Snapshot } from "../observe.ts";
 import { withDefaults } from "../spec.ts";
@@ -31,5 +32,36 @@ test("a spec that changed while the operator was replaced is an upgrade", () => 
   expect(planUpgrade(gatherFacts(snapshot(1)))).toMatchObject({
     do: "record",
     record: { stage: "Preflight" },
+  });
+});
+
+describe("a Deployment whose deadline has passed", () => {
+  /** Its only pod, with this state of coderd's container. */
+  function troubleWith(container: object): unknown {
+    const before = snapshot(1);
+    const conditions = [{ type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" }];
+    const status = { replicas: 1, updatedReplicas: 1, readyReplicas: 0, conditions };
+    const pod = stored<Pod>({
+      status: { phase: "Running", containerStatuses: [{ name: "coder", ready: false, ...container }] },
+    } as Pod);
+    const seen = { ...before, deployment: { ...before.deployment, status }, pods: [pod] };
+    return gatherFacts(seen as unknown as Snapshot).pods.trouble;
+  }
+
+  test("is no trouble while coderd runs: a migration takes as long as it takes", () => {
+    expect(troubleWith({ state: { running: {} } })).toBeUndefined();
+  });
+
+  test("is trouble while coderd's container is not even started", () => {
+    expect(troubleWith({ state: { waiting: { reason: "ContainerCreating" } } })).toMatchObject({
+      message: expect.stringContaining("deadline"),
+    });
+  });
+
+  test("does not hide that coderd crashes, also between two attempts", () => {
+    const crash = { terminated: { exitCode: 1 } };
+    expect(troubleWith({ state: { running: {} }, lastState: crash })).toMatchObject({
+      message: expect.stringContaining("crashes"),
+    });
   });
 });

@@ -47,7 +47,7 @@ function podFacts({ deployment, pods, upgrade, controlPlane, now }: Snapshot): P
   const { spec, status, metadata } = deployment ?? {};
   const { replicas = 0 } = status ?? {};
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
-  const { cause, mayPass = false } = rolloutOf(deployment ?? {}, { pods, now }) as Partial<Hindrance>;
+  const hindrance = rolloutOf(deployment ?? {}, { pods, now }) as Partial<Hindrance>;
   return {
     names: upgrade.podNames ?? pods.map((pod) => pod.metadata.name),
     isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && replicas === 0),
@@ -55,8 +55,19 @@ function podFacts({ deployment, pods, upgrade, controlPlane, now }: Snapshot): P
     areNewest: isObserved && replicas > 0 && status?.updatedReplicas === replicas,
     images: pods.flatMap(({ status: seen }) => readyImages(seen?.containerStatuses)),
     isComplete: isComplete(deployment) && spec?.replicas === controlPlane.replicas,
-    trouble: cause === undefined ? undefined : { message: cause, mayPass },
+    trouble: troubleOf(hindrance, pods),
   };
+}
+
+/** A migration may take longer than any deadline: while coderd runs and does not crash, it is no trouble to be late. */
+function troubleOf(
+  { cause, mayPass = false, isLate }: Partial<Hindrance>,
+  pods: readonly Pod[],
+): PodFacts["trouble"] {
+  const isRunning = pods.some(({ status }) =>
+    status?.containerStatuses?.some(({ name, state }) => name === "coder" && state?.running),
+  );
+  return cause === undefined || (isLate && isRunning) ? undefined : { message: cause, mayPass };
 }
 
 function readyImages(containers: NonNullable<Pod["status"]>["containerStatuses"] = []): string[] {

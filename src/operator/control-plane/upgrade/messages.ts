@@ -29,8 +29,11 @@ export function notKnown({ database }: UpgradeFacts): string {
 
 /** What to do where the spec asks to go back and nobody can see whether the backup has been restored. */
 export function toRestore({ database, wanted }: UpgradeFacts): string {
-  const why = database && "why" in database ? database.why : "The database can't be asked.";
-  return `No pod is started: the spec asks for "${wanted}", and the new version would migrate a database that is being restored. ${why} Once the backup is restored, set spec.upgrade.strategy to Rolling.`;
+  const next =
+    database && "why" in database
+      ? `${database.why} Once the backup is restored, set spec.upgrade.strategy to Rolling.`
+      : "The operator looks at the schema once the database answers.";
+  return `No pod is started: the spec asks for "${wanted}", and the new version would migrate a database that is being restored. ${next}`;
 }
 
 /** Why the image of the spec is not what runs. */
@@ -49,8 +52,13 @@ export function waitingFor(pods: readonly string[]): string {
   return `Waiting for the pods of the old version to end: ${named.join(", ")}${pods.length > 3 ? " and others" : ""}. If a node is lost for good, delete its Node object.`;
 }
 
-export function waitingForBuilds(builds: number, untilMs: number): string {
-  const what = builds === 1 ? "1 running build" : `${builds} running builds`;
+export function waitingForBuilds(builds: number | "unanswered", untilMs: number): string {
+  const what =
+    builds === "unanswered"
+      ? "coderd to say which builds run"
+      : builds === 1
+        ? "1 running build"
+        : `${builds} running builds`;
   return `Waiting for ${what}, until ${timestamp(untilMs)} at most.`;
 }
 

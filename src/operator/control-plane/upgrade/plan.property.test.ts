@@ -63,7 +63,7 @@ function anyFacts(dice: Dice): UpgradeFacts {
     },
     database: one<UpgradeFacts["database"]>(undefined, succeeded(sight), gone, { why: "no SQL" }),
     neighbours: one([], ["other"]),
-    builds: one<UpgradeFacts["builds"]>(undefined, 0, 2, "unknown"),
+    builds: one<UpgradeFacts["builds"]>(undefined, 0, 2, "unknown", "unanswered"),
     backup: one(undefined, { kind: "succeeded" as const }, { kind: "failed" as const, message: "no" }),
     reported: one(undefined, succeeded("v2.26.0"), succeeded("v2.24.4")),
     followers: [],

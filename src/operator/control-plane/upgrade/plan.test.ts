@@ -154,7 +154,19 @@ describe("each stage leads to the next, or waits:", () => {
     ["builds may finish", at("Draining"), { builds: 2 }, "previous × 3"],
     ["but not for ever", at("Draining", { since: timestamp(NOW - 600_000) }), { builds: 2 }, "→ ScalingDown"],
     [
-      "where coderd says nothing of builds nobody waits",
+      "a coderd that does not answer now may have builds",
+      at("Draining"),
+      { builds: "unanswered" },
+      "previous × 3",
+    ],
+    [
+      "but not for ever either",
+      at("Draining", { since: timestamp(NOW - 600_000) }),
+      { builds: "unanswered" },
+      "→ ScalingDown",
+    ],
+    [
+      "where coderd never says which builds run nobody waits",
       at("Draining"),
       { builds: "unknown" },
       "→ ScalingDown",
