@@ -40,7 +40,7 @@ export async function ensureDeployment(
   const deployment = await convergeDeployment(snapshot, environment, { desired, pod });
   const report = reportPods(deployment, { ...controlPlane, replicas: plan.shape.replicas }, snapshot);
   const url = clusterURL(controlPlane, clusterDomain);
-  return { ...duringUpgrade(report, plan), status: { ...report.status, url } };
+  return { ...duringUpgrade(report, plan), status: { ...report.status, ...plan.settles, url } };
 }
 
 /** The Deployment as an upgrade wants it; undefined where it has to stay as it is. */

@@ -21,6 +21,8 @@ type PossibleShape =
 /** What the Deployment is to be in this run. */
 export interface PodPlan {
   readonly shape: PossibleShape;
+  /** What the control plane is brought to, to be recorded once the Deployment has its shape. */
+  readonly settles: Changes<Pick<ControlPlaneStatus, "image" | "version">>;
   /** Whether an upgrade replaces the pod template, so that a guard may be added to it. */
   readonly isUpgrading: boolean;
   /** Whether pods are being replaced for an upgrade: a Deployment that somebody has paused would start old ones again. */
@@ -51,10 +53,10 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
   const condition = record && upgradeCondition({ ...plan, message }, record);
   return {
     ...(condition ? { condition } : noCondition(run)),
-    status: settled(plan.shape, state.facts),
     ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
     value: {
       shape,
+      settles: settled(plan.shape, state.facts),
       isUpgrading: isUpgrading(record),
       isReplacing: isReplacingPods(record),
       report: podsDuringUpgrade(condition, record),

@@ -1,0 +1,58 @@
+import { answers, when } from "kube-controller-runtime/testing";
+import { expect, test } from "vitest";
+import { BAD_AFTER, NEW, OLD, openUpgradeStage } from "./stage.ts";
+
+test("without access to the database the way of the runbook restores a backup that no new pod migrates again", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle({ operatorAccess: { disabled: true } });
+  await stage.change("coder", { image: BAD_AFTER });
+  await stage.untilStage("Stuck");
+  await stage.change("coder", { replicas: 0, image: OLD });
+  await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([]));
+  stage.schema.version = 343;
+  await stage.change("coder", { replicas: 2 });
+  await stage.untilCondition("coder", "Upgrading", {
+    reason: "Stuck",
+    message: expect.stringContaining("set spec.upgrade.strategy to Rolling"),
+  });
+  expect([stage.schema.version, stage.rollouts.alive()]).toEqual([343, []]);
+  await stage.change("coder", { upgrade: { strategy: "Rolling" } });
+  await stage.untilCondition("coder", "Ready", { status: "True" });
+  expect([stage.schema.version, stage.rollouts.alive()]).toEqual([343, [OLD, OLD]]);
+});
+
+test("an image whose Deployment was refused is not taken for the one that runs", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle({ upgrade: { strategy: "Rolling" } });
+  const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message: "by a policy" };
+  stage.operator.transport.fault = when(
+    ({ method, path }) => method === "PATCH" && path.includes("/deployments/coder"),
+    answers(403, {}, JSON.stringify(body)),
+  );
+  await stage.change("coder", { image: NEW });
+  await stage.untilCondition("coder", "DeploymentReady", { reason: "Forbidden" });
+  expect(await stage.status("coder")).toMatchObject({ image: OLD });
+  await stage.change("coder", { upgrade: { strategy: "Safe" } });
+  stage.operator.transport.fault = undefined;
+  await stage.untilStage("Completed");
+  expect(stage.rollouts.violations).toEqual([]);
+});
+
+test("a coderd that does not answer for a moment does not end the wait for its builds", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  const build = stage.startBuild();
+  const answerAgain = stage.coderd.faults.inject({ fault: { kind: "cut" }, on: /provisionerjobs/ });
+  await stage.change("coder", { image: NEW });
+  const waiting = (what: string) =>
+    stage.untilCondition("coder", "Upgrading", {
+      reason: "Draining",
+      message: expect.stringContaining(what),
+    });
+  await waiting("coderd to say which builds run");
+  answerAgain();
+  await waiting("1 running build");
+  expect(stage.rollouts.alive()).toEqual([OLD, OLD]);
+  build.status = "succeeded";
+  await stage.untilStage("Completed");
+});
