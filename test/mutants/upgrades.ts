@@ -36,9 +36,23 @@ export const upgradeMutants: readonly Mutant[] = [
   {
     guard: "upgrades: the last old pod has ended before a new one starts",
     file: `${folder}/stages-after.ts`,
-    from: `if (facts.wanted !== record.to) return enter("RollingBack", facts, record);
-  if (!pods.isScaledToZero || pods.names.length > 0) return stopped(waitingFor(pods.names));`,
-    to: 'if (facts.wanted !== record.to) return enter("RollingBack", facts, record);',
+    from: `if (!pods.isScaledToZero || pods.names.length > 0)
+    return stopped(\`\${waitingFor(pods.names)}\${mayGoBack(record)}\`);`,
+    to: "",
+    tests: plan,
+  },
+  {
+    guard: "upgrades: a schema that a new pod may have migrated is not taken for the one before",
+    file: `${folder}/stages-after.ts`,
+    from: "record.schemaBefore !== undefined || record.migratingSince !== undefined",
+    to: "record.schemaBefore !== undefined",
+    tests: plan,
+  },
+  {
+    guard: "upgrades: on a changed schema no version before the new one follows",
+    file: `${folder}/other-image.ts`,
+    from: "sinceOld <= 0 || sinceNew < 0",
+    to: "sinceOld <= 0",
     tests: plan,
   },
   {

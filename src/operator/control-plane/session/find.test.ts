@@ -30,3 +30,12 @@ test("a control plane that has not reported yet, or changes its conditions alone
   expect(causesRun(withStatus({}), withStatus({ phase: "Pending" }))).toBe(false);
   expect(causesRun(withStatus(reported), withStatus({ ...reported, conditions: [condition] }))).toBe(false);
 });
+
+test("a new cause why the operator has no access runs those that repeat it", () => {
+  const without = (message: string) => {
+    const access = { ...condition, type: "OperatorAccessReady", status: "False", message } as const;
+    return withStatus({ ...reported, operatorAccessReady: false, conditions: [access] });
+  };
+  expect(causesRun(without("Waiting for a ready pod."), without("The password is wrong."))).toBe(true);
+  expect(causesRun(without("The password is wrong."), without("The password is wrong."))).toBe(false);
+});

@@ -4,6 +4,7 @@ import {
   type Change,
   contentChanged,
   controllerOf,
+  findCondition,
   type Kind,
   type KubeObject,
   keyOf,
@@ -88,7 +89,7 @@ export function addressGiven({ type, object, previous }: Change<Service>): boole
 
 /**
  * For `watches`: what a control plane says before its first report is nothing to go by, and its conditions are for people:
- * nobody reads them here.
+ * nobody reads them here, but why there is no access is repeated.
  */
 export function controlPlaneReported(change: Change<CoderControlPlane>): boolean {
   const { type, object, previous } = change;
@@ -100,7 +101,13 @@ export function controlPlaneReported(change: Change<CoderControlPlane>): boolean
 
 function factsOf({ status = {} }: CoderControlPlane): object {
   const { conditions: _, ...facts } = status;
-  return facts;
+  return { ...facts, noAccess: whyNoAccess(status) };
+}
+
+/** What a control plane says of the operator's access while there is none. */
+export function whyNoAccess({ conditions }: Pick<ControlPlaneStatus, "conditions">): string | undefined {
+  const access = findCondition(conditions, "OperatorAccessReady");
+  return access?.status === "True" ? undefined : access?.message;
 }
 
 function hasReported(status: ControlPlaneStatus = {}): boolean {

@@ -1,4 +1,4 @@
-import { blocked, controllerOf, findCondition, type Secret, type StepResult } from "kube-controller-runtime";
+import { blocked, controllerOf, type Secret, type StepResult } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import type { CoderClient } from "../../../coder/client.ts";
@@ -9,7 +9,7 @@ import type { CoderPorts } from "../../ports.ts";
 import { type SourceNames, type Sources, secretText } from "../../sources.ts";
 import { accessHostFor, addressSources } from "../address.ts";
 import type { ControlPlane } from "../spec.ts";
-import type { ObservedControlPlane } from "./find.ts";
+import { type ObservedControlPlane, whyNoAccess } from "./find.ts";
 
 /*
  * How anybody comes to speak to the coderd of a control plane: get a token, make a client. What is missing is the
@@ -27,7 +27,7 @@ export function operatorToken(
   const { name, uid } = settings.identity;
   const ref = operatorTokenRef(settings, status);
   if (!status.operatorAccessReady || !ref) {
-    const why = findCondition(status.conditions, "OperatorAccessReady")?.message ?? "It is not ready yet.";
+    const why = whyNoAccess(status) ?? "It is not ready yet.";
     return blocked(
       "OperatorAccessNotReady",
       `The operator has no access to CoderControlPlane "${name}". ${why}`,
