@@ -1,12 +1,13 @@
 import { type Kind, kind, Pod, Secret } from "kube-controller-runtime";
 import { createCertificateAuthority } from "kube-controller-runtime/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import type { StatusReport } from "../../../src/plugin/commands/status/report.ts";
 import { kubectlCoder, limited, type Person } from "../../support/plugin.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 const ORGANIZATION = "0d4f1d5c-0000-4000-8000-000000000001";
+const OTHER_ORGANIZATION = "0d4f1d5c-0000-4000-8000-000000000002";
 
 let world: MemoryWorld;
 let me: Person;
@@ -34,7 +35,7 @@ describe("the daemons of a pool with a fixed number", () => {
     ...{ id: "1", created_at: "2026-01-01T00:00:00Z", status: "pending", type: "workspace_build" },
     ...{ tags: { scope: "organization", owner: "", ...tags }, queue_position: 1 },
   });
-  const coderd: Pick<Person, "env" | "fetch"> = {
+  const coderd: Required<Pick<Person, "env" | "fetch">> = {
     env: { CODER_URL: "https://coder.example.com", CODER_SESSION_TOKEN: "mine" },
     fetch: async (url) => {
       const busy = ["busy", "busy", "idle", "offline"].map((state) => daemon("key-of-fixed", state));
@@ -66,15 +67,45 @@ describe("the daemons of a pool with a fixed number", () => {
     );
   });
 
-  test("are not counted by a coderd that does not show them, which is a line", async () => {
+  test("are not counted by a coderd that shows nothing: a line says so, and no other what to set", async () => {
     const fetch = async () => new Response("no", { status: 404 });
     const { controlPlanes, gaps } = await statusOf({ ...me, ...coderd, fetch });
     expect(controlPlanes[0]?.pools[0]).not.toHaveProperty("busy");
+    const reason = "coderd has no .*, or you may not see it\\.$";
     expect(gaps).toEqual([
-      expect.stringMatching(
-        /^Busy and idle daemons are not known: coderd has no .*, or you may not see it\.$/,
-      ),
+      expect.stringMatching(`^Busy and idle daemons are not known: ${reason}`),
+      expect.stringMatching(`^Pending builds are not known: ${reason}`),
     ]);
+    const { out } = await kubectlCoder({ ...me, ...coderd, fetch, columns: 80 }, "status");
+    expect(out).not.toContain("Set CODER_URL");
+  });
+
+  test.each([
+    ["builds", "provisionerjobs", { busy: 2, idle: 1 }, /^Pending builds are not known/],
+    ["daemons", "provisionerdaemons", { pending: 1 }, /^Busy and idle daemons are not known/],
+  ])("and builds are counted apart, where coderd does not show the %s", async (_, path, shown, line) => {
+    const fetch: Person["fetch"] = async (url) =>
+      `${url}`.includes(path) ? new Response("no", { status: 404 }) : coderd.fetch(url);
+    const { controlPlanes, gaps } = await statusOf({ ...me, ...coderd, fetch });
+    const { busy, idle, pending } = controlPlanes[0]?.pools[0] ?? {};
+    expect({ busy, idle, pending }).toEqual(shown);
+    expect(gaps).toEqual([expect.stringMatching(line)]);
+  });
+
+  test("are asked about only where they belong to the control plane in question", async () => {
+    await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "other" } });
+    await pool("of-other", "dev", { controlPlaneRef: { name: "other" } });
+    const status = { organizationID: OTHER_ORGANIZATION };
+    const metadata = { namespace: "dev", name: "of-other" };
+    await world.person.patchStatus(CoderProvisioner as Kind<never>, metadata, { status });
+    const asked: string[] = [];
+    const fetch: Person["fetch"] = async (url) => {
+      asked.push(`${url}`);
+      return coderd.fetch(url);
+    };
+    await kubectlCoder({ ...me, ...coderd, fetch }, "status", "coder");
+    expect(asked.filter((url) => url.includes(ORGANIZATION))).not.toEqual([]);
+    expect(asked.filter((url) => url.includes(OTHER_ORGANIZATION))).toEqual([]);
   });
 });
 
@@ -139,4 +170,35 @@ describe("a control plane behind a Gateway", () => {
     expect(controlPlanes[0]?.certificates).toEqual([]);
     expect(gaps).toEqual(['You may not get gateways in namespace "edge".']);
   });
+
+  test("and proxies behind the same: each certificate is read once and shown once", async () => {
+    for (const name of ["sydney", "paris"]) await proxy(name, "coder", "edge");
+    const { transport, reads } = counted();
+    const { controlPlanes } = await statusOf({ ...me, transport });
+    expect(controlPlanes[0]?.certificates.map(({ secret }) => secret)).toEqual(["own-tls", "wildcard-tls"]);
+    expect(reads("/secrets/")).toHaveLength(2);
+  });
+
+  test("is not asked about for proxies of other control planes", async () => {
+    await proxy("sydney", "other", "elsewhere");
+    const { transport, reads } = counted();
+    await kubectlCoder({ ...me, transport }, "status", "coder");
+    expect(reads("/gateways/")).toEqual([expect.stringContaining("/edge/")]);
+  });
+
+  /** A proxy of a control plane behind a Gateway in some namespace. */
+  async function proxy(name: string, controlPlane: string, namespace: string): Promise<void> {
+    const gateway = { host: `${name}.example.com`, parentRefs: [{ name: "public", namespace }] };
+    await world.person.create(CoderWorkspaceProxy, {
+      metadata: { namespace: "dev", name },
+      spec: { controlPlaneRef: { name: controlPlane }, expose: { gateway } },
+    });
+  }
+
+  /** The API server, and the paths that were asked for. */
+  function counted() {
+    const paths: string[] = [];
+    const transport = limited(world.api, ({ path }) => paths.push(path) > 0);
+    return { transport, reads: (part: string) => paths.filter((path) => path.includes(part)) };
+  }
 });

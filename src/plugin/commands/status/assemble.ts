@@ -1,4 +1,4 @@
-import type { CoreEvent, Stored } from "kube-controller-runtime";
+import { type CoreEvent, keyOf, type Stored } from "kube-controller-runtime";
 import { controlPlaneDefaults } from "../../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import { defined } from "../../../operator/normalise.ts";
@@ -6,7 +6,8 @@ import { isPaused } from "../../../operator/pause.ts";
 import { type OurObject, typedName, typedNameOf } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
 import { certificateSecrets, certificatesOf, daysUntil } from "./certificates.ts";
-import type { Gathered } from "./gather.ts";
+import { eachOnce } from "./gateways.ts";
+import { type Gathered, ownerKeyOf } from "./gather.ts";
 import { eventReport, exposureOf, poolReport, proxyReport, stateOf } from "./parts.ts";
 import type { Certificate, ControlPlaneReport, License, StatusReport, Upgrade } from "./report.ts";
 
@@ -38,16 +39,14 @@ export function assemble(gathered: Gathered, now: number): Omit<StatusReport, "g
 }
 
 function familiesOf({ controlPlanes, provisioners, proxies }: Gathered) {
-  const ownerOf = ({ metadata, spec }: Stored<CoderProvisioner> | Stored<CoderWorkspaceProxy>) =>
-    keyIn(metadata.namespace, spec?.controlPlaneRef?.name ?? "");
-  const present = new Set(controlPlanes.map(({ metadata }) => keyIn(metadata.namespace, metadata.name)));
-  const [pools, sites] = [Map.groupBy(provisioners, ownerOf), Map.groupBy(proxies, ownerOf)];
+  const present = new Set(controlPlanes.map(({ metadata }) => keyOf(metadata)));
+  const [pools, sites] = [Map.groupBy(provisioners, ownerKeyOf), Map.groupBy(proxies, ownerKeyOf)];
   return {
     of({ metadata }: Stored<CoderControlPlane>): Family {
-      const key = keyIn(metadata.namespace, metadata.name);
+      const key = keyOf(metadata);
       return { provisioners: pools.get(key) ?? [], proxies: sites.get(key) ?? [] };
     },
-    others: [...provisioners, ...proxies].filter((object) => !present.has(ownerOf(object))),
+    others: [...provisioners, ...proxies].filter((object) => !present.has(ownerKeyOf(object))),
   };
 }
 
@@ -62,7 +61,7 @@ function controlPlaneReport(object: Stored<CoderControlPlane>, material: Materia
   const { gathered, family, now } = material;
   const { metadata, spec, status } = object;
   const named = [object, ...family.proxies].flatMap((each) => certificateSecrets(each, gathered.gateways));
-  const certificates = certificatesOf(named, gathered.secrets, now);
+  const certificates = certificatesOf(eachOnce(named), gathered.secrets, now);
   const { conditions, version, url } = status ?? {};
   const image = spec?.image ?? controlPlaneDefaults.image;
   return {
@@ -75,6 +74,7 @@ function controlPlaneReport(object: Stored<CoderControlPlane>, material: Materia
     ...defined({ url, exposure: exposureOf(object) }),
     certificates,
     ...defined({ license: licenseOf(object, now), builds: stateOf(conditions, "BuildsServed") }),
+    isCoderdAsked: gathered.queues !== undefined,
     pools: family.provisioners.map((pool) => poolOf(pool, gathered)),
     proxies: family.proxies.map(proxyReport),
     problems: problemsIn(object, family, certificates),
@@ -83,7 +83,7 @@ function controlPlaneReport(object: Stored<CoderControlPlane>, material: Materia
 }
 
 function poolOf(pool: Stored<CoderProvisioner>, { podsOf, queues }: Gathered) {
-  const queue = queues.get(pool.status?.organizationID ?? "");
+  const queue = queues?.get(pool.status?.organizationID ?? "");
   return poolReport(pool, { pods: podsOf?.(CoderProvisioner, pool.metadata), queue });
 }
 

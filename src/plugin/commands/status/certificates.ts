@@ -18,18 +18,19 @@ export function certificateSecrets(object: Exposable, gateways: Gateways): Certi
   ];
 }
 
-/** The Secrets that could be read; one line says in which namespace they could not. */
+/** The Secrets that could be read, each read once; one line says in which namespace they could not. */
 export async function readSecrets(
   client: Pick<Client, "get">,
   named: readonly CertificateSecret[],
   gaps: Gaps,
 ): Promise<Map<string, Stored<Secret>>> {
   const secrets = new Map<string, Stored<Secret>>();
+  const refs = new Map(named.map(({ namespace, name }) => [keyOf({ namespace, name }), { namespace, name }]));
   await Promise.all(
-    named.map(async ({ namespace, name }) => {
-      const reading = find(client, Secret, { namespace, name });
-      const secret = await gaps.read(`get secrets in namespace "${namespace}"`, reading);
-      if (secret) secrets.set(keyOf({ namespace, name }), secret);
+    [...refs].map(async ([key, ref]) => {
+      const reading = find(client, Secret, ref);
+      const secret = await gaps.read(`get secrets in namespace "${ref.namespace}"`, reading);
+      if (secret) secrets.set(key, secret);
     }),
   );
   return secrets;

@@ -83,7 +83,12 @@ export function gatewaySecrets(object: Exposable, gateways: Gateways): Certifica
         servedBy: `Gateway ${ref.name}`,
       }));
   });
-  return [...new Map(all.map((each) => [`${keyOf(each)} ${each.servedBy}`, each])).values()];
+  return eachOnce(all);
+}
+
+/** Without repetitions: listeners, control planes and proxies may share a certificate. */
+export function eachOnce(secrets: readonly CertificateSecret[]): CertificateSecret[] {
+  return [...new Map(secrets.map((each) => [`${keyOf(each)} ${each.servedBy}`, each])).values()];
 }
 
 /** By the rules of the Gateway API: a wildcard stands for one label or more. */

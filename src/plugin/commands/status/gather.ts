@@ -1,4 +1,4 @@
-import { type Client, CoreEvent, Pod, type Secret, type Stored } from "kube-controller-runtime";
+import { type Client, CoreEvent, keyOf, Pod, type Secret, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import { MANAGED_BY_LABEL, MANAGER_NAME } from "../../../operator/names.ts";
 import { type Cluster, listAll } from "../../cluster.ts";
@@ -20,10 +20,17 @@ export interface Gathered {
   /** By `namespace/name`. */
   readonly secrets: ReadonlyMap<string, Stored<Secret>>;
   readonly gateways: Gateways;
-  /** By the id of the organization; those that the person could ask coderd about. */
-  readonly queues: ReadonlyMap<string, QueueSight>;
+  /** By the id of the organization; absent when coderd was not asked. */
+  readonly queues: ReadonlyMap<string, QueueSight> | undefined;
   /** Whether control planes could be listed at all. */
   readonly isReadable: boolean;
+}
+
+type Belonging = Stored<CoderProvisioner> | Stored<CoderWorkspaceProxy>;
+
+/** The key of the control plane that an object belongs to. */
+export function ownerKeyOf({ metadata: { namespace }, spec }: Belonging): string {
+  return keyOf({ namespace, name: spec?.controlPlaneRef?.name ?? "" });
 }
 
 /** What to look at, and whom else to ask. */
@@ -57,11 +64,11 @@ export async function gather(
     read("events", listAll(client, CoreEvent, eventsOfOurs)),
   ]);
   const controlPlanes = (listed ?? []).filter(({ metadata }) => name === undefined || metadata.name === name);
-  const exposed = [...controlPlanes, ...proxies];
-  const isOne = controlPlanes.length === 1;
+  const keys = new Set(controlPlanes.map(({ metadata }) => keyOf(metadata)));
+  const isTheirs = (object: Belonging) => keys.has(ownerKeyOf(object));
   const [{ gateways, secrets }, queues] = await Promise.all([
-    certificates(exposed, client, gaps),
-    coderd && isOne ? askQueues(provisioners, coderd, gaps) : new Map<string, QueueSight>(),
+    certificates([...controlPlanes, ...proxies.filter(isTheirs)], client, gaps),
+    coderd && keys.size === 1 ? askQueues(provisioners.filter(isTheirs), coderd, gaps) : undefined,
   ]);
   const found = { controlPlanes, provisioners, proxies, events, secrets, gateways, queues };
   return { ...found, podsOf: pods && podsByOwner(pods), isReadable: listed !== undefined };

@@ -47,7 +47,8 @@ export function poolReport(object: Stored<CoderProvisioner>, sources: PoolSource
     paused: isPaused(object),
     daemons,
     wanted,
-    ...(sources.queue ? seenIn(sources.queue, object) : reported(object, sources.pods)),
+    ...reported(object, sources.pods),
+    ...(sources.queue ? seenIn(sources.queue, object) : {}),
     ...(autoscaling
       ? { limits: `${autoscaling.minReplicas ?? autoscalingDefaults.minReplicas}-${autoscaling.maxReplicas}` }
       : {}),

@@ -8,16 +8,17 @@ import {
   provisionerJobs,
 } from "../../../coder/provisioning.ts";
 import { daemonTags, servesTags } from "../../../coder/tags.ts";
+import { defined } from "../../../operator/normalise.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
 
-/** The queue of an organization as coderd shows it to the person. */
+/** The queue of an organization as coderd shows it to the person; what coderd does not show is absent. */
 export interface QueueSight {
-  readonly daemons: readonly ProvisionerDaemon[];
-  readonly waiting: readonly ProvisionerJob[];
+  readonly daemons: readonly ProvisionerDaemon[] | undefined;
+  readonly waiting: readonly ProvisionerJob[] | undefined;
 }
 
-/** The queues of the pools' organizations, by their ids; one line says which coderd does not show. */
+/** The queues of the pools' organizations, by their ids; a line says what coderd does not show. */
 export async function askQueues(
   pools: readonly Stored<CoderProvisioner>[],
   coderd: PersonalCoderd,
@@ -27,30 +28,40 @@ export async function askQueues(
   const queues = new Map<string, QueueSight>();
   await Promise.all(
     [...ids].map(async (id) => {
-      try {
-        queues.set(id, await askQueue(coderd, `/api/v2/organizations/${encodeURIComponent(id)}`));
-      } catch (error) {
-        gaps.add(`Busy and idle daemons are not known: ${messageOf(error)}`);
-      }
+      queues.set(id, await askQueue(`/api/v2/organizations/${encodeURIComponent(id)}`, coderd, gaps));
     }),
   );
   return queues;
 }
 
-async function askQueue(coderd: PersonalCoderd, organization: string): Promise<QueueSight> {
-  const [daemons, waiting] = await Promise.all([
-    coderd.get(`${organization}/provisionerdaemons?limit=0`),
-    coderd.get(`${organization}/provisionerjobs?status=pending&limit=${MOST_JOBS}`),
+/** A member of an organization may see its daemons, but not its builds. */
+async function askQueue(organization: string, coderd: PersonalCoderd, gaps: Gaps): Promise<QueueSight> {
+  const [daemons, waiting] = await Promise.allSettled([
+    coderd
+      .get(`${organization}/provisionerdaemons?limit=0`)
+      .then((answer) => provisionerDaemons(answer, "daemons")),
+    coderd
+      .get(`${organization}/provisionerjobs?status=pending&limit=${MOST_JOBS}`)
+      .then((answer) => provisionerJobs(answer, "jobs")),
   ]);
-  return { daemons: provisionerDaemons(daemons, "daemons"), waiting: provisionerJobs(waiting, "jobs") };
+  return {
+    daemons: shown(daemons, "Busy and idle daemons are not known", gaps),
+    waiting: shown(waiting, "Pending builds are not known", gaps),
+  };
 }
 
-/** What the daemons of a pool do, and how many builds wait that they could take. */
+function shown<T>(asked: PromiseSettledResult<T>, otherwise: string, gaps: Gaps): T | undefined {
+  if (asked.status === "fulfilled") return asked.value;
+  gaps.add(`${otherwise}: ${messageOf(asked.reason)}`);
+  return undefined;
+}
+
+/** What the daemons of a pool do, and how many builds wait that they could take, as far as coderd shows it. */
 export function seenIn({ daemons, waiting }: QueueSight, { spec, status }: Stored<CoderProvisioner>) {
   const keys = [status?.provisionerKeyID, ...(status?.retiredKeys ?? []).map(({ id }) => id)];
-  const own = daemons.filter(({ keyId }) => keys.includes(keyId));
+  const own = daemons?.filter(({ keyId }) => keys.includes(keyId));
   const tags = daemonTags(spec?.tags ?? {});
-  const count = (state: string) => own.filter((daemon) => daemon.status === state).length;
-  const pending = waiting.filter((job) => servesTags(tags, job.tags)).length;
-  return { busy: count("busy"), idle: count("idle"), pending };
+  const count = (state: string) => own?.filter((daemon) => daemon.status === state).length;
+  const pending = waiting?.filter((job) => servesTags(tags, job.tags)).length;
+  return defined({ busy: count("busy"), idle: count("idle"), pending });
 }

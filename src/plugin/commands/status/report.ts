@@ -87,6 +87,8 @@ export interface ControlPlaneReport {
   readonly certificates: readonly Certificate[];
   readonly license?: License;
   readonly builds?: State;
+  /** Whether the person has coderd asked about the pools; without that nobody knows how busy a fixed one is. */
+  readonly isCoderdAsked: boolean;
   readonly pools: readonly PoolReport[];
   readonly proxies: readonly ProxyReport[];
   readonly problems: readonly Problem[];

@@ -18,7 +18,7 @@ export function screen(report: ControlPlaneReport, look: Look): Line[] {
       span(INDENT + label.padEnd(LABEL_WIDTH), "dim"),
       ...spans,
     ]),
-    ...section("POOLS", [...poolTable(pools, look), ...poolLegend(pools, look)]),
+    ...section("POOLS", [...poolTable(pools, look), ...poolLegend(report, look)]),
     ...section("PROXIES", proxyTable(proxies, look)),
     ...section(
       "WHAT IS WRONG",
@@ -129,8 +129,8 @@ function poolTable(pools: readonly PoolReport[], look: Look): Line[] {
   );
 }
 
-function poolLegend(pools: readonly PoolReport[], look: Look): Line[] {
-  if (pools.every(({ busy }) => busy !== undefined)) return [];
+function poolLegend({ pools, isCoderdAsked }: ControlPlaneReport, look: Look): Line[] {
+  if (isCoderdAsked || pools.every(({ limits }) => limits !== undefined)) return [];
   const legend =
     "- is not known: of pools with a fixed number, only coderd knows. Set CODER_URL and CODER_SESSION_TOKEN to ask it.";
   return paragraph(legend, look, INDENT).map(dimmed);
