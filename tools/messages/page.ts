@@ -2,7 +2,7 @@ import type { Message } from "../../lab/messages.ts";
 import { conditionTypes as controlPlane } from "../../src/operator/control-plane/status.ts";
 import { conditionTypes as provisioner } from "../../src/operator/provisioner/status.ts";
 import { conditionTypes as workspaceProxy } from "../../src/operator/workspace-proxy/status.ts";
-import { patternOf, type Text } from "./texts.ts";
+import { patternOf, saidBy, type Text } from "./texts.ts";
 
 const KINDS: readonly [string, readonly string[]][] = [
   ["CoderControlPlane", Object.values<string>(controlPlane)],
@@ -46,16 +46,16 @@ export function messagesPage({ messages, texts, refusals }: Contents): string {
   return parts.filter(Boolean).join("\n\n");
 }
 
-/** The messages on a page, as far as the sources still have a part of each. */
+/** The messages on a page, as far as the sources still have a sentence or most words of each. */
 export function messagesOn(page: string, texts: readonly Text[]): Message[] {
-  const patterns = texts.map(patternOf);
+  const isSaid = saidBy(texts);
   return page.split(/^### /m).flatMap((section) => {
     const [, kind = "", of = ""] = /^(\w+): (\w+)\n/.exec(section) ?? [];
     if (!KINDS.some(([known]) => known === kind)) return [];
     return [...section.matchAll(/^\| (\w+) \| `(\w+)` \| (.*) \|$/gm)].flatMap(
       ([, status = "", reason = "", shown = ""]) => {
         const message = uncell(shown);
-        if (!patterns.some((pattern) => pattern.test(message))) return [];
+        if (!isSaid(message)) return [];
         return [{ kind, ...(of === "events" ? {} : { condition: of }), status, reason, message }];
       },
     );

@@ -36,3 +36,17 @@ test("a message whose sentence has left the sources leaves the page, and a new s
     "- Secrets need a key now; add one.",
   );
 });
+
+test("a message made of parts stays as long as they make up most of it, and not for one that it shares", () => {
+  const parts = textsOf(`const m = ['pod "…" is not ready', "and the daemons are connected"];`, "a.ts");
+  const rows = [
+    'pod "…" is not ready, and the daemons are connected',
+    "Once, the daemons are connected, all is well with coderd.",
+  ];
+  const both = rows.map((message) => ({ ...messages[0], message })) as typeof messages;
+  const kept = messagesOn(messagesPage({ messages: both, texts: parts, refusals: new Map() }), [
+    ...parts,
+    ...texts,
+  ]);
+  expect(kept.map(({ message }) => message)).toEqual(rows.slice(0, 1));
+});

@@ -62,6 +62,28 @@ function isSentence(text: string): boolean {
   );
 }
 
+/**
+ * Whether a message has a whole sentence of the sources, is one of their texts from beginning to end, or consists of
+ * their parts for at least half of its words: fewer may be those of another message.
+ */
+export function saidBy(texts: readonly Text[]): (message: string) => boolean {
+  const known = texts
+    .map((text) => ({ ...text, pattern: patternOf(text) }))
+    .sort((a, b) => b.text.length - a.text.length);
+  return (message) => {
+    const found = known.filter(({ pattern }) => pattern.test(message));
+    if (found.some((text) => text.isWhole || isAllOf(message, text))) return true;
+    const parts = found.flatMap(({ text }) => text.split(HOLE).filter((part) => wordsOf(part).length > 0));
+    const left = parts.reduce((rest, part) => rest.replace(part.trim(), " "), message);
+    return wordsOf(left).length * 2 <= wordsOf(message).length;
+  };
+}
+
+/** A text that begins with a hole could be all of any message. */
+function isAllOf(message: string, text: Text): boolean {
+  return !text.text.startsWith(HOLE) && new RegExp(`^${patternOf(text).source}$`, "s").test(message);
+}
+
 /** Whether a message contains the text, whatever stands in its holes. */
 export function patternOf({ text }: Text): RegExp {
   const parts = text.split(HOLE).map((part) => part.trim().replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
