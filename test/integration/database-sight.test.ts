@@ -33,6 +33,21 @@ async function look(tokenNames: readonly string[] = []) {
   return seen.value;
 }
 
+/** A role that owns nothing and may see no more than any other, and the look of its user. */
+async function unprivileged() {
+  const role = `nobody_${database.name}`;
+  const password = randomBytes(12).toString("hex");
+  await database.query(`CREATE ROLE ${role} LOGIN PASSWORD '${password}'`);
+  const url = new URL(database.url);
+  url.username = role;
+  url.password = password;
+  const lookAs = async () => {
+    const seen = await access.look(targetOf({ ...database, url: url.href }), {});
+    return seen.ok ? seen.value : expect.fail(seen.failure.message);
+  };
+  return { role, lookAs };
+}
+
 test("a database that coderd has not migrated yet has no schema", async () => {
   database = await postgres.createDatabase("empty");
   expect(await look()).toMatchObject({ schema: "missing", migration: undefined, replicas: [] });
@@ -82,41 +97,44 @@ describe("a look at coderd's database", () => {
     expect(await look()).toMatchObject({ schema: { version: 362 }, migration: undefined });
   });
 
-  test("counts the sessions of others as taken, and not those of coderd's own user", async () => {
-    const free = async () => (await look()).freeConnections;
-    const taken = async (url: string) => {
+  describe("counts the sessions of others as taken", () => {
+    /** How many connections fewer are free while a session at `url` is open. */
+    async function taken(url: string, free: () => Promise<number>): Promise<number> {
       const before = await free();
       const session = new pg.Client({ connectionString: url });
       await session.connect();
       const after = await free();
       await session.end();
       return before - after;
-    };
-    const { url: elsewhere } = await postgres.createDatabase("empty");
+    }
+
     // Other tests come and go at the same server.
-    await eventually(
-      async () => expect([await taken(database.url), await taken(elsewhere)]).toEqual([0, 1]),
-      {
-        withinMs: 20_000,
-      },
-    );
+    const patience = { withinMs: 20_000 };
+
+    test("and not those of coderd's own user", async () => {
+      const free = async () => (await look()).freeConnections;
+      const { url: elsewhere } = await postgres.createDatabase("empty");
+      await eventually(
+        async () => expect([await taken(database.url, free), await taken(elsewhere, free)]).toEqual([0, 1]),
+        patience,
+      );
+    });
+
+    test("as a user who may not see what they do", async () => {
+      const { role, lookAs } = await unprivileged();
+      await database.query(`GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`);
+      const free = async () => (await lookAs()).freeConnections;
+      await eventually(async () => expect(await taken(database.url, free)).toBe(1), patience);
+    });
   });
 
   test("asks for ownership of coderd's tables, and of no others", async () => {
-    const role = `owner_${database.name}`;
-    const password = randomBytes(12).toString("hex");
-    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD '${password}'`);
+    const { role, lookAs } = await unprivileged();
     await database.query(`GRANT CREATE ON SCHEMA public TO ${role}`);
     const tables = await database.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'");
     for (const { tablename } of tables) await database.query(`ALTER TABLE ${tablename} OWNER TO ${role}`);
     await database.query("CREATE TABLE audit_of_somebody (id int)");
-    const url = new URL(database.url);
-    url.username = role;
-    url.password = password;
-    const mayMigrate = async () => {
-      const seen = await access.look(targetOf({ ...database, url: url.href }), {});
-      return seen.ok ? seen.value.mayMigrate : expect.fail(seen.failure.message);
-    };
+    const mayMigrate = async () => (await lookAs()).mayMigrate;
     expect(await mayMigrate()).toBe(true);
     await database.query("ALTER TABLE users OWNER TO postgres");
     expect(await mayMigrate()).toBe(false);

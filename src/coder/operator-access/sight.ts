@@ -55,7 +55,7 @@ const GENERAL = `
            WHERE c.relnamespace = to_regnamespace(current_schema()::text) AND c.relkind IN ('r', 'p')
              AND c.relname IN (${CORE_TABLES}) AND NOT pg_has_role(c.relowner, 'USAGE')) AS may_migrate,
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-           - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
+           - (SELECT count(*) FROM pg_stat_activity WHERE usename IS NOT NULL AND datname IS NOT NULL
                 AND (usename, datname) IS DISTINCT FROM (current_user, current_database())) AS free_connections,
          to_regclass('schema_migrations') IS NOT NULL AS has_schema,
          to_regclass('replicas') IS NOT NULL AS has_replicas,

@@ -6,7 +6,7 @@ import { askBackup, askDatabase, type UpgradeRun } from "./ask.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
 import { obstacles } from "./preflight.ts";
-import { isAnotherVersion } from "./version.ts";
+import { isRunning } from "./version.ts";
 
 /**
  * Names an image: whether an upgrade to it could begin is answered in condition `UpgradePossible`. A word after it is
@@ -55,7 +55,7 @@ export function answerMark(request: string): string {
 async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
   const before = gatherFacts(run.snapshot);
   const from = before.settled ?? before.present ?? to;
-  if (!isAnotherVersion(from, to))
+  if (isRunning(to, { image: from, version: before.version }))
     return { status: "True", reason: "SameVersion", message: `Image "${to}" has the version that runs.` };
   const stage = { stage: "Preflight", from, to, startedAt: "", since: "" } as const;
   const asked = { ...(await askDatabase(run)), ...(await askBackup(run, { ...before, record: stage })) };

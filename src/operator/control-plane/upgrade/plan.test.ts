@@ -15,6 +15,7 @@ const OLD = "ghcr.io/coder/coder:v2.24.4";
 const NEW = "ghcr.io/coder/coder:v2.26.0";
 const THIRD = "ghcr.io/coder/coder:v2.26.1";
 const BETWEEN = "ghcr.io/coder/coder:v2.25.0";
+const DIGEST = "mirror.example.com/coder@sha256:aa";
 const STABLE = "ghcr.io/coder/coder:stable";
 
 const calm: DatabaseSight = {
@@ -121,6 +122,21 @@ describe("without an upgrade in progress", () => {
       "→ Preflight",
     ],
     ["an edited Deployment is set back", { present: OLD, settled: NEW }, `${NEW} × 3`],
+    [
+      "an edited Deployment is set back to the same version from elsewhere",
+      { present: OLD, settled: "mirror/coder:v2.26.0" },
+      `${NEW} × 3`,
+    ],
+    [
+      "the version that coderd reports is no upgrade where the image before does not name one",
+      { wanted: OLD, present: DIGEST, settled: DIGEST },
+      `${OLD} × 3`,
+    ],
+    [
+      "what coderd reports does not make an upgrade of tags none",
+      { wanted: NEW, version: "v2.26.0" },
+      "→ Preflight",
+    ],
     ["without pods the image waits until there are some", { replicas: 0 }, `${OLD} × 0`],
     [
       "Rolling changes nothing from before",
@@ -232,6 +248,18 @@ describe("each stage leads to the next, or waits:", () => {
       at("Verifying", { since: timestamp(NOW - 180_000) }),
       { reported: unheard },
       "→ ScalingOut",
+    ],
+    [
+      "a version of coderd that its tag does not name counts by then, with all pods on the new image",
+      at("Verifying", { since: timestamp(NOW - 180_000) }),
+      { reported: succeeded("v2.24.4") },
+      "→ ScalingOut",
+    ],
+    [
+      "but not while a node has the old image",
+      at("Verifying", { since: timestamp(NOW - 180_000) }),
+      { reported: succeeded("v2.24.4"), pods: { ...serving, images: [OLD] } },
+      `${NEW} × 1`,
     ],
     [
       "unless a pod of the old template is left",
@@ -393,6 +421,12 @@ describe("when the spec changes in the middle", () => {
     ],
     ["the old image ends it", at("RolledBack"), { wanted: OLD, present: NEW }, "→ nothing"],
     [
+      "the old version ends it where admission had rewritten its image",
+      at("RolledBack", { from: DIGEST }),
+      { wanted: OLD, present: DIGEST, settled: DIGEST },
+      "→ nothing",
+    ],
+    [
       "another spec is another attempt after a failed backup",
       at("BackupFailed", { generation: 1 }),
       {},
@@ -471,6 +505,16 @@ test("a pod that fails while the database is away has its minute once the databa
   expect(plan).not.toHaveProperty("record.failingSince");
 });
 
+test("an upgrade comes from the image that was asked for, not from what admission has made of it", () => {
+  expect(planUpgrade(facts({ present: DIGEST }))).toMatchObject({ record: { from: OLD, to: NEW } });
+});
+
+test("the version that coderd reports is kept where it is not the one of the tag", () => {
+  const record = at("Verifying", { since: timestamp(NOW - 180_000) });
+  const plan = planUpgrade(facts({ record, reported: succeeded("v2.24.4") }));
+  expect(plan).toMatchObject({ record: { toVersion: "v2.24.4" } });
+});
+
 test("a version that was confirmed for one image is none of the next", () => {
   const confirmed = at("ScalingOut", { toVersion: "v2.26.0" });
   const third = planUpgrade(facts({ record: confirmed, wanted: THIRD, pods: halfway, database: migrated }));
@@ -525,6 +569,11 @@ describe("an upgrade does not begin", () => {
     [
       "to a version older than what coderd reports, where the tag says nothing",
       { record: at("Preflight", { from: "coder:latest" }), version: "v2.27.0" },
+      "DowngradeRefused",
+    ],
+    [
+      "to a version before the one that runs",
+      { record: at("Preflight", { from: NEW, to: `${NEW}-rc.1` }), wanted: `${NEW}-rc.1` },
       "DowngradeRefused",
     ],
     ["while the database is away", { database: gone }, "DatabaseUnreachable"],

@@ -4,7 +4,7 @@ import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import type { Rest } from "./moves.ts";
-import { versionOfImage } from "./version.ts";
+import { compareVersions, versionOfImage } from "./version.ts";
 
 const descriptions: Readonly<Record<UpgradeStage, string>> = {
   Preflight: "Checks whether the upgrade can begin.",
@@ -46,13 +46,19 @@ function messageOf(record: UpgradeStatus, more: string | undefined): string {
   const { stage, message } = record;
   const advice = stage === "RolledBack" ? " It is not tried again until spec.image changes." : "";
   const retry = stage === "BackupFailed" ? " It is tried again when the spec changes." : "";
-  const why = [isUnconfirmed(record) ? UNCONFIRMED : "", more || message].filter(Boolean).join(" ");
+  const why = [noteOnVersion(record), more || message].filter(Boolean).join(" ");
   return `${route(record)}: ${descriptions[stage]}${why ? ` ${why}` : ""}${advice}${retry}`;
 }
 
-/** Whether the operator went on without having heard of coderd's version. */
-function isUnconfirmed({ stage, toVersion }: UpgradeStatus): boolean {
-  return toVersion === undefined && CONFIRMED.has(stage);
+/** Where coderd's version is not that of its tag, only the pods show that the image is the new one. */
+function noteOnVersion(record: UpgradeStatus): string {
+  const { stage, to, toVersion } = record;
+  if (!CONFIRMED.has(stage)) return "";
+  if (toVersion === undefined) return UNCONFIRMED;
+  const tagged = versionOfImage(to);
+  return (compareVersions(toVersion, tagged) ?? 0) === 0
+    ? ""
+    : `coderd reports version ${toVersion}, although the tag of its image is ${tagged}.`;
 }
 
 function route({ from, fromVersion, to, toVersion }: UpgradeStatus): string {
@@ -64,7 +70,7 @@ function summary(record: UpgradeStatus): string {
   const { startedAt, since, downSince, servedAgain } = record;
   const took = `took ${duration(startedAt, since)}`;
   const down = downSince && servedAgain ? `, ${duration(downSince, servedAgain)} of it without service` : "";
-  return `${route(record)} ${took}${down}.${isUnconfirmed(record) ? ` ${UNCONFIRMED}` : ""}`;
+  return `${route(record)} ${took}${down}. ${noteOnVersion(record)}`.trimEnd();
 }
 
 function duration(from: string, to: string): string {

@@ -24,7 +24,10 @@ const MOST_FAILING_MS = 60_000;
 /** A cluster may take so long to add a node, and a registry to answer again. */
 const MOST_WAITING_MS = 10 * 60_000;
 
-/** Where coderd can't be asked for its version for so long, its pods count: the network may keep the operator from it. */
+/**
+ * Where coderd does not report the version of its tag for so long, its pods count: the network may keep the operator from
+ * it, and a tag may have a numbering of its own.
+ */
 const MOST_UNHEARD_MS = 3 * 60_000;
 
 /** A follower whose pods are not replaced by then does not keep the others waiting. */
@@ -96,8 +99,10 @@ export const verifying: StagePlan = (facts, record) => {
   if (reported === undefined) return { do: "ask", whom: "version" };
   if (reported.ok && !isOldVersion(reported.value, record))
     return enter("ScalingOut", facts, { ...record, toVersion: reported.value });
-  const isUnheard = !reported.ok && now - Date.parse(record.since) >= MOST_UNHEARD_MS;
-  if (isUnheard && isOnNode(pods, record)) return enter("ScalingOut", facts, unconfirmed(record));
+  const isLate = now - Date.parse(record.since) >= MOST_UNHEARD_MS;
+  const version = reported.ok ? { toVersion: reported.value } : {};
+  if (isLate && isOnNode(pods, record))
+    return enter("ScalingOut", facts, { ...unconfirmed(record), ...version });
   const said = reported.ok
     ? `coderd still reports version ${reported.value}.`
     : `Waiting for coderd to report its version. ${reported.failure.message}`;

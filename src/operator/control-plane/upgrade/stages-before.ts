@@ -6,7 +6,7 @@ import { asSpecified, enter, held, LOOK_AGAIN_MS, type StagePlan, type UpgradePl
 import { obstacles } from "./preflight.ts";
 import { isGivenUp } from "./record.ts";
 import { sightOf } from "./schema.ts";
-import { isAnotherVersion } from "./version.ts";
+import { isAnotherVersion, isRunning } from "./version.ts";
 
 /* The stages in which the old version serves as it did, and what begins an upgrade. */
 
@@ -17,15 +17,16 @@ export function begin(facts: UpgradeFacts, present: string | undefined): Upgrade
   const { record, wanted, settled, replicas, version } = facts;
   const isNews = present !== undefined && isAnotherVersion(present, wanted);
   const givenUp = record && isGivenUp(record) ? record : undefined;
-  // The Deployment alone has another image: somebody has edited it.
-  if (!isNews || settled === wanted)
+  // Where the Deployment alone has another version, somebody has edited it, or admission has rewritten its image.
+  const running = settled ?? present;
+  if (!isNews || !running || isRunning(wanted, { image: running, version }))
     return givenUp ? { do: "record", record: undefined } : asSpecified(facts);
   // Without pods there is no upgrade, and the first pods would meet the database without one.
   if (replicas === 0) return givenUp ? held(facts) : asSpecified({ ...facts, wanted: present });
   const kept = givenUp?.previous;
   const next: UpgradeStatus = {
     stage: "Preflight",
-    from: present,
+    from: running,
     to: wanted,
     startedAt: timestamp(facts.now),
     since: timestamp(facts.now),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSameBuild } from "./version.ts";
+import { compareVersions, isSameBuild } from "./version.ts";
 
 test.each([
   ["coder:v2.26.0", "coder:v2.26.0", true],
@@ -13,5 +13,22 @@ test.each([
   "an image that admission may have rewritten: %s for %s is the same build: %s",
   (image, asked, expected) => {
     expect(isSameBuild(image, asked)).toBe(expected);
+  },
+);
+
+test.each([
+  ["v2.25.9", "v2.26.0"],
+  ["v2.26.0-rc.1", "v2.26.0"],
+  ["v2.26.0-rc.2", "v2.26.0-rc.10"],
+  ["v2.25.1", "2.26.0-rc.1"],
+])("version %s is older than %s", (older, newer) => {
+  expect(compareVersions(older, newer)).toBeLessThan(0);
+  expect(compareVersions(newer, older)).toBeGreaterThan(0);
+});
+
+test.each(["v2.26.0+abc", "v2.26.0-alpine", "2.26.0-acme.3"])(
+  "%s is neither older nor newer than 2.26.0",
+  (variant) => {
+    expect(compareVersions(variant, "2.26.0")).toBe(0);
   },
 );

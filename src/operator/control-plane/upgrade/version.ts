@@ -1,10 +1,19 @@
-/** The numbers of a version, such as 2, 26 and 0. */
-type Version = readonly [major: number, minor: number, patch: number];
+interface Version {
+  readonly major: number;
+  readonly minor: number;
+  readonly patch: number;
+  /** What it is called that comes before that version, such as `rc.1`; empty for the version itself. */
+  readonly before: string;
+}
+
+/** Anything else behind a version, such as `-alpine`, names a variant of it. */
+const VERSION = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:-((?:rc|beta|alpha|dev)[^+]*)|[-+]|$)/;
 
 /** A version as a tag or coderd writes it: `v2.26.0`, `2.26.0-rc.1`, `v2.26.0+abc`. */
 function parseVersion(text: string | undefined): Version | undefined {
-  const [, major, minor, patch] = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:[-+]|$)/.exec(text ?? "") ?? [];
-  return patch === undefined ? undefined : [Number(major), Number(minor), Number(patch)];
+  const [, major, minor, patch, before = ""] = VERSION.exec(text ?? "") ?? [];
+  if (patch === undefined) return undefined;
+  return { major: Number(major), minor: Number(minor), patch: Number(patch), before };
 }
 
 /** The tag of an image. A digest beside it says which build it is, not which version. */
@@ -30,6 +39,18 @@ export function isAnotherVersion(from: string, to: string): boolean {
   return older === undefined || newer === undefined || withoutV(older) !== withoutV(newer);
 }
 
+/** What runs: its image, and the version that coderd has reported for it. */
+interface Running {
+  readonly image: string;
+  readonly version: string | undefined;
+}
+
+/** Whether an image names the version that runs. Where the image that runs names none, what coderd reports counts. */
+export function isRunning(wanted: string, { image, version }: Running): boolean {
+  const isReported = compareVersions(versionOfImage(wanted), knownVersion(image, version)) === 0;
+  return isReported || !isAnotherVersion(image, wanted);
+}
+
 /**
  * Whether an image may be what became of another: the same, the same version, or the same name from another registry.
  * Admission may rewrite images to those of a mirror.
@@ -46,7 +67,15 @@ function lastPart(image: string): string {
 export function compareVersions(left: string | undefined, right: string | undefined): number | undefined {
   const [a, b] = [parseVersion(left), parseVersion(right)];
   if (!a || !b) return undefined;
-  return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
+  return (
+    a.major - b.major || a.minor - b.minor || a.patch - b.patch || comparePrereleases(a.before, b.before)
+  );
+}
+
+/** What comes before a version is older than it: 2.26.0-rc.2 than 2.26.0-rc.10, and that than 2.26.0. */
+function comparePrereleases(left: string, right: string): number {
+  if (!left || !right) return Number(Boolean(right)) - Number(Boolean(left));
+  return left.localeCompare(right, "en", { numeric: true });
 }
 
 function withoutV(version: string): string {
