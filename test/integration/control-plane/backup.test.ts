@@ -9,6 +9,7 @@ import { openStage, type Stage } from "./stage.ts";
 const OLD = "coder:v2.24.4";
 const NEW = "coder:v2.26.0";
 const HOUR_MS = 60 * 60_000;
+const OBSTACLE_RETRY_MS = 30_000;
 const TIME_LIMIT = { withinMs: 30_000 };
 
 interface Backup extends KubeObject {
@@ -17,6 +18,7 @@ interface Backup extends KubeObject {
 }
 
 const Backup = kind<Backup>("postgresql.cnpg.io/v1", { kind: "Backup", plural: "backups" });
+const Cluster = kind<KubeObject>("postgresql.cnpg.io/v1", { kind: "Cluster", plural: "clusters" });
 
 let cluster: ClusterAccess;
 let stage: Stage;
@@ -52,6 +54,10 @@ async function untilFailed(message: string): Promise<void> {
     message: expect.stringContaining(message),
   });
   expect(condition.message).toContain("so nothing was changed");
+  await expectUnchanged();
+}
+
+async function expectUnchanged(): Promise<void> {
   const { spec } = await stage.get(Deployment, "coder");
   expect(spec).toMatchObject({ replicas: 1, template: { spec: { containers: [{ image: OLD }] } } });
 }
@@ -64,20 +70,27 @@ async function tryAgain(attempt: string): Promise<void> {
 
 // One story in order: each test begins where the one before it ended.
 describe("a backup of CloudNativePG before an upgrade", () => {
-  test("fails where the cluster has none, and nothing is changed", async () => {
+  test("keeps the upgrade from beginning while CloudNativePG is not installed", async () => {
     const upgrade = { backup: { cloudNativePG: { clusterName: "db" }, timeoutSeconds: 600 } };
     await stage.create("coder", { image: OLD, operatorAccess: { disabled: true }, upgrade });
     await eventually(() => stage.get(Deployment, "coder"), TIME_LIMIT);
     await stage.untilStatus("coder", { image: OLD });
     await stage.change("coder", { image: NEW });
-    await untilFailed("does not have backups of CloudNativePG");
+    await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "BackupUnavailable" });
+    await expectUnchanged();
   });
 
-  test("is made of the cluster that the spec names, and stops the upgrade when it fails", async () => {
+  test("is made by itself once the cluster exists that the spec names, and stops the upgrade when it fails", async () => {
     await cluster.apply(
-      await readFile(new URL("../../fixtures/cloud-native-pg-backups.yaml", import.meta.url), "utf8"),
+      await readFile(new URL("../../fixtures/cloud-native-pg.yaml", import.meta.url), "utf8"),
     );
-    await tryAgain("failed");
+    // The API server serves a kind some time after its definition.
+    await eventually(backups, TIME_LIMIT);
+    await eventually(
+      () => stage.person.create(Cluster, { ...Cluster, metadata: stage.ref("db") }),
+      TIME_LIMIT,
+    );
+    await stage.timePasses(OBSTACLE_RETRY_MS);
     const made = await backup(1);
     expect(made.spec).toMatchObject({ cluster: { name: "db" } });
     await end(made, "failed");

@@ -1,5 +1,6 @@
 import {
   CronJob,
+  controllerOf,
   find,
   fnv1a32,
   isForbidden,
@@ -10,7 +11,7 @@ import {
   type RunContext,
 } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
-import { childMetadata, labelLength, shortName } from "../../names.ts";
+import { childMetadata, commonLabels, labelLength, shortName } from "../../names.ts";
 import type { ControlPlane } from "../spec.ts";
 import type { BackupSource } from "./settings.ts";
 
@@ -21,6 +22,7 @@ interface Backup extends KubeObject {
 }
 
 const Backup = kind<Backup>("postgresql.cnpg.io/v1", { kind: "Backup", plural: "backups" });
+const Cluster = kind<KubeObject>("postgresql.cnpg.io/v1", { kind: "Cluster", plural: "clusters" });
 
 /** How far the backup before an upgrade is. */
 export type BackupState =
@@ -55,23 +57,56 @@ export async function observeBackup(
 ): Promise<BackupState> {
   const source = controlPlane.upgrade.backup;
   if (!source) return { kind: "none" };
-  const { namespace } = controlPlane.identity;
   try {
-    if (source.kind === "cloudNativePG") {
-      const present = await find(client, Backup, { namespace, name });
-      return present
-        ? backupState(present)
-        : { kind: "absent", wanted: newBackup(controlPlane, name, source) };
-    }
-    const present = await find(client, Job, { namespace, name });
-    if (present) return jobState(present);
-    const cronJob = await client.get(CronJob, { namespace, name: source.name });
-    return { kind: "absent", wanted: newJob(controlPlane, name, cronJob) };
+    return await (source.kind === "cronJob"
+      ? observeJob(controlPlane, { name, source }, client)
+      : observeCloudNativePG(controlPlane, { name, source }, client));
   } catch (error) {
     if (isNotFound(error)) return { kind: "unavailable", message: missing(source) };
     if (isForbidden(error)) return { kind: "unavailable", message: refused(source) };
     throw error;
   }
+}
+
+interface Named {
+  readonly name: string;
+  readonly source: BackupSource;
+}
+
+async function observeJob(
+  controlPlane: ControlPlane,
+  { name, source }: Named,
+  client: RunContext["client"],
+): Promise<BackupState> {
+  const { namespace, uid } = controlPlane.identity;
+  const present = await find(client, Job, { namespace, name });
+  if (present) return controllerOf(present)?.uid === uid ? jobState(present) : foreign(`Job "${name}"`);
+  const cronJob = await client.get(CronJob, { namespace, name: source.name });
+  return { kind: "absent", wanted: newJob(controlPlane, name, cronJob) };
+}
+
+/** A Backup has no owner, so its labels and its cluster say whether it is the one that was asked for. */
+async function observeCloudNativePG(
+  controlPlane: ControlPlane,
+  { name, source }: Named,
+  client: RunContext["client"],
+): Promise<BackupState> {
+  const { namespace } = controlPlane.identity;
+  const present = await find(client, Backup, { namespace, name });
+  if (!present) {
+    await client.get(Cluster, { namespace, name: source.name });
+    return { kind: "absent", wanted: newBackup(controlPlane, name, source) };
+  }
+  const { labels = {} } = present.metadata;
+  const isLabelled = Object.entries(commonLabels(controlPlane)).every(
+    ([key, value]) => labels[key] === value,
+  );
+  const isOurs = isLabelled && present.spec?.cluster.name === source.name;
+  return isOurs ? backupState(present) : foreign(`Backup "${name}"`);
+}
+
+function foreign(what: string): BackupState {
+  return { kind: "unavailable", message: `${what} exists and is not this control plane's; delete it.` };
 }
 
 function newJob(controlPlane: ControlPlane, name: string, { spec }: CronJob): BackupObject {
@@ -122,10 +157,11 @@ function backupState({ metadata, status }: Backup): BackupState {
 export function missing(source: BackupSource): string {
   return source.kind === "cronJob"
     ? `CronJob "${source.name}" does not exist; create it or correct spec.upgrade.backup.cronJobName.`
-    : "The cluster does not have backups of CloudNativePG (postgresql.cnpg.io/v1); install it or change spec.upgrade.backup.";
+    : `Cluster "${source.name}" of CloudNativePG (postgresql.cnpg.io/v1) does not exist, or CloudNativePG is not installed; create it or correct spec.upgrade.backup.cloudNativePG.clusterName.`;
 }
 
 function refused(source: BackupSource): string {
-  const resource = source.kind === "cronJob" ? "cronjobs and jobs (batch)" : "backups (postgresql.cnpg.io)";
+  const resource =
+    source.kind === "cronJob" ? "cronjobs and jobs (batch)" : "backups and clusters (postgresql.cnpg.io)";
   return `The operator may not read ${resource} in this namespace; install the roles of this release.`;
 }

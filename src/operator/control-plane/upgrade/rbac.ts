@@ -13,6 +13,11 @@ export const rules: readonly PolicyRule[] = [
     because: "reads the CronJob that spec.upgrade.backup names",
   },
   {
+    resources: ["clusters.postgresql.cnpg.io"],
+    verbs: ["get"],
+    because: "checks that the Cluster exists that spec.upgrade.backup names",
+  },
+  {
     resources: ["jobs.batch", "backups.postgresql.cnpg.io"],
     verbs: ["get", "create", "patch"],
     because: "makes a backup before an upgrade and waits for it",
