@@ -36,7 +36,7 @@ const others = new Set([
   ..."Pod Secret ConfigMap Service ServiceAccount Deployment Ingress Role RoleBinding HTTPRoute".split(" "),
   ..."CoderControlPlane CoderProvisioner CoderWorkspaceProxy".split(" "),
   // Strategies of an upgrade, and what its backup is made by.
-  ..."Safe Rolling Backup Complete".split(" "),
+  ..."Safe Rolling Backup Cluster Complete".split(" "),
   ..."SchemaOutdatedError KeyStoreError".split(" "),
   // What kubelets, the scheduler and the controller of Deployments say about pods.
   ..."PodScheduled Unschedulable Succeeded Failed Progressing ReplicaFailure NewReplicaSetAvailable".split(
