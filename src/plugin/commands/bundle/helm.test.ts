@@ -15,6 +15,12 @@ test.each([
   ["a key of a service", { openaiKey: "of-a-service" }, "of-a-service"],
   ["a key by itself", { license: { key: "of-a-license" } }, "of-a-license"],
   ["a named key", { apiKeys: [{ name: "ci", key: "of-a-robot" }] }, "of-a-robot"],
+  [
+    "a login in a pull secret",
+    { imagePullSecret: { name: "a", password: "of-a-registry" } },
+    "of-a-registry",
+  ],
+  ["a password beside a reference", { dbRefs: [{ name: "a", password: "of-a-ref" }] }, "of-a-ref"],
   ["a variable", { extraEnvVars: [{ name: "DB_PASSWORD", value: "of-a-db" }] }, "of-a-db"],
   ["a variable that is a number", { env: [{ name: "A_TOKEN", value: 87654321 }] }, "87654321"],
   ["a flag", { extraArgs: ["--oidc-client-secret=of-a-flag"] }, "of-a-flag"],

@@ -16,19 +16,22 @@ const LABEL = /^([a-z0-9-]+\.)*(kubernetes|k8s)\.io\/[\w.-]+$/;
 export function releaseValues(data: string, names: ReadonlySet<string>): string[] {
   const release = unpackRelease(data);
   const values = [propertyOf(release, "config"), propertyOf(propertyOf(release, "chart"), "values")];
-  const found = [...plainValuesOf(values, []), ...values.flatMap((each) => secretsBelow(each, false))];
+  const found = [...plainValuesOf(values, []), ...values.flatMap((each) => secretsBelow(each, "plain"))];
   return found.filter((text) => !names.has(text) && !LABEL.test(text));
 }
 
+/** What the fields above a value say of it. */
+type Sense = "plain" | "secret" | "name";
+
 /** Texts and numbers in or below a field whose name speaks of a secret and not of a name. */
-function secretsBelow(value: unknown, isSecret: boolean): string[] {
+function secretsBelow(value: unknown, sense: Sense): string[] {
   if (typeof value === "string" || typeof value === "number")
-    return isSecret ? partsOf(`${value}`) : passwordsIn(`${value}`);
+    return sense === "secret" ? partsOf(`${value}`) : passwordsIn(`${value}`);
   if (typeof value !== "object" || value === null) return [];
-  const ofLabels = "operator" in value || "effect" in value;
-  return Object.entries(value).flatMap(([field, below]) =>
-    NAMES.test(field) || (field === "key" && ofLabels)
-      ? []
-      : secretsBelow(below, isSecret || SECRET_NAME.test(field)),
-  );
+  if (Array.isArray(value)) return value.flatMap((entry) => secretsBelow(entry, sense));
+  const isNamed = sense === "name" || "operator" in value || "effect" in value;
+  return Object.entries(value).flatMap(([field, below]) => {
+    if (NAMES.test(field) || (field === "key" && isNamed)) return secretsBelow(below, "name");
+    return secretsBelow(below, SECRET_NAME.test(field) ? "secret" : sense);
+  });
 }
