@@ -1,4 +1,4 @@
-import { find, Pod, redactText, type Stored } from "kube-controller-runtime";
+import { find, Pod, type Stored } from "kube-controller-runtime";
 import { APPS, MANAGED_BY_LABEL, MANAGER_NAME } from "../../operator/names.ts";
 import type { Cluster } from "../cluster.ts";
 import { CommandError } from "../command.ts";
@@ -32,7 +32,7 @@ export const logs: Tool = {
     const cluster = await context.connect();
     const pod = await ourPod(cluster, `${inputs.pod}`);
     const text = await cluster.text(logPath(pod, inputs));
-    return { pod: pod.metadata.name, lines: text.split("\n").filter(Boolean).map(redactText) };
+    return { pod: pod.metadata.name, lines: text.split("\n").filter(Boolean) };
   },
 };
 

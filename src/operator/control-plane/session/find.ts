@@ -24,6 +24,7 @@ import { childNameOf } from "../../names.ts";
 import { trimmed } from "../../normalise.ts";
 import type { CoderPorts } from "../../ports.ts";
 import { type ControlPlane, withDefaults } from "../spec.ts";
+import { conditionTypes } from "../status.ts";
 
 /*
  * How provisioners and workspace proxies find the control plane that they name.
@@ -106,7 +107,7 @@ function factsOf({ status = {} }: CoderControlPlane): object {
 
 /** What a control plane says of the operator's access while there is none. */
 export function whyNoAccess({ conditions }: Pick<ControlPlaneStatus, "conditions">): string | undefined {
-  const access = findCondition(conditions, "OperatorAccessReady");
+  const access = findCondition(conditions, conditionTypes.access);
   return access?.status === "True" ? undefined : access?.message;
 }
 

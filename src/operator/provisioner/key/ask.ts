@@ -146,10 +146,7 @@ export interface Witness {
 }
 
 /** The key in use, if a Secret holds it. */
-export function witnessOf(
-  state: Pick<KeyState, "object" | "unwritten" | "secrets">,
-  provisioner: Provisioner,
-): Witness | undefined {
+export function witnessOf(state: Content, provisioner: Provisioner): Witness | undefined {
   const { id, organizationID, controlPlaneURL } = appliedKey(statusOf(state));
   const secret = keyInUse(state, provisioner)?.value;
   return id && secret ? { id, secret, organizationID, controlPlaneURL } : undefined;

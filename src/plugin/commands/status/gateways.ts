@@ -71,7 +71,7 @@ function parentsOf({ metadata: { namespace: own = "" }, spec }: Exposable): Pare
 
 /** The Secrets from which Gateways serve TLS for the hosts of an object. */
 export function gatewaySecrets(object: Exposable, gateways: Gateways): CertificateSecret[] {
-  const all = parentsOf(object).flatMap(({ ref, sectionName, hosts }) => {
+  return parentsOf(object).flatMap(({ ref, sectionName, hosts }) => {
     const listeners = gateways.get(keyOf(ref))?.spec?.listeners ?? [];
     return listeners
       .filter(({ name }) => sectionName === undefined || sectionName === name)
@@ -83,7 +83,6 @@ export function gatewaySecrets(object: Exposable, gateways: Gateways): Certifica
         servedBy: `Gateway ${ref.name}`,
       }));
   });
-  return eachOnce(all);
 }
 
 /** Without repetitions: listeners, control planes and proxies may share a certificate. */

@@ -15,6 +15,7 @@ import type {
   CoderProvisioner,
   CoderWorkspaceProxy,
 } from "../../../api/v1alpha1/kinds.ts";
+import { defined } from "../../../operator/normalise.ts";
 import { isPaused } from "../../../operator/pause.ts";
 import { BUSY_MARKS } from "../../../operator/pods/our-pods.ts";
 import { typedNameOf } from "../../objects.ts";
@@ -61,11 +62,8 @@ export function poolReport(object: Stored<CoderProvisioner>, sources: PoolSource
 function reported({ spec, status }: Stored<CoderProvisioner>, pods: PoolSources["pods"]) {
   if (!spec?.autoscaling) return {};
   const busy = pods?.filter(isBusy).length;
-  const pending = status?.pendingBuilds;
-  return {
-    ...(busy === undefined ? {} : { busy, idle: Math.max(0, (status?.readyReplicas ?? 0) - busy) }),
-    ...(pending === undefined ? {} : { pending }),
-  };
+  const idle = busy === undefined ? undefined : Math.max(0, (status?.readyReplicas ?? 0) - busy);
+  return defined({ busy, idle, pending: status?.pendingBuilds });
 }
 
 /** The operator marks the pods of busy daemons. */
