@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { prometheusBinaries } from "../../tools/prometheus/binaries.ts";
 import { chartDir } from "../support/helm.ts";
 import { type Alert, alerts } from "../support/monitoring.ts";
-import { type AlertCase, alertCases, paused, type Series } from "./alert-cases.ts";
+import { alertCases } from "./alert-cases.ts";
+import { type AlertCase, paused, type Series } from "./alert-series.ts";
 
 const RULES = join(chartDir, "files/alerts.yaml");
 /** Minutes for which all is well first, and again at the end: longer than any window that a rule looks back. */
