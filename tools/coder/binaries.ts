@@ -3,7 +3,6 @@ import {
   binaryCache,
   buildBinary,
   cachedBinaries,
-  cacheRoot,
   currentPlatform,
   type Found as FoundOf,
   type GoBinary,
@@ -12,6 +11,7 @@ import {
   type Place,
   preparedBinaries,
   reportedVersion,
+  userCache,
 } from "kube-controller-runtime/testing/binaries";
 import { type BinaryName, binaryNames, type CoderBinaries, type Pins, readPins } from "./pins.ts";
 
@@ -42,7 +42,7 @@ export async function coderBinaries(
 
 /** The binaries if all of them are in the cache: whoever can do without does not wait for a build. */
 export async function cachedCoderBinaries(env = process.env): Promise<CoderBinaries | undefined> {
-  const cache = binaryCache(join(cacheRoot(env), readPins(currentPlatform()).folder));
+  const cache = binaryCache(join(userCache(env), readPins(currentPlatform()).folder));
   const found = await cachedBinaries(binaryNames, cache);
   return binaryNames.every((name) => found[name] !== undefined) ? (found as CoderBinaries) : undefined;
 }

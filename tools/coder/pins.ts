@@ -33,7 +33,7 @@ export function readPins({ os, arch }: Platform): Pins {
   const modules = [coder, older, terraform].map((module) => module.digest).join("");
   const digest = createHash("sha256").update(modules).digest("hex").slice(0, 8);
   return {
-    folder: join("coder", `${version}-${os}-${arch}-${digest}`),
+    folder: join("coder-k8s", "coder", `${version}-${os}-${arch}-${digest}`),
     binaries: {
       coder: coderBinary(coder, "coder", "./licensed"),
       "coder-oss": coderBinary(coder, "coder-oss", "github.com/coder/coder/v2/cmd/coder"),

@@ -13,7 +13,7 @@ import { resources } from "./inputs.ts";
 import { localName, type Snapshot, snapshotFile } from "./kubernetes.ts";
 import { referencesIn, type Schema } from "./structural.ts";
 
-const pin = fileURLToPath(new URL("../kube", import.meta.url));
+const pin = fileURLToPath(new URL("../../packages/kube-controller-runtime/testing/kube", import.meta.url));
 
 function kubernetesModule(): { version: string; directory: string } {
   const module = "k8s.io/kubernetes";

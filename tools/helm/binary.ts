@@ -32,7 +32,7 @@ export async function helmBinary(context: HelmContext = defaultContext()): Promi
   const { helm } = await preparedBinaries(["helm"], {
     env,
     log,
-    folder: join("helm", `${pinned.version}-${os}-${arch}-${pinned.module.digest}`),
+    folder: join("coder-k8s", "helm", `${pinned.version}-${os}-${arch}-${pinned.module.digest}`),
     what: "helm",
     make: async (_, place) => ({ helm: (await onPath(env, pinned)) ?? (await make(pinned, place, context)) }),
   });

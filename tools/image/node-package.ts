@@ -51,7 +51,7 @@ export async function nodePackage(wanted: NodePackage, log: Log): Promise<(name:
   const files = await preparedBinaries(Object.keys(wanted.files), {
     env: process.env,
     log,
-    folder: join("node", `${wanted.version}-${wanted.platform.replace("/", "-")}-${pin}`),
+    folder: join("coder-k8s", "node", `${wanted.version}-${wanted.platform.replace("/", "-")}-${pin}`),
     what: `Node for ${wanted.platform}`,
     make: (missing, place) => fetchFiles(wanted, missing, place),
   });

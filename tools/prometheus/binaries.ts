@@ -36,7 +36,7 @@ export async function prometheusBinaries(
   const { version, module } = goBinary("promtool");
   const found = await preparedBinaries(binaryNames, {
     ...context,
-    folder: join("prometheus", `${version}-${os}-${arch}-${module.digest}`),
+    folder: join("coder-k8s", "prometheus", `${version}-${os}-${arch}-${module.digest}`),
     what: "Prometheus",
     make: (missing, place) => make(missing, place, context),
   });

@@ -16,7 +16,7 @@ const cluster = sharedCluster();
 let admin: Client;
 let proxy: FaultProxy;
 let namespace: string;
-const dir = mkdtempSync(join(tmpdir(), "coder-k8s-token-"));
+const dir = mkdtempSync(join(tmpdir(), "runtime-token-"));
 const tokenFile = join(dir, "token");
 
 beforeAll(async () => {

@@ -54,7 +54,7 @@ export class ObservedCache implements AsyncDisposable {
 
   /** Starts a cache that reaches the API server as a kubeconfig says. */
   static async start(kubeconfig: string, namespace: string): Promise<ObservedCache> {
-    const dir = mkdtempSync(join(tmpdir(), "coder-k8s-faults-"));
+    const dir = mkdtempSync(join(tmpdir(), "runtime-faults-"));
     const file = join(dir, "kubeconfig");
     writeFileSync(file, kubeconfig, { mode: 0o600 });
     const credentials = await loadCredentials({ kubeconfig: file });

@@ -35,7 +35,7 @@ done
 
 /** A computer with its own cache folder, where Go is what the test says and the network answers `fetch`. */
 export class FakeMachine {
-  readonly folder = mkdtempSync(join(tmpdir(), "coder-k8s-kube-test-"));
+  readonly folder = mkdtempSync(join(tmpdir(), "runtime-kube-test-"));
   readonly lines: string[] = [];
   readonly #assets: Record<string, string> = {};
 

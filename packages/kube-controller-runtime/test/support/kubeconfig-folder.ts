@@ -19,7 +19,7 @@ export function kubeconfigText(user: object, cluster: object = {}): string {
 
 /** A folder of its own, gone after the test. */
 export function kubeconfigFolder() {
-  const dir = mkdtempSync(join(tmpdir(), "coder-k8s-credentials-"));
+  const dir = mkdtempSync(join(tmpdir(), "runtime-credentials-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const write = (name: string, content: string) => {
     const path = join(dir, name);

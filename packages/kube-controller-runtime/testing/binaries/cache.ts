@@ -27,9 +27,9 @@ export interface BinaryCache {
   withScratch<T>(work: (dir: string) => Promise<T>): Promise<T>;
 }
 
-/** The per-user folder for everything the project keeps between runs. */
-export function cacheRoot(env: NodeJS.ProcessEnv): string {
-  return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "coder-k8s");
+/** The folder for what programs keep between runs of one user; each has a folder of its own in it. */
+export function userCache(env: NodeJS.ProcessEnv): string {
+  return env.XDG_CACHE_HOME || join(homedir(), ".cache");
 }
 
 /** Opens the cache in `dir`, which need not exist yet. */

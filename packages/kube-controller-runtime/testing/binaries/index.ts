@@ -2,7 +2,7 @@
  * Programs that tests need and npm does not have: found in a per-user cache, or made once, by a download or by a build
  * from pinned Go modules, however many processes ask at the same time.
  */
-export { type BinaryCache, binaryCache, cacheRoot } from "./cache.ts";
+export { type BinaryCache, binaryCache, userCache } from "./cache.ts";
 export { buildBinary, type GoBinary, GoMissingError } from "./go-build.ts";
 export { type GoModule, readGoModule } from "./go-module.ts";
 export { withFileLock } from "./lock.ts";

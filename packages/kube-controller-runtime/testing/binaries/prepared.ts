@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type BinaryCache, binaryCache, cacheRoot } from "./cache.ts";
+import { type BinaryCache, binaryCache, userCache } from "./cache.ts";
 import { withFileLock } from "./lock.ts";
 import type { Log } from "./progress.ts";
 
@@ -10,7 +10,7 @@ export type Found<Name extends string> = Partial<Record<Name, string>>;
 export interface Preparation<Name extends string> {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
-  /** A folder in the per-user cache, another one for every set of pins. */
+  /** A folder in the user's cache that begins with the program's name, another one for every set of pins. */
   readonly folder: string;
   /** As in "another process is preparing …". */
   readonly what: string;
@@ -32,7 +32,7 @@ export async function preparedBinaries<Name extends string>(
   wanted: readonly Name[],
   { env, log, folder, what, make }: Preparation<Name>,
 ): Promise<Found<Name>> {
-  const dir = join(cacheRoot(env), folder);
+  const dir = join(userCache(env), folder);
   const cache = binaryCache(dir);
   const cached = await cachedBinaries(wanted, cache);
   if (lacking(wanted, cached).length === 0) return cached;

@@ -7,7 +7,7 @@ import { Supervised } from "./supervised.ts";
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "coder-k8s-start-test-"));
+  dir = mkdtempSync(join(tmpdir(), "runtime-start-test-"));
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 

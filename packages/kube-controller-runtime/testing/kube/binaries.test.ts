@@ -46,7 +46,7 @@ describe("KUBE_VERSION", () => {
     }
     const env = { ...machine.env, KUBE_VERSION: "1.30.14" };
     const older = await kubeBinaries({ ...machine.context(), env });
-    expect(older["kube-apiserver"]).toMatch(/kube\/v1\.30\.14-/);
+    expect(older["kube-apiserver"]).toMatch(/kube-controller-runtime\/v1\.30\.14-/);
     expect(machine.built).toEqual([...binaryNames, ...binaryNames]);
     expect(await find()).toEqual(newest);
   });

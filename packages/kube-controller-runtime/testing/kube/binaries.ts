@@ -55,7 +55,7 @@ function cachedBinaries(wanted: readonly BinaryName[], context: Context): Promis
   return preparedBinaries(wanted, {
     env,
     log,
-    folder: join("kube", pins.cacheKey),
+    folder: join("kube-controller-runtime", pins.cacheKey),
     what: "the Kubernetes binaries",
     make: (missing, place) => make(missing, place, context),
   });

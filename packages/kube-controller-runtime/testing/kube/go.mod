@@ -1,6 +1,6 @@
 // Pins the Kubernetes binaries that tests, the demo and the benchmarks run
 // against. `tool` directives make `go build` reproducible without Go code of ours.
-module coder-k8s/tools/kube
+module kube-controller-runtime/testing/kube
 
 go 1.26.0
 

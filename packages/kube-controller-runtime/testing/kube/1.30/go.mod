@@ -1,5 +1,5 @@
 // Pins the oldest Kubernetes that the chart accepts; `KUBE_VERSION=1.30.14` runs the tests against it.
-module coder-k8s/tools/kube/1.30
+module kube-controller-runtime/testing/kube/1.30
 
 go 1.26.0
 
