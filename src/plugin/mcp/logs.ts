@@ -2,11 +2,11 @@ import { find, Pod, type Stored } from "kube-controller-runtime";
 import { APPS, MANAGED_BY_LABEL, MANAGER_NAME } from "../../operator/names.ts";
 import type { Cluster } from "../cluster.ts";
 import { CommandError } from "../command.ts";
+import { type LogEnd, readLogEnd } from "../container-log.ts";
 import { type Inputs, type Tool, word } from "./tool.ts";
 
 const USUAL_LINES = 100;
 const MOST_LINES = 500;
-/** Kubernetes cuts there, so that a single endless line is not read whole. */
 const MOST_BYTES = 256 * 1024;
 
 const OURS: readonly string[] = Object.values(APPS);
@@ -31,7 +31,7 @@ export const logs: Tool = {
   call: async (context, inputs) => {
     const cluster = await context.connect();
     const pod = await ourPod(cluster, `${inputs.pod}`);
-    const text = await cluster.text(logPath(pod, inputs));
+    const text = await readLogEnd(cluster, endOf(pod, inputs));
     return { pod: pod.metadata.name, lines: text.split("\n").filter(Boolean) };
   },
 };
@@ -45,20 +45,20 @@ async function ourPod({ client, homeNamespace: namespace }: Cluster, name: strin
   return pod;
 }
 
-function logPath(
+function endOf(
   { metadata, spec }: Stored<Pod>,
   { container, previous, lines = USUAL_LINES }: Inputs,
-): string {
+): LogEnd {
   const names = spec?.containers.map(({ name }) => name) ?? [];
-  const chosen = container ?? names[0] ?? "";
-  if (!names.includes(`${chosen}`))
-    throw new CommandError(`The pod has these containers: ${names.join(", ")}.`);
-  const query = new URLSearchParams({
-    container: `${chosen}`,
-    tailLines: `${lines}`,
-    limitBytes: `${MOST_BYTES}`,
-    ...(previous ? { previous: "true" } : {}),
-  });
-  const { namespace = "", name } = metadata;
-  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log?${query}`;
+  const chosen = `${container ?? names[0] ?? ""}`;
+  if (!names.includes(chosen)) throw new CommandError(`The pod has these containers: ${names.join(", ")}.`);
+  const { namespace = "", name: pod } = metadata;
+  return {
+    namespace,
+    pod,
+    container: chosen,
+    previous: previous === true,
+    lines: Number(lines),
+    bytes: MOST_BYTES,
+  };
 }

@@ -3,6 +3,7 @@ import { MANAGER_NAME } from "../../../operator/names.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import { CommandError } from "../../command.ts";
+import { readLogEnd } from "../../container-log.ts";
 import type { Gaps } from "../../gaps.ts";
 
 const LOG_LINES = 2_000;
@@ -45,7 +46,11 @@ export async function readTexts(
 ): Promise<Text[]> {
   const { cluster, gaps } = reader;
   const texts = await inTurns([
-    readText(cluster, gaps, { path: "kubernetes/version.json", from: "/version", what: "get the version" }),
+    readText(gaps, {
+      path: "kubernetes/version.json",
+      what: "get the version",
+      read: () => cluster.text("/version"),
+    }),
     ...pods.flatMap((pod) => podTexts(pod, open, reader)),
   ]);
   return texts.filter((text) => text !== undefined);
@@ -74,36 +79,35 @@ function podTexts(pod: Stored<Pod>, open: ReadonlySet<string>, { cluster, gaps }
 function logsOf(pod: Stored<Pod>, cluster: Cluster, gaps: Gaps): Reading[] {
   const { namespace = "", name } = pod.metadata;
   const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
-  const base = `${collectionPath(Pod, namespace)}/${encodeURIComponent(name)}/log`;
-  return [...initContainerStatuses, ...containerStatuses].flatMap(({ name: container, restartCount }) => {
-    const query = `?container=${encodeURIComponent(container)}&tailLines=${LOG_LINES}&limitBytes=${LOG_BYTES}`;
-    const what = `get the logs of pods in namespace "${namespace}"`;
-    const present = { path: `logs/${namespace}/${name}/${container}.log`, from: base + query, what };
-    const previous = {
-      path: `logs/${namespace}/${name}/${container}.previous.log`,
-      from: `${base}${query}&previous=true`,
-      what,
-    };
-    return [present, ...(restartCount > 0 ? [previous] : [])].map((each) => readText(cluster, gaps, each));
-  });
+  const what = `get the logs of pods in namespace "${namespace}"`;
+  return [...initContainerStatuses, ...containerStatuses].flatMap(({ name: container, restartCount }) =>
+    [false, ...(restartCount > 0 ? [true] : [])].map((previous) => {
+      const end = { namespace, pod: name, container, previous, lines: LOG_LINES, bytes: LOG_BYTES };
+      const path = `logs/${namespace}/${name}/${container}${previous ? ".previous" : ""}.log`;
+      return readText(gaps, { path, what, read: () => readLogEnd(cluster, end) });
+    }),
+  );
 }
 
 function metricsOf({ metadata }: Stored<Pod>, cluster: Cluster, gaps: Gaps): Reading {
   const { namespace = "", name } = metadata;
   const from = `${collectionPath(Pod, namespace)}/${encodeURIComponent(name)}:8080/proxy/metrics`;
   const what = `get the operator's metrics through the API server in namespace "${namespace}"`;
-  return readText(cluster, gaps, { path: `metrics/${name}.txt`, from, what });
+  return readText(gaps, { path: `metrics/${name}.txt`, what, read: () => cluster.text(from) });
 }
 
 /** One that hangs or breaks off is a gap: everything else has been read by then. */
 function readText(
-  cluster: Cluster,
   gaps: Gaps,
-  { path, from, what }: { readonly path: string; readonly from: string; readonly what: string },
+  {
+    path,
+    what,
+    read,
+  }: { readonly path: string; readonly what: string; readonly read: () => Promise<string> },
 ): Reading {
   return async () => {
     try {
-      const text = await gaps.read(what, cluster.text(from));
+      const text = await gaps.read(what, read());
       return text === undefined ? undefined : { path, text };
     } catch (error) {
       gaps.add(`Could not read ${path}: ${redactText(messageOf(error)).replace(/\.$/, "")}.`);
