@@ -1,6 +1,6 @@
 import type { LogFields, Logger } from "./log.ts";
 import { logText } from "./log-text.ts";
-import { printable, redactText } from "./redact.ts";
+import { printableFields, redactText } from "./redact.ts";
 
 /** How severe a line is, the least severe first. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -31,50 +31,24 @@ const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 
 export function createLogger(options: LoggerOptions): Logger {
   const { level, destination = process.stdout, format = "json" } = options;
   const write = (line: string) => void destination.write(format === "text" ? logText(line) : line);
-  return new LineLogger(SEVERITY[level], write, {});
+  return lineLogger(SEVERITY[level], write, {});
 }
 
-class LineLogger implements Logger {
-  readonly #least: number;
-  readonly #write: (line: string) => void;
-  readonly #common: LogFields;
-
-  constructor(least: number, write: (line: string) => void, common: LogFields) {
-    this.#least = least;
-    this.#write = write;
-    this.#common = common;
-  }
-
-  debug(message: string, fields?: LogFields): void {
-    this.#log("debug", message, fields);
-  }
-
-  info(message: string, fields?: LogFields): void {
-    this.#log("info", message, fields);
-  }
-
-  warn(message: string, fields?: LogFields): void {
-    this.#log("warn", message, fields);
-  }
-
-  error(message: string, fields?: LogFields): void {
-    this.#log("error", message, fields);
-  }
-
-  child(fields: LogFields): Logger {
-    return new LineLogger(this.#least, this.#write, { ...this.#common, ...printableFields(fields) });
-  }
-
-  #log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    if (SEVERITY[level] < this.#least) return;
-    const own = { level, time: new Date().toISOString() };
-    const line = { ...own, ...this.#common, ...printableFields(fields) };
-    // A field of the same name must not pass for the line's own.
-    this.#write(`${JSON.stringify({ ...line, ...own, msg: redactText(message) })}\n`);
-  }
-}
-
-/** Fields without secrets, as far as their names and contents reveal them: for other implementations of `Logger`. */
-export function printableFields(fields: LogFields): LogFields {
-  return printable(fields) as LogFields;
+function lineLogger(least: number, write: (line: string) => void, common: LogFields): Logger {
+  const log =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}) => {
+      if (SEVERITY[level] < least) return;
+      const own = { level, time: new Date().toISOString() };
+      const line = { ...own, ...common, ...printableFields(fields) };
+      // A field of the same name must not pass for the line's own.
+      write(`${JSON.stringify({ ...line, ...own, msg: redactText(message) })}\n`);
+    };
+  return {
+    debug: log("debug"),
+    info: log("info"),
+    warn: log("warn"),
+    error: log("error"),
+    child: (fields) => lineLogger(least, write, { ...common, ...printableFields(fields) }),
+  };
 }

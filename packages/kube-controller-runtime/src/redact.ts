@@ -1,3 +1,4 @@
+import type { LogFields } from "./log.ts";
 import { maskSecrets } from "./mask.ts";
 
 const REDACTED = "[redacted]";
@@ -36,12 +37,12 @@ const MAX_TEXT = 8 * 1024;
 const MAX_VALUES = 1_000;
 
 /**
- * A printable copy of anything that was handed to the log. It is the safety net below the rule that
+ * A printable copy of what was handed to the log. It is the safety net below the rule that
  * secrets are not logged in the first place: values of secret names, passwords in URLs, bearer tokens and
  * JWTs are replaced; errors are reduced to what says what went wrong; objects of a class are not opened.
  */
-export function printable(value: unknown): unknown {
-  return printed(value, 0, { left: MAX_VALUES });
+export function printableFields(fields: LogFields): LogFields {
+  return printed(fields, 0, { left: MAX_VALUES }) as LogFields;
 }
 
 function printed(value: unknown, depth: number, values: { left: number }): unknown {

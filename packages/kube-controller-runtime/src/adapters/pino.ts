@@ -1,7 +1,7 @@
 import type { Logger as Pino } from "pino";
 import type { LogFields, Logger } from "../log.ts";
-import { type LogLevel, printableFields } from "../logging.ts";
-import { redactText } from "../redact.ts";
+import type { LogLevel } from "../logging.ts";
+import { printableFields, redactText } from "../redact.ts";
 
 /**
  * A `Logger` that writes through pino, for operators that have one already: its level, transports and serializers
