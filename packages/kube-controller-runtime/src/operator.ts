@@ -78,8 +78,7 @@ const URGENT_LIMITS = { timeoutMs: 5_000, longestPauseMs: 2_000 };
  * missing, and goes down last. Rejects when leadership is lost or the process can't start: end the process then.
  */
 export async function runOperator(options: OperatorOptions): Promise<void> {
-  const { name, version = "0", metrics, controllers } = options;
-  const { log = createLogger({ level: "info" }) } = options;
+  const { name, version = "0", metrics, controllers, log = createLogger({ level: "info" }) } = options;
   const credentials = await loadCredentials({ kubeconfig: options.kubeconfig });
   await using resources = new AsyncDisposableStack();
   const open = () => resources.adopt(httpTransport(credentials), (transport) => transport.close());
@@ -106,7 +105,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const authorize = options.metricsAuth ? reviewAccess(urgentClient(), systemClock) : undefined;
   for (const server of await serve(options, { manager, authorize }))
     if (server) resources.adopt(server, (it) => it.close());
-  const stop = options.signal ?? resources.use(new ProcessSignals()).signal;
+  const stop = options.signal ?? processSignals(resources);
   log.info("operator starts", { version });
   await manager.run(stop);
   log.info("operator stopped");
@@ -173,19 +172,12 @@ function areSynced(manager: Manager): boolean {
 }
 
 /** Aborted by SIGTERM and SIGINT. A second signal ends the process at once: whoever sends it will not wait. */
-class ProcessSignals implements Disposable {
-  readonly #stop = new AbortController();
-  readonly #abort = () => this.#stop.abort();
-
-  constructor() {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, this.#abort);
+function processSignals(resources: AsyncDisposableStack): AbortSignal {
+  const stop = new AbortController();
+  const abort = () => stop.abort();
+  for (const signal of ["SIGTERM", "SIGINT"]) {
+    process.once(signal, abort);
+    resources.defer(() => void process.off(signal, abort));
   }
-
-  get signal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  [Symbol.dispose](): void {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.off(signal, this.#abort);
-  }
+  return stop.signal;
 }
