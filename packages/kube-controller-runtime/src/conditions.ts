@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { V1Condition } from "@kubernetes/client-node";
 import { timestamp } from "./clock.ts";
 import type { Wire } from "./object.ts";
@@ -25,7 +26,7 @@ export function setCondition(
   type: string,
   next: ConditionState & { readonly observedGeneration?: number | undefined; readonly now: number },
 ): readonly Condition[] {
-  const present = conditions.find((condition) => condition.type === type);
+  const present = findCondition(conditions, type);
   const condition: Condition = {
     type,
     status: next.status,
@@ -34,7 +35,7 @@ export function setCondition(
     ...(next.observedGeneration === undefined ? {} : { observedGeneration: next.observedGeneration }),
     lastTransitionTime: present?.status === next.status ? present.lastTransitionTime : timestamp(next.now),
   };
-  if (present && isEqual(present, condition)) return conditions;
+  if (isDeepStrictEqual(present, condition)) return conditions;
   if (!present) return [...conditions, condition];
   return conditions.map((candidate) => (candidate === present ? condition : candidate));
 }
@@ -48,9 +49,4 @@ export function findCondition(
   type: string,
 ): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
-}
-
-function isEqual(left: Condition, right: Condition): boolean {
-  const fields: (keyof Condition)[] = ["status", "reason", "message", "observedGeneration"];
-  return fields.every((field) => left[field] === right[field]);
 }
