@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Client } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/error.ts";
 import { findSame } from "../client/find.ts";
+import { type Condition, setCondition } from "../conditions.ts";
 import { type Kind, type KubeObject, refOf, type Stored } from "../object.ts";
 
 /** An object with a status subresource. */
@@ -46,6 +47,25 @@ export async function writeStatus<T extends WithStatus<S>, S extends object>(
     if (!fresh || fresh.metadata.generation !== write.object.metadata.generation) return object;
     object = fresh;
   }
+}
+
+/** A status with conditions, whatever else is in it. */
+export interface WithConditions {
+  conditions?: Condition[];
+}
+
+/** Writes one condition, over what is in the status, and that over what `first` says. */
+export function writeCondition<T extends WithStatus<WithConditions>>(
+  client: Client,
+  { first, ...write }: Pick<StatusWrite<T, WithConditions>, "kind" | "object"> & { first?: object },
+  { type, ...state }: { readonly type: string } & Parameters<typeof setCondition>[2],
+): Promise<Stored<T>> {
+  const update = (status: WithConditions): WithConditions => ({
+    ...first,
+    ...status,
+    conditions: [...setCondition(status.conditions ?? [], type, state)],
+  });
+  return writeStatus<T, WithConditions>(client, { ...write, update });
 }
 
 /** The object when it is really gone. While it is there, what is missing is its kind's status subresource. */

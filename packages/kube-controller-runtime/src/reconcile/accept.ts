@@ -1,11 +1,7 @@
-import { type Condition, READY, setCondition } from "../conditions.ts";
+import { READY } from "../conditions.ts";
 import type { RunContext } from "../controller/controller.ts";
-import { type WithStatus, writeStatus } from "../controller/status.ts";
+import { type WithConditions, type WithStatus, writeCondition } from "../controller/status.ts";
 import type { Kind, Stored } from "../object.ts";
-
-interface WithConditions {
-  conditions?: Condition[];
-}
 
 /** Whether nobody has said anything about an object yet. */
 export function isNew({ metadata, status = {} }: Stored<WithStatus<WithConditions>>): boolean {
@@ -20,18 +16,16 @@ export function accept<T extends WithStatus<WithConditions>>(
   kind: Kind<T>,
   first: Partial<NonNullable<T["status"]>>,
 ) {
-  return (object: Stored<T>, { client, clock }: RunContext): Promise<Stored<T>> => {
-    const now = clock.now();
-    const ready = {
-      status: "False",
-      reason: "Pending",
-      message: "The operator has seen this object and is about to create what it asks for.",
-    } as const;
-    const update = (status: WithConditions): WithConditions => ({
-      ...first,
-      ...status,
-      conditions: [...setCondition(status.conditions ?? [], READY, { ...ready, now })],
-    });
-    return writeStatus<T, WithConditions>(client, { kind, object, update });
-  };
+  return (object: Stored<T>, { client, clock }: RunContext): Promise<Stored<T>> =>
+    writeCondition(
+      client,
+      { kind, object, first },
+      {
+        type: READY,
+        status: "False",
+        reason: "Pending",
+        message: "The operator has seen this object and is about to create what it asks for.",
+        now: clock.now(),
+      },
+    );
 }

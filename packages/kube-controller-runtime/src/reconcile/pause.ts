@@ -1,7 +1,7 @@
-import { type Condition, findCondition, setCondition } from "../conditions.ts";
+import { type Condition, findCondition } from "../conditions.ts";
 import { type Action, awaitChange } from "../controller/action.ts";
 import type { RunContext } from "../controller/controller.ts";
-import { type WithStatus, writeStatus } from "../controller/status.ts";
+import { type WithConditions, type WithStatus, writeCondition, writeStatus } from "../controller/status.ts";
 import { type Kind, type KubeObject, resourceName, type Stored } from "../object.ts";
 
 /** True while an object is paused; otherwise there is no such condition. */
@@ -10,10 +10,6 @@ const PAUSED = "Paused";
 /** Any capitals and blanks count: whoever means to stop the operator must not fail by spelling. */
 export function isPausedBy(annotation: string, { metadata }: KubeObject): boolean {
   return metadata?.annotations?.[annotation]?.trim().toLowerCase() === "true";
-}
-
-interface WithConditions {
-  conditions?: Condition[];
 }
 
 interface Subject<T extends KubeObject> {
@@ -26,18 +22,14 @@ type Reporter = Pick<RunContext, "client" | "clock" | "events">;
 /** Says on a paused object that it is paused, and how to resume it: all that is written for it. */
 export async function reportPause<T extends WithStatus<WithConditions>>(
   annotation: string,
-  { kind, object }: Subject<T>,
+  subject: Subject<T>,
   { client, clock, events }: Reporter,
 ): Promise<Action> {
+  const { kind, object } = subject;
   const { name, namespace, generation: observedGeneration } = object.metadata;
   const message = `Nothing is done for this object until it is resumed or deleted; resume it: kubectl -n ${namespace} annotate ${resourceName(kind)} ${name} ${annotation}-`;
-  const paused = { status: "True", reason: "PausedByAnnotation", message } as const;
-  const next = { ...paused, observedGeneration, now: clock.now() };
-  const update = (status: WithConditions): WithConditions => ({
-    ...status,
-    conditions: [...setCondition(status.conditions ?? [], PAUSED, next)],
-  });
-  const written = await writeStatus<T, WithConditions>(client, { kind, object, update });
+  const paused = { type: PAUSED, status: "True", reason: "PausedByAnnotation", message } as const;
+  const written = await writeCondition(client, subject, { ...paused, observedGeneration, now: clock.now() });
   if (!pauseOf(object) && pauseOf(written))
     events.event(object, { type: "Normal", reason: "Paused", message });
   return awaitChange;
