@@ -1,4 +1,4 @@
-import type { Client, Selection } from "../client/client.ts";
+import type { Client } from "../client/client.ts";
 import { type ApiError, isNotFound } from "../client/error.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Logger } from "../log.ts";
@@ -12,10 +12,10 @@ import {
   type Stored,
 } from "../object.ts";
 import { type WatchTiming, watcher } from "../watch/watcher.ts";
-import type { IndexFunctions } from "./indexes.ts";
+import type { IndexFunctions, StoreFault } from "./indexes.ts";
 import type { Sent } from "./own-write.ts";
 import { labelSelector } from "./selector.ts";
-import { type Change, Store, type StoreFault, type StoreReader } from "./store.ts";
+import { type Change, Store, type StoreReader } from "./store.ts";
 
 /** Which objects a cache holds, what of them, and by what they are found. */
 export interface CacheOptions<T extends KubeObject> {
@@ -149,23 +149,14 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   }
 
   async #feed(namespace: string, store: Store<T>, signal: AbortSignal): Promise<void> {
-    const { client, clock, random, timing } = this.#environment;
     const { labelSelector, fieldSelector, metadataOnly, optional } = this.#options;
-    const selection: Selection = {
-      namespace: namespace || undefined,
-      labelSelector,
-      fieldSelector,
-      metadataOnly,
-    };
     const events = watcher<T>({
-      client,
+      ...this.#environment,
       kind: this.kind,
-      selection,
-      clock,
-      random,
+      selection: { namespace: namespace || undefined, labelSelector, fieldSelector, metadataOnly },
       signal,
-      timing: { ...timing, ...(optional ? { retryCapMs: SOUGHT_RETRY_CAP_MS } : {}) },
-      ...(optional ? { whileMissing: () => this.#untilSought(signal) } : {}),
+      timing: { ...this.#environment.timing, ...(optional && { retryCapMs: SOUGHT_RETRY_CAP_MS }) },
+      ...(optional && { whileMissing: () => this.#untilSought(signal) }),
       onRetry: (error, waitMs, expected) => this.#retrying(error, { namespace, waitMs, expected }),
     });
     for await (const event of events) {

@@ -3,19 +3,23 @@ import type { KubeObject, ObjectKey, Stored } from "../object.ts";
 /** For each index, the values under which an object is found. */
 export type IndexFunctions<T extends KubeObject> = Readonly<Record<string, (object: Stored<T>) => string[]>>;
 
+/** A function of the user of a store that threw, and the object it was given. */
+export interface StoreFault {
+  readonly what: string;
+  readonly key: ObjectKey;
+  readonly error: unknown;
+}
+
 /**
  * Inverted indexes over a store: value → keys. Follows the store by the before and after of each change. An
  * object for which an index function throws is in no place of that index.
  */
 export class Indexes<T extends KubeObject> {
   readonly #functions: IndexFunctions<T>;
-  readonly #onFault: (fault: { what: string; key: ObjectKey; error: unknown }) => void;
+  readonly #onFault: (fault: StoreFault) => void;
   readonly #entries = new Map<string, Map<string, Set<ObjectKey>>>();
 
-  constructor(
-    functions: IndexFunctions<T>,
-    onFault: (fault: { what: string; key: ObjectKey; error: unknown }) => void,
-  ) {
+  constructor(functions: IndexFunctions<T>, onFault: (fault: StoreFault) => void) {
     this.#functions = functions;
     this.#onFault = onFault;
     for (const name of Object.keys(functions)) this.#entries.set(name, new Map());
@@ -29,29 +33,25 @@ export class Indexes<T extends KubeObject> {
 
   update(key: ObjectKey, before: Stored<T> | undefined, after: Stored<T> | undefined): void {
     for (const [name, entries] of this.#entries) {
-      if (before) for (const value of this.#valuesOf(name, before) ?? []) remove(entries, value, key);
-      if (!after) continue;
-      const values = this.#valuesOf(name, after, (error) => {
-        this.#onFault({ what: `index "${name}"`, key, error });
-      });
-      for (const value of values ?? []) add(entries, value, key);
+      // What it fails for now was reported when the object came.
+      for (const value of this.#valuesOf(name, before, () => {})) remove(entries, value, key);
+      const report = (error: unknown) => this.#onFault({ what: `index "${name}"`, key, error });
+      for (const value of this.#valuesOf(name, after, report)) add(entries, value, key);
     }
   }
 
-  #valuesOf(name: string, object: Stored<T>, onError?: (error: unknown) => void): string[] | undefined {
+  #valuesOf(name: string, object: Stored<T> | undefined, onError: (error: unknown) => void): string[] {
     try {
-      return this.#functions[name]?.(object);
+      return (object && this.#functions[name]?.(object)) ?? [];
     } catch (error) {
-      onError?.(error);
-      return undefined;
+      onError(error);
+      return [];
     }
   }
 }
 
 function add(entries: Map<string, Set<ObjectKey>>, value: string, key: ObjectKey): void {
-  const keys = entries.get(value);
-  if (keys) keys.add(key);
-  else entries.set(value, new Set([key]));
+  entries.set(value, (entries.get(value) ?? new Set()).add(key));
 }
 
 function remove(entries: Map<string, Set<ObjectKey>>, value: string, key: ObjectKey): void {

@@ -27,108 +27,67 @@ export interface ReferenceWatchOptions<T extends KubeObject> {
   readonly find: (key: ObjectKey) => Reference | undefined;
 }
 
-/** Lets holders of referenced objects read them anew when a watch reports a change. */
-export class ReferenceWatch<T extends KubeObject> {
-  readonly #options: ReferenceWatchOptions<T>;
-  readonly #stop = new AbortController();
-  #listed = new Map<ObjectKey, number>();
+/** Lets holders of referenced objects read them anew when a watch reports a change. The returned function ends it. */
+export function watchReferences<T extends KubeObject>(options: ReferenceWatchOptions<T>): () => void {
+  const { kind, selection, environment } = options;
+  const stop = new AbortController();
+  const events = watcher<T>({
+    ...environment,
+    kind,
+    selection,
+    signal: stop.signal,
+    onRetry: (error, waitMs, expected) => {
+      environment.onWatchRetry?.(kind.plural, error.reason);
+      environment.log[expected ? "debug" : "warn"]("watch of referenced objects interrupted, will resume", {
+        kind: kind.plural,
+        namespace: selection.namespace,
+        reason: error.reason,
+        waitMs,
+      });
+    },
+  });
+  void follow(events, options);
+  return () => stop.abort();
+}
 
-  constructor(options: ReferenceWatchOptions<T>) {
-    this.#options = options;
-  }
-
-  stop(): void {
-    this.#stop.abort();
-  }
-
-  /** Watches until it is stopped. */
-  async run(): Promise<void> {
-    const { kind, selection, environment } = this.#options;
-    const { client, clock, random, timing, log, onWatchRetry } = environment;
-    const events = watcher<T>({
-      client,
-      kind,
-      selection,
-      clock,
-      random,
-      signal: this.#stop.signal,
-      ...(timing ? { timing } : {}),
-      onRetry: (error, waitMs, expected) => {
-        onWatchRetry?.(kind.plural, error.reason);
-        log[expected ? "debug" : "warn"]("watch of referenced objects interrupted, will resume", {
-          kind: kind.plural,
-          namespace: selection.namespace,
-          reason: error.reason,
-          waitMs,
-        });
-      },
-    });
-    for await (const event of events) this.#handle(event);
-  }
-
-  #handle(event: WatcherEvent<T>): void {
-    switch (event.type) {
-      case "init":
-        this.#listed = new Map();
-        break;
-      case "initApply": {
-        const key = keyOfObject(event.object);
-        if (this.#options.find(key)) this.#listed.set(key, Number(event.object.metadata.resourceVersion));
-        break;
-      }
-      case "initDelete":
-        this.#listed.delete(keyOfObject(event.object));
-        break;
-      case "initDone":
-        for (const [key, reference] of this.#options.all()) {
-          this.#listedAs(reference, this.#listed.get(key));
-        }
-        this.#listed = new Map();
-        break;
-      case "apply":
-      case "delete": {
-        const reference = this.#options.find(keyOfObject(event.object));
-        const version = Number(event.object.metadata.resourceVersion);
-        if (reference) this.#reported(reference, { version, exists: event.type === "apply" });
-        break;
-      }
-      case "progress":
-        break;
+async function follow<T extends KubeObject>(
+  events: AsyncIterable<WatcherEvent<T>>,
+  { all, find }: ReferenceWatchOptions<T>,
+): Promise<void> {
+  let listed = new Map<ObjectKey, number>();
+  for await (const event of events) {
+    if (event.type === "init") listed = new Map();
+    else if (event.type === "initDone") {
+      // Nobody acted yet on what was never fetched. Else a version has to be the same, not as new: a server that
+      // was restored from a backup lists older ones.
+      for (const [key, reference] of all())
+        report(reference, !reference.known || reference.known.version === listed.get(key));
+      listed = new Map();
+    } else if (event.type !== "progress") {
+      const key = keyOfObject(event.object);
+      const reference = find(key);
+      const version = Number(event.object.metadata.resourceVersion);
+      if (event.type === "initDelete") listed.delete(key);
+      else if (reference && event.type === "initApply") listed.set(key, version);
+      else if (reference) report(reference, isKnown(reference, version, event.type === "apply"));
     }
   }
+}
 
-  /**
-   * Nobody acted yet on what was never fetched, so a list notifies holders only when their content differs from it. It
-   * has to be the same, not as new: a server that was restored from a backup lists older versions.
-   */
-  #listedAs(reference: Reference, version: number | undefined): void {
-    const { known } = reference;
-    if (known && known.version !== version) this.#changed(reference);
-    else reference.reports++;
-  }
-
-  #reported(reference: Reference, news: News): void {
-    if (reference.known && isCurrent(reference.known.version, news)) reference.reports++;
-    else this.#changed(reference);
-  }
-
-  #changed(reference: Reference): void {
-    reference.reports++;
-    delete reference.known;
-    notifyHolders(reference);
-  }
+/** What holders do not know yet, they have to read anew. */
+function report(reference: Reference, isKnown: boolean): void {
+  reference.reports++;
+  if (isKnown) return;
+  delete reference.known;
+  notifyHolders(reference);
 }
 
 export function notifyHolders({ holders }: Reference): void {
   for (const holder of holders) holder.notify();
 }
 
-/** That an object exists in a version, or that it no longer does since that version. */
-interface News {
-  readonly version: number;
-  readonly exists: boolean;
-}
-
-function isCurrent(known: number | undefined, { version, exists }: News): boolean {
-  return known === undefined ? !exists : known >= version;
+/** Whether holders know that an object exists in a version, or that it no longer does since that version. */
+function isKnown({ known }: Reference, version: number, exists: boolean): boolean {
+  if (!known) return false;
+  return known.version === undefined ? !exists : known.version >= version;
 }

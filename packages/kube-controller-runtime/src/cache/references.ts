@@ -1,8 +1,9 @@
+import type { Selection } from "../client/client.ts";
 import { find } from "../client/find.ts";
 import { type Kind, type KubeObject, keyOf, type ObjectKey, type ObjectRef, type Stored } from "../object.ts";
 import type { CacheEnvironment } from "./cache.ts";
 import { Contents } from "./contents.ts";
-import { type Holder, notifyHolders, type Reference, ReferenceWatch } from "./reference-watch.ts";
+import { type Holder, notifyHolders, type Reference, watchReferences } from "./reference-watch.ts";
 
 /** So many referenced objects are watched one by one: nothing else of their kind crosses the wire. */
 const SINGLE_WATCHES = 32;
@@ -34,7 +35,8 @@ export class References<T extends KubeObject> {
   readonly #contents: Contents<T>;
   /** Those under way, which whoever asks meanwhile shares. */
   readonly #reads = new Map<Reference, Promise<Stored<T> | undefined>>();
-  readonly #watches = new Map<Scope, ReferenceWatch<T>>();
+  /** What ends them. */
+  readonly #watches = new Map<Scope, () => void>();
   #stopped = false;
 
   constructor(kind: Kind<T>, environment: CacheEnvironment, keptBytes = KEPT_BYTES) {
@@ -69,9 +71,9 @@ export class References<T extends KubeObject> {
   async get(ref: ObjectRef): Promise<Stored<T> | undefined> {
     if (!POSSIBLE_NAME.test(ref.name)) return undefined;
     const reference = this.#references.get(keyOf(ref));
-    const kept = reference?.known && this.#contents.get(keyOf(ref));
-    if (kept || (reference?.known && reference.known.version === undefined)) return kept;
     if (!reference) return find(this.#environment.client, this.kind, ref);
+    const kept = reference.known && this.#contents.get(keyOf(ref));
+    if (kept || (reference.known && reference.known.version === undefined)) return kept;
     const read =
       this.#reads.get(reference) ?? this.#read(ref, reference).finally(() => this.#reads.delete(reference));
     this.#reads.set(reference, read);
@@ -140,38 +142,32 @@ export class References<T extends KubeObject> {
     if (this.#stopped || [single, namespace, EVERYTHING].some((scope) => this.#watches.has(scope))) return;
     const singles = [...this.#watches.keys()].filter((scope) => !isWhole(scope)).length;
     const namespaces = this.#watches.size - singles;
-    if (singles < SINGLE_WATCHES) {
-      this.#watch(single, { ...ref, fieldSelector: `metadata.name=${ref.name}` });
-    } else if (namespaces < NAMESPACE_WATCHES || this.#environment.namespaces.length > 0) {
+    if (singles < SINGLE_WATCHES)
+      this.#watch(single, { namespace: ref.namespace, fieldSelector: `metadata.name=${ref.name}` });
+    else if (namespaces < NAMESPACE_WATCHES || this.#environment.namespaces.length > 0)
       this.#takeOver(namespace, ref);
-    } else {
-      this.#takeOver(EVERYTHING, {});
-    }
+    else this.#takeOver(EVERYTHING, {});
   }
 
   /** Watches more in place of less. It lists anew, so it finds what happened since the others ended. */
-  #takeOver(scope: Scope, { namespace }: { readonly namespace?: string | undefined }): void {
+  #takeOver(scope: Scope, { namespace }: Pick<Selection, "namespace">): void {
     for (const part of this.#watches.keys()) if (part.startsWith(scope)) this.#endWatch(part);
     this.#watch(scope, { namespace });
   }
 
-  #watch(
-    scope: Scope,
-    { namespace, fieldSelector }: { namespace?: string | undefined; fieldSelector?: string },
-  ): void {
-    const watch = new ReferenceWatch<T>({
+  #watch(scope: Scope, { namespace, fieldSelector }: Selection): void {
+    const stop = watchReferences({
       kind: this.kind,
       selection: { namespace, fieldSelector, metadataOnly: true },
       environment: this.#environment,
       find: (key) => (isWithin(scope, key) ? this.#references.get(key) : undefined),
       all: () => this.#within(scope),
     });
-    this.#watches.set(scope, watch);
-    void watch.run();
+    this.#watches.set(scope, stop);
   }
 
   #endWatch(scope: Scope): void {
-    this.#watches.get(scope)?.stop();
+    this.#watches.get(scope)?.();
     this.#watches.delete(scope);
   }
 

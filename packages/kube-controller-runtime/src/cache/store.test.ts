@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { ConfigMap } from "../kinds.ts";
 import type { Stored } from "../object.ts";
 import type { WatcherEvent } from "../watch/watcher.ts";
-import { type Change, Store, type StoreFault } from "./store.ts";
+import type { StoreFault } from "./indexes.ts";
+import { type Change, Store } from "./store.ts";
 
 const OURS = { by: "create" } as const;
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, keyOfObject, type ObjectKey, type Stored } from "../object.ts";
 import type { WatcherEvent } from "../watch/watcher.ts";
 import { deepFreeze } from "./freeze.ts";
-import { Indexes, type IndexFunctions } from "./indexes.ts";
+import { Indexes, type IndexFunctions, type StoreFault } from "./indexes.ts";
 import { isExplainedBy, type Sent } from "./own-write.ts";
 
 /** One object before and after. */
@@ -32,13 +32,6 @@ export interface StoreOptions<T extends KubeObject> {
   readonly onChange?: (change: Change<T>) => void;
   /** Called when an index or the transform throws: the object is kept, without that index or as it came. */
   readonly onFault?: (fault: StoreFault) => void;
-}
-
-/** A function of the user of a store that threw, and the object it was given. */
-export interface StoreFault {
-  readonly what: string;
-  readonly key: ObjectKey;
-  readonly error: unknown;
 }
 
 /** The last thing this process did to an object, until the watch reports it. */
@@ -84,12 +77,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   }
 
   byIndex(index: string, value: string): Stored<T>[] {
-    const found: Stored<T>[] = [];
-    for (const key of this.#indexes.keys(index, value)) {
-      const object = this.#objects.get(key);
-      if (object) found.push(object);
-    }
-    return found;
+    return [...this.#indexes.keys(index, value)].flatMap((key) => this.#objects.get(key) ?? []);
   }
 
   /** Takes in one event of the watcher that feeds this store. */
