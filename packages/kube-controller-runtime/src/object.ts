@@ -81,6 +81,11 @@ export function keyOfObject(object: KubeObject): ObjectKey {
   return keyOf(refOf(object));
 }
 
+/** Whether a JSON value is an object: neither a list nor null. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** The API group of a kind; empty for the core group. */
 export function groupOf(kind: Pick<Kind, "apiVersion">): string {
   const slash = kind.apiVersion.indexOf("/");

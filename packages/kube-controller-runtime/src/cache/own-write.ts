@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject, Stored } from "../object.ts";
+import { isRecord, type KubeObject, type Stored } from "../object.ts";
 
 /**
  * What a write asked for: all of an object that was created, the fields of an apply or a merge patch, or
@@ -63,8 +63,4 @@ function isMerged(before: unknown, sent: unknown, after: unknown): boolean {
     return after.every((item, index) => isMerged(before[index], sent[index], item));
   }
   return isDeepStrictEqual(sent, after);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,7 +3,7 @@ import type { Client } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/error.ts";
 import { findSame } from "../client/find.ts";
 import { type Condition, setCondition } from "../conditions.ts";
-import { type Kind, type KubeObject, refOf, type Stored } from "../object.ts";
+import { isRecord, type Kind, type KubeObject, refOf, type Stored } from "../object.ts";
 
 /** An object with a status subresource. */
 export interface WithStatus<S extends object> extends KubeObject {
@@ -89,13 +89,9 @@ export function mergePatchBetween(before: object, after: object): Record<string,
   const to = after as Record<string, unknown>;
   const patch: Record<string, unknown> = {};
   for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
-    if (isDeepStrictEqual(from[name], to[name])) continue;
     const [old, next] = [from[name], to[name]];
+    if (isDeepStrictEqual(old, next)) continue;
     patch[name] = isRecord(old) && isRecord(next) ? mergePatchBetween(old, next) : (next ?? null);
   }
   return patch;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,23 +1,18 @@
+import { isRecord } from "../../object.ts";
 import { KubeconfigError } from "./error.ts";
-
-type Values = Readonly<Record<string, unknown>>;
 
 /** The fields of a map in a kubeconfig. A value of another type is refused by the name of its field. */
 export class Fields {
-  readonly #values: Values;
+  readonly #values: Readonly<Record<string, unknown>>;
   /** Where the map is, for messages: `user "dev" in /home/me/.kube/config`. */
   readonly where: string;
 
-  constructor(values: Values, where: string) {
+  /** An absent map means an empty one; what is no map is refused. */
+  constructor(value: unknown, where: string) {
+    const values = value ?? {};
+    if (!isRecord(values)) throw new KubeconfigError(`${where} must be a map`);
     this.#values = values;
     this.where = where;
-  }
-
-  /** The map's content where an absent one means an empty one; refused when it is no map. */
-  static from(value: unknown, where: string): Fields {
-    if (value === undefined || value === null) return new Fields({}, where);
-    if (!isMap(value)) throw new KubeconfigError(`${where} must be a map`);
-    return new Fields(value, where);
   }
 
   /** What to throw when a field can't be used. */
@@ -60,13 +55,13 @@ export class Fields {
   }
 
   map(field: string): Fields | undefined {
-    return this.has(field) ? Fields.from(this.#values[field], `${field} of ${this.where}`) : undefined;
+    return this.has(field) ? new Fields(this.#values[field], `${field} of ${this.where}`) : undefined;
   }
 
   maps(field: string): readonly Fields[] {
     const value = this.#values[field] ?? [];
     if (!Array.isArray(value)) throw this.refuse(field, "must be a list");
-    return value.map((item) => Fields.from(item, `${field} of ${this.where}`));
+    return value.map((item) => new Fields(item, `${field} of ${this.where}`));
   }
 
   names(): readonly string[] {
@@ -77,8 +72,4 @@ export class Fields {
   raw(field: string): unknown {
     return this.#values[field];
   }
-}
-
-function isMap(value: unknown): value is Values {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -22,7 +22,7 @@ export interface KubeconfigFile {
 export async function readKubeconfig(path: string): Promise<KubeconfigFile> {
   const absolute = resolve(path);
   const text = await readSmallFile(absolute, "kubeconfig");
-  const config = Fields.from(await parsed(text, absolute), `kubeconfig ${absolute}`);
+  const config = new Fields(await parsed(text, absolute), `kubeconfig ${absolute}`);
   const entries = (list: string, kind: string) => entriesOf(config, { list, kind, path: absolute });
   return {
     path: absolute,
@@ -65,7 +65,7 @@ function entriesOf(
   const entries = new Map<string, Entry>();
   for (const item of config.maps(list)) {
     const name = item.required("name");
-    const fields = Fields.from(item.raw(kind), `${kind} "${name}" in ${path}`);
+    const fields = new Fields(item.raw(kind), `${kind} "${name}" in ${path}`);
     if (entries.has(name)) throw new KubeconfigError(`${fields.where} is there twice: remove one`);
     entries.set(name, { fields, folder: dirname(path) });
   }

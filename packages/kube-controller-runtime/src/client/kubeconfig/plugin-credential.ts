@@ -50,7 +50,7 @@ async function clusterInfo(cluster: ClusterSettings): Promise<object> {
 }
 
 function credentialIn(output: string, plugin: PluginSettings): PluginCredential {
-  const answer = Fields.from(JSON.parse(output), `the answer of ${plugin.command}`);
+  const answer = new Fields(JSON.parse(output), `the answer of ${plugin.command}`);
   const { apiVersion } = plugin;
   if (answer.text("kind") !== "ExecCredential" || answer.text("apiVersion") !== apiVersion)
     throw failure(plugin, `printed something else than an ExecCredential of ${apiVersion}`);
