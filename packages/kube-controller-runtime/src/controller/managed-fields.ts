@@ -24,13 +24,13 @@ export function adoptFields(
   entries: readonly ManagedFields[] | undefined,
   { manager, takesOver }: Adoption,
 ): ManagedFields[] | undefined {
-  const isOwn = (entry: ManagedFields) => entry.manager === manager && !entry.subresource;
-  const applied = entries?.find((entry) => isOwn(entry) && entry.operation === "Apply");
+  const own = ownOf(entries, manager);
+  const applied = own.find(isApply);
   let taken = fieldsOf(applied);
   const kept: ManagedFields[] = [];
   for (const entry of entries ?? []) {
     if (entry === applied) continue;
-    const gives = isOwn(entry) ? { taken: fieldsOf(entry), left: {} } : split(entry, takesOver);
+    const gives = own.includes(entry) ? { taken: fieldsOf(entry), left: {} } : split(entry, takesOver);
     taken = union(taken, gives.taken);
     if (Object.keys(gives.left).length > 0) kept.push({ ...entry, fieldsV1: gives.left });
   }
@@ -68,25 +68,19 @@ function unlessEmpty(name: string, fields: FieldSet): FieldSet {
  * do: the fields that `manager` applies, and that it set others by `Update`.
  */
 export function withOwnFields<T extends KubeObject>(object: Stored<T>, manager: string): Stored<T> {
-  const { managedFields = [], ...metadata } = object.metadata;
-  const own = managedFields
-    .filter((entry) => entry.manager === manager && !entry.subresource)
-    .map(({ operation, fieldsV1 }) =>
-      operation === "Apply" ? { manager, operation, fieldsV1 } : { manager, operation },
-    );
+  const { managedFields: all, ...metadata } = object.metadata;
+  const managedFields = ownOf(all, manager).map(({ operation, fieldsV1 }) =>
+    operation === "Apply" ? { manager, operation, fieldsV1 } : { manager, operation },
+  );
   return {
     ...object,
-    metadata: own.length > 0 ? { ...metadata, managedFields: own } : metadata,
+    metadata: { ...metadata, ...(managedFields.length > 0 && { managedFields }) },
   } as Stored<T>;
 }
 
 /** Whether `manager` has set fields by `Update` that its apply does not know of. */
 export function hasUpdatedFields({ metadata }: Stored<KubeObject>, manager: string): boolean {
-  return (
-    metadata.managedFields?.some(
-      (entry) => entry.manager === manager && !entry.subresource && entry.operation !== "Apply",
-    ) ?? false
-  );
+  return ownOf(metadata.managedFields, manager).some((entry) => !isApply(entry));
 }
 
 /**
@@ -94,9 +88,7 @@ export function hasUpdatedFields({ metadata }: Stored<KubeObject>, manager: stri
  * server takes a field away from whoever applied it when somebody else gives it another value or removes it.
  */
 export function ownsAll(present: Stored<KubeObject>, desired: KubeObject, manager: string): boolean {
-  const applied = present.metadata.managedFields?.find(
-    (entry) => entry.manager === manager && entry.operation === "Apply" && !entry.subresource,
-  );
+  const applied = ownOf(present.metadata.managedFields, manager).find(isApply);
   if (!applied) return false;
   const { apiVersion: _, kind: __, metadata = {}, ...content } = desired;
   const { labels, annotations, ownerReferences } = metadata;
@@ -134,6 +126,15 @@ function isOfItem(field: string, item: unknown): boolean {
 /** Nobody owns what is not there, and a list without items is not; a struct without fields is, as in `emptyDir: {}`. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+}
+
+/** The entries of a manager, but for those of subresources. */
+function ownOf(entries: readonly ManagedFields[] | undefined, manager: string): ManagedFields[] {
+  return entries?.filter((entry) => entry.manager === manager && !entry.subresource) ?? [];
+}
+
+function isApply({ operation }: ManagedFields): boolean {
+  return operation === "Apply";
 }
 
 function fieldsOf(entry: ManagedFields | undefined): FieldSet {
