@@ -49,11 +49,11 @@ export interface RunContext extends Fence {
 export type Reconcile = (key: ObjectKey, context: RunContext) => Promise<Action>;
 
 /** One watched kind and the keys to run when an object of it changes. */
-export interface Source {
-  readonly kind: Kind;
-  readonly cache: CacheOptions<KubeObject> | undefined;
-  readonly when: Predicate<KubeObject>;
-  readonly keysOf: (change: Change<KubeObject>, caches: Caches) => readonly ObjectKey[];
+export interface Source<T extends KubeObject = KubeObject> {
+  readonly kind: Kind<T>;
+  readonly cache: CacheOptions<T> | undefined;
+  readonly when: Predicate<T>;
+  readonly keysOf: (change: Change<T>, caches: Caches) => readonly ObjectKey[];
 }
 
 /** The first look at an object, before any work is started: see `ControllerBuilder.accepts`. */
@@ -109,18 +109,11 @@ export function controller(name: string) {
 }
 
 class ControllerBuilder<T extends KubeObject> {
-  readonly #name: string;
-  readonly #kind: Kind<T>;
-  readonly #sources: Source[] = [];
-  readonly #referrals: Referral[] = [];
-  #acceptance: Acceptance | undefined;
-  #limits: RunLimits = {};
+  #controller: Omit<Controller, "reconcile">;
 
   constructor(name: string, kind: Kind<T>, { when = specOrMetadataChanged, ...cache }: SourceOptions<T>) {
-    this.#name = name;
-    this.#kind = kind;
-    const keysOf = (change: Change<T>) => [keyOfObject(change.object)];
-    this.#add(kind, { cache, when: byOthers(when), keysOf });
+    this.#controller = { name, kind, sources: [], referrals: [], acceptance: undefined, limits: {} };
+    this.#add({ kind, cache, when: byOthers(when), keysOf: ({ object }) => [keyOfObject(object)] });
   }
 
   /**
@@ -130,7 +123,7 @@ class ControllerBuilder<T extends KubeObject> {
   owns(kinds: readonly Kind[], { when = anyChange, ...cache }: SourceOptions<KubeObject> = {}): this {
     const indexes = { ...cache.indexes, [CONTROLLER_INDEX]: controllerUid };
     const keysOf = (change: Change<KubeObject>) => this.#ownerKeys(change);
-    for (const kind of kinds) this.#add(kind, { cache: { ...cache, indexes }, when: byOthers(when), keysOf });
+    for (const kind of kinds) this.#add({ kind, cache: { ...cache, indexes }, when: byOthers(when), keysOf });
     return this;
   }
 
@@ -146,8 +139,7 @@ class ControllerBuilder<T extends KubeObject> {
       return change.previous ? [...keys, ...keysOf(change.previous, caches)] : keys;
     };
     // Who names no options takes the cache that others ask for.
-    this.#add(kind, { cache: options && cache, when, keysOf: keysBeforeAndAfter });
-    return this;
+    return this.#add({ kind, cache: options && cache, when, keysOf: keysBeforeAndAfter });
   }
 
   /**
@@ -158,8 +150,8 @@ class ControllerBuilder<T extends KubeObject> {
     kind: Kind<R>,
     refsOf: (object: Stored<T>, caches: Caches) => readonly ObjectRef[],
   ): this {
-    this.#referrals.push({ kind, refsOf: refsOf as Referral["refsOf"] });
-    return this;
+    const referral = { kind, refsOf: refsOf as Referral["refsOf"] };
+    return this.#with({ referrals: [...this.#controller.referrals, referral] });
   }
 
   /**
@@ -170,45 +162,34 @@ class ControllerBuilder<T extends KubeObject> {
     isNew: (object: Stored<T>) => boolean,
     accept: (object: Stored<T>, context: RunContext) => Promise<unknown>,
   ): this {
-    this.#acceptance = { isNew, accept } as Acceptance;
-    return this;
+    return this.#with({ acceptance: { isNew, accept } as Acceptance });
   }
 
   /** Limits of this controller, instead of the manager's. */
   limits(limits: RunLimits): this {
-    this.#limits = limits;
-    return this;
+    return this.#with({ limits });
   }
 
   reconcile(reconcile: Reconcile): Controller {
-    return {
-      name: this.#name,
-      kind: this.#kind,
-      sources: this.#sources,
-      referrals: this.#referrals,
-      acceptance: this.#acceptance,
-      limits: this.#limits,
-      reconcile,
-    };
+    return { ...this.#controller, reconcile };
   }
 
-  #add<W extends KubeObject>(
-    kind: Kind<W>,
-    source: {
-      readonly cache: CacheOptions<W> | undefined;
-      readonly when: Predicate<W>;
-      readonly keysOf: (change: Change<W>, caches: Caches) => readonly ObjectKey[];
-    },
-  ): void {
-    this.#sources.push({ kind, ...source } as unknown as Source);
+  #add<W extends KubeObject>(source: Source<W>): this {
+    return this.#with({ sources: [...this.#controller.sources, source as unknown as Source] });
+  }
+
+  #with(part: Partial<Controller>): this {
+    this.#controller = { ...this.#controller, ...part };
+    return this;
   }
 
   #ownerKeys({ object, previous }: Change<KubeObject>): ObjectKey[] {
+    const { kind } = this.#controller;
     return [object, previous].flatMap((child) => {
       const owner = child && controllerOf(child);
-      const isOurs = owner?.kind === this.#kind.kind && groupOf(owner) === groupOf(this.#kind);
+      const isOurs = owner?.kind === kind.kind && groupOf(owner) === groupOf(kind);
       // A namespaced object is owned from within its namespace; one without owns children anywhere.
-      const namespace = this.#kind.namespaced ? child?.metadata.namespace : undefined;
+      const namespace = kind.namespaced ? child?.metadata.namespace : undefined;
       return isOurs ? [keyOf({ namespace, name: owner.name })] : [];
     });
   }
