@@ -2,6 +2,8 @@ import { type Clock, LONGEST_TIMER_MS, type Random } from "../clock.ts";
 import { type BackoffPolicy, backoff } from "./backoff.ts";
 import { Heap } from "./heap.ts";
 
+const PRIORITIES = ["new", "fresh", "start", "resync"] as const;
+
 /**
  * Why a key is to run, first come first:
  * - `new`: the first look at an object, which is quick and says that it was seen;
@@ -9,7 +11,7 @@ import { Heap } from "./heap.ts";
  * - `start`: the work for an object that had its first look and nothing else;
  * - `resync`: a look that nobody waits for, such as that at the initial list.
  */
-export type Priority = "new" | "fresh" | "start" | "resync";
+export type Priority = (typeof PRIORITIES)[number];
 
 export interface AddOptions {
   /** Run no earlier than this, unless another `add` asks for less. */
@@ -38,8 +40,8 @@ export interface WorkQueueOptions {
 }
 
 /** A key's wish to run. Never changed, only replaced, so its place in a heap stays true. */
-interface Turn<K> {
-  readonly key: K;
+interface Turn {
+  readonly key: string;
   readonly due: number;
   readonly order: number;
   readonly priority: Priority;
@@ -82,22 +84,22 @@ const START_MS = 2_000;
  *
  * Keys are compared as `Map` does, so use strings. One timer is armed, and only while a worker waits.
  */
-export class WorkQueue<K extends string = string> {
+export class WorkQueue {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #backoff: BackoffPolicy;
   readonly #observer: QueueObserver | undefined;
-  readonly #turns = new Map<K, Turn<K>>();
-  readonly #runs = new Map<K, Run>();
-  readonly #failures = new Map<K, number>();
-  readonly #delayed = new Heap<Turn<K>>(byDueTime);
-  readonly #ready: Readonly<Record<Priority, Heap<Turn<K>>>> = {
-    new: new Heap<Turn<K>>(byDueTime),
-    fresh: new Heap<Turn<K>>(byDueTime),
-    start: new Heap<Turn<K>>(byDueTime),
-    resync: new Heap<Turn<K>>(byDueTime),
+  readonly #turns = new Map<string, Turn>();
+  readonly #runs = new Map<string, Run>();
+  readonly #failures = new Map<string, number>();
+  readonly #delayed = new Heap<Turn>(byDueTime);
+  readonly #ready: Readonly<Record<Priority, Heap<Turn>>> = {
+    new: new Heap(byDueTime),
+    fresh: new Heap(byDueTime),
+    start: new Heap(byDueTime),
+    resync: new Heap(byDueTime),
   };
-  readonly #takers: ((key: K | undefined) => void)[] = [];
+  readonly #takers: ((key: string | undefined) => void)[] = [];
   #inARow = 0;
   #order = 0;
   #alarm: { readonly due: number; readonly cancel: () => void } | undefined;
@@ -114,10 +116,10 @@ export class WorkQueue<K extends string = string> {
   /** How many keys could run now but have no worker. */
   get depth(): number {
     this.#promote();
-    return PRIORITIES.reduce((sum, priority) => sum + this.#ready[priority].size, 0);
+    return Object.values(this.#ready).reduce((sum, { size }) => sum + size, 0);
   }
 
-  add(key: K, { afterMs = 0, priority = "fresh" }: AddOptions = {}): void {
+  add(key: string, { afterMs = 0, priority = "fresh" }: AddOptions = {}): void {
     if (Number.isNaN(afterMs)) throw new RangeError(`the delay of ${key} is not a number`);
     this.#want(key, { due: this.#clock.monotonic() + Math.max(0, afterMs), priority });
     this.#dispatch();
@@ -127,7 +129,7 @@ export class WorkQueue<K extends string = string> {
    * The next key, as soon as there is one; `undefined` once the queue is closed. Whoever takes a key owes
    * it exactly one `succeed` or `fail`; until then nobody else gets that key.
    */
-  take(): Promise<K | undefined> {
+  take(): Promise<string | undefined> {
     return new Promise((resolve) => {
       this.#takers.push(resolve);
       this.#dispatch();
@@ -135,7 +137,7 @@ export class WorkQueue<K extends string = string> {
   }
 
   /** The run is over and its key's failures are forgotten; with `afterMs` it runs again by then. */
-  succeed(key: K, afterMs?: number): void {
+  succeed(key: string, afterMs?: number): void {
     if (Number.isNaN(afterMs)) throw new RangeError(`the delay of ${key} is not a number`);
     const run = this.#finish(key);
     this.#failures.delete(key);
@@ -146,7 +148,7 @@ export class WorkQueue<K extends string = string> {
    * The run failed: its key waits for its backoff, on top of the `atLeastMs` that a server asked for, so
    * that keys turned away together do not come back together. Returns the wait and the failures in a row.
    */
-  fail(key: K, atLeastMs = 0): { readonly retryInMs: number; readonly failures: number } {
+  fail(key: string, atLeastMs = 0): { readonly retryInMs: number; readonly failures: number } {
     const run = this.#finish(key);
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
@@ -162,7 +164,7 @@ export class WorkQueue<K extends string = string> {
     this.#dispatch();
   }
 
-  #finish(key: K): Run {
+  #finish(key: string): Run {
     const run = this.#runs.get(key);
     if (!run) throw new Error(`${key} is not running`);
     this.#runs.delete(key);
@@ -171,17 +173,17 @@ export class WorkQueue<K extends string = string> {
   }
 
   /** Merges what was asked for while the key ran with what its run asked for. */
-  #resume(key: K, wish: Required<AddOptions> | undefined): void {
+  #resume(key: string, wish: Required<AddOptions> | undefined): void {
     const parked = this.#turns.get(key);
     if (parked) this.#schedule(parked);
     if (wish) this.add(key, wish);
     else this.#dispatch();
   }
 
-  #want(key: K, { due, priority }: Pick<Turn<K>, "due" | "priority">): void {
+  #want(key: string, { due, priority }: Pick<Turn, "due" | "priority">): void {
     const turn = this.#turns.get(key);
     const earliest = turn ? Math.min(turn.due, due) : due;
-    const strongest = turn && RANK[turn.priority] < RANK[priority] ? turn.priority : priority;
+    const strongest = PRIORITIES.find((each) => each === turn?.priority || each === priority) ?? priority;
     if (turn && turn.due === earliest && turn.priority === strongest) return;
     if (turn) this.#unschedule(turn);
     else this.#observer?.added();
@@ -190,12 +192,12 @@ export class WorkQueue<K extends string = string> {
     if (!this.#runs.has(key)) this.#schedule(next);
   }
 
-  #schedule(turn: Turn<K>): void {
+  #schedule(turn: Turn): void {
     if (turn.due <= this.#clock.monotonic()) this.#ready[turn.priority].push(turn);
     else this.#delayed.push(turn);
   }
 
-  #unschedule(turn: Turn<K>): void {
+  #unschedule(turn: Turn): void {
     this.#ready[turn.priority].delete(turn);
     this.#delayed.delete(turn);
   }
@@ -220,7 +222,7 @@ export class WorkQueue<K extends string = string> {
     this.#arm();
   }
 
-  #nextTurn(): Turn<K> | undefined {
+  #nextTurn(): Turn | undefined {
     const waiting = PRIORITIES.filter((priority) => this.#ready[priority].size > 0);
     const [first, ...others] = waiting.filter((priority) => priority !== "start" || this.#mayStart());
     if (!first) return undefined;
@@ -234,8 +236,7 @@ export class WorkQueue<K extends string = string> {
 
   #mayStart(): boolean {
     if (this.#ready.new.size > 0) return false;
-    const [looks, starts] = [this.#recent("new"), this.#recent("start")];
-    return looks.length === 0 && starts.length < MOST_STARTS;
+    return this.#recent("new").length === 0 && this.#recent("start").length < MOST_STARTS;
   }
 
   /** When the runs of a priority that began a moment ago did so. */
@@ -252,7 +253,7 @@ export class WorkQueue<K extends string = string> {
     return Math.min(...recent) + START_MS;
   }
 
-  #start({ key, due, priority }: Turn<K>): K {
+  #start({ key, due, priority }: Turn): string {
     const now = this.#clock.monotonic();
     this.#turns.delete(key);
     this.#runs.set(key, { startedAt: now, priority });
@@ -278,10 +279,6 @@ export class WorkQueue<K extends string = string> {
   }
 }
 
-const PRIORITIES = ["new", "fresh", "start", "resync"] as const;
-
-const RANK: Readonly<Record<Priority, number>> = { new: 0, fresh: 1, start: 2, resync: 3 };
-
 /** What a run that asks for another makes of it. */
 const AFTER: Readonly<Record<Priority, Priority>> = {
   new: "start",
@@ -290,6 +287,6 @@ const AFTER: Readonly<Record<Priority, Priority>> = {
   resync: "resync",
 };
 
-function byDueTime(a: Turn<string>, b: Turn<string>): number {
+function byDueTime(a: Turn, b: Turn): number {
   return a.due - b.due || a.order - b.order;
 }

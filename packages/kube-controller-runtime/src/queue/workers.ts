@@ -15,14 +15,14 @@ export type Outcome =
     }
   | { readonly result: "terminal"; readonly error: unknown };
 
-export interface WorkerOptions<K extends string> {
+export interface WorkerOptions {
   readonly clock: Clock;
   readonly concurrency: number;
   /** Once aborted, no further key is started; runs that have begun are left to finish. */
   readonly signal: AbortSignal;
-  readonly work: (key: K) => Promise<Action>;
+  readonly work: (key: string) => Promise<Action>;
   /** Called after every run, for logs and metrics; must not throw. */
-  readonly onOutcome?: (key: K, outcome: Outcome & { readonly durationMs: number }) => void;
+  readonly onOutcome?: (key: string, outcome: Outcome & { readonly durationMs: number }) => void;
 }
 
 /** A run that asks for the next at once, again and again, must not take the whole process with it. */
@@ -35,17 +35,14 @@ const LEAST_REQUEUE_MS = 10;
  * - an error is retried with the key's backoff, after what the server asked for in `retryAfter`;
  * - a `TerminalError` is not retried: the key sleeps until it is added again.
  */
-export async function runWorkers<K extends string>(
-  queue: WorkQueue<K>,
-  options: WorkerOptions<K>,
-): Promise<void> {
+export async function runWorkers(queue: WorkQueue, options: WorkerOptions): Promise<void> {
   const stop = () => queue.close();
   if (options.signal.aborted) stop();
   options.signal.addEventListener("abort", stop, { once: true });
   await Promise.all(Array.from({ length: options.concurrency }, () => runWorker(queue, options)));
 }
 
-async function runWorker<K extends string>(queue: WorkQueue<K>, options: WorkerOptions<K>): Promise<void> {
+async function runWorker(queue: WorkQueue, options: WorkerOptions): Promise<void> {
   for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
     const startedAt = options.clock.monotonic();
     const outcome = await runOnce(queue, key, options.work);
@@ -53,11 +50,7 @@ async function runWorker<K extends string>(queue: WorkQueue<K>, options: WorkerO
   }
 }
 
-async function runOnce<K extends string>(
-  queue: WorkQueue<K>,
-  key: K,
-  work: (key: K) => Promise<Action>,
-): Promise<Outcome> {
+async function runOnce(queue: WorkQueue, key: string, work: WorkerOptions["work"]): Promise<Outcome> {
   try {
     const action = await work(key);
     if (action.kind === "requeue") {
