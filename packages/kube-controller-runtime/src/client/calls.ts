@@ -33,9 +33,7 @@ const PATCH_TYPES = {
 
 export function getCall(kind: Kind, ref: ObjectRef): Call {
   return {
-    verb: "get",
-    resource: resourceName(kind),
-    what: describe("get", kind, ref),
+    ...named("get", kind, ref),
     method: "GET",
     path: objectPath(kind, ref),
     repeatable: true,
@@ -46,9 +44,7 @@ export function listCall(kind: Kind, options: ListOptions): Call {
   const { labelSelector, fieldSelector, limit } = options;
   const query = queryString({ labelSelector, fieldSelector, limit, continue: options.continueToken });
   return {
-    verb: "list",
-    resource: resourceName(kind),
-    what: `list ${kind.kind}`,
+    ...named("list", kind),
     method: "GET",
     path: collectionPath(kind, options.namespace) + query,
     signal: options.signal,
@@ -70,9 +66,7 @@ export function watchCall(kind: Kind, options: WatchOptions): Call {
     resourceVersionMatch: sendInitialEvents ? "NotOlderThan" : undefined,
   });
   return {
-    verb: "watch",
-    resource: resourceName(kind),
-    what: `watch ${kind.kind}`,
+    ...named("watch", kind),
     repeatable: false,
     method: "GET",
     path: collectionPath(kind, options.namespace) + query,
@@ -89,16 +83,13 @@ export interface WriteMode {
 
 export function createCall(kind: Kind, object: KubeObject, mode: WriteMode): Call {
   const { metadata } = object;
+  const path = kind.of ? objectPath(kind, refOf(object)) : collectionPath(kind, metadata?.namespace);
   return {
-    verb: "create",
-    resource: resourceName(kind),
-    repeatable: false,
     // A review has no name: it is a question.
-    what: metadata?.name ? describe("create", kind, refOf(object)) : `create ${kind.kind}`,
+    ...named("create", kind, metadata?.name ? refOf(object) : undefined),
+    repeatable: false,
     method: "POST",
-    path:
-      (kind.of ? objectPath(kind, refOf(object)) : collectionPath(kind, metadata?.namespace)) +
-      writeQuery(mode),
+    path: path + writeQuery(mode),
     body: withType(kind, object),
     ownRefusal: kind.kind === "Eviction",
   };
@@ -112,18 +103,14 @@ export interface Patch {
 }
 
 export function patchCall(kind: Kind, ref: ObjectRef, patch: Patch): Call {
-  const { type, mode } = patch;
-  const verb = type === "apply" ? "apply" : "patch";
-  const query = writeQuery(mode, type === "apply");
+  const isApply = patch.type === "apply";
   return {
-    verb,
-    resource: resourceName(kind),
-    what: describe(verb, kind, ref),
+    ...named(isApply ? "apply" : "patch", kind, ref),
     method: "PATCH",
-    path: objectPath(kind, ref, patch.subresource) + query,
-    repeatable: type === "apply" || isGuarded(patch.body),
-    body: type === "apply" ? withType(kind, patch.body as KubeObject) : patch.body,
-    contentType: PATCH_TYPES[type],
+    path: objectPath(kind, ref, patch.subresource) + writeQuery(patch.mode, isApply),
+    repeatable: isApply || isGuarded(patch.body),
+    body: isApply ? withType(kind, patch.body as KubeObject) : patch.body,
+    contentType: PATCH_TYPES[patch.type],
   };
 }
 
@@ -134,10 +121,8 @@ export function deleteCall(
 ): Call {
   const { uid, resourceVersion, propagation = "Background", gracePeriodSeconds } = options;
   return {
-    verb: "delete",
-    resource: resourceName(kind),
+    ...named("delete", kind, ref),
     repeatable: uid !== undefined || resourceVersion !== undefined,
-    what: describe("delete", kind, ref),
     method: "DELETE",
     path: objectPath(kind, ref),
     body: {
@@ -162,8 +147,9 @@ function isGuarded(patch: unknown): boolean {
   return (patch as KubeObject).metadata?.resourceVersion !== undefined;
 }
 
-function describe(verb: string, kind: Kind, ref: ObjectRef): string {
-  return `${verb} ${kind.kind} "${keyOf(ref)}"`;
+function named(verb: string, kind: Kind, ref?: ObjectRef): Pick<Call, "verb" | "resource" | "what"> {
+  const object = ref ? ` "${keyOf(ref)}"` : "";
+  return { verb, resource: resourceName(kind), what: `${verb} ${kind.kind}${object}` };
 }
 
 function withType(kind: Kind, object: KubeObject): KubeObject {

@@ -68,15 +68,13 @@ const DEFAULT_TIMEOUT_MS = 30_000;
  * tried once more where that can do no harm.
  */
 export class HttpClient implements FenceableClient {
-  readonly #options: HttpClientOptions;
-  readonly #timeoutMs: number;
+  readonly #options: HttpClientOptions & { readonly timeoutMs: number };
   #throttle: Throttle;
   #fence: Fence | undefined;
   #dryRun = false;
 
   constructor(options: HttpClientOptions) {
-    this.#options = options;
-    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#options = { timeoutMs: DEFAULT_TIMEOUT_MS, ...options };
     this.#throttle = new Throttle(options.clock, options.longestPauseMs);
   }
 
@@ -225,13 +223,12 @@ export class HttpClient implements FenceableClient {
     deadline: AbortController,
     work: (until: number) => Promise<R>,
   ): Promise<R> {
-    const expire = () =>
-      deadline.abort(
-        new ApiError(`${call.what}: no answer within ${this.#timeoutMs} ms`, { reason: "Timeout", code: 0 }),
-      );
-    const cancel = this.#options.clock.setTimer(expire, this.#timeoutMs);
+    const { clock, timeoutMs } = this.#options;
+    const message = `${call.what}: no answer within ${timeoutMs} ms`;
+    const expire = () => deadline.abort(new ApiError(message, { reason: "Timeout", code: 0 }));
+    const cancel = clock.setTimer(expire, timeoutMs);
     try {
-      return await work(this.#options.clock.monotonic() + this.#timeoutMs);
+      return await work(clock.monotonic() + timeoutMs);
     } finally {
       cancel();
     }
@@ -258,11 +255,9 @@ export class HttpClient implements FenceableClient {
         admit: fence && (() => fence.assertLeading()),
       });
       code = response.status;
-      if (code >= 200 && code < 300) {
-        this.#throttle.succeeded();
-        return response;
-      }
-      throw await errorFromResponse(call.what, response);
+      if (code < 200 || code >= 300) throw await errorFromResponse(call.what, response);
+      this.#throttle.succeeded();
+      return response;
     } finally {
       const { verb, resource } = call;
       onRequest?.({ verb, resource, code, durationMs: clock.monotonic() - startedAt });
@@ -272,9 +267,11 @@ export class HttpClient implements FenceableClient {
 
 /** Whether there was no answer, or no whole one: nobody has said what became of the request. */
 function isBroken(error: unknown): boolean {
-  return [ApiError, NotLeaderError, RunTimeoutError, KubeconfigError].every(
-    (known) => !(error instanceof known),
-  );
+  return !isOurs(error) && !(error instanceof KubeconfigError);
+}
+
+function isOurs(error: unknown): error is Error {
+  return [ApiError, NotLeaderError, RunTimeoutError].some((known) => error instanceof known);
 }
 
 function parseBody<R>(what: string, text: string): R {
@@ -291,8 +288,7 @@ function remains({ metadata }: KubeObject): boolean {
 }
 
 function asApiError(what: string, error: unknown, signal: AbortSignal): Error {
-  const isOurs = [ApiError, NotLeaderError, RunTimeoutError].some((known) => error instanceof known);
-  if (isOurs) return error as Error;
+  if (isOurs(error)) return error;
   if (signal.reason instanceof ApiError) return signal.reason;
   const why = error instanceof KubeconfigError ? error.message : "the API server could not be reached";
   return new ApiError(`${what}: ${why}`, { reason: "Unreachable", code: 0, cause: error });
