@@ -28,13 +28,11 @@ export function maskSecrets(text: string, { mark, limit }: MaskOptions): Masked 
   const scan = new Scan(isCut ? text.slice(0, limit).toWellFormed() : text);
   const parts: string[] = [];
   let isToken = false;
-  for (let at = 0; at < scan.text.length; ) {
-    const start = scan.runEnd(at, isBlank);
-    const end = scan.runEnd(start, isNotBlank);
-    const word = { start, end, isLast: isCut && end === scan.text.length };
-    parts.push(scan.text.slice(at, start), isToken ? mark : maskWord(scan, word, mark));
+  const whole = { start: 0, end: scan.text.length, isLast: isCut };
+  for (const { before, run: word } of scan.runs(whole, isNotBlank)) {
+    parts.push(before, isToken ? mark : maskWord(scan, word, mark));
+    const { start, end } = word;
     isToken = end > start && scan.text.slice(end - BEARER.length, end).toLowerCase() === BEARER;
-    at = end;
   }
   return { text: `${parts.join("")}${isCut ? "…" : ""}`, charactersRead: scan.charactersRead };
 }
@@ -55,26 +53,36 @@ class Scan {
   }
 
   /** The end of the run of characters that `belong`, from `from` on. */
-  runEnd(from: number, belongs: (code: number) => boolean, end = this.text.length): number {
+  runEnd(from: number, belongs: (code: number) => boolean, end: number): number {
     let at = from;
     while (at < end && belongs(this.text.charCodeAt(at))) at++;
     this.charactersRead += at - from + 1;
     return at;
   }
+
+  /** The runs of characters that `belong`, each with the text before it; the last one is empty when others end the stretch. */
+  *runs({ start, end, isLast }: Stretch, belongs: (code: number) => boolean) {
+    for (let at = start; at < end; ) {
+      const from = this.runEnd(at, (code) => !belongs(code), end);
+      const to = this.runEnd(from, belongs, end);
+      const run: Stretch = { start: from, end: to, isLast: isLast && to === end };
+      yield { before: this.text.slice(at, from), run };
+      at = to;
+    }
+  }
 }
 
 function maskWord(scan: Scan, word: Stretch, mark: string): string {
   const url = credentialsOf(scan, word);
-  const end = url ?? word.end;
   const parts: string[] = [];
-  for (let at = word.start; at < end; ) {
-    const start = scan.runEnd(at, (code) => !isTokenPart(code), end);
-    const stop = scan.runEnd(start, isTokenPart, end);
-    const run = { start, end: stop, isLast: word.isLast && stop === word.end };
-    parts.push(scan.text.slice(at, start), maskRun(scan, run, mark));
-    at = stop;
-  }
+  for (const { before, run } of scan.runs(upTo(url, word), isTokenPart))
+    parts.push(before, maskRun(scan, run, mark));
   return `${parts.join("")}${url === undefined ? "" : mark}`;
+}
+
+/** What comes before a secret, if there is one, which begins within the stretch. */
+function upTo(secret: number | undefined, stretch: Stretch): Stretch {
+  return secret === undefined ? stretch : { ...stretch, end: secret, isLast: false };
 }
 
 /** Where in the word the first URL's host or credentials begin, if one of its URLs has credentials. */
@@ -116,18 +124,13 @@ function hasCredentials(scan: Scan, { start, end, isLast }: Stretch): boolean {
 /** A run of letters, digits, dots, dashes and underscores: the characters of JWTs and session tokens. */
 function maskRun(scan: Scan, run: Stretch, mark: string): string {
   const jwt = jwtIn(scan, run);
-  const end = jwt ?? run.end;
   const parts: string[] = [];
-  let before: Stretch | undefined;
-  for (let at = run.start; at < end; ) {
-    const start = scan.runEnd(at, (code) => !isWordPart(code), end);
-    const stop = scan.runEnd(start, isWordPart, end);
-    const piece = { start, end: stop, isLast: run.isLast && stop === run.end };
-    const isSecret = before !== undefined && start === before.end + 1 && isTokenSecret(scan, before, piece);
+  let id: Stretch | undefined;
+  for (const { before, run: piece } of scan.runs(upTo(jwt, run), isWordPart)) {
+    const isSecret = id !== undefined && before.length === 1 && isTokenSecret(scan, id, piece);
     if (isSecret) parts.splice(-1, 1, mark);
-    else parts.push(scan.text.slice(at, start), scan.text.slice(start, stop));
-    before = isSecret ? undefined : piece;
-    at = stop;
+    else parts.push(before, scan.text.slice(piece.start, piece.end));
+    id = isSecret ? undefined : piece;
   }
   return `${parts.join("")}${jwt === undefined ? "" : mark}`;
 }
@@ -155,12 +158,8 @@ const DASH = 0x2d;
 const DOT = 0x2e;
 const UNDERSCORE = 0x5f;
 
-function isBlank(code: number): boolean {
-  return code <= 0x20 || code === 0xa0 || code === 0x2028 || code === 0x2029;
-}
-
 function isNotBlank(code: number): boolean {
-  return !isBlank(code);
+  return code > 0x20 && code !== 0xa0 && code !== 0x2028 && code !== 0x2029;
 }
 
 function isDigit(code: number): boolean {
