@@ -1,5 +1,5 @@
 import type { Client } from "./client/client.ts";
-import { ApiError, isAlreadyExists, isNotFound } from "./client/error.ts";
+import { isAlreadyExists, isNotFound, isUnavailable } from "./client/error.ts";
 import type { Clock, Random } from "./clock.ts";
 import { type Action, awaitChange } from "./controller/action.ts";
 import { messageOf } from "./errors.ts";
@@ -121,7 +121,7 @@ export class ClusterEventRecorder implements EventRecorder {
       await this.#write(pending);
     } catch (error) {
       const failures = pending.failures + 1;
-      if (failures >= MAX_FAILURES || !isTransient(error)) this.#drop(pending.occurrence, messageOf(error));
+      if (failures >= MAX_FAILURES || !isUnavailable(error)) this.#drop(pending.occurrence, messageOf(error));
       else {
         if (!this.#pending.has(id)) this.#pending.set(id, { ...pending, failures });
         throw error;
@@ -172,8 +172,4 @@ export class ClusterEventRecorder implements EventRecorder {
 function budgetOf({ metadata: { uid, namespace, name = "", deletionTimestamp } = {} }: KubeObject): string {
   const id = uid ?? keyOf({ namespace, name });
   return deletionTimestamp ? `${id} deleted` : id;
-}
-
-function isTransient(error: unknown): boolean {
-  return error instanceof ApiError && (error.code === 0 || error.code === 429 || error.code >= 500);
 }

@@ -76,8 +76,12 @@ export function isForbidden(error: unknown): boolean {
 
 /** Whether the same request may succeed later: no answer, credentials that are just changing, conflict, load, trouble. */
 export function isTransient(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return false;
-  return [0, 401, 408, 409, 429].includes(error.code) || error.code >= 500;
+  return isUnavailable(error) || (error instanceof ApiError && [401, 408, 409].includes(error.code));
+}
+
+/** Whether the server is not there, has too much to do, or is in trouble. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 0 || error.code === 429 || error.code >= 500);
 }
 
 /** The answer would have filled the memory: a list must be asked for in smaller pages. */

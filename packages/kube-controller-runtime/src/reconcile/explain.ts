@@ -1,4 +1,4 @@
-import { ApiError, isForbidden, isTransient } from "../client/error.ts";
+import { ApiError, isForbidden, isTransient, isUnavailable } from "../client/error.ts";
 import { NotOursError } from "../controller/ownership.ts";
 import type { Explain } from "../controller/steps.ts";
 import { NotLeaderError } from "../errors.ts";
@@ -49,6 +49,6 @@ function refused(error: ApiError): string {
 }
 
 function apiReason(error: ApiError): string {
-  if (error.code === 0 || error.code >= 500 || error.code === 429) return "ApiServerUnavailable";
+  if (isUnavailable(error)) return "ApiServerUnavailable";
   return /^[A-Za-z]+$/.test(error.reason) ? error.reason : "ApiServerError";
 }
