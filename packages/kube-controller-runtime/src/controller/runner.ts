@@ -129,32 +129,25 @@ export class ControllerRunner {
   }
 
   #enqueue(source: Source, change: Change<KubeObject>): void {
-    if (!this.#wants(source, change)) return;
-    const priority = change.fromList ? "resync" : "fresh";
-    this.#tolerate(change.object, () => {
+    const { object, fromList } = change;
+    const isWanted = this.#tolerate(object, () => source.when(change), "predicate failed, the object is run");
+    if (isWanted === false) return;
+    const priority = fromList ? "resync" : "fresh";
+    this.#tolerate(object, () => {
       // An object before and after mostly names the same key; added twice, it would run twice.
       const keys = new Set(source.keysOf(change, this.#environment.caches));
       for (const key of keys) this.#queue.add(key, { priority: this.#newcomer(key) ? "new" : priority });
     });
   }
 
-  #wants({ when }: Source, change: Change<KubeObject>): boolean {
-    try {
-      return when(change);
-    } catch (error) {
-      const fields = { controller: this.#controller.name, object: keyOfObject(change.object) };
-      this.#environment.log.error("predicate failed, the object is run", { ...fields, error });
-      return true;
-    }
-  }
-
   /** An object that the controller's own functions stumble over must not end the watch of all others. */
-  #tolerate(object: Stored<KubeObject>, handle: () => void): void {
+  #tolerate<R>(object: Stored<KubeObject>, handle: () => R, failure = "change could not be understood") {
     try {
-      handle();
+      return handle();
     } catch (error) {
       const fields = { controller: this.#controller.name, object: keyOfObject(object) };
-      this.#environment.log.error("change could not be understood", { ...fields, error });
+      this.#environment.log.error(failure, { ...fields, error });
+      return undefined;
     }
   }
 
