@@ -1,13 +1,5 @@
 import type { Client } from "../client/client.ts";
-import {
-  type Kind,
-  type KubeObject,
-  keyOf,
-  keyOfObject,
-  type ObjectRef,
-  resourceName,
-  type Stored,
-} from "../object.ts";
+import { type Kind, type KubeObject, keyOf, keyOfObject, resourceName, type Stored } from "../object.ts";
 import { Cache, type CacheEnvironment, type CacheOptions } from "./cache.ts";
 import type { Sent } from "./own-write.ts";
 import { References } from "./references.ts";
@@ -88,7 +80,10 @@ export class Caches {
       delete: async (kind, ref, options) => {
         const caches = this.#allOf(kind).map((cache) => ({ cache, before: cache.get(keyOf(ref)) }));
         const remains = await client.delete(kind, ref, options);
-        for (const { cache, before } of caches) showDeletion(cache, ref, { before, remains });
+        for (const { cache, before } of caches) {
+          if (remains) cache.remember(remains, deletion(remains));
+          else if (before) cache.forget(keyOf(ref), before.metadata.uid);
+        }
         return remains;
       },
     };
@@ -108,21 +103,10 @@ export function cacheName(kind: Kind): string {
   return [resourceName(kind), ...selectors].join(" with ");
 }
 
-function showDeletion<T extends KubeObject>(
-  cache: Cache<T>,
-  ref: ObjectRef,
-  { before, remains }: { before: Stored<T> | undefined; remains: Stored<T> | undefined },
-): void {
-  if (remains) cache.remember(remains, deletion(remains));
-  else if (before) cache.forget(keyOf(ref), before.metadata.uid);
-}
-
 function deletion({ metadata }: Stored<KubeObject>): Sent {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = metadata;
-  return {
-    by: "fields",
-    fields: { metadata: { deletionTimestamp, deletionGracePeriodSeconds, finalizers } },
-  };
+  const fields = { metadata: { deletionTimestamp, deletionGracePeriodSeconds, finalizers } };
+  return { by: "fields", fields };
 }
 
 /** Removing the last finalizer of a deleted object ends it, yet is answered with the object. */

@@ -131,14 +131,8 @@ class Watcher<T extends KubeObject> {
 
   #proceed(): AsyncGenerator<WatcherEvent<T>> {
     const state = this.#state;
-    if (state.at === "empty") return this.#initialise();
-    return state.at === "listed"
-      ? this.#follow(state.resourceVersion)
-      : this.#followIfKnown(state.resourceVersion);
-  }
-
-  /** From `empty` to `listed`, by a streaming list where the server has it, else page by page. */
-  #initialise(): AsyncGenerator<WatcherEvent<T>> {
+    if (state.at === "listed") return this.#follow(state.resourceVersion);
+    if (state.at === "doubtful") return this.#followIfKnown(state.resourceVersion);
     return this.#streamingList ? this.#streamInitialState() : this.#listPages();
   }
 
@@ -169,10 +163,9 @@ class Watcher<T extends KubeObject> {
   }
 
   async *#streamInitialState(): AsyncGenerator<WatcherEvent<T>> {
-    const { clock } = this.#options;
     const silence = new AbortController();
-    const limit = () =>
-      clock.setTimer(() => silence.abort(timeout("the list stopped")), this.#timing.silenceLimitMs);
+    const stopped = () => silence.abort(new ApiError("the list stopped", { reason: "Timeout", code: 0 }));
+    const limit = () => this.#options.clock.setTimer(stopped, this.#timing.silenceLimitMs);
     let cancel = limit();
     yield { type: "init" };
     let initialised = false;
@@ -267,10 +260,6 @@ class Watcher<T extends KubeObject> {
 /** Silence counts too: a server that ignores the parameter sends its objects and never says that these are all. */
 function refusesStreaming(failure: ApiError): boolean {
   return failure.code === 400 || failure.code === 422 || failure.reason === "Timeout";
-}
-
-function timeout(message: string): ApiError {
-  return new ApiError(message, { reason: "Timeout", code: 0 });
 }
 
 function toApiError(error: unknown): ApiError {

@@ -18,23 +18,16 @@ export interface Settings {
  */
 export function currentSettings(files: readonly KubeconfigFile[], named?: string): Settings {
   const paths = files.map(({ path }) => path).join(", ");
-  if (named !== undefined) return settingsOf(files, contextOf(files, named, paths));
   const chosen = files.find(({ currentContext }) => currentContext !== undefined);
-  const name = chosen?.currentContext;
-  if (!chosen || name === undefined)
+  const name = named ?? chosen?.currentContext;
+  if (name === undefined)
     throw new KubeconfigError(
       `no Kubernetes cluster is configured: ${paths || "the kubeconfig"} has no current-context; set --kubeconfig or KUBECONFIG`,
     );
   const context = entryOf(files, "contexts", name);
-  if (!context)
-    throw new KubeconfigError(`current-context of kubeconfig ${chosen.path} names no context in ${paths}`);
-  return settingsOf(files, context);
-}
-
-function contextOf(files: readonly KubeconfigFile[], name: string, paths: string): Entry {
-  const context = entryOf(files, "contexts", name);
-  if (!context) throw new KubeconfigError(`there is no context "${name}" in ${paths}`);
-  return context;
+  if (context) return settingsOf(files, context);
+  if (named !== undefined) throw new KubeconfigError(`there is no context "${named}" in ${paths}`);
+  throw new KubeconfigError(`current-context of kubeconfig ${chosen?.path} names no context in ${paths}`);
 }
 
 function settingsOf(files: readonly KubeconfigFile[], { fields }: Entry): Settings {

@@ -17,7 +17,7 @@ export async function readSmallFile(path: string, what: string): Promise<string>
   return content.toString("utf8");
 }
 
-/** Whether it failed because there is no such file. */
+/** What the system calls a failure: `ENOENT`. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
 }

@@ -25,15 +25,12 @@ function isExempt(server: URL, list: string): boolean {
   const host = unmapped(server.hostname.replace(/^\[|\]$/g, "").toLowerCase());
   const port = server.port || (server.protocol === "https:" ? "443" : "80");
   const target: Target = { host, port, family: isIP(host) };
-  if (host === "localhost" || isLoopback(target)) return true;
+  if (host === "localhost" || contains(isIP(host) === 6 ? ["::1", 128] : ["127.0.0.0", 8], target))
+    return true;
   return list
     .split(",")
     .map((item) => item.trim().toLowerCase())
     .some((item) => item !== "" && matches(item, target));
-}
-
-function isLoopback({ host, family }: Target): boolean {
-  return contains(family === 6 ? ["::1", 128] : ["127.0.0.0", 8], { host, family });
 }
 
 function matches(item: string, target: Target): boolean {
@@ -69,10 +66,7 @@ function isDomainOf(domain: string, host: string): boolean {
   return host === suffix || host.endsWith(`.${suffix}`);
 }
 
-function contains(
-  [network, prefix]: readonly [string, number],
-  { host, family }: Omit<Target, "port">,
-): boolean {
+function contains([network, prefix]: readonly [string, number], { host, family }: Target): boolean {
   const ofNetwork = isIP(network);
   if (ofNetwork !== family || prefix > (ofNetwork === 6 ? 128 : 32)) return false;
   const list = new BlockList();
