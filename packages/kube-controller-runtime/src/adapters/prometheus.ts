@@ -26,18 +26,18 @@ const RESULTS: readonly FinishedRun["result"][] = ["success", "requeue", "error"
  */
 export class RuntimeMetrics implements ManagerObserver {
   readonly registry: Registry;
-  readonly #queues: QueueMetrics;
+  readonly #queue: (controller: string) => QueueObserver;
   readonly #reconciles: Counter<"controller" | "result">;
   readonly #reconcileSeconds: Histogram<"controller">;
   readonly #watchRestarts: Counter<"resource" | "reason">;
   readonly #requests: Counter<"verb" | "code">;
   readonly #requestSeconds: Histogram<"verb" | "resource">;
-  readonly #cacheSizes: Readings<"resource">;
+  readonly #cacheSizes: Readings;
   readonly #leader: Gauge;
 
   constructor({ prefix, registry = new Registry() }: MetricsOptions) {
     this.registry = registry;
-    this.#queues = new QueueMetrics(registry);
+    this.#queue = queueMetrics(registry);
     this.#reconciles = counter(registry, {
       name: `${prefix}reconcile_total`,
       help: "Runs of a controller by how they ended: success, requeue, error or terminal.",
@@ -63,7 +63,7 @@ export class RuntimeMetrics implements ManagerObserver {
       help: "How long the API server takes until its answer begins, by verb and resource.",
       labelNames: ["verb", "resource"],
     });
-    this.#cacheSizes = new Readings(registry, {
+    this.#cacheSizes = readings(registry, {
       name: `${prefix}cache_objects`,
       help: "Objects in the caches of a resource.",
       labelNames: ["resource"],
@@ -76,7 +76,7 @@ export class RuntimeMetrics implements ManagerObserver {
   /** Counters begin at 0, not at their first event: Prometheus sees no increase in what was not there before. */
   queue(controller: string): QueueObserver {
     for (const result of RESULTS) this.#reconciles.inc({ controller, result }, 0);
-    return this.#queues.observer(controller);
+    return this.#queue(controller);
   }
 
   reconciled(controller: string, { result, durationMs }: FinishedRun): void {
@@ -98,72 +98,56 @@ export class RuntimeMetrics implements ManagerObserver {
   }
 
   cached(kind: Kind, objects: StoreReader<KubeObject>): void {
-    this.#cacheSizes.add(resourceName(kind), () => objects.size);
+    this.#cacheSizes(resourceName(kind), () => objects.size);
   }
 }
 
 /** Named like the metrics of client-go's work queues, so that existing dashboards show them. */
-class QueueMetrics {
-  readonly #depth: Readings<"name">;
-  readonly #adds: Counter<"name">;
-  readonly #retries: Counter<"name">;
-  readonly #waitSeconds: Histogram<"name">;
-  readonly #workSeconds: Histogram<"name">;
-
-  constructor(registry: Registry) {
-    const metric = (name: string, help: string) => ({ name, help, labelNames: ["name" as const] });
-    this.#depth = new Readings(
-      registry,
-      metric("workqueue_depth", "Keys that could run now but have no worker."),
-    );
-    this.#adds = counter(registry, metric("workqueue_adds_total", "Keys queued."));
-    this.#retries = counter(
-      registry,
-      metric("workqueue_retries_total", "Keys queued again because their run failed."),
-    );
-    this.#waitSeconds = histogram(
-      registry,
-      metric("workqueue_queue_duration_seconds", "How long a key that could run waits for a worker."),
-    );
-    this.#workSeconds = histogram(
-      registry,
-      metric("workqueue_work_duration_seconds", "How long a worker is busy with a key."),
-    );
-  }
-
-  observer(name: string): QueueObserver {
-    const [adds, retries] = [this.#adds.labels(name), this.#retries.labels(name)];
-    for (const count of [adds, retries]) count.inc(0);
-    const [waits, works] = [this.#waitSeconds.labels(name), this.#workSeconds.labels(name)];
+function queueMetrics(registry: Registry): (name: string) => QueueObserver {
+  const metric = (name: string, help: string) => ({ name, help, labelNames: ["name" as const] });
+  const depths = readings(registry, metric("workqueue_depth", "Keys that could run now but have no worker."));
+  const adds = counter(registry, metric("workqueue_adds_total", "Keys queued."));
+  const retries = counter(
+    registry,
+    metric("workqueue_retries_total", "Keys queued again because their run failed."),
+  );
+  const waits = histogram(
+    registry,
+    metric("workqueue_queue_duration_seconds", "How long a key that could run waits for a worker."),
+  );
+  const works = histogram(
+    registry,
+    metric("workqueue_work_duration_seconds", "How long a worker is busy with a key."),
+  );
+  return (name) => {
+    const [added, retried] = [adds.labels(name), retries.labels(name)];
+    for (const count of [added, retried]) count.inc(0);
+    const [waited, worked] = [waits.labels(name), works.labels(name)];
     return {
-      depthFrom: (read) => this.#depth.add(name, read),
-      added: () => adds.inc(),
-      retried: () => retries.inc(),
-      started: (waitedMs) => waits.observe(waitedMs / 1_000),
-      finished: (workedMs) => works.observe(workedMs / 1_000),
+      depthFrom: (read) => depths(name, read),
+      added: () => added.inc(),
+      retried: () => retried.inc(),
+      started: (waitedMs) => waited.observe(waitedMs / 1_000),
+      finished: (workedMs) => worked.observe(workedMs / 1_000),
     };
-  }
+  };
 }
 
+/** Adds a reading of a label value. */
+type Readings = (labelValue: string, read: () => number) => void;
+
 /** A gauge per label value that is read when it is asked for: the sum of all readings of that value. */
-class Readings<Label extends string> {
-  readonly #readers = new Map<string, (() => number)[]>();
-
-  constructor(registry: Registry, metric: Metric<Label>) {
-    const readers = this.#readers;
-    new Gauge({
-      ...metric,
-      registers: [registry],
-      collect() {
-        for (const [value, reads] of readers)
-          this.labels(value).set(reads.reduce((sum, read) => sum + read(), 0));
-      },
-    });
-  }
-
-  add(labelValue: string, read: () => number): void {
-    this.#readers.set(labelValue, [...(this.#readers.get(labelValue) ?? []), read]);
-  }
+function readings(registry: Registry, metric: Metric<string>): Readings {
+  const readers = new Map<string, (() => number)[]>();
+  new Gauge({
+    ...metric,
+    registers: [registry],
+    collect() {
+      for (const [value, reads] of readers)
+        this.labels(value).set(reads.reduce((sum, read) => sum + read(), 0));
+    },
+  });
+  return (value, read) => readers.set(value, [...(readers.get(value) ?? []), read]);
 }
 
 interface Metric<Label extends string> {
