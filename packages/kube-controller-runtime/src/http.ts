@@ -33,7 +33,6 @@ export interface HttpServer {
 interface Reply {
   readonly status: number;
   readonly body: string;
-  readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -56,12 +55,8 @@ const CHECK_TIMEOUT_MS = 1_500;
  * Serves `/healthz` and `/readyz`: 200 when all checks pass, else 500 with the names of those that don't.
  * An answer always comes within two seconds; a check that hangs has failed.
  */
-export function serveProbes({
-  address,
-  clock,
-  healthz,
-  readyz,
-}: ProbeOptions): Promise<HttpServer | undefined> {
+export function serveProbes(options: ProbeOptions): Promise<HttpServer | undefined> {
+  const { address, clock, healthz, readyz } = options;
   const routes: Routes = new Map([
     ["/healthz", () => runChecks(healthz, clock)],
     ["/readyz", () => runChecks(readyz, clock)],
@@ -75,7 +70,7 @@ export function serveMetrics(options: MetricsOptions): Promise<HttpServer | unde
   const metrics = async ({ headers }: IncomingMessage): Promise<Reply> => {
     const access = authorize ? await authorize(headers.authorization, "/metrics") : "allowed";
     if (access !== "allowed") return REFUSALS[access];
-    return { status: 200, body: await registry.metrics(), contentType: registry.contentType };
+    return { status: 200, body: await registry.metrics(), headers: { "content-type": registry.contentType } };
   };
   return serve(address, new Map([["/metrics", metrics]]));
 }
@@ -90,15 +85,10 @@ async function runChecks(checks: Checks, clock: Clock): Promise<Reply> {
 }
 
 async function runCheck(check: Checks[string], clock: Clock): Promise<string | undefined> {
-  const timer = new AbortController();
-  const late = clock.sleep(CHECK_TIMEOUT_MS, timer.signal).then(
-    () => "no answer in time",
-    () => undefined,
-  );
+  const late = Promise.withResolvers<string>();
+  const cancel = clock.setTimer(() => late.resolve("no answer in time"), CHECK_TIMEOUT_MS);
   const answer = (async () => ((await check()) ? undefined : "not ready"))().catch(messageOf);
-  const failure = await Promise.race([answer, late]);
-  timer.abort();
-  return failure;
+  return Promise.race([answer, late.promise]).finally(cancel);
 }
 
 /** Resolves once the server listens; with `undefined` when the address says that it should not. */
@@ -126,10 +116,9 @@ async function serve(address: string, routes: Routes): Promise<HttpServer | unde
 }
 
 async function answer(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const reply = await replyTo(routes, request);
-  const { status, body, contentType = "text/plain; charset=utf-8", headers } = reply;
+  const { status, body, headers } = await replyTo(routes, request);
   response.writeHead(status, {
-    "content-type": contentType,
+    "content-type": "text/plain; charset=utf-8",
     "x-content-type-options": "nosniff",
     ...headers,
   });
