@@ -1,3 +1,5 @@
+import { hash as digest } from "node:crypto";
+
 const OFFSET_32 = 0x811c9dc5;
 const PRIME_32 = 0x01000193;
 const OFFSET_64 = 0xcbf29ce484222325n;
@@ -15,4 +17,9 @@ export function fnv1a64(text: string): string {
   let hash = OFFSET_64;
   for (const byte of Buffer.from(text, "utf8")) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * PRIME_64);
   return hash.toString(16).padStart(16, "0");
+}
+
+/** Changes when any of this changes, without keeping any of it: secrets may be among it. */
+export function fingerprint(parts: readonly (string | undefined)[]): string {
+  return digest("sha256", JSON.stringify(parts));
 }

@@ -21,7 +21,7 @@ export {
 export * from "./kinds.ts";
 export { controllerOf, controllerReference } from "./owner.ts";
 export { type Condition, type ConditionState, findCondition, setCondition } from "./conditions.ts";
-export { fnv1a32, fnv1a64 } from "./hash.ts";
+export { fingerprint, fnv1a32, fnv1a64 } from "./hash.ts";
 
 // A controller and its reconcile.
 export {
@@ -57,7 +57,6 @@ export { isPausedBy } from "./reconcile/pause.ts";
 export { checkpoint } from "./reconcile/checkpoint.ts";
 export { CONFLICT, type ConflictAdvice, reportConflicts } from "./reconcile/conflict.ts";
 export { explain } from "./reconcile/explain.ts";
-export { fingerprint } from "./reconcile/fingerprint.ts";
 export { AVAILABLE, finish, type StartMemory, UNREPORTED } from "./reconcile/finish.ts";
 export { applied, blocked, notRequested } from "./reconcile/result.ts";
 export { summary } from "./reconcile/summary.ts";
