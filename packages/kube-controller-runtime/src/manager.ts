@@ -163,24 +163,29 @@ export class Manager {
     this.#fence.signal.addEventListener("abort", cutOff, { once: true });
     const finished = untilAborted(signal, working).then(() => {
       stopWork.abort();
-      return this.#withinGrace(working, this.#options.shutdownGraceMs);
+      return this.#withinGrace(working);
     });
     await Promise.race([finished, closed.promise]);
   }
 
+  async #withinGrace(work: Promise<unknown>): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.setTimer(late.resolve, this.#options.shutdownGraceMs);
+    await Promise.race([work, late.promise]).finally(cancel);
+  }
+
   #makeRunners(environment: CacheEnvironment): ControllerRunner[] {
-    const { log, concurrency, observer } = this.#options;
+    const { controllers, concurrency, observer } = this.#options;
     const shared = this.#contextOf(this.#fence);
-    return this.#options.controllers.map(
+    return controllers.map(
       (controller) =>
         new ControllerRunner(controller, {
           ...environment,
           caches: this.#caches,
           concurrency,
           context: (deadline) => (deadline ? this.#contextOf(closedBy(deadline, this.#fence)) : shared),
-          ...(observer ? { queueObserver: observer.queue(controller.name) } : {}),
+          ...(observer && { queueObserver: observer.queue(controller.name) }),
           onOutcome: (run) => observer?.reconciled(controller.name, run),
-          log,
         }),
     );
   }
@@ -202,13 +207,6 @@ export class Manager {
       signal: fence.signal,
       assertLeading: () => fence.assertLeading(),
     };
-  }
-
-  async #withinGrace(work: Promise<unknown>, ms: number): Promise<void> {
-    const timer = new AbortController();
-    const late = this.#options.clock.sleep(ms, timer.signal).catch(() => undefined);
-    await Promise.race([work, late]);
-    timer.abort();
   }
 }
 

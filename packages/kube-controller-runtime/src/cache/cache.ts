@@ -4,6 +4,7 @@ import type { Clock, Random } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import {
   type Kind,
+  type KindSelection,
   type KubeObject,
   keyOfObject,
   type ObjectKey,
@@ -18,9 +19,7 @@ import { labelSelector } from "./selector.ts";
 import { type Change, Store, type StoreReader } from "./store.ts";
 
 /** Which objects a cache holds, what of them, and by what they are found. */
-export interface CacheOptions<T extends KubeObject> {
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+export interface CacheOptions<T extends KubeObject> extends KindSelection {
   readonly metadataOnly?: boolean;
   readonly indexes?: IndexFunctions<T>;
   /** Drops what nobody reads from an object before it is kept, after the environment's transform. */
@@ -66,8 +65,8 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   readonly #unsynced = new Set<string>();
   readonly #missing = new Set<string>();
   readonly #selects: (object: Stored<T>) => boolean;
+  readonly #whenSynced = Promise.withResolvers<void>();
   #sought = Promise.withResolvers<void>();
-  readonly #waiting: (() => void)[] = [];
 
   constructor(kind: Kind<T>, environment: CacheEnvironment, options: CacheOptions<T> = {}) {
     this.kind = kind;
@@ -86,9 +85,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   }
 
   get size(): number {
-    let size = 0;
-    for (const store of this.#stores.values()) size += store.size;
-    return size;
+    return this.#stores.values().reduce((sum, store) => sum + store.size, 0);
   }
 
   /** Whether the state of the cluster at some moment after the start is fully in here. */
@@ -115,8 +112,8 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     return this.#storeOf(key)?.get(key);
   }
 
-  *all(): Iterable<Stored<T>> {
-    for (const store of this.#stores.values()) yield* store.all();
+  all(): Iterable<Stored<T>> {
+    return this.#stores.values().flatMap((store) => store.all());
   }
 
   byIndex(index: string, value: string): Stored<T>[] {
@@ -131,8 +128,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   remember(written: Stored<T>, sent: Sent): void {
     // What is written outside of the selection is for other caches; the watch reports what leaves it.
     if (!this.#selects(written)) return;
-    const namespace = written.metadata.namespace;
-    this.#storeOf(namespace ? `${namespace}/` : "")?.remember(written, sent);
+    this.#storeOf(keyOfObject(written))?.remember(written, sent);
   }
 
   forget(key: ObjectKey, uid: string): void {
@@ -145,7 +141,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   }
 
   whenSynced(): Promise<void> {
-    return this.synced ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+    return this.#whenSynced.promise;
   }
 
   async #feed(namespace: string, store: Store<T>, signal: AbortSignal): Promise<void> {
@@ -201,7 +197,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
 
   #markSynced(namespace: string): void {
     this.#unsynced.delete(namespace);
-    if (this.synced) for (const resolve of this.#waiting.splice(0)) resolve();
+    if (this.synced) this.#whenSynced.resolve();
   }
 
   #storeOf(key: ObjectKey): Store<T> | undefined {
