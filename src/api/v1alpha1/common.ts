@@ -2,6 +2,7 @@ import type { V1Condition } from "@kubernetes/client-node";
 import type { Wire } from "kube-controller-runtime";
 import { host, namespaceName, objectName, optionalHost, secretDataKey } from "./names.ts";
 import {
+  column,
   flag,
   int32,
   int64,
@@ -15,6 +16,7 @@ import {
   type Static,
   stringMap,
   text,
+  wideColumn,
 } from "./schema.ts";
 
 /** Names one value: a Secret in the object's namespace and a key of its data. */
@@ -26,8 +28,7 @@ export function secretKeyRef(description: string, defaultKey: string, options: {
     name: objectName("Name of the Secret, in the object's namespace."),
   });
 }
-const secretKeyRefSchema = secretKeyRef("", "");
-export type SecretKeyRef = Static<typeof secretKeyRefSchema>;
+export type SecretKeyRef = Static<ReturnType<typeof secretKeyRef>>;
 
 /** Where the operator put a value; status only, so nothing is validated. */
 export function recordedSecretRef(description: string) {
@@ -51,24 +52,27 @@ export function tls(options: { default?: object } = {}) {
     options,
   );
 }
-const tlsSchema = tls();
-export type TlsSpec = Static<typeof tlsSchema>;
+export type TlsSpec = Static<ReturnType<typeof tls>>;
 
 const ingressTls = object("TLS at the ingress controller.", {
   secretName: optional(objectName("Secret with the certificate of the host.")),
   wildcardSecretName: optional(objectName("Secret with the certificate of the wildcard host.")),
 });
 
+const hosts = {
+  host: host("Host name under which users reach the deployment."),
+  wildcardHost: optional(
+    optionalHost("Wildcard host for workspace applications, such as *.coder.example.com."),
+  ),
+};
+
 const ingress = object(
   "Exposure by an Ingress.",
   {
+    ...hosts,
     annotations: optional(stringMap("Annotations of the Ingress, mostly for its controller.")),
     className: optional(text("Class of the Ingress; absent means the cluster's default class.")),
-    host: host("Host name under which users reach the deployment."),
     tls: optional(ingressTls),
-    wildcardHost: optional(
-      optionalHost("Wildcard host for workspace applications, such as *.coder.example.com."),
-    ),
   },
   rules({
     rule: "!has(self.tls) || !has(self.tls.wildcardSecretName) || (has(self.wildcardHost) && self.wildcardHost != '')",
@@ -84,18 +88,10 @@ const parentRef = object("A Gateway that carries the route.", {
   sectionName: optional(objectName("Listener of the Gateway; absent means all that fit.")),
 });
 
-/** HTTPRoute itself takes no more parents than this. */
-const maxParentRefs = 32;
-
 const gateway = object("Exposure by an HTTPRoute of the Gateway API.", {
-  host: host("Host name under which users reach the deployment."),
-  parentRefs: list("Gateways that the route attaches to.", parentRef, {
-    minItems: 1,
-    maxItems: maxParentRefs,
-  }),
-  wildcardHost: optional(
-    optionalHost("Wildcard host for workspace applications, such as *.coder.example.com."),
-  ),
+  ...hosts,
+  // HTTPRoute itself takes no more parents than this.
+  parentRefs: list("Gateways that the route attaches to.", parentRef, { minItems: 1, maxItems: 32 }),
 });
 export type GatewayExposure = Static<typeof gateway>;
 
@@ -150,50 +146,31 @@ export const statusFields = {
 };
 export type Condition = Wire<V1Condition>;
 
-const ofReady = (field: string) => `.status.conditions[?(@.type=="Ready")].${field}`;
+const ofCondition = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
 
 /** The first columns of every kind: whether it is as its manifest says, and why not. */
 export const readinessColumns: readonly PrinterColumn[] = [
-  {
-    name: "Ready",
-    type: "string",
-    jsonPath: ofReady("status"),
-    description: "Whether it is as its manifest says.",
-  },
-  { name: "Reason", type: "string", jsonPath: ofReady("reason"), description: "Why it is ready or not." },
-  {
-    name: "Phase",
-    type: "string",
-    jsonPath: ".status.phase",
-    description: "Pending, or Ready once a pod is.",
-    priority: 1,
-  },
+  column("Ready", ofCondition("Ready", "status"), "Whether it is as its manifest says."),
+  column("Reason", ofCondition("Ready", "reason"), "Why it is ready or not."),
+  wideColumn("Phase", ".status.phase", "Pending, or Ready once a pod is."),
 ];
 
 /** How many pods are ready, of how many; the bare number is for those who have read it before. */
 export const podsColumns: readonly PrinterColumn[] = [
-  {
-    name: "Pods",
-    type: "string",
-    jsonPath: ".status.pods",
-    description: "Pods that are ready, of those that are wanted.",
-  },
-  {
-    name: "Replicas",
-    type: "integer",
-    jsonPath: ".status.readyReplicas",
-    description: "Pods that are ready.",
-    priority: 1,
-  },
+  column("Pods", ".status.pods", "Pods that are ready, of those that are wanted."),
+  { ...wideColumn("Replicas", ".status.readyReplicas", "Pods that are ready."), type: "integer" },
 ];
 
-/** Empty for most objects, and the first thing to know about one that does not change. */
-export const pausedColumn: PrinterColumn = {
-  name: "Paused",
-  type: "string",
-  jsonPath: '.status.conditions[?(@.type=="Paused")].status',
-  description: "True while the annotation coder.com/paused keeps the operator from working for the object.",
-};
+/** The last columns of every kind. */
+export const lastColumns: readonly PrinterColumn[] = [
+  // Empty for most objects, and the first thing to know about one that does not change.
+  column(
+    "Paused",
+    ofCondition("Paused", "status"),
+    "True while the annotation coder.com/paused keeps the operator from working for the object.",
+  ),
+  { ...column("Age", ".metadata.creationTimestamp", "Time since creation."), type: "date" },
+];
 
 /** `Ready` as soon as one pod is ready. */
 export type Phase = "Pending" | "Ready";

@@ -1,8 +1,8 @@
 import {
   controlPlaneExpose,
+  lastColumns,
   nameWithoutDot,
   type Phase,
-  pausedColumn,
   podsColumns,
   readinessColumns,
   recordedSecretRef,
@@ -20,6 +20,7 @@ import { objectName, optionalHttpURL } from "./names.ts";
 import { rbac, serviceAccount, workspaceNamespaces } from "./permissions.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
+  column,
   flag,
   int64,
   type KindDescription,
@@ -30,6 +31,7 @@ import {
   type Static,
   text,
   time,
+  wideColumn,
   word,
 } from "./schema.ts";
 import { service } from "./service.ts";
@@ -172,34 +174,11 @@ export const controlPlane: KindDescription = {
   columns: [
     ...readinessColumns,
     ...podsColumns,
-    { name: "URL", type: "string", jsonPath: ".status.url", description: "URL inside the cluster." },
-    { name: "License", type: "string", jsonPath: ".status.licenseTier", description: "Tier of the license." },
-    {
-      name: "Version",
-      type: "string",
-      jsonPath: ".status.version",
-      description: "Version that coderd reports.",
-    },
-    {
-      name: "Access URL",
-      type: "string",
-      jsonPath: ".status.accessURL",
-      description: "URL under which people reach the deployment.",
-      priority: 1,
-    },
-    {
-      name: "License Ends",
-      type: "string",
-      jsonPath: ".status.license.expires",
-      description: "End of the license's term.",
-      priority: 1,
-    },
-    pausedColumn,
-    {
-      name: "Age",
-      type: "date",
-      jsonPath: ".metadata.creationTimestamp",
-      description: "Time since creation.",
-    },
+    column("URL", ".status.url", "URL inside the cluster."),
+    column("License", ".status.licenseTier", "Tier of the license."),
+    column("Version", ".status.version", "Version that coderd reports."),
+    wideColumn("Access URL", ".status.accessURL", "URL under which people reach the deployment."),
+    wideColumn("License Ends", ".status.license.expires", "End of the license's term."),
+    ...lastColumns,
   ],
 };

@@ -65,8 +65,7 @@ export function rbac(options: { default?: object } = {}) {
     options,
   );
 }
-const rbacSchema = rbac();
-export type RbacSpec = Static<typeof rbacSchema>;
+export type RbacSpec = Static<ReturnType<typeof rbac>>;
 
 export function serviceAccount(options: { default?: object } = {}) {
   return object(
@@ -88,8 +87,7 @@ export function serviceAccount(options: { default?: object } = {}) {
     options,
   );
 }
-const serviceAccountSchema = serviceAccount();
-export type ServiceAccountSpec = Static<typeof serviceAccountSchema>;
+export type ServiceAccountSpec = Static<ReturnType<typeof serviceAccount>>;
 
 /** Where permissions are, for the status. */
 export const workspaceNamespaces = list(

@@ -185,8 +185,7 @@ export function livenessProbe(
   });
 }
 
-const probeSchema = Type.Object(probeFields(""));
-export type ProbeSpec = Static<typeof probeSchema>;
+export type ProbeSpec = Static<ReturnType<typeof readinessProbe>>;
 
 const certSecret = object("One certificate authority in a Secret.", {
   key: requiredSecretDataKey("Key of the Secret's data that holds the PEM certificates."),
@@ -200,8 +199,7 @@ export function certs(options: { default?: object } = {}) {
     options,
   );
 }
-const certsSchema = certs();
-export type CertsSpec = Static<typeof certsSchema>;
+export type CertsSpec = Static<ReturnType<typeof certs>>;
 
 export function replicas(description: string, options: { default?: number } = {}) {
   return int32(description, { minimum: 0, ...options });

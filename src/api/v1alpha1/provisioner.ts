@@ -1,6 +1,6 @@
 import {
+  lastColumns,
   type Phase,
-  pausedColumn,
   podsColumns,
   readinessColumns,
   recordedSecretRef,
@@ -14,6 +14,7 @@ import { objectName, secretDataKey } from "./names.ts";
 import { rbac, serviceAccount, workspaceNamespaces } from "./permissions.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
+  column,
   int32,
   int64,
   type KindDescription,
@@ -24,6 +25,7 @@ import {
   type Static,
   stringMap,
   text,
+  wideColumn,
   word,
 } from "./schema.ts";
 
@@ -259,32 +261,9 @@ export const provisioner: KindDescription = {
   columns: [
     ...readinessColumns,
     ...podsColumns,
-    {
-      name: "Control Plane",
-      type: "string",
-      jsonPath: ".spec.controlPlaneRef.name",
-      description: "Control plane that the daemons work for.",
-    },
-    {
-      name: "Organization",
-      type: "string",
-      jsonPath: ".status.organizationName",
-      description: "Organization that the daemons serve.",
-      priority: 1,
-    },
-    {
-      name: "Key",
-      type: "string",
-      jsonPath: ".status.provisionerKeyName",
-      description: "Name of the key in use.",
-      priority: 1,
-    },
-    pausedColumn,
-    {
-      name: "Age",
-      type: "date",
-      jsonPath: ".metadata.creationTimestamp",
-      description: "Time since creation.",
-    },
+    column("Control Plane", ".spec.controlPlaneRef.name", "Control plane that the daemons work for."),
+    wideColumn("Organization", ".status.organizationName", "Organization that the daemons serve."),
+    wideColumn("Key", ".status.provisionerKeyName", "Name of the key in use."),
+    ...lastColumns,
   ],
 };

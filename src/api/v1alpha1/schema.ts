@@ -28,6 +28,16 @@ export interface PrinterColumn {
   readonly priority?: number;
 }
 
+/** A column with the text at `jsonPath`. */
+export function column(name: string, jsonPath: string, description: string): PrinterColumn {
+  return { name, type: "string", jsonPath, description };
+}
+
+/** One that shows only with `-o wide`. */
+export function wideColumn(name: string, jsonPath: string, description: string): PrinterColumn {
+  return { ...column(name, jsonPath, description), priority: 1 };
+}
+
 /** How a kind is described to its users. */
 export interface KindDescription {
   readonly shortName: string;
@@ -42,9 +52,7 @@ export interface KindDescription {
 }
 
 /** Everything the generator needs to know of one kind. */
-export interface ResourceDefinition extends KindDescription {
-  readonly kind: Kind;
-}
+export type ResourceDefinition = KindDescription & { readonly kind: Kind };
 
 export function rules(...list: readonly Rule[]) {
   return { "x-kubernetes-validations": list };

@@ -1,8 +1,8 @@
 import {
   expose,
+  lastColumns,
   nameWithoutDot,
   type Phase,
-  pausedColumn,
   podsColumns,
   readinessColumns,
   recordedSecretRef,
@@ -20,6 +20,7 @@ import {
 import { httpURL, objectName, optionalHttpURL } from "./names.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
+  column,
   flag,
   type KindDescription,
   object,
@@ -28,6 +29,7 @@ import {
   rules,
   type Static,
   text,
+  wideColumn,
   word,
 } from "./schema.ts";
 import { service } from "./service.ts";
@@ -172,26 +174,9 @@ export const workspaceProxy: KindDescription = {
   columns: [
     ...readinessColumns,
     ...podsColumns,
-    {
-      name: "Registered",
-      type: "boolean",
-      jsonPath: ".status.registered",
-      description: "Whether coderd knows it.",
-    },
-    { name: "Health", type: "string", jsonPath: ".status.health", description: "Health as coderd sees it." },
-    {
-      name: "Proxy",
-      type: "string",
-      jsonPath: ".status.proxyName",
-      description: "Name of the proxy at coderd.",
-      priority: 1,
-    },
-    pausedColumn,
-    {
-      name: "Age",
-      type: "date",
-      jsonPath: ".metadata.creationTimestamp",
-      description: "Time since creation.",
-    },
+    { ...column("Registered", ".status.registered", "Whether coderd knows it."), type: "boolean" },
+    column("Health", ".status.health", "Health as coderd sees it."),
+    wideColumn("Proxy", ".status.proxyName", "Name of the proxy at coderd."),
+    ...lastColumns,
   ],
 };
