@@ -2,6 +2,7 @@ import type { V1Condition } from "@kubernetes/client-node";
 import type { Wire } from "kube-controller-runtime";
 import { host, namespaceName, objectName, optionalHost, secretDataKey } from "./names.ts";
 import {
+  atomic,
   column,
   flag,
   int32,
@@ -134,9 +135,11 @@ export const statusFields = {
     ),
   ),
   images: optional(
-    list("Images that the pods run, with the digests that were pulled.", text("Image with its digest."), {
-      "x-kubernetes-list-type": "atomic",
-    }),
+    list(
+      "Images that the pods run, with the digests that were pulled.",
+      text("Image with its digest."),
+      atomic,
+    ),
   ),
   observedGeneration: optional(int64("Generation of the spec that this status describes.")),
   pods: optional(text("Pods that are ready and pods that are wanted, as `2/3`.")),

@@ -20,6 +20,7 @@ import { objectName, optionalHttpURL } from "./names.ts";
 import { rbac, serviceAccount, workspaceNamespaces } from "./permissions.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
+  atomic,
   column,
   flag,
   int64,
@@ -114,11 +115,7 @@ const license = object("The license that counts, merged from all that coderd has
   seatsUsed: optional(int64("Active users, as coderd counts them.")),
   tier: word<LicenseTier>("Tier of the license: none, trial, enterprise, premium or unknown."),
   trial: flag("Whether it is a trial."),
-  warnings: optional(
-    list("What coderd warns of, in its own words.", text("A warning."), {
-      "x-kubernetes-list-type": "atomic",
-    }),
-  ),
+  warnings: optional(list("What coderd warns of, in its own words.", text("A warning."), atomic)),
 });
 export type LicenseStatus = Static<typeof license>;
 
@@ -138,9 +135,7 @@ const controlPlaneStatus = object("What the control plane is, as the operator la
     text("Entitlement to external provisioners: entitled, grace_period, not_entitled or unknown."),
   ),
   healthFindings: optional(
-    list("What coderd's own checks find, of all its replicas.", healthFinding, {
-      "x-kubernetes-list-type": "atomic",
-    }),
+    list("What coderd's own checks find, of all its replicas.", healthFinding, atomic),
   ),
   image: optional(
     text("Image that the control plane was last brought to. Another version in spec.image is an upgrade."),

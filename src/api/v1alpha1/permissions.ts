@@ -1,9 +1,7 @@
 import { Type } from "typebox";
 import { rbacDefaults } from "./defaults.ts";
 import { childName, listedNamespace } from "./names.ts";
-import { flag, list, object, optional, rules, type Static, stringMap } from "./schema.ts";
-
-const atomic = { "x-kubernetes-list-type": "atomic" };
+import { atomic, flag, list, object, optional, rules, type Static, stringMap } from "./schema.ts";
 
 const extraRule = object(
   "One more permission, as in a Role.",

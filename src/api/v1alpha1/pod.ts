@@ -130,51 +130,33 @@ export type PodFields = Static<typeof podFieldsSchema>;
 
 const notNegative = { minimum: 0 };
 
+/** A number of which 0 counts as absent. */
+function orDefault(description: string, field: keyof typeof probeDefaults) {
+  return optional(int32(`${description} 0 and absent mean ${probeDefaults[field]}.`, notNegative));
+}
+
 function probeFields(enabled: string) {
   return {
     enabled: optional(flag(enabled)),
-    failureThreshold: optional(
-      int32(
-        `Failures in a row that make the check fail. 0 and absent mean ${probeDefaults.failureThreshold}.`,
-        notNegative,
-      ),
-    ),
+    failureThreshold: orDefault("Failures in a row that make the check fail.", "failureThreshold"),
     initialDelaySeconds: optional(
       int32("Seconds to wait after the container started before the first check.", {
         ...notNegative,
         default: probeDefaults.initialDelaySeconds,
       }),
     ),
-    periodSeconds: optional(
-      int32(`Seconds between checks. 0 and absent mean ${probeDefaults.periodSeconds}.`, notNegative),
-    ),
-    successThreshold: optional(
-      int32(
-        `Successes in a row that make the check pass again. 0 and absent mean ${probeDefaults.successThreshold}.`,
-        notNegative,
-      ),
-    ),
-    timeoutSeconds: optional(
-      int32(
-        `Seconds after which an unanswered check counts as failed. 0 and absent mean ${probeDefaults.timeoutSeconds}.`,
-        notNegative,
-      ),
-    ),
+    periodSeconds: orDefault("Seconds between checks.", "periodSeconds"),
+    successThreshold: orDefault("Successes in a row that make the check pass again.", "successThreshold"),
+    timeoutSeconds: orDefault("Seconds after which an unanswered check counts as failed.", "timeoutSeconds"),
   };
 }
 
 /** A readiness check; `defaults` is what the CRD fills in when the field is absent, if anything. */
-export function readinessProbe(
-  description: string,
-  defaults: { default?: { readonly enabled: boolean } } = {},
-) {
+export function readinessProbe(description: string, defaults: { default?: object } = {}) {
   return object(description, probeFields("Whether the pods are checked for readiness."), defaults);
 }
 
-export function livenessProbe(
-  description: string,
-  defaults: { default?: { readonly enabled: boolean } } = {},
-) {
+export function livenessProbe(description: string, defaults: { default?: object } = {}) {
   return object(description, probeFields("Whether the container is restarted when it stops answering."), {
     ...defaults,
     ...rules({

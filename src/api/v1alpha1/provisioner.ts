@@ -14,6 +14,7 @@ import { objectName, secretDataKey } from "./names.ts";
 import { rbac, serviceAccount, workspaceNamespaces } from "./permissions.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
+  atomic,
   column,
   int32,
   int64,
@@ -111,11 +112,7 @@ const autoscaling = object(
     pollSeconds: optional(
       int32(
         "Seconds between two looks at the queue, at most 60. It is looked at more often while daemons start.",
-        {
-          default: pollSeconds,
-          minimum: 5,
-          maximum: 3_600,
-        },
+        { default: pollSeconds, minimum: 5, maximum: 3_600 },
       ),
     ),
     priority: optional(
@@ -235,9 +232,7 @@ const provisionerStatus = object("What the provisioner is, as the operator last 
   provisionerKeyID: optional(text("Identifier of the key in use.")),
   provisionerKeyName: optional(text("Name of the key in use.")),
   retiredKeys: optional(
-    list("Keys that were replaced, to be deleted when the daemons run with the new one.", keyRecord, {
-      "x-kubernetes-list-type": "atomic",
-    }),
+    list("Keys that were replaced, to be deleted when the daemons run with the new one.", keyRecord, atomic),
   ),
   secretRef: optional(recordedSecretRef("Where the key is.")),
   tagsHash: optional(text("Hash of the tags of the key.")),

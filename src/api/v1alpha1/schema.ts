@@ -105,6 +105,9 @@ export function list<Item extends TSchema>(description: string, item: Item, opti
   return Type.Array(item, { description, ...options });
 }
 
+/** For a list that is only ever replaced as a whole. */
+export const atomic = { "x-kubernetes-list-type": "atomic" };
+
 export function stringMap(description: string, options: TSchemaOptions = {}) {
   return Type.Unsafe<Record<string, string>>({
     type: "object",

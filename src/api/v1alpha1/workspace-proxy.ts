@@ -67,9 +67,7 @@ const bootstrap = object("Registers the proxy at a coderd given by its URL.", {
 
 const controlPlaneRef = object(
   "Registers the proxy at a control plane of this cluster, with its operator token.",
-  {
-    name: objectName("Name of a CoderControlPlane in the same namespace."),
-  },
+  { name: objectName("Name of a CoderControlPlane in the same namespace.") },
 );
 
 const credentialsNeeded =
