@@ -144,5 +144,5 @@ function renamed(tables: Tables, id: string, name: string): Tables {
 
 function accountTaken(): DatabaseProblem {
   const message = `A user of coderd who is not the operator has the name ${USERNAME}; rename that user.`;
-  return new DatabaseProblem({ kind: "accountTaken", message });
+  return new DatabaseProblem("accountTaken", message);
 }

@@ -143,7 +143,7 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
 
   #connect({ connectionUrl }: DatabaseTarget): MemoryDatabase {
     const settings = parseConnectionUrl(connectionUrl);
-    if (!settings.ok) throw new DatabaseProblem({ kind: "invalidUrl", message: settings.failure });
+    if (!settings.ok) throw new DatabaseProblem("invalidUrl", settings.failure);
     this.connections++;
     const url = new URL(connectionUrl);
     if (isIP(url.hostname) === 0 && !HOST.startsWith(`${url.hostname}:`)) throw coded("ENOTFOUND");

@@ -1,4 +1,3 @@
-import { randomBytes as cryptoRandomBytes } from "node:crypto";
 import type { Clock, Fence } from "kube-controller-runtime";
 import { failed, type Result, succeeded } from "../result.ts";
 import { ensureAccount, USERNAME } from "./account.ts";
@@ -14,7 +13,7 @@ import { ensureApiKey, type OperatorToken, revokeApiKeys } from "./keys.ts";
 import { type Connect, connectPostgres, type DatabaseSession, inTransaction, lock } from "./session.ts";
 import { type DatabaseSight, lookAround, type SightOptions } from "./sight.ts";
 import { type Encryption, type EncryptionAttempts, encryptionAttempts, type TlsFiles } from "./tls.ts";
-import { type ControlPlane, type RandomBytes, type TokenRequest, tokenName } from "./token.ts";
+import { type ControlPlane, type TokenRequest, tokenName } from "./token.ts";
 
 export interface DatabaseTarget {
   readonly connectionUrl: string;
@@ -49,7 +48,6 @@ export interface OperatorAccessOptions {
   readonly clock: Pick<Clock, "now" | "setTimer">;
   readonly fence: Fence;
   readonly connect?: Connect;
-  readonly randomBytes?: RandomBytes;
 }
 
 /** A server that answers every statement just in time could hold a run for days. */
@@ -62,15 +60,14 @@ const LONGEST_SESSION_MS = 30_000;
 export function operatorAccess({
   clock,
   fence,
-  connect: connectWith = connectPostgres,
-  randomBytes = cryptoRandomBytes,
+  connect = connectPostgres,
 }: OperatorAccessOptions): OperatorAccess {
-  const way: Way = { connect: connectWith, clock, fence };
+  const way: Way = { connect, clock, fence };
   return {
     ensureToken: (target, held, request) =>
       transact(way, target, async (session) => {
         const tables = await readTables(session);
-        const context = { session, tables, now: new Date(clock.now()), randomBytes };
+        const context = { session, tables, now: new Date(clock.now()) };
         const owner = { userId: await ensureAccount(context), tokenName: tokenName(target.controlPlane) };
         await lock(session, owner.tokenName);
         return ensureApiKey(context, owner, { held, ...request });
@@ -130,14 +127,14 @@ function fenceUntil(deadline: AbortSignal, fence: Fence): Fence {
 
 function tookTooLong(): DatabaseProblem {
   const message = `The database did not finish within ${LONGEST_SESSION_MS / 1_000} s; check its load.`;
-  return new DatabaseProblem({ kind: "timeout", message });
+  return new DatabaseProblem("timeout", message);
 }
 
 type Open = (settings: ConnectionSettings, encryption: Encryption) => Promise<DatabaseSession>;
 
 async function open(connect: Open, target: DatabaseTarget): Promise<DatabaseSession> {
   const settings = parseConnectionUrl(target.connectionUrl);
-  if (!settings.ok) throw new DatabaseProblem({ kind: "invalidUrl", message: settings.failure });
+  if (!settings.ok) throw new DatabaseProblem("invalidUrl", settings.failure);
   return connectAny(connect, settings.value, await encryptionAttempts(settings.value, target));
 }
 

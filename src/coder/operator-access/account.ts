@@ -1,7 +1,7 @@
+import { randomUUID } from "node:crypto";
 import type { Tables } from "./catalogue.ts";
 import { DatabaseProblem } from "./failure.ts";
 import { type DatabaseSession, lock, type Row } from "./session.ts";
-import type { RandomBytes } from "./token.ts";
 import { isTrue, texts } from "./values.ts";
 
 export const USERNAME = "coder-k8s-operator";
@@ -13,7 +13,6 @@ export interface AccountContext {
   readonly session: DatabaseSession;
   readonly tables: Tables;
   readonly now: Date;
-  readonly randomBytes: RandomBytes;
 }
 
 /**
@@ -82,8 +81,8 @@ async function ensureMemberships(context: AccountContext, userId: string): Promi
   }
 }
 
-async function createAccount({ session, tables, now, randomBytes }: AccountContext): Promise<string> {
-  const id = uuid(randomBytes);
+async function createAccount({ session, tables, now }: AccountContext): Promise<string> {
+  const id = randomUUID();
   const insert = tables.users.insertion({
     id,
     email: EMAIL,
@@ -114,14 +113,8 @@ function cannotLogIn(row: Row): boolean {
 }
 
 function isRight(row: Row): boolean {
-  const roles = texts(row.rbac_roles);
-  return (
-    cannotLogIn(row) &&
-    row.email === EMAIL &&
-    row.username === USERNAME &&
-    row.status === "active" &&
-    roles.includes(SITE_ROLE)
-  );
+  const isNamed = row.email === EMAIL && row.username === USERNAME;
+  return texts(row.rbac_roles).includes(SITE_ROLE) && cannotLogIn(row) && isNamed && row.status === "active";
 }
 
 /** An account that somebody could log in to keeps nothing they may still hold: no session, no token. */
@@ -146,16 +139,6 @@ async function repairAccount({ session, tables, now }: AccountContext, row: Row)
 }
 
 function accountTaken(): DatabaseProblem {
-  return new DatabaseProblem({
-    kind: "accountTaken",
-    message: `A user of coderd who is not the operator has the name ${USERNAME} or the address ${EMAIL}; rename that user.`,
-  });
-}
-
-/** A random (version 4) UUID. */
-function uuid(randomBytes: RandomBytes): string {
-  const bytes = Buffer.from(randomBytes(16));
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const message = `A user of coderd who is not the operator has the name ${USERNAME} or the address ${EMAIL}; rename that user.`;
+  return new DatabaseProblem("accountTaken", message);
 }

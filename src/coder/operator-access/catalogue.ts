@@ -82,11 +82,8 @@ export class Table {
   }
 
   #unsupported(column: string, what: string): DatabaseProblem {
-    return new DatabaseProblem({
-      kind: "schemaUnsupported",
-      column: `${this.name}.${column}`,
-      message: `Column ${this.name}.${column} ${what}: this operator does not support this version of coderd. Upgrade the operator, or give a token with spec.operatorAccess.tokenSecretRef.`,
-    });
+    const message = `Column ${this.name}.${column} ${what}: this operator does not support this version of coderd. Upgrade the operator, or give a token with spec.operatorAccess.tokenSecretRef.`;
+    return new DatabaseProblem("schemaUnsupported", message);
   }
 }
 
@@ -97,7 +94,10 @@ export async function readTables(session: DatabaseSession): Promise<Tables> {
   const rows = await session.query(READ_COLUMNS, [Object.keys(NEEDED)]);
   const table = (name: TableName): Table => {
     const columns = rows.filter((row) => row.table_name === name);
-    if (columns.length === 0) throw schemaMissing(name);
+    if (columns.length === 0) {
+      const message = `Table ${name} is missing: coderd has not migrated the database yet.`;
+      throw new DatabaseProblem("schemaMissing", message);
+    }
     return new Table(name, new Map(columns.map(readColumn))).need(NEEDED[name]);
   };
   return {
@@ -110,11 +110,4 @@ export async function readTables(session: DatabaseSession): Promise<Tables> {
 
 function readColumn(row: Row): [string, Column] {
   return [String(row.column_name), { required: isTrue(row.required), labels: texts(row.labels) }];
-}
-
-function schemaMissing(table: string): DatabaseProblem {
-  return new DatabaseProblem({
-    kind: "schemaMissing",
-    message: `Table ${table} is missing: coderd has not migrated the database yet.`,
-  });
 }

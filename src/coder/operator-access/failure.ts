@@ -5,44 +5,44 @@ import { redact } from "../redact.ts";
  * Why operator access could not be had through the database. Every `message` is safe to show: it never holds
  * the connection URL or any part of it.
  */
-export type DatabaseFailure =
-  | {
-      readonly kind: /** The connection URL can't be used as it is. */
-        | "invalidUrl"
-        /** Nothing answers at the database's address. */
-        | "unreachable"
-        | "authenticationFailed"
-        /** The server answers but has no database of that name. */
-        | "databaseMissing"
-        | "tlsFailed"
-        /** coderd's tables are not there: it has not migrated the database yet. */
-        | "schemaMissing"
-        /** The database user may not read or write coderd's tables. */
-        | "permissionDenied"
-        /** The database took too long over a statement or a lock. */
-        | "timeout"
-        /** Somebody else has the name or the e-mail address of the system user. */
-        | "accountTaken"
-        | "transient";
-      readonly message: string;
-      /** Of `unreachable`: the host's name does not resolve. */
-      readonly isNameUnknown?: true;
-    }
-  /** The tables are there, but `column` is not as this operator knows it. */
-  | { readonly kind: "schemaUnsupported"; readonly column: string; readonly message: string };
+export interface DatabaseFailure {
+  readonly kind: Kind;
+  readonly message: string;
+  /** Of `unreachable`: the host's name does not resolve. */
+  readonly isNameUnknown?: true;
+}
+
+type Kind =
+  /** The connection URL can't be used as it is. */
+  | "invalidUrl"
+  /** Nothing answers at the database's address. */
+  | "unreachable"
+  | "authenticationFailed"
+  /** The server answers but has no database of that name. */
+  | "databaseMissing"
+  | "tlsFailed"
+  /** coderd's tables are not there: it has not migrated the database yet. */
+  | "schemaMissing"
+  /** The tables are there, but a column is not as this operator knows it. */
+  | "schemaUnsupported"
+  /** The database user may not read or write coderd's tables. */
+  | "permissionDenied"
+  /** The database took too long over a statement or a lock. */
+  | "timeout"
+  /** Somebody else has the name or the e-mail address of the system user. */
+  | "accountTaken"
+  | "transient";
 
 /** Ends a transaction with a failure of which the cause is known. */
 export class DatabaseProblem extends Error {
   override readonly name = "DatabaseProblem";
   readonly failure: DatabaseFailure;
 
-  constructor(failure: DatabaseFailure) {
-    super(failure.message);
-    this.failure = failure;
+  constructor(kind: Kind, message: string) {
+    super(message);
+    this.failure = { kind, message };
   }
 }
-
-type Kind = Exclude<DatabaseFailure["kind"], "schemaUnsupported">;
 
 const BY_SQLSTATE: ReadonlyMap<string, readonly [Kind, string]> = new Map<string, readonly [Kind, string]>([
   [

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { AccountContext } from "./account.ts";
 import type { Table } from "./catalogue.ts";
 import type { DatabaseSession } from "./session.ts";
@@ -69,7 +70,7 @@ export async function revokeApiKeys(
 }
 
 async function issue(
-  { session, tables, now, randomBytes }: AccountContext,
+  { session, tables, now }: AccountContext,
   { userId, tokenName }: { userId: string; tokenName: string },
 ): Promise<{ token: string; expiresAt: number }> {
   const { id, secret } = newToken(randomBytes);

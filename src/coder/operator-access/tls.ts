@@ -98,5 +98,5 @@ function pem(text: string, where: string): string[] {
 }
 
 function tlsProblem(message: string): DatabaseProblem {
-  return new DatabaseProblem({ kind: "tlsFailed", message });
+  return new DatabaseProblem("tlsFailed", message);
 }

@@ -8,12 +8,7 @@ export interface ControlPlane {
 }
 
 /** Bytes that nobody can guess; injected so that tests know them. */
-export type RandomBytes = (size: number) => Uint8Array;
-
-export interface Token {
-  readonly id: string;
-  readonly secret: string;
-}
+type RandomBytes = (size: number) => Uint8Array;
 
 /** A key of ours as the database has it. */
 export interface ApiKeyRow {
@@ -42,7 +37,7 @@ export interface TokenRequest {
 }
 
 /** What to do about the token that the caller holds. */
-export type ApiKeyPlan =
+type ApiKeyPlan =
   | { readonly do: "keep"; readonly key: ApiKeyRow; readonly token: string }
   /** `stillValid` is the key in use until the new one takes over, if there is one. */
   | { readonly do: "issue"; readonly because: IssueReason; readonly stillValid?: ApiKeyRow };
@@ -62,7 +57,7 @@ export function tokenName({ namespace, name }: ControlPlane): string {
   return `coder-k8s-operator-${fnv1a64(`${namespace}\0${name}`)}`;
 }
 
-export function newToken(randomBytes: RandomBytes): Token {
+export function newToken(randomBytes: RandomBytes): { readonly id: string; readonly secret: string } {
   return { id: randomText(ID_LENGTH, randomBytes), secret: randomText(SECRET_LENGTH, randomBytes) };
 }
 

@@ -37,6 +37,5 @@ function parsed(value: Value): unknown {
 }
 
 function unexpected(what: string): DatabaseProblem {
-  const message = `The database sent something else where ${what} was expected.`;
-  return new DatabaseProblem({ kind: "transient", message });
+  return new DatabaseProblem("transient", `The database sent something else where ${what} was expected.`);
 }

@@ -59,9 +59,8 @@ export class Body {
 }
 
 export function malformed(): DatabaseProblem {
-  return new DatabaseProblem({
-    kind: "transient",
-    message:
-      "What answers at the database's address does not follow Postgres's protocol; check the connection URL.",
-  });
+  return new DatabaseProblem(
+    "transient",
+    "What answers at the database's address does not follow Postgres's protocol; check the connection URL.",
+  );
 }

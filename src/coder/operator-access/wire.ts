@@ -135,20 +135,17 @@ class MessageReader {
     if (this.#authentications.has(step)) throw malformed();
     this.#authentications.add(step);
     const read = AUTHENTICATION.get(step);
-    if (!read) throw unknownLogin();
+    if (!read)
+      throw new DatabaseProblem(
+        "authenticationFailed",
+        "The database asks for a way to log in that the operator does not support; use a password.",
+      );
     read(body);
   }
-}
-
-function unknownLogin(): DatabaseProblem {
-  return new DatabaseProblem({
-    kind: "authenticationFailed",
-    message: "The database asks for a way to log in that the operator does not support; use a password.",
-  });
 }
 
 /** For a message, or a connection, that brings more than `mostBytes`. */
 export function tooLong(mostBytes: number): DatabaseProblem {
   const message = `What answers at the database's address sent more than ${mostBytes / 1024 / 1024} MiB; check the connection URL.`;
-  return new DatabaseProblem({ kind: "transient", message });
+  return new DatabaseProblem("transient", message);
 }

@@ -31,7 +31,7 @@ async function databaseAuthorities(
   const secrets = authorities.map(({ name }) => name);
   const sources = await gatherSources(identity.namespace, { secrets }, context);
   const { ca, fault } = certificates(authorities, sources);
-  if (fault) throw new DatabaseProblem({ kind: "tlsFailed", message: fault });
+  if (fault) throw new DatabaseProblem("tlsFailed", fault);
   return ca;
 }
 

@@ -74,7 +74,8 @@ describe("a database that is no good has its own reason, and is tried again ever
   const trouble = (error: Error) => async (database: MemoryDatabase) => {
     database.trouble = error;
   };
-  const failure = (problem: DatabaseProblem["failure"]) => trouble(new DatabaseProblem(problem));
+  const failure = (...problem: ConstructorParameters<typeof DatabaseProblem>) =>
+    trouble(new DatabaseProblem(...problem));
   const unsupported =
     "Column api_keys.tenant must be filled in and is not known: this operator does not support this version of coderd.";
   const missing = "Table api_keys is missing: coderd has not migrated the database yet.";
@@ -82,12 +83,12 @@ describe("a database that is no good has its own reason, and is tried again ever
     {
       reason: "SchemaUnsupported",
       says: "Column api_keys.tenant must be filled in",
-      break: failure({ kind: "schemaUnsupported", column: "api_keys.tenant", message: unsupported }),
+      break: failure("schemaUnsupported", unsupported),
     },
     {
       reason: "NotMigrated",
       says: "coderd has not migrated the database yet",
-      break: failure({ kind: "schemaMissing", message: missing }),
+      break: failure("schemaMissing", missing),
     },
     {
       reason: "AccountTaken",
