@@ -3,7 +3,7 @@ import { type Decoder, list } from "./decode.ts";
 import type { CoderFailure } from "./failure.ts";
 import { type HealthReport, healthReport } from "./health.ts";
 import type { Answer, AnswerShape } from "./http/answer.ts";
-import { classify, type Subject, transient } from "./http/classify.ts";
+import { classify, transient } from "./http/classify.ts";
 import type { HttpRequest } from "./http/host.ts";
 import { NoAnswer } from "./http/no-answer.ts";
 import * as model from "./model.ts";
@@ -96,51 +96,46 @@ const nothing: Decoder<void> = () => undefined;
 const organization = (nameOrId: string) => `/api/v2/organizations/${encodeURIComponent(nameOrId)}`;
 
 export function coderClient(options: ClientOptions): CoderClient {
-  const { call } = caller(options);
+  const call = caller(options);
+  const get = <T>(path: string, decoder: Decoder<T>, answerShape?: AnswerShape) =>
+    call("GET", path, { decoder, answerShape });
+  const remove = (path: string) => call("DELETE", path, { decoder: nothing });
   const keys = (organizationId: string) => `${organization(organizationId)}/provisionerkeys`;
   const proxy = (nameOrId: string) => `/api/v2/workspaceproxies/${encodeURIComponent(nameOrId)}`;
   return {
-    buildInfo: () => call("GET", "/api/v2/buildinfo", { decoder: model.buildInfo }),
-    currentUser: () => call("GET", "/api/v2/users/me", { decoder: model.user }),
-    deleteToken: (id) =>
-      call("DELETE", `/api/v2/users/me/keys/${encodeURIComponent(id)}`, { decoder: nothing }),
-    organizations: () => call("GET", "/api/v2/organizations", { decoder: list(model.organization) }),
-    organization: (nameOrId) => call("GET", organization(nameOrId), { decoder: model.organization }),
-    provisionerKeys: (organizationId) =>
-      call("GET", keys(organizationId), { decoder: list(model.provisionerKey) }),
+    buildInfo: () => get("/api/v2/buildinfo", model.buildInfo),
+    currentUser: () => get("/api/v2/users/me", model.user),
+    deleteToken: (id) => remove(`/api/v2/users/me/keys/${encodeURIComponent(id)}`),
+    organizations: () => get("/api/v2/organizations", list(model.organization)),
+    organization: (nameOrId) => get(organization(nameOrId), model.organization),
+    provisionerKeys: (organizationId) => get(keys(organizationId), list(model.provisionerKey)),
     createProvisionerKey: (organizationId, body) =>
       call("POST", keys(organizationId), { decoder: model.createdProvisionerKey, body }),
     deleteProvisionerKey: (organizationId, name) =>
-      call("DELETE", `${keys(organizationId)}/${encodeURIComponent(name)}`, { decoder: nothing }),
+      remove(`${keys(organizationId)}/${encodeURIComponent(name)}`),
     provisionerKeyOf: (secret) => provisionerKeyOf(secret, options),
     unfinishedJobs: (organizationId) =>
-      call("GET", `${organization(organizationId)}/provisionerjobs?${UNFINISHED}`, {
-        decoder: provisioning.provisionerJobs,
+      get(`${organization(organizationId)}/provisionerjobs?${UNFINISHED}`, provisioning.provisionerJobs, {
+        mostValues: MOST_QUEUE_VALUES,
         // Each job that waits lists every daemon of the past week that could take it.
-        answerShape: { mostValues: MOST_QUEUE_VALUES, emptiedLists: "available_workers" },
+        emptiedLists: "available_workers",
       }),
     provisionerDaemons: (organizationId) =>
-      call("GET", `${organization(organizationId)}/provisionerdaemons?limit=0`, {
-        decoder: provisioning.provisionerDaemons,
-        answerShape: { mostValues: MOST_QUEUE_VALUES },
+      get(`${organization(organizationId)}/provisionerdaemons?limit=0`, provisioning.provisionerDaemons, {
+        mostValues: MOST_QUEUE_VALUES,
       }),
     workspaces: (organizationId, offset) =>
-      call("GET", `/api/v2/workspaces?${workspacesFrom(organizationId, offset)}`, {
-        decoder: workspacePage,
+      get(`/api/v2/workspaces?${workspacesFrom(organizationId, offset)}`, workspacePage, {
         // The agents and apps of each workspace, which are most of the answer.
-        answerShape: { emptiedLists: "resources" },
+        emptiedLists: "resources",
       }),
-    licenses: () => call("GET", "/api/v2/licenses", { decoder: list(model.license) }),
+    licenses: () => get("/api/v2/licenses", list(model.license)),
     addLicense: (jwt) =>
       call("POST", "/api/v2/licenses", { decoder: model.license, body: { license: jwt }, secret: jwt }),
-    entitlements: () => call("GET", "/api/v2/entitlements", { decoder: model.entitlements }),
-    health: () =>
-      call("GET", "/api/v2/debug/health", {
-        decoder: healthReport,
-        answerShape: { mostValues: MOST_REPORT_VALUES },
-      }),
-    workspaceProxies: () => call("GET", "/api/v2/workspaceproxies", { decoder: model.workspaceProxies }),
-    workspaceProxy: (nameOrId) => call("GET", proxy(nameOrId), { decoder: model.workspaceProxy }),
+    entitlements: () => get("/api/v2/entitlements", model.entitlements),
+    health: () => get("/api/v2/debug/health", healthReport, { mostValues: MOST_REPORT_VALUES }),
+    workspaceProxies: () => get("/api/v2/workspaceproxies", model.workspaceProxies),
+    workspaceProxy: (nameOrId) => get(proxy(nameOrId), model.workspaceProxy),
     createWorkspaceProxy: ({ name, displayName, icon }) =>
       call("POST", "/api/v2/workspaceproxies", {
         decoder: model.registeredProxy,
@@ -154,7 +149,7 @@ export function coderClient(options: ClientOptions): CoderClient {
     updateWorkspaceProxy: (id, registration) =>
       call("PATCH", proxy(id), { decoder: nothing, body: proxyUpdate(id, registration) }),
     acceptsProxyToken: (proxyToken) => acceptsProxyToken(proxyToken, options),
-    deleteWorkspaceProxy: (nameOrId) => call("DELETE", proxy(nameOrId), { decoder: nothing }),
+    deleteWorkspaceProxy: (nameOrId) => remove(proxy(nameOrId)),
   };
 }
 
@@ -173,7 +168,7 @@ function proxyUpdate(id: string, { name, displayName, icon }: ProxyRegistration)
  */
 async function acceptsProxyToken(proxyToken: string, options: ClientOptions): CoderResult<boolean> {
   if (!proxyOfToken(proxyToken)) return succeeded(false);
-  const { call } = caller({ ...options, token: undefined });
+  const call = caller({ ...options, token: undefined });
   const answer = await call("GET", "/api/v2/workspaceproxies/me/crypto-keys", {
     decoder: nothing,
     headers: { "Coder-External-Proxy-Token": proxyToken },
@@ -194,7 +189,7 @@ async function provisionerKeyOf(
   options: ClientOptions,
 ): CoderResult<model.ProvisionerKey | undefined> {
   if (!POSSIBLE_KEY.test(secret)) return succeeded(undefined);
-  const { call } = caller({ ...options, token: undefined });
+  const call = caller({ ...options, token: undefined });
   const answer = await call("GET", "/api/v2/provisionerkeys/mine", {
     decoder: model.provisionerKey,
     headers: { "Coder-Provisioner-Daemon-Key": secret },
@@ -214,27 +209,23 @@ interface Call<T> {
   readonly headers?: Readonly<Record<string, string>>;
   /** A value in the body that no message may quote. */
   readonly secret?: string;
-  readonly answerShape?: AnswerShape;
+  readonly answerShape?: AnswerShape | undefined;
 }
 
 function caller({ where, token, clock, send }: ClientOptions) {
-  async function call<T>(
+  return async <T>(
     method: HttpRequest["method"],
     path: string,
     { decoder, secret, ...sent }: Call<T>,
-  ): CoderResult<T> {
-    const subject: Subject = {
-      request: `${method} ${path} at ${where}`,
-      secrets: [token, secret].filter((value) => value !== undefined),
-      now: clock.now(),
-    };
+  ): CoderResult<T> => {
+    const request = `${method} ${path} at ${where}`;
+    const secrets = [token, secret].filter((value) => value !== undefined);
     try {
       const answer = await send({ method, path, token, ...sent });
-      return classify(answer, decoder, { ...subject, now: clock.now() });
+      return classify(answer, decoder, { request, secrets, now: clock.now() });
     } catch (error) {
-      if (error instanceof NoAnswer) return failed({ ...transient(subject, error.message), why: "noAnswer" });
+      if (error instanceof NoAnswer) return failed({ ...transient(request, error.message), why: "noAnswer" });
       throw error;
     }
-  }
-  return { call };
+  };
 }

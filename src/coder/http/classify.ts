@@ -6,7 +6,7 @@ import { failed, type Result, succeeded } from "../result.ts";
 import type { Answer } from "./answer.ts";
 
 /** What a message about an answer may and may not say. */
-export interface Subject {
+interface Subject {
   /** The request and the coderd it went to, for example `GET /api/v2/licenses at http://coder`. */
   readonly request: string;
   /** Values of the request that nothing shown may quote. */
@@ -23,21 +23,20 @@ interface CoderError {
 /** What an answer means: the decoded value, or a failure by kind. */
 export function classify<T>(answer: Answer, decoder: Decoder<T>, subject: Subject): Result<T, CoderFailure> {
   if (answer.status === 429) return failed(rateLimited(answer, subject));
-  const empty = answer.status === 204;
-  const json = empty ? succeeded(undefined) : parseJson(answer, subject);
-  if (!json.ok) return failed(transient(subject, `${json.failure} (HTTP ${answer.status})`));
+  const json = answer.status === 204 ? succeeded(undefined) : parseJson(answer, subject);
+  if (!json.ok) return failed(transient(subject.request, `${json.failure} (HTTP ${answer.status})`));
   if (answer.status < 200 || answer.status >= 300) return failed(explain(answer, json.value, subject));
   try {
     return succeeded(decoder(json.value, ""));
   } catch (error) {
     if (error instanceof UnexpectedShape)
-      return failed(transient(subject, redact(error.message, subject.secrets)));
+      return failed(transient(subject.request, redact(error.message, subject.secrets)));
     throw error;
   }
 }
 
-export function transient(subject: Pick<Subject, "request">, what: string) {
-  return { kind: "transient", message: sentence(`${subject.request}: ${what}`) } as const;
+export function transient(request: string, what: string) {
+  return { kind: "transient", message: sentence(`${request}: ${what}`) } as const;
 }
 
 function sentence(text: string): string {
@@ -62,7 +61,7 @@ function parseJson(answer: Answer, { secrets }: Subject): Result<unknown, string
 function explain(answer: Answer, json: unknown, subject: Subject): CoderFailure {
   if (isKubernetesStatus(json))
     return transient(
-      subject,
+      subject.request,
       `the way there refused it, not coderd (HTTP ${answer.status} ${redact(json.reason, subject.secrets)})`,
     );
   const error = readError(json);

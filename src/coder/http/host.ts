@@ -20,7 +20,7 @@ export interface HttpRequest {
   readonly body?: unknown;
   /** Another way to say who asks than a session token. */
   readonly headers?: Readonly<Record<string, string>>;
-  readonly answerShape?: AnswerShape;
+  readonly answerShape?: AnswerShape | undefined;
 }
 
 export interface HostOptions {
