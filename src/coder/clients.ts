@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Clock, Fence } from "kube-controller-runtime";
 import { type CoderClient, coderClient } from "./client.ts";
 import type { Answer } from "./http/answer.ts";
-import { CoderHost, type HttpRequest } from "./http/host.ts";
+import { CoderHost, type HostOptions, type HttpRequest } from "./http/host.ts";
 import { NoAnswer } from "./http/no-answer.ts";
 import { directRoute, type Route } from "./http/route.ts";
 import { type CoderObserver, observed } from "./observer.ts";
@@ -36,13 +36,7 @@ export interface CoderClientsOptions {
   readonly onCall?: (call: FinishedCall) => void;
 }
 
-interface HostTarget {
-  /** The same for the same coderd and authorities. */
-  readonly key: string;
-  readonly url: URL;
-  readonly accessHost: string | undefined;
-  readonly ca: string | undefined;
-}
+type HostTarget = Pick<HostOptions, "url" | "accessHost" | "ca">;
 
 interface OpenHost {
   readonly host: CoderHost;
@@ -56,40 +50,34 @@ interface OpenHost {
  * a minute keeps no connection and no memory.
  */
 export class CoderClients {
-  readonly #clock: Clock;
-  readonly #fence: Fence;
-  readonly #route: Route;
-  readonly #observer: CoderObserver | undefined;
-  readonly #onCall: CoderClientsOptions["onCall"];
+  readonly #options: CoderClientsOptions;
+  /** By what is the same for the same coderd and authorities. */
   readonly #hosts = new Map<string, OpenHost>();
 
-  constructor({ clock, fence, route = directRoute, observer, onCall }: CoderClientsOptions) {
-    this.#clock = clock;
-    this.#fence = fence;
-    this.#route = route;
-    this.#observer = observer;
-    this.#onCall = onCall;
-    fence.signal.addEventListener("abort", () => void this.close(), { once: true });
+  constructor(options: CoderClientsOptions) {
+    this.#options = options;
+    options.fence.signal.addEventListener("abort", () => void this.close(), { once: true });
   }
 
   /** A client for `target`. With a URL that is none, every call fails and says so. */
   client({ url: address, token, accessHost, ca, fault }: CoderTarget): CoderClient {
+    const { clock, observer, onCall } = this.#options;
     const url = httpUrl(address);
-    const key = lazily(
-      () => `${url?.origin}${url?.pathname} ${accessHost ?? ""} ${ca ? hash("sha256", ca) : ""}`,
-    );
+    let key: string | undefined;
     const client = coderClient({
       where: url?.origin ?? "coderd",
       token: token?.trim(),
-      clock: this.#clock,
+      clock,
       send: async (request) => {
         if (fault) throw new NoAnswer(fault);
         if (!url) throw new NoAnswer("its URL is not a valid http:// or https:// URL");
-        return this.#send({ key: key(), url, accessHost, ca }, request);
+        // Once, and not before it is needed: a text of authorities may be long.
+        key ??= `${url.origin}${url.pathname} ${accessHost ?? ""} ${ca ? hash("sha256", ca) : ""}`;
+        return this.#send(request, key, { url, accessHost, ca });
       },
     });
-    const measured = this.#onCall ? timed(client, this.#clock, this.#onCall) : client;
-    return this.#observer ? observed(measured, address, this.#observer) : measured;
+    const measured = onCall ? timed(client, clock, onCall) : client;
+    return observer ? observed(measured, address, observer) : measured;
   }
 
   /** The number of coderds that hold connections. */
@@ -104,7 +92,7 @@ export class CoderClients {
     await Promise.all(hosts.map(({ host }) => host.close()));
   }
 
-  async #send({ key, ...target }: HostTarget, request: HttpRequest): Promise<Answer> {
+  async #send(request: HttpRequest, key: string, target: HostTarget): Promise<Answer> {
     const open = this.#hosts.get(key) ?? this.#open(key, target);
     open.cancelClose?.();
     open.inUse++;
@@ -113,12 +101,13 @@ export class CoderClients {
     } finally {
       open.inUse--;
       if (open.inUse === 0 && this.#hosts.get(key) === open)
-        open.cancelClose = this.#clock.setTimer(() => this.#retire(key), IDLE_MS);
+        open.cancelClose = this.#options.clock.setTimer(() => this.#retire(key), IDLE_MS);
     }
   }
 
-  #open(key: string, target: Omit<HostTarget, "key">): OpenHost {
-    const host = new CoderHost({ ...target, clock: this.#clock, fence: this.#fence, route: this.#route });
+  #open(key: string, target: HostTarget): OpenHost {
+    const { clock, fence, route = directRoute } = this.#options;
+    const host = new CoderHost({ ...target, clock, fence, route });
     const open: OpenHost = { host, inUse: 0, cancelClose: undefined };
     this.#hosts.set(key, open);
     return open;
@@ -129,15 +118,6 @@ export class CoderClients {
     this.#hosts.delete(key);
     void open?.host.close();
   }
-}
-
-/** Computes a value when it is first asked for, and once: a text of authorities may be long. */
-function lazily<T>(compute: () => T): () => T {
-  let computed: { readonly value: T } | undefined;
-  return () => {
-    computed ??= { value: compute() };
-    return computed.value;
-  };
 }
 
 function httpUrl(address: string): URL | undefined {

@@ -1,6 +1,5 @@
 import type { CoderClient } from "./client.ts";
 import type { ProvisionerKey } from "./model.ts";
-import type { Result } from "./result.ts";
 
 /** Gets a copy of what coderds answer to others; metrics implement it. It gets no secret. */
 export interface CoderObserver {
@@ -12,16 +11,10 @@ export interface CoderObserver {
 export function observed(client: CoderClient, url: string, observer: CoderObserver): CoderClient {
   return {
     ...client,
-    provisionerKeys: (organizationId) =>
-      reporting(client.provisionerKeys(organizationId), (keys) => observer.provisionerKeysListed(url, keys)),
+    provisionerKeys: async (organizationId) => {
+      const keys = await client.provisionerKeys(organizationId);
+      if (keys.ok) observer.provisionerKeysListed(url, keys.value);
+      return keys;
+    },
   };
-}
-
-async function reporting<T, F>(
-  answer: Promise<Result<T, F>>,
-  report: (value: T) => void,
-): Promise<Result<T, F>> {
-  const result = await answer;
-  if (result.ok) report(result.value);
-  return result;
 }
