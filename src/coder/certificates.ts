@@ -13,7 +13,7 @@ const MAX_CERTIFICATES = 500;
 export function readableCertificates(pem: string): string[] | undefined {
   const blocks = certificateBlocks(pem);
   const isUsable = blocks.length > 0 && blocks.length <= MAX_CERTIFICATES;
-  return isUsable && blocks.every(isReadable) ? blocks : undefined;
+  return isUsable && blocks.every((block) => leafCertificate(block) !== undefined) ? blocks : undefined;
 }
 
 /**
@@ -37,13 +37,5 @@ export function leafCertificate(pem: string | undefined): X509Certificate | unde
     return pem === undefined ? undefined : new X509Certificate(pem);
   } catch {
     return undefined;
-  }
-}
-
-function isReadable(block: string): boolean {
-  try {
-    return new X509Certificate(block).serialNumber !== "";
-  } catch {
-    return false;
   }
 }

@@ -1,11 +1,9 @@
 import type { LicenseTerm } from "./model.ts";
 
-/** Where a deployment stands between the terms of its licenses. */
-type TermState = "notStarted" | "inTerm" | "inGrace" | "over";
-
 /** The term that counts, merged from those of all licenses. Times are in milliseconds since the epoch. */
 export interface MergedTerm extends LicenseTerm {
-  readonly state: TermState;
+  /** Where the deployment stands between the terms of its licenses. */
+  readonly state: "notStarted" | "inTerm" | "inGrace" | "over";
 }
 
 /**
@@ -16,33 +14,27 @@ export interface MergedTerm extends LicenseTerm {
 export function mergedTerm(licenses: readonly LicenseTerm[], now: number): MergedTerm | undefined {
   const blocks = merged(licenses);
   const current = blocks.find(({ starts, expires }) => starts <= now && now < expires);
-  if (current) return termOf(current, "inTerm");
+  if (current) return { ...current, state: "inTerm" };
   const past = blocks.filter(({ starts }) => starts <= now);
   const last = past.toSorted((one, other) => one.graceEnds - other.graceEnds).at(-1);
-  if (last && now < last.graceEnds) return termOf(last, "inGrace");
+  if (last && now < last.graceEnds) return { ...last, state: "inGrace" };
   const [next] = blocks.filter(({ starts }) => starts > now);
-  if (next) return termOf(next, "notStarted");
-  return last && termOf(last, "over");
-}
-
-function termOf(term: LicenseTerm, state: TermState): MergedTerm {
-  return { ...term, state };
+  if (next) return { ...next, state: "notStarted" };
+  return last && { ...last, state: "over" };
 }
 
 function merged(licenses: readonly LicenseTerm[]): LicenseTerm[] {
   const blocks: LicenseTerm[] = [];
   const valid = licenses.filter(({ starts, expires }) => starts <= expires);
-  for (const { starts, expires, graceEnds } of valid.toSorted((one, other) => one.starts - other.starts)) {
+  for (const term of valid.toSorted((one, other) => one.starts - other.starts)) {
     const last = blocks.at(-1);
-    if (!last || starts > last.expires) {
-      blocks.push({ starts, expires, graceEnds });
-      continue;
-    }
-    blocks[blocks.length - 1] = {
-      starts: last.starts,
-      expires: Math.max(last.expires, expires),
-      graceEnds: Math.max(last.graceEnds, graceEnds),
-    };
+    if (last && term.starts <= last.expires)
+      blocks[blocks.length - 1] = {
+        starts: last.starts,
+        expires: Math.max(last.expires, term.expires),
+        graceEnds: Math.max(last.graceEnds, term.graceEnds),
+      };
+    else blocks.push(term);
   }
   return blocks;
 }

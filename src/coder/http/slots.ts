@@ -15,28 +15,24 @@ export class Slots {
     return () => this.#release();
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const proceed = () => {
-        signal.removeEventListener("abort", giveUp);
-        resolve();
-      };
-      const giveUp = () => {
-        this.#waiting.delete(proceed);
-        reject(signal.reason);
-      };
-      this.#waiting.add(proceed);
-      signal.addEventListener("abort", giveUp, { once: true });
-    });
+  async #turn(signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const giveUp = () => {
+      this.#waiting.delete(resolve);
+      reject(signal.reason);
+    };
+    this.#waiting.add(resolve);
+    signal.addEventListener("abort", giveUp, { once: true });
+    await promise;
+    signal.removeEventListener("abort", giveUp);
   }
 
   #release(): void {
     const [next] = this.#waiting;
-    if (!next) {
-      this.#free++;
-      return;
+    if (!next) this.#free++;
+    else {
+      this.#waiting.delete(next);
+      next();
     }
-    this.#waiting.delete(next);
-    next();
   }
 }
