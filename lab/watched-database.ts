@@ -24,5 +24,5 @@ export class WatchedDatabase implements OperatorAccess {
 
   revokeToken: OperatorAccess["revokeToken"] = (target) => this.#access.revokeToken(target);
 
-  look: OperatorAccess["look"] = (target, options) => this.#access.look(target, options);
+  look: OperatorAccess["look"] = (target, tokenNames) => this.#access.look(target, tokenNames);
 }

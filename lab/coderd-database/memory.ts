@@ -108,7 +108,7 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
         const revoked = this.#transact(target, (tables) => revokeTokensIn(tables, name));
         return !revoked.ok && revoked.failure.kind === "schemaMissing" ? succeeded(0) : revoked;
       },
-      look: async (target, { tokenNames = [] } = {}) => this.#look(target, tokenNames),
+      look: async (target, tokenNames = []) => this.#look(target, tokenNames),
     };
   }
 

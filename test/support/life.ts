@@ -48,7 +48,7 @@ export class Life {
     return {
       ensureToken: (...call) => this.#transact(() => access.ensureToken(...call)),
       revokeToken: (target) => this.#transact(() => access.revokeToken(target)),
-      look: (target, options) => access.look(target, options),
+      look: (target, tokenNames) => access.look(target, tokenNames),
     };
   }
 

@@ -2,7 +2,7 @@ import type { Clock, Fence } from "kube-controller-runtime";
 import { failed, type Result, succeeded } from "../result.ts";
 import { ensureAccount, USERNAME } from "./account.ts";
 import { readTables } from "./catalogue.ts";
-import { type ConnectionSettings, parseConnectionUrl } from "./connection-url.ts";
+import { parseConnectionUrl } from "./connection-url.ts";
 import {
   type DatabaseFailure,
   DatabaseProblem,
@@ -11,8 +11,8 @@ import {
 } from "./failure.ts";
 import { ensureApiKey, type OperatorToken, revokeApiKeys } from "./keys.ts";
 import { type Connect, connectPostgres, type DatabaseSession, inTransaction, lock } from "./session.ts";
-import { type DatabaseSight, lookAround, type SightOptions } from "./sight.ts";
-import { type Encryption, type EncryptionAttempts, encryptionAttempts, type TlsFiles } from "./tls.ts";
+import { type DatabaseSight, lookAround } from "./sight.ts";
+import { encryptionAttempts, type TlsFiles } from "./tls.ts";
 import { type ControlPlane, type TokenRequest, tokenName } from "./token.ts";
 
 export interface DatabaseTarget {
@@ -40,8 +40,14 @@ export interface OperatorAccess {
   ): Promise<Result<OperatorToken, DatabaseFailure>>;
   /** Ends every token of the control plane; the system user stays. Returns how many there were. */
   revokeToken(target: DatabaseTarget): Promise<Result<number, DatabaseFailure>>;
-  /** What an upgrade needs to know. Changes nothing, and does not wait for a migration to end. */
-  look(target: DatabaseTarget, options?: SightOptions): Promise<Result<DatabaseSight, DatabaseFailure>>;
+  /**
+   * What an upgrade needs to know, such as which tokens of other control planes are here: those share the database.
+   * Changes nothing, and does not wait for a migration to end.
+   */
+  look(
+    target: DatabaseTarget,
+    tokenNames?: readonly string[],
+  ): Promise<Result<DatabaseSight, DatabaseFailure>>;
 }
 
 export interface OperatorAccessOptions {
@@ -81,7 +87,7 @@ export function operatorAccess({
       const nothingThere = !revoked.ok && revoked.failure.kind === "schemaMissing";
       return nothingThere ? succeeded(0) : revoked;
     },
-    look: (target, options = {}) => transact(way, target, (session) => lookAround(session, options)),
+    look: (target, tokenNames = []) => transact(way, target, (session) => lookAround(session, tokenNames)),
   };
 }
 
@@ -102,7 +108,7 @@ async function transact<T>(
   const bounded = fenceUntil(deadline.signal, fence);
   let session: DatabaseSession | undefined;
   try {
-    const opened = await open((...way) => connect(...way, bounded), target);
+    const opened = await open(connect, target, bounded);
     session = opened;
     return succeeded(await inTransaction(opened, () => work(opened)));
   } catch (error) {
@@ -130,24 +136,18 @@ function tookTooLong(): DatabaseProblem {
   return new DatabaseProblem("timeout", message);
 }
 
-type Open = (settings: ConnectionSettings, encryption: Encryption) => Promise<DatabaseSession>;
-
-async function open(connect: Open, target: DatabaseTarget): Promise<DatabaseSession> {
+/** Connects in the first way of encryption that works; when none does, the error is that of the last. */
+async function open(connect: Connect, target: DatabaseTarget, fence: Fence): Promise<DatabaseSession> {
   const settings = parseConnectionUrl(target.connectionUrl);
   if (!settings.ok) throw new DatabaseProblem("invalidUrl", settings.failure);
-  return connectAny(connect, settings.value, await encryptionAttempts(settings.value, target));
-}
-
-async function connectAny(
-  connect: Open,
-  settings: ConnectionSettings,
-  [encryption, ...others]: EncryptionAttempts,
-): Promise<DatabaseSession> {
-  try {
-    return await connect(settings, encryption);
-  } catch (error) {
-    const [next, ...rest] = others;
-    if (next === undefined || !mayDependOnEncryption(error)) throw error;
-    return connectAny(connect, settings, [next, ...rest]);
+  let refusal: unknown;
+  for (const encryption of await encryptionAttempts(settings.value, target)) {
+    try {
+      return await connect(settings.value, encryption, fence);
+    } catch (error) {
+      if (!mayDependOnEncryption(error)) throw error;
+      refusal = error;
+    }
   }
+  throw refusal;
 }

@@ -30,11 +30,6 @@ export interface DatabaseSight {
   readonly replicas: readonly string[];
 }
 
-export interface SightOptions {
-  /** Names of the tokens of other control planes: one that is here shares the database. */
-  readonly tokenNames?: readonly string[];
-}
-
 /** coderd takes this advisory lock for all its migrations: 1037453835920848937, in halves as pg_locks has it. */
 const MIGRATION_LOCK = { classid: 241551044, objid: 1626191913 };
 
@@ -83,7 +78,7 @@ const TOKENS = `SELECT DISTINCT token_name FROM api_keys WHERE token_name = ANY 
 /** Looks at the database without changing anything, and without waiting for a migration to end. */
 export async function lookAround(
   session: DatabaseSession,
-  { tokenNames = [] }: SightOptions,
+  tokenNames: readonly string[],
 ): Promise<DatabaseSight> {
   await session.query(
     "SELECT set_config('transaction_read_only', 'on', true), set_config('lock_timeout', $1, true)",

@@ -52,7 +52,7 @@ export class CoderdStage<D extends CoderdDatabase = CoderdDatabase> extends Chil
         return result;
       },
       revokeToken: (target) => way.revokeToken(target),
-      look: (target, options) => way.look(target, options),
+      look: (target, tokenNames) => way.look(target, tokenNames),
     };
   }
 

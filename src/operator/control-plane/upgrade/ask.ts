@@ -35,7 +35,7 @@ export async function askDatabase({ snapshot, environment }: UpgradeRun): Promis
       : { database: failed(url.failure) };
   const others = snapshot.upgrade.others();
   const tokenNames = others.map((other) => other.tokenName);
-  const sight = await environment.ports.database.look(snapshot.databaseAt(url.value), { tokenNames });
+  const sight = await environment.ports.database.look(snapshot.databaseAt(url.value), tokenNames);
   if (!sight.ok) return { database: failed(sight.failure) };
   const shared = others.filter((other) => sight.value.tokenNames.includes(other.tokenName));
   return { database: sight, neighbours: shared.map(({ name }) => name) };
