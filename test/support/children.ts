@@ -9,7 +9,7 @@ import { controlPlaneGrants } from "../../src/operator/control-plane/resources/w
 import { withDefaults as controlPlaneOf } from "../../src/operator/control-plane/spec.ts";
 import { httpRoute, ingress } from "../../src/operator/exposure/expose.ts";
 import { service } from "../../src/operator/exposure/service.ts";
-import { serviceAccountPlan } from "../../src/operator/permissions/ensure-service-account.ts";
+import { serviceAccount } from "../../src/operator/permissions/ensure-service-account.ts";
 import { disruptionBudget } from "../../src/operator/pods/disruption-budget.ts";
 import { keyChecksum } from "../../src/operator/provisioner/key/state.ts";
 import { provisionerDeployment } from "../../src/operator/provisioner/resources/deployment.ts";
@@ -33,9 +33,8 @@ const present = <T>(objects: readonly (T | undefined)[]) => objects.filter((obje
 
 export function controlPlaneChildren(stored: Stored<CoderControlPlane>): KubeObject[] {
   const controlPlane = controlPlaneOf(stored);
-  const account = serviceAccountPlan(controlPlane);
   return present<KubeObject>([
-    account.do === "apply" ? account.serviceAccount : undefined,
+    serviceAccount(controlPlane),
     ...controlPlaneGrants(controlPlane).flatMap(({ role, roleBinding }) => [role, roleBinding]),
     controlPlaneDeployment(controlPlane, { envFromNames: new Set(), clusterDomain: "cluster.local" }),
     disruptionBudget(controlPlane),
@@ -47,10 +46,9 @@ export function controlPlaneChildren(stored: Stored<CoderControlPlane>): KubeObj
 
 export function provisionerChildren(stored: Stored<CoderProvisioner>): KubeObject[] {
   const provisioner = provisionerOf(stored);
-  const account = serviceAccountPlan(provisioner);
   return present<KubeObject>([
     keySecret(provisioner, notASecret),
-    account.do === "apply" ? account.serviceAccount : undefined,
+    serviceAccount(provisioner),
     ...provisionerGrants(provisioner).flatMap(({ role, roleBinding }) => [role, roleBinding]),
     provisionerDeployment(provisioner, {
       image: provisioner.image ?? image,

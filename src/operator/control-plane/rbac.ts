@@ -14,7 +14,7 @@ export const rules: readonly PolicyRule[] = [
     verbs: childVerbs,
     because: "exposes coderd outside the cluster",
   },
-  ...workspaceRules({ lets: "lets coderd run workspaces", whom: "coderd" }),
+  ...workspaceRules("coderd", "lets coderd run workspaces"),
   {
     resources: ["secrets"],
     verbs: childVerbs,

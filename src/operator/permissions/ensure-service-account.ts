@@ -7,7 +7,6 @@ import {
   type ObjectRef,
   type Owner,
   type RunContext,
-  refOf,
   ServiceAccount,
   type StepResult,
   type Stored,
@@ -47,16 +46,17 @@ export async function ensureServiceAccount(
   { children }: { readonly children: Pick<Children, "converge" | "release"> },
   builder: Builder,
 ): Promise<StepResult<object>> {
-  const plan = serviceAccountPlan(builder);
-  if (plan.do === "release") {
+  const { name } = builder.serviceAccount;
+  const desired = serviceAccount(builder);
+  if (!desired) {
     const { present } = account;
     const isOurs = present && controllerOf(present)?.uid === owner.object.metadata.uid;
     if (isOurs) await children.release(ServiceAccount, present, owner);
     await children.converge(ServiceAccount, [], owner);
-    return usersAccount(plan.name, owner, account);
+    return usersAccount(name, owner, account);
   }
-  await children.converge(ServiceAccount, [plan.serviceAccount], owner);
-  return applied(`ServiceAccount "${refOf(plan.serviceAccount).name}" is in place.`);
+  await children.converge(ServiceAccount, [desired], owner);
+  return applied(`ServiceAccount "${name}" is in place.`);
 }
 
 /** Pods can't start without the account, and nobody but the user makes it. */
@@ -70,22 +70,15 @@ function usersAccount(name: string, { object }: Owner, { exists }: ObservedAccou
   return { condition: { status: "True", reason: "Found", message } };
 }
 
-/** A ServiceAccount to keep, or one that is the user's: let go of it, and never delete it. */
-export type ServiceAccountPlan =
-  | { readonly do: "apply"; readonly serviceAccount: ServiceAccount }
-  | { readonly do: "release"; readonly name: string };
-
-export function serviceAccountPlan(builder: Builder): ServiceAccountPlan {
+/** Absent: it is the user's, to be let go of and never to be deleted. */
+export function serviceAccount(builder: Builder): ServiceAccount | undefined {
   const { name, managed, labels, annotations } = builder.serviceAccount;
-  if (!managed) return { do: "release", name };
+  if (!managed) return undefined;
   const metadata = childMetadata(builder, name, annotations);
   return {
-    do: "apply",
-    serviceAccount: {
-      apiVersion: "v1",
-      kind: "ServiceAccount",
-      // Ours win: by them the operator finds its children again.
-      metadata: { ...metadata, labels: { ...builder.labels, ...labels, ...commonLabels(builder) } },
-    },
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    // Ours win: by them the operator finds its children again.
+    metadata: { ...metadata, labels: { ...builder.labels, ...labels, ...commonLabels(builder) } },
   };
 }

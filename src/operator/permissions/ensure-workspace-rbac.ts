@@ -16,6 +16,7 @@ import {
   type WithStatus,
 } from "kube-controller-runtime";
 import { type Identity, selectorOf } from "../names.ts";
+import { unlessEmpty } from "../normalise.ts";
 import type { ForeignGrants, GrantTie } from "./grant-tie.ts";
 import { refusal, type Tenancy } from "./tenancy.ts";
 import type { WorkspaceGrant } from "./workspace-grants.ts";
@@ -75,7 +76,7 @@ export async function ensureWorkspaceRbac(
   reportLeftGrants(grants, environment, wanted);
   const recorded = recordedNamespaces(grants).filter((namespace) => outside.includes(namespace));
   const present = wanted.filter((namespace) => !outside.includes(namespace) && !missing.includes(namespace));
-  const status = { workspaceNamespaces: unlessNone([...present, ...recorded]) };
+  const status = { workspaceNamespaces: unlessEmpty([...new Set([...present, ...recorded])].sort()) };
   if (foreign.length < asked.length) return { ...refused(asked, tenancy), status };
   if (outside.length > 0) return { ...outOfScope(outside), status };
   return { ...(missing.length > 0 ? namespaceMissing(missing) : granted(grants.wanted)), status };
@@ -84,10 +85,6 @@ export async function ensureWorkspaceRbac(
 /** The other namespaces in which the object is known to have permissions. */
 export function recordedNamespaces({ object }: Pick<Grants, "object">): readonly string[] {
   return object.status?.workspaceNamespaces ?? [];
-}
-
-function unlessNone(namespaces: readonly string[]): string[] | undefined {
-  return namespaces.length > 0 ? [...new Set(namespaces)].sort() : undefined;
 }
 
 /** Removes what an object that is deleted has in other namespaces, and reports what the operator can't reach. */

@@ -37,14 +37,8 @@ export function rulesOfKind(plural: string, noun: string): PolicyRule[] {
   ];
 }
 
-/** What it takes to make Roles for workspaces. */
-export function workspaceRules({
-  lets,
-  whom,
-}: {
-  readonly lets: string;
-  readonly whom: string;
-}): PolicyRule[] {
+/** What it takes to make Roles by which `whom` may run workspaces. */
+export function workspaceRules(whom: string, lets: string): PolicyRule[] {
   const rbac = "rbac.authorization.k8s.io";
   return [
     { resources: [`roles.${rbac}`, `rolebindings.${rbac}`], verbs: childVerbs, because: lets },

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { ServiceAccountSpec } from "../../api/v1alpha1/permissions.ts";
 import { withDefaults } from "../control-plane/spec.ts";
-import { serviceAccountPlan } from "./ensure-service-account.ts";
+import { serviceAccount } from "./ensure-service-account.ts";
 
-const plan = (serviceAccount: ServiceAccountSpec = {}) =>
-  serviceAccountPlan(withDefaults(stored<CoderControlPlane>({ spec: { serviceAccount } })));
+const accountOf = (spec: ServiceAccountSpec = {}) =>
+  serviceAccount(withDefaults(stored<CoderControlPlane>({ spec: { serviceAccount: spec } })));
 
 const labels = {
   "app.kubernetes.io/name": "coder-control-plane",
@@ -15,13 +15,10 @@ const labels = {
 };
 
 test("it is named after the control plane", () => {
-  expect(plan()).toEqual({
-    do: "apply",
-    serviceAccount: {
-      apiVersion: "v1",
-      kind: "ServiceAccount",
-      metadata: { name: "coder", namespace: "dev", labels },
-    },
+  expect(accountOf()).toEqual({
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "coder", namespace: "dev", labels },
   });
 });
 
@@ -31,22 +28,19 @@ test("it takes name, labels and annotations from the spec, but our labels stay o
     labels: { team: "platform", "app.kubernetes.io/managed-by": "somebody" },
     annotations: { "example.com/identity": "coder" },
   };
-  expect(plan(spec)).toEqual({
-    do: "apply",
-    serviceAccount: {
-      apiVersion: "v1",
-      kind: "ServiceAccount",
-      metadata: {
-        name: "runner",
-        namespace: "dev",
-        labels: { team: "platform", ...labels },
-        annotations: { "example.com/identity": "coder" },
-      },
+  expect(accountOf(spec)).toEqual({
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: {
+      name: "runner",
+      namespace: "dev",
+      labels: { team: "platform", ...labels },
+      annotations: { "example.com/identity": "coder" },
     },
   });
 });
 
-test("one that the user brings is released, not made and not removed", () => {
-  expect(plan({ name: "mine", disableCreate: true })).toEqual({ do: "release", name: "mine" });
-  expect(plan({ disableCreate: true })).toEqual({ do: "release", name: "coder" });
+test("one that the user brings is not made, by a name of its own or by the default one", () => {
+  expect(accountOf({ name: "mine", disableCreate: true })).toBeUndefined();
+  expect(accountOf({ disableCreate: true })).toBeUndefined();
 });

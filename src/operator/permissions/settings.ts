@@ -1,8 +1,9 @@
+import type { V1PolicyRule } from "@kubernetes/client-node";
+import type { Wire } from "kube-controller-runtime";
 import { rbacDefaults } from "../../api/v1alpha1/defaults.ts";
 import type { RbacSpec, ServiceAccountSpec } from "../../api/v1alpha1/permissions.ts";
 import type { Identity, Labels, Parent } from "../names.ts";
 import { distinctNames, trimmed } from "../normalise.ts";
-import type { RoleRule } from "./workspace-role.ts";
 
 export interface ServiceAccountSettings {
   readonly name: string;
@@ -11,6 +12,8 @@ export interface ServiceAccountSettings {
   readonly labels: Labels;
   readonly annotations: Labels;
 }
+
+export type RoleRule = Wire<V1PolicyRule>;
 
 /** Where workspaces run and what may be done there. */
 export interface WorkspaceAccess {

@@ -1,8 +1,8 @@
 import { fnv1a32, type ObjectMeta, type Role, type RoleBinding } from "kube-controller-runtime";
 import { commonLabels, type Identity, nameLength, ownershipMarks, shortName } from "../names.ts";
 import type { GrantTie } from "./grant-tie.ts";
-import type { Builder } from "./settings.ts";
-import { role, roleBinding, workspaceRules } from "./workspace-role.ts";
+import { workspaceVerbs } from "./rbac.ts";
+import type { Builder, RoleRule } from "./settings.ts";
 
 /** What pods get in one namespace. Only objects of their own namespace can carry an owner reference. */
 export interface WorkspaceGrant {
@@ -11,6 +11,8 @@ export interface WorkspaceGrant {
   readonly role: Role;
   readonly roleBinding: RoleBinding;
 }
+
+const apiVersion = "rbac.authorization.k8s.io/v1";
 
 interface GrantMetadata {
   readonly role: ObjectMeta;
@@ -24,17 +26,30 @@ export function workspaceGrants<B extends Builder>(
 ): WorkspaceGrant[] {
   const { identity, serviceAccount, workspaceAccess } = builder;
   if (!workspaceAccess) return [];
-  const rules = [...workspaceRules(workspaceAccess), ...workspaceAccess.extraRules];
+  const { deployments, extraRules, namespaces } = workspaceAccess;
+  const rules = [ruleFor("", "pods"), ruleFor("", "persistentvolumeclaims")];
+  if (deployments) rules.push(ruleFor("apps", "deployments"));
   const account = { name: serviceAccount.name, namespace: identity.namespace };
-  return workspaceAccess.namespaces.map((namespace) => {
+  return namespaces.map((namespace) => {
     const metadata = metadataIn(builder, namespace);
+    const roleName = metadata.role.name ?? "";
     return {
       namespace,
       foreign: namespace !== identity.namespace,
-      role: role(metadata.role, rules),
-      roleBinding: roleBinding(metadata.roleBinding, metadata.role.name ?? "", account),
+      role: { apiVersion, kind: "Role", metadata: metadata.role, rules: [...rules, ...extraRules] },
+      roleBinding: {
+        apiVersion,
+        kind: "RoleBinding",
+        metadata: metadata.roleBinding,
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: roleName },
+        subjects: [{ kind: "ServiceAccount", ...account }],
+      },
     };
   });
+}
+
+function ruleFor(apiGroup: string, resource: string): RoleRule {
+  return { apiGroups: [apiGroup], resources: [resource], verbs: [...workspaceVerbs] };
 }
 
 /** A name that says whose grant it is: objects of several namespaces may share a workspace namespace. */

@@ -2,7 +2,7 @@ import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../../api/v1alpha1/provisioner.ts";
-import { serviceAccountPlan } from "../../permissions/ensure-service-account.ts";
+import { serviceAccount } from "../../permissions/ensure-service-account.ts";
 import { withDefaults } from "../spec.ts";
 import { keySecret } from "./key-secret.ts";
 import { provisionerGrants } from "./rbac.ts";
@@ -41,22 +41,21 @@ test("the Role is bound to the ServiceAccount of the daemons", () => {
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "provisioner-pool" },
     subjects: [{ kind: "ServiceAccount", name: "pool-provisioner", namespace: "dev" }],
   });
-  const serviceAccount = {
+  expect(serviceAccount(provisioner)).toEqual({
     apiVersion: "v1",
     kind: "ServiceAccount",
     metadata: { name: "pool-provisioner", namespace: "dev", labels },
-  };
-  expect(serviceAccountPlan(provisioner)).toEqual({ do: "apply", serviceAccount });
+  });
 });
 
 test("a ServiceAccount has the annotations and labels of the spec, or is the user's own", () => {
   const annotations = { "eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/pool" };
   const given = { name: "robot", annotations, labels: { team: "platform" } };
-  expect(serviceAccountPlan(provisionerWith({ serviceAccount: given }))).toMatchObject({
-    serviceAccount: { metadata: { name: "robot", annotations, labels: { team: "platform", ...labels } } },
+  expect(serviceAccount(provisionerWith({ serviceAccount: given }))).toMatchObject({
+    metadata: { name: "robot", annotations, labels: { team: "platform", ...labels } },
   });
   const theirs = provisionerWith({ serviceAccount: { name: "robot", disableCreate: true } });
-  expect(serviceAccountPlan(theirs)).toEqual({ do: "release", name: "robot" });
+  expect(serviceAccount(theirs)).toBeUndefined();
   expect(provisionerGrants(theirs)[0]?.roleBinding.subjects).toMatchObject([{ name: "robot" }]);
 });
 

@@ -10,7 +10,7 @@ import { withDefaults as controlPlaneOf } from "../../../operator/control-plane/
 import { ingress } from "../../../operator/exposure/expose.ts";
 import { service } from "../../../operator/exposure/service.ts";
 import { USUAL_CLUSTER_DOMAIN } from "../../../operator/names.ts";
-import { serviceAccountPlan } from "../../../operator/permissions/ensure-service-account.ts";
+import { serviceAccount } from "../../../operator/permissions/ensure-service-account.ts";
 import { provisionerDeployment } from "../../../operator/provisioner/resources/deployment.ts";
 import { provisionerGrants } from "../../../operator/provisioner/resources/rbac.ts";
 import { withDefaults as provisionerOf } from "../../../operator/provisioner/spec.ts";
@@ -45,7 +45,7 @@ const present = (objects: readonly (KubeObject | undefined)[]) =>
 function ofControlPlane(stored: Stored<CoderControlPlane>): KubeObject[] {
   const controlPlane = controlPlaneOf(stored);
   return present([
-    ...accountOf(controlPlane),
+    serviceAccount(controlPlane),
     ...controlPlaneGrants(controlPlane).flatMap(({ role, roleBinding }) => [role, roleBinding]),
     controlPlaneDeployment(controlPlane, { envFromNames: new Set(), clusterDomain: USUAL_CLUSTER_DOMAIN }),
     service(controlPlane),
@@ -57,7 +57,7 @@ function ofProvisioner(stored: Stored<CoderProvisioner>): KubeObject[] {
   const provisioner = provisionerOf(stored);
   const coderURL = `http://${CONTROL_PLANE_NAME}.${provisioner.identity.namespace}.svc.${USUAL_CLUSTER_DOMAIN}`;
   return present([
-    ...accountOf(provisioner),
+    serviceAccount(provisioner),
     ...provisionerGrants(provisioner).flatMap(({ role, roleBinding }) => [role, roleBinding]),
     provisionerDeployment(provisioner, {
       image: provisioner.image ?? UNKNOWN,
@@ -83,9 +83,4 @@ function ofProxy(stored: Stored<CoderWorkspaceProxy>): KubeObject[] {
     service(proxy),
     ingress(proxy),
   ]);
-}
-
-function accountOf(builder: Parameters<typeof serviceAccountPlan>[0]): KubeObject[] {
-  const plan = serviceAccountPlan(builder);
-  return plan.do === "apply" ? [plan.serviceAccount] : [];
 }
