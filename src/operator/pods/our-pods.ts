@@ -10,6 +10,7 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import { commonLabelNames, commonLabels, identityOf, managedByUs, type Parent } from "../names.ts";
+import { defined } from "../normalise.ts";
 import { podTrouble } from "./pod-trouble.ts";
 
 /** The index of pods, and of the objects that run them, by the labels that tie the ones to the others. */
@@ -84,25 +85,21 @@ function withoutWhatNobodyReads({ apiVersion, kind, metadata, status = {} }: Sto
   const { annotations = {}, managedFields: _, ...kept } = metadata;
   const marks = Object.entries(annotations).filter(([name]) => name in BUSY_MARKS);
   const { phase, conditions = [], initContainerStatuses = [], containerStatuses = [] } = status;
-  return {
-    ...(apiVersion ? { apiVersion } : {}),
-    ...(kind ? { kind } : {}),
+  return defined({
+    apiVersion,
+    kind,
     metadata: marks.length > 0 ? { ...kept, annotations: Object.fromEntries(marks) } : kept,
-    status: {
-      ...(phase ? { phase } : {}),
+    status: defined({
+      phase,
       conditions: conditions.filter(({ type }) => type === "PodScheduled" || type === "Ready"),
       initContainerStatuses: initContainerStatuses.map(containerState),
       containerStatuses: containerStatuses.map(containerState),
-    },
-  };
+    }),
+  });
 }
 
 /** Without counts and times, which change while nothing else does. */
 function containerState(status: ContainerStatus): ContainerStatus {
   const { name, image, imageID, ready, state, lastState } = status;
-  return {
-    ...{ name, image, imageID, ready, restartCount: 0 },
-    ...(state ? { state } : {}),
-    ...(lastState ? { lastState } : {}),
-  };
+  return defined({ name, image, imageID, ready, restartCount: 0, state, lastState });
 }

@@ -1,4 +1,3 @@
-import type { EnvFromSource, EnvVar } from "./env.ts";
 import type { PodSettings } from "./settings.ts";
 
 /** A Secret or ConfigMap that pods read when they start. */
@@ -18,12 +17,11 @@ interface Named {
 export function podReferences(pod: PodSettings): PodReference[] {
   const containers = [{ env: pod.extraEnv, envFrom: pod.envFrom }, ...pod.initContainers];
   const all = [
-    ...[...pod.tlsSecretNames, ...pod.authorities.map(({ name }) => name)].flatMap((name) =>
-      secret({ name }),
-    ),
+    ...pod.tlsSecretNames.flatMap((name) => references({ name })),
+    ...pod.authorities.flatMap(({ name }) => references({ name })),
     ...containers.flatMap(({ env = [], envFrom = [] }) => [
-      ...env.flatMap(ofVariable),
-      ...envFrom.flatMap(ofSource),
+      ...env.flatMap(({ valueFrom }) => references(valueFrom?.secretKeyRef, valueFrom?.configMapKeyRef)),
+      ...envFrom.flatMap(({ secretRef, configMapRef }) => references(secretRef, configMapRef)),
     ]),
     ...pod.volumes.flatMap(ofVolume),
   ];
@@ -36,29 +34,16 @@ export function podReferences(pod: PodSettings): PodReference[] {
   return [...byName.values()];
 }
 
-function ofVariable({ valueFrom }: EnvVar): PodReference[] {
-  return [...secret(valueFrom?.secretKeyRef), ...configMap(valueFrom?.configMapKeyRef)];
-}
-
-function ofSource({ secretRef, configMapRef }: EnvFromSource): PodReference[] {
-  return [...secret(secretRef), ...configMap(configMapRef)];
-}
-
-type Volume = PodSettings["volumes"][number];
-
-function ofVolume({ secret: whole, configMap: settings, projected }: Volume): PodReference[] {
+function ofVolume({ secret, configMap, projected }: PodSettings["volumes"][number]): PodReference[] {
   const parts = projected?.sources ?? [];
   return [
-    ...secret(whole && { ...whole, name: whole.secretName }),
-    ...configMap(settings),
-    ...parts.flatMap((part) => [...secret(part.secret), ...configMap(part.configMap)]),
+    ...references(secret && { ...secret, name: secret.secretName }, configMap),
+    ...parts.flatMap((part) => references(part.secret, part.configMap)),
   ];
 }
 
-function secret(named: Named | undefined): PodReference[] {
-  return named?.name ? [{ kind: "Secret", name: named.name, optional: named.optional ?? false }] : [];
-}
-
-function configMap(named: Named | undefined): PodReference[] {
-  return named?.name ? [{ kind: "ConfigMap", name: named.name, optional: named.optional ?? false }] : [];
+/** What there is of both. */
+function references(secret?: Named, configMap?: Named): PodReference[] {
+  const both = [{ kind: "Secret", ...secret } as const, { kind: "ConfigMap", ...configMap } as const];
+  return both.flatMap(({ kind, name, optional = false }) => (name ? [{ kind, name, optional }] : []));
 }

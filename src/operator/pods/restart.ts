@@ -1,6 +1,5 @@
 import { type Deployment, fingerprint } from "kube-controller-runtime";
 import { certificateBlocks } from "../../coder/certificates.ts";
-import { defined } from "../normalise.ts";
 import { readSecretValue } from "../secret.ts";
 import type { SourceNames, Sources } from "../sources.ts";
 import { type PodReference, podReferences } from "./pod-references.ts";
@@ -79,7 +78,10 @@ export function remembering(
   const restarts = inputs.kind === "known" && isChange(seenBefore, inputs);
   const seen = inputs.kind === "known" ? inputs.text : inputs.kind === "unknown" ? seenBefore : undefined;
   const mark = restarts ? seen : markBefore;
-  return { deployment: annotated(desired, { seen, mark }), restarts };
+  const { spec } = desired;
+  const template = spec && annotated(spec.template, RESTART_ANNOTATION, mark);
+  const marked = template ? { ...desired, spec: { ...spec, template } } : desired;
+  return { deployment: annotated(marked, SEEN_ANNOTATION, seen), restarts };
 }
 
 /** Another scope has another memory: what was not looked at before has not changed. */
@@ -87,27 +89,9 @@ function isChange(seen: string | undefined, { scope, text }: { scope: Scope; tex
   return (seen?.startsWith(`${scope}-`) ?? false) && seen !== text;
 }
 
-function annotated(
-  deployment: Deployment,
-  { seen, mark }: { seen: string | undefined; mark: string | undefined },
-): Deployment {
-  const { metadata, spec } = deployment;
-  const own = defined({ [SEEN_ANNOTATION]: seen });
-  const marks = defined({ [RESTART_ANNOTATION]: mark });
-  return {
-    ...deployment,
-    ...(seen === undefined
-      ? {}
-      : { metadata: { ...metadata, annotations: { ...metadata?.annotations, ...own } } }),
-    ...(mark === undefined || !spec
-      ? {}
-      : { spec: { ...spec, template: withAnnotations(spec.template, marks) } }),
-  };
-}
-
-type Template = NonNullable<Deployment["spec"]>["template"];
-
-function withAnnotations(template: Template, added: Record<string, string>): Template {
-  const { metadata } = template;
-  return { ...template, metadata: { ...metadata, annotations: { ...metadata?.annotations, ...added } } };
+/** The object with one more annotation, or as it is when that has no value. */
+function annotated<T extends Pick<Deployment, "metadata">>(object: T, name: string, value?: string): T {
+  if (value === undefined) return object;
+  const { metadata } = object;
+  return { ...object, metadata: { ...metadata, annotations: { ...metadata?.annotations, [name]: value } } };
 }

@@ -57,13 +57,10 @@ export function isSameTemplate(
 /** Judges by the Deployment's own counts; its pods and conditions only say why they are not reached. */
 export function rolloutOf(deployment: Deployment, seen: PodsSeen): Rollout {
   if (isComplete(deployment)) return { state: "complete" };
-  const { cause, mayPass = false, isLate = false, lookAgainMs } = causeOf(deployment, seen);
-  const look = lookAgainMs === undefined ? {} : { lookAgainMs };
-  const passing = { ...(mayPass ? { mayPass } : {}), ...(isLate ? { isLate } : {}) };
+  const found = causeOf(deployment, seen);
   const isUnseen = seen.isSameTemplate === true && !isObserved(deployment);
-  if (isUnseen || isScaling(deployment))
-    return { state: "scaling", ...(cause ? { cause, ...passing } : {}), ...look };
-  return cause ? { state: "stalled", cause, ...passing } : { state: "moving", ...look };
+  if (isUnseen || isScaling(deployment)) return { state: "scaling", ...found };
+  return "cause" in found ? { state: "stalled", ...found } : { state: "moving", ...found };
 }
 
 /** The Deployment was seen by its controller; all replicas are updated and available, and none is old. */
@@ -90,11 +87,10 @@ function isScaling(deployment: Deployment): boolean {
   return isObserved(deployment) && isRolledOut && replicas === updatedReplicas;
 }
 
-interface Cause extends Partial<Hindrance> {
-  readonly lookAgainMs?: number;
-}
-
-function causeOf(deployment: Deployment, { pods, now }: PodsSeen): Cause {
+function causeOf(
+  deployment: Deployment,
+  { pods, now }: PodsSeen,
+): Hindrance | { readonly lookAgainMs?: number } {
   if (!isObserved(deployment)) return {};
   const refusal = conditionOf(deployment, "ReplicaFailure");
   if (refusal?.status === "True") {
@@ -102,7 +98,7 @@ function causeOf(deployment: Deployment, { pods, now }: PodsSeen): Cause {
   }
   const troubles = newest(pods).flatMap((pod) => podTrouble(pod, now) ?? []);
   const found = troubles.find((trouble) => trouble.kind === "found");
-  if (found?.kind === "found") return { cause: found.message, mayPass: found.mayPass };
+  if (found) return { cause: found.message, ...(found.mayPass ? { mayPass: true } : {}) };
   const progressing = conditionOf(deployment, "Progressing");
   if (progressing?.status === "False") {
     const name = deployment.metadata?.name;

@@ -4,17 +4,20 @@ import { defined, distinctBy, distinctNames, type SecretKey } from "../normalise
 import { authoritiesOf } from "./certificates.ts";
 import { livenessSettings, type ProbeSettings, readinessSettings } from "./probes.ts";
 
-type ListField =
-  | "command"
-  | "envFrom"
-  | "extraArgs"
-  | "extraEnv"
-  | "imagePullSecrets"
-  | "initContainers"
-  | "tolerations"
-  | "topologySpreadConstraints"
-  | "volumeMounts"
-  | "volumes";
+/** What there may be several of. */
+const listFields = [
+  "command",
+  "envFrom",
+  "extraArgs",
+  "extraEnv",
+  "imagePullSecrets",
+  "initContainers",
+  "tolerations",
+  "topologySpreadConstraints",
+  "volumeMounts",
+  "volumes",
+] as const satisfies readonly (keyof PodFields)[];
+type ListField = (typeof listFields)[number];
 
 type Lists = { readonly [Field in ListField]-?: NonNullable<PodFields[Field]> };
 
@@ -43,19 +46,13 @@ export interface ProbeDefaults {
 }
 
 export function podSettings(spec: PodSpecFields, probes: ProbeDefaults): PodSettings {
-  const pullSecrets = (spec.imagePullSecrets ?? []).filter(({ name }) => name);
+  const lists = Object.fromEntries(listFields.map((field) => [field, spec[field] ?? []])) as unknown as Lists;
+  const pullSecrets = lists.imagePullSecrets.filter(({ name }) => name);
   return {
     ...asGiven(spec),
-    command: (spec.command ?? []).filter(Boolean),
-    envFrom: spec.envFrom ?? [],
-    extraArgs: spec.extraArgs ?? [],
-    extraEnv: spec.extraEnv ?? [],
+    ...lists,
+    command: lists.command.filter(Boolean),
     imagePullSecrets: distinctBy(pullSecrets, ({ name }) => name ?? ""),
-    initContainers: spec.initContainers ?? [],
-    tolerations: spec.tolerations ?? [],
-    topologySpreadConstraints: spec.topologySpreadConstraints ?? [],
-    volumeMounts: spec.volumeMounts ?? [],
-    volumes: spec.volumes ?? [],
     readinessProbe: readinessSettings(spec.readinessProbe, probes.readiness),
     livenessProbe: livenessSettings(spec.livenessProbe, probes.liveness),
     tlsSecretNames: distinctNames(spec.tls?.secretNames),
