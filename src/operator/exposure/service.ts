@@ -70,20 +70,13 @@ export function service(served: Served): Service {
 
 /** The port that the user chose comes first: load balancers take that one for the main port. */
 function servicePorts(settings: ServiceSettings): ServicePort[] {
-  const { nodePorts, target } = settings;
-  const http = { ...servicePort("http", plainHttpPort(settings), target), ...onNodes(nodePorts.http) };
+  // A port of nodes that is not given is Kubernetes' to choose, and nobody's to change.
+  const servicePort = (name: "http" | "https", port: number, { containerPort }: ContainerPort): ServicePort =>
+    defined({ name, port, protocol: "TCP", targetPort: containerPort, nodePort: settings.nodePorts[name] });
+  const http = servicePort("http", plainHttpPort(settings), settings.target);
   if (!settings.tls) return [http];
-  const https = { ...servicePort("https", defaultHttpsPort, tlsPort), ...onNodes(nodePorts.https) };
+  const https = servicePort("https", defaultHttpsPort, tlsPort);
   return settings.port === defaultHttpsPort ? [https, http] : [http, https];
-}
-
-function servicePort(name: string, port: number, target: ContainerPort): ServicePort {
-  return { name, port, protocol: "TCP", targetPort: target.containerPort };
-}
-
-/** One that is not given is Kubernetes' to choose, and nobody's to change. */
-function onNodes(nodePort: number | undefined): Pick<ServicePort, "nodePort"> {
-  return defined({ nodePort });
 }
 
 /** The port that speaks plain HTTP. TLS has 443 to itself, also when the user chose it: HTTP then moves to 80. */
