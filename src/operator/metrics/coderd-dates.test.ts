@@ -41,7 +41,7 @@ it("knows when a provisioner key was made, until nobody uses its coderd", async 
   const [key] = deployment.keys;
   expect(dates.keyCreation(server.url, key?.id ?? "")).toBe(Date.parse(key?.created_at ?? "") / 1_000);
   expect(dates.keyCreation("http://another", key?.id ?? "")).toBeUndefined();
-  dates.forget([server.url]);
+  dates.forget(server.url);
   expect(dates.keyCreation(server.url, key?.id ?? "")).toBeUndefined();
 });
 

@@ -31,9 +31,9 @@ export class CoderdDates implements CoderObserver {
     return [...this.#keyCreation.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Of these coderds nobody will ask again. */
-  forget(urls: readonly string[]): void {
-    for (const url of urls) this.#keyCreation.delete(url);
+  /** Of this coderd nobody will ask again. */
+  forget(url: string): void {
+    this.#keyCreation.delete(url);
   }
 }
 

@@ -10,7 +10,7 @@ export interface ObjectGauges {
   readonly gauges: readonly ObjectGauge[];
   readonly subjects: () => Iterable<LabelledSubject>;
   /** Lets everything else run that is due. */
-  readonly turn?: () => Promise<void>;
+  readonly turn?: (() => Promise<void>) | undefined;
 }
 
 /** How many objects one turn reports: a few milliseconds of work. */

@@ -178,6 +178,6 @@ function counted(value: number | undefined): Sample[] {
   return value === undefined ? [] : [{ value }];
 }
 
-function known(value: number | "" | undefined): Sample[] {
+function known(value: number | undefined): Sample[] {
   return value ? [{ value }] : [];
 }

@@ -19,7 +19,7 @@ import { tokenExpiry } from "../control-plane/resources/token-secret.ts";
 import type { QueueNumbers } from "../queue-numbers.ts";
 import { CoderdDates } from "./coderd-dates.ts";
 import { type LabelledSubject, ObjectRegistry } from "./exposition.ts";
-import { type Facts, type MeasuredKind, measuredKinds } from "./facts.ts";
+import { type MeasuredKind, measuredKinds } from "./facts.ts";
 import { objectGauges } from "./gauges.ts";
 
 const PREFIX = "coder_k8s_";
@@ -31,8 +31,8 @@ const OBJECT_LABELS = ["kind", "namespace", "name"] as const;
 interface Sync {
   /** In seconds since the epoch. */
   readonly at: number;
-  /** What coderd may report that concerns only this object. */
-  readonly topics: readonly string[];
+  /** The coderd that the object runs: what it reported is forgotten with the object. */
+  readonly url: string | undefined;
 }
 
 /** The objects of a kind, and the last sync of each by its key. */
@@ -66,8 +66,8 @@ export class OperatorMetrics extends RuntimeMetrics {
 
   constructor({ clock, turn }: OperatorMetricsOptions) {
     const subjects = () => this.#subjects();
-    const objects = { prefix: PREFIX, labelNames: OBJECT_LABELS, gauges: objectGauges, subjects };
-    super({ prefix: PREFIX, registry: new ObjectRegistry(turn ? { ...objects, turn } : objects) });
+    const objects = { prefix: PREFIX, labelNames: OBJECT_LABELS, gauges: objectGauges, subjects, turn };
+    super({ prefix: PREFIX, registry: new ObjectRegistry(objects) });
     this.#clock = clock;
     this.#tokensLeft = new Counter({
       name: `${PREFIX}tokens_left_behind_total`,
@@ -126,9 +126,10 @@ export class OperatorMetrics extends RuntimeMetrics {
     const { objects, syncs, facts } = measured;
     const object = objects.get(run.key);
     if (object && "error" in run) return;
-    const topics = object ? topicsOf(facts(object)) : [];
-    this.coderd.forget(syncs.get(run.key)?.topics.filter((topic) => !topics.includes(topic)) ?? []);
-    if (object) syncs.set(run.key, { at: this.#clock.now() / 1_000, topics });
+    const url = object && facts(object).url;
+    const before = syncs.get(run.key)?.url;
+    if (before !== undefined && before !== url) this.coderd.forget(before);
+    if (object) syncs.set(run.key, { at: this.#clock.now() / 1_000, url });
     else syncs.delete(run.key);
   }
 
@@ -160,8 +161,4 @@ export class OperatorMetrics extends RuntimeMetrics {
       dates: this.coderd,
     };
   }
-}
-
-function topicsOf({ url }: Facts): string[] {
-  return url === undefined ? [] : [url];
 }
