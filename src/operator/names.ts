@@ -1,5 +1,5 @@
-import type { ConflictAdvice } from "kube-controller-runtime";
 import {
+  type ConflictAdvice,
   fingerprint,
   fnv1a32,
   type KubeObject,

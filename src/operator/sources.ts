@@ -8,6 +8,7 @@ import {
   type RunContext,
   Secret,
 } from "kube-controller-runtime";
+import type { SecretKey } from "./normalise.ts";
 import { readSecretValue } from "./secret.ts";
 
 /**
@@ -46,8 +47,9 @@ export async function gatherSources(
 }
 
 async function gather<T>(names: Iterable<string>, read: (name: string) => Promise<T | undefined>) {
-  const reads = [...new Set(names)].map(async (name) => [name, await settled(read(name))] as const);
-  const found = new Map(await Promise.all(reads));
+  const distinct = [...new Set(names)];
+  const results = await Promise.allSettled(distinct.map(read));
+  const found = new Map(distinct.map((name, index) => [name, results[index]]));
   return (name: string): T | undefined => {
     const result = found.get(name);
     if (result?.status === "rejected") throw result.reason;
@@ -55,16 +57,8 @@ async function gather<T>(names: Iterable<string>, read: (name: string) => Promis
   };
 }
 
-async function settled<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
-  const [result] = await Promise.allSettled([work]);
-  return result;
-}
-
 /** The text under a key of a Secret, without blanks around it; nothing but blanks is absent. */
-export function secretText(
-  sources: Sources,
-  { name, key }: { name: string; key: string },
-): string | undefined {
+export function secretText(sources: Sources, { name, key }: SecretKey): string | undefined {
   return readSecretValue(sources.secret(name), key)?.trim() || undefined;
 }
 
