@@ -31,6 +31,15 @@ test("a control plane that has not reported yet, or changes its conditions alone
   expect(causesRun(withStatus(reported), withStatus({ ...reported, conditions: [condition] }))).toBe(false);
 });
 
+test.each<ControlPlaneStatus>([
+  { healthFindings: [{ section: "database", code: "EDB02", error: false }] },
+  { images: ["coder@sha256:1"], pods: "1/2", replicas: 2, selector: "a=b" },
+  { accessURL: "https://coder.example.com", workspaceNamespaces: ["elsewhere"] },
+  { license: { tier: "premium", trial: false, seatsUsed: 3, warnings: [] } },
+])("what nobody who names a control plane reads of it runs nobody: %j", (unread) => {
+  expect(causesRun(withStatus(reported), withStatus({ ...reported, ...unread }))).toBe(false);
+});
+
 test("a new cause why the operator has no access runs those that repeat it", () => {
   const without = (message: string) => {
     const access = { ...condition, type: "OperatorAccessReady", status: "False", message } as const;

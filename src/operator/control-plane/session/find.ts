@@ -35,10 +35,33 @@ type Caches = RunContext["caches"];
 /** How soon a missing Service, which is not watched for this, is looked at again. */
 const SERVICE_RETRY_MS = 30_000;
 
+/**
+ * What those who name a control plane read of its status, or take for news of coderd: another number of ready pods is a
+ * reason to ask it again. A change of anything else runs none of them.
+ */
+const readFields = [
+  "entitlementsLastChecked",
+  "externalProvisionerDaemonsEntitlement",
+  "image",
+  "licenseLastAppliedHash",
+  "licenseTier",
+  "observedGeneration",
+  "operatorAccessReady",
+  "operatorTokenSecretRef",
+  "phase",
+  "readyReplicas",
+  "upgrade",
+  "url",
+  "version",
+] as const satisfies readonly (keyof ControlPlaneStatus)[];
+
+/** Of the conditions no more than why there is no access. */
+type ReadStatus = Pick<ControlPlaneStatus, (typeof readFields)[number] | "conditions">;
+
 /** A control plane as somebody who names it observes it. */
 export interface ObservedControlPlane {
   readonly settings: ControlPlane;
-  readonly status: ControlPlaneStatus;
+  readonly status: ReadStatus;
   /** Whether its Service leads to its pods. */
   readonly isServed: boolean;
   /** The address of that Service. */
@@ -88,10 +111,7 @@ export function addressGiven({ type, object, previous }: Change<Service>): boole
   return type !== "deleted" && clusterIPOf(object) !== clusterIPOf(previous);
 }
 
-/**
- * For `watches`: what a control plane says before its first report is nothing to go by, and its conditions are for people:
- * nobody reads them here, but why there is no access is repeated.
- */
+/** For `watches`: what a control plane says before its first report is nothing to go by. */
 export function controlPlaneReported(change: Change<CoderControlPlane>): boolean {
   const { type, object, previous } = change;
   if (type !== "updated" || !previous) return true;
@@ -100,9 +120,8 @@ export function controlPlaneReported(change: Change<CoderControlPlane>): boolean
   return contentChanged(change) || !isDeepStrictEqual(factsOf(previous), factsOf(object));
 }
 
-function factsOf({ status = {} }: CoderControlPlane): object {
-  const { conditions: _, ...facts } = status;
-  return { ...facts, noAccess: whyNoAccess(status) };
+function factsOf({ status = {} }: CoderControlPlane): readonly unknown[] {
+  return [whyNoAccess(status), ...readFields.map((field) => status[field])];
 }
 
 /** What a control plane says of the operator's access while there is none. */
