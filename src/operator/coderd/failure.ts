@@ -13,9 +13,13 @@ const reasons: Reasons = {
   unsupported: "NotSupported",
 };
 
-/** What a failure of coderd means in a condition; `words` has what it means there in particular. */
-export function reasonOf({ kind }: CoderFailure, words: Partial<Reasons> = {}): string {
-  return words[kind] ?? reasons[kind];
+/**
+ * What a failure of coderd means in a condition; `words` has what it means there in particular. That no answer came at
+ * all means the same everywhere.
+ */
+export function reasonOf(failure: CoderFailure, words: Partial<Reasons> = {}): string {
+  const isSilent = failure.kind === "transient" && failure.why === "noAnswer";
+  return (isSilent ? undefined : words[failure.kind]) ?? reasons[failure.kind];
 }
 
 const ADVICE: Readonly<Record<Exclude<CoderFailure["kind"], "forbidden">, string | undefined>> = {

@@ -1,5 +1,5 @@
-import type { ConditionState } from "kube-controller-runtime";
-import { AVAILABLE, CONFLICT, summary } from "kube-controller-runtime";
+import { AVAILABLE, CONFLICT, type ConditionState, type StepResult, summary } from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { DISRUPTION_BUDGET } from "../pods/disruption-budget.ts";
 import { IMAGE_PINNED, UNPINNED } from "../pods/image.ts";
 import { STALLED } from "../pods/report.ts";
@@ -53,4 +53,11 @@ export const quietReasons: ReadonlySet<string> = new Set([
 
 export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {
   return summary(conditions, servingConditions, "coderd serves and its objects are as the spec says.");
+}
+
+export type ControlPlaneResult<V = undefined> = StepResult<ControlPlaneStatus, V>;
+
+/** Nobody can say whether it is so. */
+export function unknown(reason: string, message: string): ControlPlaneResult<never> {
+  return { condition: { status: "Unknown", reason, message } };
 }

@@ -1,6 +1,6 @@
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { type HealthFinding, type HealthReport, isFinding } from "../../../coder/health.ts";
-import type { ControlPlaneResult } from "../steps/result.ts";
+import type { ControlPlaneResult } from "../status.ts";
 
 /** A finding, and the reports since that did not have it, by the times at which they were made. */
 interface HeldFinding {

@@ -1,9 +1,9 @@
 import { type BackedOff, fingerprint } from "kube-controller-runtime";
-import type { CoderFailure } from "../../../coder/failure.ts";
+import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import type { ReportedHealth } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import type { ControlPlaneResult } from "../steps/result.ts";
+import { type ControlPlaneResult, unknown } from "../status.ts";
 import { coderdClient } from "../token/check.ts";
 import { addReport, recalled, recorded } from "./steady.ts";
 import { verdict } from "./verdict.ts";
@@ -63,18 +63,10 @@ function notReported(
   snapshot: Snapshot,
   { memory: { health } }: Environment,
 ): ControlPlaneResult {
-  const isPassing = failure.kind === "transient" || failure.kind === "rateLimited";
   const isValid = health !== undefined && snapshot.now - health.askedAt < VALID_MS;
   const result =
-    isPassing && isValid ? known(snapshot, health) : unknown(reasonFor(failure), withAdvice(failure));
+    isValid && mayPass(failure)
+      ? known(snapshot, health)
+      : unknown(reasonOf(failure, { transient: "NoReport" }), withAdvice(failure));
   return { ...result, requeueAfterMs: retryInMs };
-}
-
-function reasonFor(failure: CoderFailure): string {
-  const isAnswered = failure.kind === "transient" && failure.why !== "noAnswer";
-  return reasonOf(failure, isAnswered ? { transient: "NoReport" } : {});
-}
-
-function unknown(reason: string, message: string): ControlPlaneResult {
-  return { condition: { status: "Unknown", reason, message } };
 }

@@ -1,9 +1,8 @@
-import { blocked, findCondition } from "kube-controller-runtime";
+import { blocked } from "kube-controller-runtime";
 import { variableSources, variableValue } from "../../pods/env-sources.ts";
 import { accessURLOf, accessURLVariable, chosenURL, usersAccessURL } from "../address.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { conditionTypes } from "../status.ts";
-import type { ControlPlaneResult } from "./result.ts";
+import type { ControlPlaneResult } from "../status.ts";
 
 /**
  * Publishes where people reach coderd, and warns while the environment sends them to another host than the exposure
@@ -13,7 +12,7 @@ export async function compareAccessURL(
   snapshot: Snapshot,
   { ports: { clusterDomain } }: Environment,
 ): Promise<ControlPlaneResult> {
-  const { controlPlane, object, sources } = snapshot;
+  const { controlPlane, sources } = snapshot;
   const { exposure } = controlPlane;
   const status = { accessURL: publicOrigin(snapshot, clusterDomain) };
   const users = usersAccessURL(controlPlane, sources);
@@ -22,8 +21,7 @@ export async function compareAccessURL(
     const message = `CODER_ACCESS_URL sends users to host "${host}", but spec.expose serves host "${exposure.host}"; correct one of them, or remove CODER_ACCESS_URL and set spec.expose.setAccessURL.`;
     return blocked("HostDiffers", message, { status });
   }
-  const isOver = findCondition(object.status?.conditions, conditionTypes.accessURL) !== undefined;
-  return { status, ...(isOver ? { noCondition: true } : {}) };
+  return { status, noCondition: true };
 }
 
 /** Nothing where coderd chooses for itself, where the value can't be read, or where a Secret takes part in it. */

@@ -8,8 +8,8 @@ import { leavePods, type PodChange, type PodReport, reportPods } from "../../pod
 import { accessURLVariable } from "../address.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { controlPlaneDeployment, type DeploymentInputs } from "../resources/deployment.ts";
+import type { ControlPlaneResult } from "../status.ts";
 import type { PodPlan } from "../upgrade/step.ts";
-import type { ControlPlaneResult } from "./result.ts";
 
 interface Change extends PodChange {
   readonly service: ServedBy | undefined;

@@ -1,10 +1,9 @@
-import { blocked, findCondition } from "kube-controller-runtime";
+import { blocked } from "kube-controller-runtime";
 import { variableValue } from "../../pods/env-sources.ts";
 import type { Snapshot } from "../observe.ts";
 import { databaseVariable } from "../references.ts";
 import type { ControlPlane } from "../spec.ts";
-import { conditionTypes } from "../status.ts";
-import type { ControlPlaneResult } from "./result.ts";
+import type { ControlPlaneResult } from "../status.ts";
 
 /** Where coderd keeps the database that it starts by itself. */
 const BUILT_IN_DATA = "/home/coder/.config/coderv2/postgres";
@@ -17,15 +16,14 @@ const message = `coderd runs on its built-in database, and all data is lost with
  * source of the URL may be missing.
  */
 export async function checkDurability(
-  { controlPlane, object, sources }: Snapshot,
+  { controlPlane, sources }: Snapshot,
   _environment: unknown,
   isServing: boolean,
 ): Promise<ControlPlaneResult> {
   if (!isServing) return {};
   const found = variableValue(databaseVariable, controlPlane.pod, sources);
   const isSet = found.kind === "value" ? found.value.trim() !== "" : found.kind !== "undefined";
-  if (!isSet && !hasOtherSource(controlPlane)) return blocked("BuiltInDatabase", message);
-  return findCondition(object.status?.conditions, conditionTypes.database) ? { noCondition: true } : {};
+  return isSet || hasOtherSource(controlPlane) ? { noCondition: true } : blocked("BuiltInDatabase", message);
 }
 
 /** Whether the URL comes from where the operator can't read it, or the built-in database is on a volume. */

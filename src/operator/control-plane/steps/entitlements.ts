@@ -2,14 +2,14 @@ import { type BackedOff, blocked, timestamp } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
-import type { CoderFailure } from "../../../coder/failure.ts";
+import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import type { Entitlements, License } from "../../../coder/model.ts";
 import type { Result } from "../../../coder/result.ts";
 import { withAdvice } from "../../coderd/failure.ts";
 import { clusterURL } from "../../exposure/service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
+import type { ControlPlaneResult } from "../status.ts";
 import { coderdClient } from "../token/check.ts";
-import type { ControlPlaneResult } from "./result.ts";
 
 const REFRESH_MS = 2 * 60_000;
 /** A Service that has changed takes the nodes a moment. */
@@ -96,8 +96,7 @@ function untilNewAddress(url: string, { now }: Snapshot, { memory }: Environment
 }
 
 function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): ControlPlaneResult<never> {
-  const passing = failure.kind === "transient" || failure.kind === "rateLimited";
-  const status = passing ? {} : unknownEntitlements;
+  const status = mayPass(failure) ? {} : unknownEntitlements;
   return blocked("EntitlementsQueryFailed", withAdvice(failure), { status, requeueAfterMs: retryInMs });
 }
 

@@ -1,14 +1,13 @@
 import { type Condition, type ConditionState, findCondition, timestamp } from "kube-controller-runtime";
 import type { LicenseStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { licenseTier } from "../../../coder/entitlements.ts";
-import type { CoderFailure } from "../../../coder/failure.ts";
+import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import { redact } from "../../../coder/redact.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { conditionTypes } from "../status.ts";
+import { type ControlPlaneResult, conditionTypes, unknown } from "../status.ts";
 import type { LicenseFacts } from "./entitlements.ts";
 import { EXPIRES_SOON, judgeLicense, type Licensing, licensingOf } from "./license-verdict.ts";
-import type { ControlPlaneResult } from "./result.ts";
 
 /** coderd has about as many warnings as features. */
 const MOST_WARNINGS = 20;
@@ -63,11 +62,11 @@ function statusOf({ entitlements, term }: Licensing): LicenseStatus {
 }
 
 function notKnown(reason: string, message: string): ControlPlaneResult {
-  return { condition: { status: "Unknown", reason, message }, status: { license: undefined } };
+  return { ...unknown(reason, message), status: { license: undefined } };
 }
 
 /** Nothing is known any more when coderd refuses to say it, and all that was known is when it is only out of reach. */
 function unanswered(failure: CoderFailure): ControlPlaneResult {
-  if (failure.kind === "transient" || failure.kind === "rateLimited") return {};
+  if (mayPass(failure)) return {};
   return notKnown(reasonOf(failure), withAdvice(failure));
 }

@@ -10,13 +10,12 @@ import {
   settle,
   timestamp,
 } from "kube-controller-runtime";
-import type { CoderFailure } from "../../../coder/failure.ts";
+import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import { secretText } from "../../sources.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { conditionTypes } from "../status.ts";
+import { type ControlPlaneResult, conditionTypes, unknown } from "../status.ts";
 import { coderdClient } from "../token/check.ts";
-import type { ControlPlaneResult } from "./result.ts";
 
 /** How often coderd is asked whether it still has a license. */
 const LIST_EVERY_MS = 2 * 60_000;
@@ -72,8 +71,11 @@ export async function ensureLicense(
   token: string | undefined,
 ): Promise<ControlPlaneResult<LicenseOutcome>> {
   const ref = snapshot.controlPlane.license;
-  if (!ref) return notConfigured;
-  if (snapshot.controlPlane.operatorAccess.kind === "disabled") return accessOff;
+  if (!ref) return unknown("NotConfigured", "spec.licenseSecretRef is not set.");
+  if (snapshot.controlPlane.operatorAccess.kind === "disabled") {
+    const message = "Operator access is off; upload the license yourself or remove spec.licenseSecretRef.";
+    return unknown("Disabled", message);
+  }
   const jwt = secretText(snapshot.sources, ref);
   if (!jwt) {
     const message = `Secret "${ref.name}" does not exist or has nothing under key "${ref.key}"; put the license there.`;
@@ -127,19 +129,6 @@ async function act(
   return { next: { ...state, appliedHash: hash, isListed: true, isUploaded: true } };
 }
 
-const notConfigured: ControlPlaneResult<LicenseOutcome> = {
-  condition: { status: "Unknown", reason: "NotConfigured", message: "spec.licenseSecretRef is not set." },
-};
-
-/** Whether somebody has uploaded it the operator can't know. */
-const accessOff: ControlPlaneResult<LicenseOutcome> = {
-  condition: {
-    status: "Unknown",
-    reason: "Disabled",
-    message: "Operator access is off; upload the license yourself or remove spec.licenseSecretRef.",
-  },
-};
-
 function report(
   settled: Settled<LicenseState, LicensePlan, CoderFailure>,
   upload: Upload,
@@ -168,28 +157,20 @@ function notApplied(
 ): ControlPlaneResult<LicenseOutcome> {
   const { memory } = upload.environment;
   // A coderd that does not answer has not lost its license for that.
-  if (plan.do === "list" && (failure.kind === "transient" || failure.kind === "rateLimited"))
-    return { ...applied(upload, false), requeueAfterMs: retryInMs };
+  if (plan.do === "list" && mayPass(failure)) return { ...applied(upload, false), requeueAfterMs: retryInMs };
   const isRefused = failure.kind === "forbidden" && failure.why === "unauthenticated";
   // A token that this very run found good will not be found better by the next.
   const mayRenew = isRefused && isNew && memory.goodToken?.checkedAt !== upload.snapshot.now;
   if (mayRenew) delete memory.goodToken;
   const requeueAfterMs = mayRenew ? RENEWED_TOKEN_MS : retryInMs;
-  return blocked(licenseReason(failure), messageFor(failure, upload), { requeueAfterMs });
+  return blocked(reasonOf(failure, reasons), messageFor(failure, upload), { requeueAfterMs });
 }
+
+const reasons = { notEntitled: "Forbidden", invalid: "InvalidLicense", transient: "UploadFailed" };
 
 function messageFor(failure: CoderFailure, { secretName }: Upload): string {
   if (failure.kind !== "invalid") return withAdvice(failure);
   return `coderd rejects the license in Secret "${secretName}"; put one there that is for this deployment. ${failure.message}`;
-}
-
-function licenseReason(failure: CoderFailure): string {
-  const isAnswered = failure.kind === "transient" && failure.why !== "noAnswer";
-  return reasonOf(failure, {
-    notEntitled: "Forbidden",
-    invalid: "InvalidLicense",
-    ...(isAnswered ? { transient: "UploadFailed" } : {}),
-  });
 }
 
 function sha256(text: string): string {

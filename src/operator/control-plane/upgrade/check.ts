@@ -1,7 +1,6 @@
 import { type ConditionState, findCondition } from "kube-controller-runtime";
 import { trimmed } from "../../normalise.ts";
-import { conditionTypes } from "../status.ts";
-import type { ControlPlaneResult } from "../steps/result.ts";
+import { type ControlPlaneResult, conditionTypes } from "../status.ts";
 import { askBackup, askDatabase, type UpgradeRun } from "./ask.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
@@ -29,8 +28,7 @@ export async function checkUpgrade(run: UpgradeRun): Promise<ControlPlaneResult>
   const { memory } = environment;
   if (!question) {
     delete memory.upgradeCheck;
-    const earlier = findCondition(snapshot.object.status?.conditions, conditionTypes.upgradePossible);
-    return earlier ? { noCondition: true } : {};
+    return { noCondition: true };
   }
   const last = memory.upgradeCheck;
   const ageMs = last?.question === question ? snapshot.now - last.at : ANSWER_MS;
@@ -73,7 +71,7 @@ async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
 
 /** What does not keep an upgrade from beginning, but whoever asks will want to know. */
 function warnings({ database, pods, settings }: UpgradeFacts, { snapshot }: UpgradeRun): string[] {
-  const healthy = findCondition(snapshot.object.status?.conditions, "Healthy");
+  const healthy = findCondition(snapshot.object.status?.conditions, conditionTypes.health);
   return [
     ...(pods.ready === 0 ? ["No pod of coderd is ready now."] : []),
     ...(healthy?.status === "False" ? ["coderd does not call itself healthy: see condition Healthy."] : []),

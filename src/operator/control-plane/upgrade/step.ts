@@ -1,8 +1,7 @@
-import { Backoff, type Changes, ControllerRevision, findCondition, settle } from "kube-controller-runtime";
+import { Backoff, type Changes, ControllerRevision, settle } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
-import { conditionTypes } from "../status.ts";
-import type { ControlPlaneResult } from "../steps/result.ts";
+import type { ControlPlaneResult } from "../status.ts";
 import type { UpgradeRun } from "./ask.ts";
 import { type UpgradeState, upgradeEffect } from "./effect.ts";
 import type { UpgradeFacts } from "./facts.ts";
@@ -52,7 +51,7 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
   const message = [plan.message ?? record?.message, note].filter(Boolean).join(" ");
   const condition = record && upgradeCondition({ ...plan, message }, record);
   return {
-    ...(condition ? { condition } : noCondition(run)),
+    ...(condition ? { condition } : { noCondition: true }),
     ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
     value: {
       shape,
@@ -110,9 +109,4 @@ function settled(
   if (shape.template !== "spec" || isUpgrading(record)) return {};
   const isOther = before !== undefined && isAnotherVersion(before, shape.image);
   return { image: shape.image, ...(isOther ? { version: undefined } : {}) };
-}
-
-function noCondition({ snapshot }: UpgradeRun): ControlPlaneResult {
-  const { conditions } = snapshot.object.status ?? {};
-  return findCondition(conditions, conditionTypes.upgrading) ? { noCondition: true } : {};
 }
