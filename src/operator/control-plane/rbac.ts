@@ -1,6 +1,5 @@
 import type { PolicyRule } from "kube-controller-runtime";
 import { childVerbs, readVerbs, rulesOfKind, workspaceRules } from "../permissions/rbac.ts";
-import { rules as upgradeRules } from "./upgrade/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
   ...rulesOfKind("codercontrolplanes", "control planes"),
@@ -27,5 +26,24 @@ export const rules: readonly PolicyRule[] = [
     because: "limits how many pods a drain evicts at a time",
   },
   { resources: ["pods"], verbs: readVerbs, because: "finds out why pods do not become ready" },
-  ...upgradeRules,
+  {
+    resources: ["controllerrevisions.apps"],
+    verbs: childVerbs,
+    because: "keeps the pod template of before an upgrade",
+  },
+  {
+    resources: ["cronjobs.batch"],
+    verbs: ["get"],
+    because: "reads the CronJob that spec.upgrade.backup names",
+  },
+  {
+    resources: ["clusters.postgresql.cnpg.io"],
+    verbs: ["get"],
+    because: "checks that the Cluster exists that spec.upgrade.backup names",
+  },
+  {
+    resources: ["jobs.batch", "backups.postgresql.cnpg.io"],
+    verbs: ["get", "create", "patch"],
+    because: "makes a backup before an upgrade and waits for it",
+  },
 ];

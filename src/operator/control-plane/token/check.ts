@@ -34,9 +34,9 @@ export type TokenCheck = { readonly nextCheckMs: number } & (
   | { readonly verdict: "rejected" | "unclear"; readonly message: string }
 );
 
-/** A client for the control plane's coderd, at the URL of its Service. */
+/** A client for the control plane's coderd, at the URL of its Service; without a token for what coderd says to anybody. */
 export function coderdClient(
-  token: string,
+  token: string | undefined,
   { snapshot, environment }: Pick<TokenRun, "snapshot" | "environment">,
 ): CoderClient {
   const { controlPlane, sources } = snapshot;

@@ -1,9 +1,7 @@
-import type { CoderClient } from "../../../coder/client.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
-import { clusterURL } from "../../exposure/service.ts";
 import { secretText } from "../../sources.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { openSession } from "../session/open.ts";
+import { coderdClient } from "../token/check.ts";
 import { connectionUrl } from "../token/database.ts";
 import { heldToken } from "../token/secret.ts";
 import { countBuilds } from "./builds.ts";
@@ -44,7 +42,7 @@ export async function askDatabase({ snapshot, environment }: UpgradeRun): Promis
 /** Counts the builds that run now. */
 export async function askBuilds(run: UpgradeRun): Promise<Asked> {
   const token = run.isServed ? tokenOf(run.snapshot) : undefined;
-  return { builds: token ? await countBuilds(clientOf(run, token)) : "unknown" };
+  return { builds: token ? await countBuilds(coderdClient(token, run)) : "unknown" };
 }
 
 /** Reads how far the backup is. */
@@ -54,14 +52,8 @@ export async function askBackup({ snapshot }: UpgradeRun, { record }: UpgradeFac
 
 /** The version that answers behind coderd's Service. */
 export async function askVersion(run: UpgradeRun): Promise<Asked> {
-  const build = await clientOf(run, undefined).buildInfo();
+  const build = await coderdClient(undefined, run).buildInfo();
   return { reported: build.ok ? succeeded(build.value.version) : build };
-}
-
-function clientOf({ snapshot, environment }: UpgradeRun, token: string | undefined): CoderClient {
-  const { controlPlane, sources } = snapshot;
-  const url = clusterURL(controlPlane, environment.ports.clusterDomain);
-  return openSession(controlPlane, { url, token }, { ...environment, sources });
 }
 
 function tokenOf(snapshot: Snapshot): string | undefined {
