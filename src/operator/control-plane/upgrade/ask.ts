@@ -1,4 +1,4 @@
-import { failed, succeeded } from "../../../coder/result.ts";
+import { succeeded } from "../../../coder/result.ts";
 import { secretText } from "../../sources.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { coderdClient } from "../token/check.ts";
@@ -17,24 +17,22 @@ export interface UpgradeRun {
 
 type Asked = Partial<UpgradeFacts>;
 
+const noSQL = {
+  given: "The operator runs no SQL because spec.operatorAccess.tokenSecretRef is set.",
+  disabled: "The operator runs no SQL because spec.operatorAccess.disabled is set.",
+  unknown: "The operator does not know the database.",
+};
+
 /** Looks at the database, where the operator has one to look at. */
 export async function askDatabase({ snapshot, environment }: UpgradeRun): Promise<Asked> {
   const { operatorAccess } = snapshot.controlPlane;
-  if (operatorAccess.kind === "given")
-    return {
-      database: { why: "The operator runs no SQL because spec.operatorAccess.tokenSecretRef is set." },
-    };
-  if (operatorAccess.kind === "disabled")
-    return { database: { why: "The operator runs no SQL because spec.operatorAccess.disabled is set." } };
+  if (operatorAccess.kind !== "generated") return { database: { why: noSQL[operatorAccess.kind] } };
   const url = connectionUrl(snapshot);
-  if (!url.ok)
-    return url.failure.kind === "noConnectionUrl"
-      ? { database: { why: "The operator does not know the database." } }
-      : { database: failed(url.failure) };
+  if (!url.ok) return { database: url.failure.kind === "noConnectionUrl" ? { why: noSQL.unknown } : url };
   const others = snapshot.upgrade.others();
   const tokenNames = others.map((other) => other.tokenName);
   const sight = await environment.ports.database.look(snapshot.databaseAt(url.value), tokenNames);
-  if (!sight.ok) return { database: failed(sight.failure) };
+  if (!sight.ok) return { database: sight };
   const shared = others.filter((other) => sight.value.tokenNames.includes(other.tokenName));
   return { database: sight, neighbours: shared.map(({ name }) => name) };
 }

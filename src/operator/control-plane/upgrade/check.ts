@@ -5,6 +5,7 @@ import { askBackup, askDatabase, type UpgradeRun } from "./ask.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
 import { obstacles } from "./preflight.ts";
+import { whyNoAccess } from "./schema.ts";
 import { isRunning } from "./version.ts";
 
 /**
@@ -70,14 +71,13 @@ async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
 }
 
 /** What does not keep an upgrade from beginning, but whoever asks will want to know. */
-function warnings({ database, pods, settings }: UpgradeFacts, { snapshot }: UpgradeRun): string[] {
+function warnings(facts: UpgradeFacts, { snapshot }: UpgradeRun): string[] {
+  const why = whyNoAccess(facts);
   const healthy = findCondition(snapshot.object.status?.conditions, conditionTypes.health);
   return [
-    ...(pods.ready === 0 ? ["No pod of coderd is ready now."] : []),
+    ...(facts.pods.ready === 0 ? ["No pod of coderd is ready now."] : []),
     ...(healthy?.status === "False" ? ["coderd does not call itself healthy: see condition Healthy."] : []),
-    ...(database && "why" in database
-      ? [`${database.why} So a version that fails is not rolled back by itself.`]
-      : []),
-    ...(settings.backup ? [] : ["No backup is made first: spec.upgrade.backup is not set."]),
+    ...(why ? [`${why} So a version that fails is not rolled back by itself.`] : []),
+    ...(facts.settings.backup ? [] : ["No backup is made first: spec.upgrade.backup is not set."]),
   ];
 }

@@ -1,13 +1,12 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import type { UpgradeFacts } from "./facts.ts";
-import { sightOf } from "./schema.ts";
+import { sightOf, whyAway, whyNoAccess } from "./schema.ts";
 
 /** What the database says of the migration. */
 export function progress(facts: UpgradeFacts): string {
-  const { database } = facts;
-  if (database && "ok" in database && !database.ok)
-    return `The database can't be asked. ${database.failure.message}`;
+  const failure = whyAway(facts);
+  if (failure) return `The database can't be asked. ${failure.message}`;
   const migration = sightOf(facts)?.migration;
   if (!migration) return "Waiting for the new pod to serve.";
   const [blocker] = migration.blockers;
@@ -22,18 +21,17 @@ export function schemaChanged({ schemaBefore, to, from }: UpgradeStatus): string
   return `The database schema has changed${before}, so the old version can't come back by itself. Correct what keeps the pod from starting, or set spec.image to a version that starts; or set spec.replicas to 0, restore the backup and set spec.image to "${from}". "${to}" is tried again until then.`;
 }
 
-export function notKnown({ database }: UpgradeFacts): string {
-  const why = database && "why" in database ? database.why : "";
-  return `${why} So nobody knows whether the database schema has changed, and the old version is not brought back by itself. Correct what keeps the pod from starting, or set spec.upgrade.strategy to Rolling and spec.image to the version that should run.`;
+export function notKnown(facts: UpgradeFacts): string {
+  return `${whyNoAccess(facts) ?? ""} So nobody knows whether the database schema has changed, and the old version is not brought back by itself. Correct what keeps the pod from starting, or set spec.upgrade.strategy to Rolling and spec.image to the version that should run.`;
 }
 
 /** What to do where the spec asks to go back and nobody can see whether the backup has been restored. */
-export function toRestore({ database, wanted }: UpgradeFacts): string {
-  const next =
-    database && "why" in database
-      ? `${database.why} Once the backup is restored, set spec.upgrade.strategy to Rolling.`
-      : "The operator looks at the schema once the database answers.";
-  return `No pod is started: the spec asks for "${wanted}", and the new version would migrate a database that is being restored. ${next}`;
+export function toRestore(facts: UpgradeFacts): string {
+  const why = whyNoAccess(facts);
+  const next = why
+    ? `${why} Once the backup is restored, set spec.upgrade.strategy to Rolling.`
+    : "The operator looks at the schema once the database answers.";
+  return `No pod is started: the spec asks for "${facts.wanted}", and the new version would migrate a database that is being restored. ${next}`;
 }
 
 /** Why the image of the spec is not what runs. */

@@ -1,6 +1,7 @@
 import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
 import { accessReason } from "../token/failure.ts";
 import type { UpgradeFacts } from "./facts.ts";
+import { sightOf, whyAway } from "./schema.ts";
 import { compareVersions, knownVersion, versionOfImage } from "./version.ts";
 
 /** Why an upgrade must not begin: reason and message of a condition. */
@@ -33,59 +34,53 @@ const downgrade: Check = ({ from, to, version }) => {
   return { reason: "DowngradeRefused", message };
 };
 
-const database: Check = ({ database: seen }) => {
-  if (seen === undefined || "why" in seen || seen.ok) return undefined;
-  return { reason: accessReason(seen.failure), message: seen.failure.message };
+const database: Check = (facts) => {
+  const failure = whyAway(facts);
+  return failure && { reason: accessReason(failure), message: failure.message };
 };
 
-/** A check of what a database that answers says. */
-function ofSight(check: (sight: DatabaseSight, facts: Checked) => Obstacle | undefined): Check {
+/** A check of what a database that answers says: the message where there is an obstacle. */
+function ofSight(
+  reason: string,
+  check: (sight: DatabaseSight, facts: Checked) => string | false | undefined,
+): Check {
   return (facts) => {
-    const { database: seen } = facts;
-    return seen && "ok" in seen && seen.ok ? check(seen.value, facts) : undefined;
+    const sight = sightOf(facts);
+    const message = sight && check(sight, facts);
+    return message ? { reason, message } : undefined;
   };
 }
 
-const readOnly = ofSight(({ isReadOnly }) =>
-  isReadOnly
-    ? {
-        reason: "DatabaseReadOnly",
-        message: "The database is read-only, or a standby; point the connection URL at the primary.",
-      }
-    : undefined,
+const readOnly = ofSight(
+  "DatabaseReadOnly",
+  ({ isReadOnly }) =>
+    isReadOnly && "The database is read-only, or a standby; point the connection URL at the primary.",
 );
 
-const privileges = ofSight(({ mayMigrate }) =>
-  mayMigrate
-    ? undefined
-    : {
-        reason: "DatabasePermissionDenied",
-        message:
-          "The database user may not change the schema: it needs CREATE on the schema and must own coderd's tables; grant that.",
-      },
+const privileges = ofSight(
+  "DatabasePermissionDenied",
+  ({ mayMigrate }) =>
+    !mayMigrate &&
+    "The database user may not change the schema: it needs CREATE on the schema and must own coderd's tables; grant that.",
 );
 
-const connections = ofSight(({ freeConnections }) =>
-  freeConnections >= LEAST_CONNECTIONS
-    ? undefined
-    : {
-        reason: "NoFreeConnections",
-        message: `Others leave ${Math.max(freeConnections, 0)} connections of the database to its user, and coderd needs ${LEAST_CONNECTIONS} to start; raise max_connections or close some.`,
-      },
+const connections = ofSight(
+  "NoFreeConnections",
+  ({ freeConnections }) =>
+    freeConnections < LEAST_CONNECTIONS &&
+    `Others leave ${Math.max(freeConnections, 0)} connections of the database to its user, and coderd needs ${LEAST_CONNECTIONS} to start; raise max_connections or close some.`,
 );
 
-const unfinished = ofSight(({ schema, migration }) => {
-  if (migration || schema === "locked")
-    return {
-      reason: "MigrationRunning",
-      message: "A migration of the database is in progress; wait until it is over.",
-    };
-  return typeof schema === "object" && schema.isDirty
-    ? {
-        reason: "SchemaDirty",
-        message: `Migration ${schema.version} of the database has failed before (schema_migrations.dirty); repair it first.`,
-      }
-    : undefined;
+const unfinished = ofSight(
+  "MigrationRunning",
+  ({ migration, schema }) =>
+    (migration || schema === "locked") &&
+    "A migration of the database is in progress; wait until it is over.",
+);
+
+const dirty = ofSight("SchemaDirty", ({ migration, schema }) => {
+  if (migration || typeof schema !== "object" || !schema.isDirty) return undefined;
+  return `Migration ${schema.version} of the database has failed before (schema_migrations.dirty); repair it first.`;
 });
 
 const shared: Check = ({ neighbours }) => {
@@ -95,12 +90,11 @@ const shared: Check = ({ neighbours }) => {
   return { reason: "DatabaseShared", message };
 };
 
-const strangers = ofSight(({ replicas }, { pods }) => {
+const strangers = ofSight("DatabaseShared", ({ replicas }, { pods }) => {
   // A host name need not be that of the pod, so the number counts.
   if (replicas.length <= pods.names.length) return undefined;
   const others = replicas.filter((name) => !pods.names.includes(name));
-  const message = `The database is used by coderd replicas that are not this control plane's: ${others.slice(0, 3).join(", ")}; stop them. One that has ended counts for a minute.`;
-  return { reason: "DatabaseShared", message };
+  return `The database is used by coderd replicas that are not this control plane's: ${others.slice(0, 3).join(", ")}; stop them. One that has ended counts for a minute.`;
 });
 
 const backupSource: Check = ({ backup, settings }) => {
@@ -115,6 +109,7 @@ const checks: readonly Check[] = [
   privileges,
   connections,
   unfinished,
+  dirty,
   shared,
   strangers,
   backupSource,

@@ -13,7 +13,7 @@ import {
   type UpgradePlan,
 } from "./moves.ts";
 import { isWayBack, otherWay, unconfirmed } from "./other-image.ts";
-import { isAway, type SchemaStanding, schemaStanding, sightOf } from "./schema.ts";
+import { type SchemaStanding, schemaStanding, sightOf, whyAway } from "./schema.ts";
 import { compareVersions, versionOfImage } from "./version.ts";
 
 /* The stages from the end of the last old pod on, and the way back. */
@@ -42,7 +42,7 @@ export const scalingDown: StagePlan = (facts, record) => {
   if (!pods.isScaledToZero || pods.names.length > 0)
     return stopped(`${waitingFor(pods.names)}${mayGoBack(record)}`);
   if (facts.database === undefined) return { do: "ask", whom: "database" };
-  if (isAway(facts)) return stopped(`${progress(facts)}${mayGoBack(record)}`);
+  if (whyAway(facts)) return stopped(`${progress(facts)}${mayGoBack(record)}`);
   return enter("Migrating", facts, { ...record, ...schemaBefore(facts, record) });
 };
 
@@ -62,7 +62,7 @@ export const migrating: StagePlan = (facts, record) => {
   const isUnmigrated = standing === "unchanged" || standing === "unknown";
   if (facts.wanted !== record.to && isUnmigrated) return enter("RollingBack", facts, record);
   // Without its database no pod can start: the time that it has begins when the database answers.
-  if (!pods.trouble || isAway(facts)) {
+  if (!pods.trouble || whyAway(facts)) {
     const said = [pods.trouble?.message, progress(facts)].filter(Boolean).join(" ");
     return record.failingSince ? calm(record) : oneNew(facts, record, said);
   }
