@@ -64,7 +64,7 @@ export const upgradeMutants: readonly Mutant[] = [
   },
   {
     guard: "upgrades: the old version comes back only on an unchanged schema",
-    file: `${folder}/schema.ts`,
+    file: `${folder}/facts.ts`,
     from: 'return version === schemaBefore && !isDirty ? "unchanged" : "changed";',
     to: 'return version === schemaBefore && !isDirty ? "unchanged" : "unchanged";',
     tests: plan,

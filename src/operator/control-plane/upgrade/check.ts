@@ -2,10 +2,9 @@ import { type ConditionState, findCondition } from "kube-controller-runtime";
 import { trimmed } from "../../normalise.ts";
 import { type ControlPlaneResult, conditionTypes } from "../status.ts";
 import { askBackup, askDatabase, type UpgradeRun } from "./ask.ts";
-import type { UpgradeFacts } from "./facts.ts";
+import { type UpgradeFacts, whyNoAccess } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
 import { obstacles } from "./preflight.ts";
-import { whyNoAccess } from "./schema.ts";
 import { isRunning } from "./version.ts";
 
 /**

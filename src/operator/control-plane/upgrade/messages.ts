@@ -1,7 +1,6 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
-import type { UpgradeFacts } from "./facts.ts";
-import { sightOf, whyAway, whyNoAccess } from "./schema.ts";
+import { sightOf, type UpgradeFacts, whyAway, whyNoAccess } from "./facts.ts";
 
 /** What the database says of the migration. */
 export function progress(facts: UpgradeFacts): string {

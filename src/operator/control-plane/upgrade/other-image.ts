@@ -1,7 +1,6 @@
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
-import type { UpgradeFacts } from "./facts.ts";
+import { schemaStanding, type UpgradeFacts } from "./facts.ts";
 import { enter, type UpgradePlan } from "./moves.ts";
-import { schemaStanding } from "./schema.ts";
 import { compareVersions, knownVersion } from "./version.ts";
 
 /* What becomes of an upgrade when the spec names another image after its new version was started. */

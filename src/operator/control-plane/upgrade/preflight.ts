@@ -1,7 +1,6 @@
 import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
 import { accessReason } from "../token/failure.ts";
-import type { UpgradeFacts } from "./facts.ts";
-import { sightOf, whyAway } from "./schema.ts";
+import { sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
 import { compareVersions, knownVersion, versionOfImage } from "./version.ts";
 
 /** Why an upgrade must not begin: reason and message of a condition. */

@@ -1,6 +1,13 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
-import type { PodFacts, UpgradeFacts } from "./facts.ts";
+import {
+  type PodFacts,
+  type SchemaStanding,
+  schemaStanding,
+  sightOf,
+  type UpgradeFacts,
+  whyAway,
+} from "./facts.ts";
 import { mayGoBack, notKnown, progress, schemaChanged, toRestore, waitingFor } from "./messages.ts";
 import {
   calm,
@@ -13,7 +20,6 @@ import {
   type UpgradePlan,
 } from "./moves.ts";
 import { isWayBack, otherWay, unconfirmed } from "./other-image.ts";
-import { type SchemaStanding, schemaStanding, sightOf, whyAway } from "./schema.ts";
 import { compareVersions, versionOfImage } from "./version.ts";
 
 /* The stages from the end of the last old pod on, and the way back. */

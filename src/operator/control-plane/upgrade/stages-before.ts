@@ -1,11 +1,10 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
-import type { UpgradeFacts } from "./facts.ts";
+import { sightOf, type UpgradeFacts } from "./facts.ts";
 import { backupTooLate, waitingForBuilds } from "./messages.ts";
 import { asSpecified, enter, held, LOOK_AGAIN_MS, type StagePlan, type UpgradePlan } from "./moves.ts";
 import { obstacles } from "./preflight.ts";
 import { isGivenUp } from "./record.ts";
-import { sightOf } from "./schema.ts";
 import { isAnotherVersion, isRunning } from "./version.ts";
 
 /* The stages in which the old version serves as it did, and what begins an upgrade. */
