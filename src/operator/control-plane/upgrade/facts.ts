@@ -70,7 +70,7 @@ export interface UpgradeFacts {
 
 type Asked = Pick<UpgradeFacts, "database">;
 
-export type SchemaStanding = "unchanged" | "changed" | "unknown" | "noAccess";
+type SchemaStanding = "unchanged" | "changed" | "unknown" | "noAccess";
 
 /** Whether the schema is that of before the upgrade. While a migration is in progress nobody knows. */
 export function schemaStanding(facts: Asked, { schemaBefore }: UpgradeStatus): SchemaStanding {

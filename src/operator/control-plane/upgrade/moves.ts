@@ -67,18 +67,13 @@ export function stopped(message: string): Rest {
   return { do: "rest", shape: { template: "previous", replicas: 0 }, message, lookAgainMs: LOOK_AGAIN_MS };
 }
 
-/** One pod of the new version, unless the spec wants none. */
-export function oneNew(
-  facts: UpgradeFacts,
-  { to }: UpgradeStatus,
-  message: string | undefined,
-  lookAgainMs = LOOK_AGAIN_MS,
-): Rest {
-  const shape = { template: "spec", image: to, replicas: Math.min(1, facts.replicas) } as const;
-  return { do: "rest", shape, ...(message ? { message } : {}), lookAgainMs };
+/** All pods of the new version. */
+export function allNew({ replicas }: UpgradeFacts, { to }: UpgradeStatus, message: string | undefined): Rest {
+  const shape = { template: "spec", image: to, replicas } as const;
+  return { do: "rest", shape, ...(message ? { message } : {}), lookAgainMs: LOOK_AGAIN_MS };
 }
 
-/** All pods of the new version. */
-export function newShape({ replicas }: UpgradeFacts, { to }: UpgradeStatus): Shape {
-  return { template: "spec", image: to, replicas };
+/** One pod of the new version, unless the spec wants none. */
+export function oneNew(facts: UpgradeFacts, record: UpgradeStatus, message: string | undefined): Rest {
+  return allNew({ ...facts, replicas: Math.min(1, facts.replicas) }, record, message);
 }

@@ -1,24 +1,8 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
-import {
-  type PodFacts,
-  type SchemaStanding,
-  schemaStanding,
-  sightOf,
-  type UpgradeFacts,
-  whyAway,
-} from "./facts.ts";
+import { type PodFacts, schemaStanding, sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
 import { mayGoBack, notKnown, progress, schemaChanged, toRestore, waitingFor } from "./messages.ts";
-import {
-  calm,
-  enter,
-  LOOK_AGAIN_MS,
-  newShape,
-  oneNew,
-  type StagePlan,
-  stopped,
-  type UpgradePlan,
-} from "./moves.ts";
+import { allNew, calm, enter, oneNew, type StagePlan, stopped, type UpgradePlan } from "./moves.ts";
 import { isWayBack, otherWay, unconfirmed } from "./other-image.ts";
 import { compareVersions, versionOfImage } from "./version.ts";
 
@@ -76,18 +60,12 @@ export const migrating: StagePlan = (facts, record) => {
   const { message, mayPass } = pods.trouble;
   const leftMs = Date.parse(record.failingSince) + (mayPass ? MOST_WAITING_MS : MOST_FAILING_MS) - now;
   if (leftMs > 0) return oneNew(facts, record, message);
-  return giveUp(standing, { facts, record, trouble: message });
+  return giveUp(facts, record, message);
 };
 
-interface Failure {
-  readonly facts: UpgradeFacts;
-  readonly record: UpgradeStatus;
-  readonly trouble: string;
-}
-
 /** The new pod fails: what the database says decides whether there is a way back. */
-function giveUp(standing: SchemaStanding, { facts, record, trouble }: Failure): UpgradePlan {
-  switch (standing) {
+function giveUp(facts: UpgradeFacts, record: UpgradeStatus, trouble: string): UpgradePlan {
+  switch (schemaStanding(facts, record)) {
     case "unchanged":
       return enter("RollingBack", facts, { ...record, message: trouble });
     case "changed":
@@ -121,18 +99,16 @@ export const scalingOut: StagePlan = (facts, record) => {
   const other = otherWay(facts, record);
   if (other) return other;
   if (pods.ready === 0) return enter("Migrating", facts, record);
-  const message = pods.trouble ? { message: pods.trouble.message } : {};
-  return { do: "rest", shape: newShape(facts, record), ...message, lookAgainMs: LOOK_AGAIN_MS };
+  return allNew(facts, record, pods.trouble?.message);
 };
 
 export const following: StagePlan = (facts, record) => {
   // Another image must not wait for followers; they get this one at once.
   if (facts.wanted !== record.to) return enter("Completed", facts, record);
-  const shape = newShape(facts, record);
   const turn = facts.followers.find(({ key }) => key === record.follower);
   const waitedMs = facts.now - Date.parse(record.followerSince ?? record.since);
   if (turn && !turn.runs(record.to) && waitedMs < MOST_FOLLOWER_MS)
-    return { do: "rest", shape, message: `Waiting for ${turn.key}.`, lookAgainMs: LOOK_AGAIN_MS };
+    return allNew(facts, record, `Waiting for ${turn.key}.`);
   const next = facts.followers.find(({ key, runs }) => key > (record.follower ?? "") && !runs(record.to));
   if (!next) return enter("Completed", facts, record);
   return { do: "record", record: { ...record, follower: next.key, followerSince: timestamp(facts.now) } };
@@ -162,9 +138,10 @@ export const stuck: StagePlan = (facts, record) => {
   if (other) return other;
   // The new version would migrate a database that somebody restores to go back.
   const mayBeRestored = isWayBack(facts.wanted, record) && schemaStanding(facts, record) !== "changed";
-  return mayBeRestored
-    ? oneNew({ ...facts, replicas: 0 }, record, toRestore(facts), STUCK_RETRY_MS)
-    : oneNew(facts, record, record.message, STUCK_RETRY_MS);
+  const rest = mayBeRestored
+    ? oneNew({ ...facts, replicas: 0 }, record, toRestore(facts))
+    : oneNew(facts, record, record.message);
+  return { ...rest, lookAgainMs: STUCK_RETRY_MS };
 };
 
 /** An answer of the version before although the tag promises another: a replica that should be gone, or a wrong build. */

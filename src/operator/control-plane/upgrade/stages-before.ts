@@ -66,7 +66,7 @@ export const draining = beforeChange((facts, record) => {
 });
 
 export const backingUp = beforeChange((facts, record) => {
-  const { backup, settings, now } = facts;
+  const { backup, settings, generation, now } = facts;
   if (!settings.backup) return enter("ScalingDown", facts, record);
   if (!backup) return { do: "ask", whom: "backup" };
   if (backup.kind === "succeeded") return enter("ScalingDown", facts, record);
@@ -77,8 +77,9 @@ export const backingUp = beforeChange((facts, record) => {
       : leftMs <= 0
         ? backupTooLate(settings.backup.timeoutMs)
         : undefined;
+  const ofSpec = generation === undefined ? {} : { generation };
   if (failure !== undefined)
-    return enter("BackupFailed", facts, { ...record, ...generationOf(facts), message: failure });
+    return enter("BackupFailed", facts, { ...record, ...ofSpec, message: failure });
   if (backup.kind === "absent") return { do: "backUp" };
   const message = backup.kind === "running" ? `Waiting for ${backup.what}.` : "Waiting for the backup.";
   return held(facts, { message, lookAgainMs: LOOK_AGAIN_MS });
@@ -94,7 +95,3 @@ export const rolledBack: StagePlan = (facts, record) =>
   facts.wanted === record.to ? held(facts) : begin(facts, record.from);
 
 export const completed: StagePlan = (facts) => begin(facts, facts.present ?? facts.settled);
-
-function generationOf({ generation }: UpgradeFacts) {
-  return generation === undefined ? {} : { generation };
-}
