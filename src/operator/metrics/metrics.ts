@@ -15,7 +15,7 @@ import { RuntimeMetrics } from "kube-controller-runtime/prometheus";
 import { Counter, Histogram } from "prom-client";
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { FinishedCall } from "../../coder/timed.ts";
-import { tokenExpiry } from "../control-plane/resources/token-secret.ts";
+import { tokenExpiry } from "../control-plane/token/secret.ts";
 import type { QueueNumbers } from "../queue-numbers.ts";
 import { CoderdDates } from "./coderd-dates.ts";
 import { type LabelledSubject, ObjectRegistry } from "./exposition.ts";

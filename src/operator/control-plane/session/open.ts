@@ -45,8 +45,11 @@ export function operatorTokenRef(
   return isThere && operatorAccess.kind !== "disabled" ? operatorAccess.token : undefined;
 }
 
-/** Who gets a token: the coderd of a control plane, pods that could read the Secret anyway, or anybody else. */
-export type Recipient = { readonly controlPlaneUID: string } | "pods" | "elsewhere";
+/**
+ * Who gets a token: the coderd of a control plane, pods that could read the Secret anyway, or anybody else. `wants` is what
+ * to ask for where there is none.
+ */
+export type Recipient = { readonly controlPlaneUID: string; readonly wants?: string } | "pods" | "elsewhere";
 
 /**
  * The token in a Secret of the namespace. One that the operator made is given out for the coderd of its own control
@@ -57,39 +60,39 @@ export function tokenFrom(
   sources: Sources,
   recipient: Recipient,
 ): StepResult<object, string> {
-  const secret = sources.secret(ref.name);
-  const uid = typeof recipient === "string" ? undefined : recipient.controlPlaneUID;
+  const { name, key } = ref;
+  const refused = (reason: string, message: string) =>
+    blocked(reason, message, { requeueAfterMs: SECRET_RETRY_MS });
+  const { controlPlaneUID: uid = undefined, wants = "a session token" } =
+    typeof recipient === "string" ? {} : recipient;
+  const secret = sources.secret(name);
   if (secret && recipient !== "pods" && isKeptFrom(uid, secret))
-    return blocked("SecretNotAllowed", notAllowed(ref), { requeueAfterMs: SECRET_RETRY_MS });
+    return refused(
+      "SecretNotAllowed",
+      `The operator made Secret "${name}" for another use and does not send its content to this coderd; put a token of your own into another Secret and name that one.`,
+    );
   const token = secretText(sources, ref);
   if (!token) {
-    const message = `Secret "${ref.name}" does not exist or has nothing under key "${ref.key}"; put a session token there.`;
-    return blocked("SecretMissing", message, { requeueAfterMs: SECRET_RETRY_MS });
+    const message = `Secret "${name}" does not exist or has nothing under key "${key}"; put ${wants} there.`;
+    return refused("SecretMissing", message);
   }
-  if (!isToken(token)) return blocked("TokenMalformed", malformed(ref), { requeueAfterMs: SECRET_RETRY_MS });
-  const message = `The token in Secret "${ref.name}" is used.`;
+  if (!SENDABLE.test(token)) {
+    const message = `What Secret "${name}" has under key "${key}" is no token; put the token itself there, as text.`;
+    return refused("TokenMalformed", message);
+  }
+  const message = `The token in Secret "${name}" is used.`;
   return { condition: { status: "True", reason: "TokenFound", message }, value: token };
 }
 
-/** Whether a text can be sent as a token at all: printable characters without blanks. */
-export function isToken(text: string): boolean {
-  return /^[!-~]{1,4096}$/.test(text);
-}
-
-export function malformed({ name, key }: SecretKey): string {
-  return `What Secret "${name}" has under key "${key}" is no token; put the token itself there, as text.`;
-}
+/** Texts that can be sent as a token at all: printable characters without blanks. */
+const SENDABLE = /^[!-~]{1,4096}$/;
 
 /** Whether the operator made the Secret, and not for the control plane with this UID. */
-export function isKeptFrom(controlPlaneUID: string | undefined, secret: Secret): boolean {
+function isKeptFrom(controlPlaneUID: string | undefined, secret: Secret): boolean {
   const controller = controllerOf(secret);
   const isMarked = secret.metadata?.labels?.[MANAGED_BY_LABEL] === MANAGER_NAME;
   const isOwned = controller?.apiVersion === CoderControlPlane.apiVersion;
   return (isMarked || isOwned) && (controller === undefined || controller.uid !== controlPlaneUID);
-}
-
-export function notAllowed({ name }: SecretKey): string {
-  return `The operator made Secret "${name}" for another use and does not send its content to this coderd; put a token of your own into another Secret and name that one.`;
 }
 
 /**

@@ -43,27 +43,16 @@ const needs: Readonly<Record<TokenPlan["do"], Needs>> = {
 export function tokenEffect(ref: SecretKey, run: TokenRun): Effect<TokenState, TokenPlan, AccessFailure> {
   return {
     plan: ({ present, check, database }) => {
+      const { now, object } = run.snapshot;
       const held = heldToken(ref, present, run.snapshot);
-      const { now } = run.snapshot;
-      const known = {
-        wasGood: held ? wasGood(held.token, ref, run) : false,
-        rotation: rotationRequest(run.snapshot.object),
-      };
-      return planToken({ now, held, check, database, ...known });
+      const isKnown = held !== undefined && wasGood(held.token, ref, run);
+      return planToken({ now, held, check, database, wasGood: isKnown, rotation: rotationRequest(object) });
     },
     needs: (plan) => needs[plan.do],
     act: async (plan, state) => {
-      switch (plan.do) {
-        case "keep":
-          return { next: state };
-        case "check": {
-          const held = heldToken(ref, state.present, run.snapshot);
-          return { next: { ...state, check: held && (await checkToken(held.token, run)) } };
-        }
-        case "renew":
-        case "obtain":
-          return obtain(ref, state, run);
-      }
+      if (plan.do !== "check") return obtain(ref, state, run);
+      const held = heldToken(ref, state.present, run.snapshot);
+      return { next: { ...state, check: held && (await checkToken(held.token, run)) } };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { RENEW_BEFORE_MS } from "../../../coder/operator-access/token.ts";
-import type { HeldToken } from "../resources/token-secret.ts";
 import type { TokenCheck } from "./check.ts";
+import type { HeldToken } from "./secret.ts";
 
 /** All that the decision about the operator's own token rests on. */
 export interface TokenFacts {

@@ -1,18 +1,16 @@
 import { type BackedOff, blocked, findCondition, settle, timestamp } from "kube-controller-runtime";
 import { rotationRequest } from "../../names.ts";
 import type { SecretKey } from "../../normalise.ts";
-import { secretText } from "../../sources.ts";
 import { DATABASE_RETRY_MS } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import type { HeldToken } from "../resources/token-secret.ts";
-import { isKeptFrom, isToken, malformed, notAllowed } from "../session/open.ts";
+import { tokenFrom } from "../session/open.ts";
 import { type ControlPlaneResult, conditionTypes } from "../status.ts";
 import { checkToken, type TokenRun, wasGood } from "./check.ts";
 import { databaseAttempt } from "./database.ts";
 import { type TokenState, tokenEffect } from "./effect.ts";
 import { type AccessFailure, accessReason } from "./failure.ts";
 import { withdrawToken } from "./revoke.ts";
-import { heldToken, refuseForeign, storeToken } from "./secret.ts";
+import { type HeldToken, heldToken, refuseForeign, storeToken } from "./secret.ts";
 
 const RENEWAL_FAILED = "RenewalFailed";
 
@@ -100,15 +98,9 @@ async function giveUpGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Cont
 
 async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
   const { controlPlane, sources } = run.snapshot;
-  const secret = sources.secret(ref.name);
-  if (secret && isKeptFrom(controlPlane.identity.uid, secret))
-    return noAccess("SecretNotAllowed", notAllowed(ref), DATABASE_RETRY_MS);
-  const token = secretText(sources, ref);
-  if (!token) {
-    const message = `Secret "${ref.name}" does not exist or has nothing under key "${ref.key}"; put the token of an owner there.`;
-    return noAccess("SecretMissing", message, DATABASE_RETRY_MS);
-  }
-  if (!isToken(token)) return noAccess("TokenMalformed", malformed(ref), DATABASE_RETRY_MS);
+  const recipient = { controlPlaneUID: controlPlane.identity.uid, wants: "the token of an owner" };
+  const { value: token, ...found } = tokenFrom(ref, sources, recipient);
+  if (!token) return { ...found, status: withoutToken };
   const check = await checkToken(token, run);
   if (check.verdict === "rejected") {
     const message = `The token in Secret "${ref.name}" does not work. ${check.message} Put the token of an owner there.`;
@@ -142,10 +134,12 @@ function ready(token: string, ref: SecretKey, nextCheckMs?: number): ControlPlan
   };
 }
 
+const withoutToken = { operatorAccessReady: false, operatorTokenSecretRef: undefined };
+
 /** The operator has no token to work with. */
 function noAccess(reason: string, message: string, retryMs?: number): ControlPlaneResult<string> {
   return blocked(reason, message, {
-    status: { operatorAccessReady: false, operatorTokenSecretRef: undefined },
+    status: withoutToken,
     ...(retryMs === undefined ? {} : { requeueAfterMs: retryMs }),
   });
 }

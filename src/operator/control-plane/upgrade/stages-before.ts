@@ -78,8 +78,7 @@ export const backingUp = beforeChange((facts, record) => {
         ? backupTooLate(settings.backup.timeoutMs)
         : undefined;
   const ofSpec = generation === undefined ? {} : { generation };
-  if (failure !== undefined)
-    return enter("BackupFailed", facts, { ...record, ...ofSpec, message: failure });
+  if (failure !== undefined) return enter("BackupFailed", facts, { ...record, ...ofSpec, message: failure });
   if (backup.kind === "absent") return { do: "backUp" };
   const message = backup.kind === "running" ? `Waiting for ${backup.what}.` : "Waiting for the backup.";
   return held(facts, { message, lookAgainMs: LOOK_AGAIN_MS });
