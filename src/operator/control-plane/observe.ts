@@ -28,7 +28,7 @@ import type { CoderPorts } from "../ports.ts";
 import { gatherSources, type Sources } from "../sources.ts";
 import { databaseTarget } from "./database-target.ts";
 import type { Memory } from "./memory.ts";
-import { configMapNames, secretNames } from "./references.ts";
+import { sourceNames } from "./references.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./resources/workspace-rbac.ts";
 import { CONTROL_PLANE_INDEX } from "./session/find.ts";
 import { type ControlPlane, withDefaults } from "./spec.ts";
@@ -80,9 +80,8 @@ export async function observe(
   const { namespace } = identity;
   const owner = { kind: CoderControlPlane, object, labels: commonLabels(controlPlane) };
   const deployment = caches.of(Deployment).get(keyOf({ namespace, name }));
-  const names = { secrets: secretNames(controlPlane), configMaps: configMapNames(controlPlane) };
   const [sources, [tokenSecret]] = await Promise.all([
-    gatherSources(namespace, names, context),
+    gatherSources(namespace, sourceNames(controlPlane), context),
     Promise.allSettled([findTokenSecret(controlPlane, context, { owner, memory })]),
   ]);
   return {
@@ -95,7 +94,9 @@ export async function observe(
     service: caches.of(Service).get(keyOf({ namespace, name })),
     account: await observeAccount(controlPlane, context),
     grants: {
-      ...{ object, owner, identity: controlPlane.identity },
+      object,
+      owner,
+      identity,
       tie: controlPlaneTie,
       wanted: controlPlaneGrants(controlPlane),
       foreign: foreignGrants(controlPlaneTie, object, caches),

@@ -35,9 +35,9 @@ export type DaemonSight =
     };
 
 interface Known {
-  asking: Promise<DaemonSight> | undefined;
-  last: DaemonsSeen | undefined;
-  failed: { readonly failure: CoderFailure; readonly inARow: number; readonly retryAt: number } | undefined;
+  asking?: Promise<DaemonSight>;
+  last?: DaemonsSeen;
+  failed?: { readonly failure: CoderFailure; readonly inARow: number; readonly retryAt: number };
   usedAt: number;
 }
 
@@ -74,7 +74,7 @@ export class DaemonObserver {
       if (remembered) return remembered;
     }
     known.asking = this.#ask(question, known).finally(() => {
-      known.asking = undefined;
+      delete known.asking;
     });
     return known.asking;
   }
@@ -84,7 +84,7 @@ export class DaemonObserver {
     const answer = await client.provisionerDaemons(organizationId);
     const now = this.#clock.now();
     if (answer.ok) {
-      known.failed = undefined;
+      delete known.failed;
       known.last = { seen: true, daemons: answer.value, at, tookMs: now - at };
       return known.last;
     }
@@ -97,12 +97,7 @@ export class DaemonObserver {
 
   #of({ url, token, organizationId }: DaemonQuestion): Known {
     const key = fingerprint([url, token, organizationId]);
-    const known = this.#known.get(key) ?? {
-      asking: undefined,
-      last: undefined,
-      failed: undefined,
-      usedAt: 0,
-    };
+    const known: Known = this.#known.get(key) ?? { usedAt: 0 };
     this.#known.set(key, known);
     return known;
   }

@@ -57,10 +57,9 @@ export async function observeBackup(
 ): Promise<BackupState> {
   const source = controlPlane.upgrade.backup;
   if (!source) return { kind: "none" };
+  const look = source.kind === "cronJob" ? observeJob : observeCloudNativePG;
   try {
-    return await (source.kind === "cronJob"
-      ? observeJob(controlPlane, { name, source }, client)
-      : observeCloudNativePG(controlPlane, { name, source }, client));
+    return await look({ controlPlane, name, source, client });
   } catch (error) {
     if (isNotFound(error)) return { kind: "unavailable", message: missing(source) };
     if (isForbidden(error)) return { kind: "unavailable", message: refused(source) };
@@ -68,16 +67,13 @@ export async function observeBackup(
   }
 }
 
-interface Named {
+interface Look extends Pick<RunContext, "client"> {
+  readonly controlPlane: ControlPlane;
   readonly name: string;
   readonly source: BackupSource;
 }
 
-async function observeJob(
-  controlPlane: ControlPlane,
-  { name, source }: Named,
-  client: RunContext["client"],
-): Promise<BackupState> {
+async function observeJob({ controlPlane, name, source, client }: Look): Promise<BackupState> {
   const { namespace, uid } = controlPlane.identity;
   const present = await find(client, Job, { namespace, name });
   if (present) return controllerOf(present)?.uid === uid ? jobState(present) : foreign(`Job "${name}"`);
@@ -86,11 +82,7 @@ async function observeJob(
 }
 
 /** A Backup has no owner, so its labels and its cluster say whether it is the one that was asked for. */
-async function observeCloudNativePG(
-  controlPlane: ControlPlane,
-  { name, source }: Named,
-  client: RunContext["client"],
-): Promise<BackupState> {
+async function observeCloudNativePG({ controlPlane, name, source, client }: Look): Promise<BackupState> {
   const { namespace } = controlPlane.identity;
   const present = await find(client, Backup, { namespace, name });
   if (!present) {
@@ -110,17 +102,14 @@ function foreign(what: string): BackupState {
 }
 
 function newJob(controlPlane: ControlPlane, name: string, { spec }: CronJob): BackupObject {
-  const annotations = {
-    ...spec?.jobTemplate.metadata?.annotations,
-    "cronjob.kubernetes.io/instantiate": "manual",
-  };
-  const metadata = childMetadata(controlPlane, name, annotations);
-  const template = spec?.jobTemplate.spec ?? { template: {} };
+  const { metadata: { annotations, labels } = {}, spec: job = { template: {} } } = spec?.jobTemplate ?? {};
+  const manual = { ...annotations, "cronjob.kubernetes.io/instantiate": "manual" };
+  const metadata = childMetadata(controlPlane, name, manual);
   const object: Job = {
     apiVersion: Job.apiVersion,
     kind: Job.kind,
-    metadata: { ...metadata, labels: { ...spec?.jobTemplate.metadata?.labels, ...metadata.labels } },
-    spec: { ...template, ttlSecondsAfterFinished: KEPT_SECONDS },
+    metadata: { ...metadata, labels: { ...labels, ...metadata.labels } },
+    spec: { ...job, ttlSecondsAfterFinished: KEPT_SECONDS },
   };
   return { kind: Job, object };
 }

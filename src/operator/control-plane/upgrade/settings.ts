@@ -3,9 +3,10 @@ import type { UpgradeSpec } from "../../../api/v1alpha1/upgrade.ts";
 import { trimmed } from "../../normalise.ts";
 
 /** Where the backup before an upgrade comes from. */
-export type BackupSource =
-  | { readonly kind: "cronJob"; readonly name: string }
-  | { readonly kind: "cloudNativePG"; readonly name: string };
+export interface BackupSource {
+  readonly kind: "cronJob" | "cloudNativePG";
+  readonly name: string;
+}
 
 /** How a control plane is upgraded, with every default filled in. */
 export interface UpgradeSettings {
