@@ -143,8 +143,7 @@ async function converge(
       )
     : undefined;
   const token = isServing ? access : undefined;
-  const license = await steps.run(conditionTypes.license, () => ensureLicense(snapshot, environment, token));
-  const uploaded = license?.uploaded ?? false;
+  const uploaded = await steps.run(conditionTypes.license, () => ensureLicense(snapshot, environment, token));
   const facts = await steps.run(conditionTypes.entitlements, () =>
     publishEntitlements(snapshot, environment, { token, uploaded }),
   );

@@ -1,6 +1,5 @@
 import { type BackedOff, blocked, timestamp } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
-import type { CoderClient } from "../../../coder/client.ts";
 import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
 import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import type { Entitlements, License } from "../../../coder/model.ts";
@@ -10,6 +9,7 @@ import { clusterURL } from "../../exposure/service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { ControlPlaneResult } from "../status.ts";
 import { coderdClient } from "../token/check.ts";
+import { listLicenses } from "./license.ts";
 
 const REFRESH_MS = 2 * 60_000;
 /** A Service that has changed takes the nodes a moment. */
@@ -28,7 +28,7 @@ export interface LicenseFacts {
 export async function publishEntitlements(
   snapshot: Snapshot,
   environment: Environment,
-  { token, uploaded }: { token: string | undefined; uploaded: boolean },
+  { token, uploaded = false }: { token: string | undefined; uploaded: boolean | undefined },
 ): Promise<ControlPlaneResult<LicenseFacts>> {
   if (snapshot.controlPlane.operatorAccess.kind === "disabled") return disabled;
   if (!token) return blocked("Pending", "Waiting for a ready pod of coderd and for operator access.");
@@ -66,18 +66,6 @@ export async function publishEntitlements(
     requeueAfterMs: REFRESH_MS,
     value,
   };
-}
-
-/** One list for all steps of a run, and proof for the next that coderd still has a license. */
-async function listLicenses(
-  client: Pick<CoderClient, "licenses">,
-  { now }: Snapshot,
-  { memory }: Environment,
-): Promise<Result<readonly License[], CoderFailure>> {
-  if (memory.listedLicenses?.at === now) return memory.listedLicenses.answer;
-  const listed = await client.licenses();
-  if (listed.ok && listed.value.length > 0) memory.licenseListedAt = now;
-  return listed;
 }
 
 /** How long the last answer is good for. One from the future, by a clock that was ahead, is good for nothing. */

@@ -10,7 +10,10 @@ import {
   settle,
   timestamp,
 } from "kube-controller-runtime";
+import type { CoderClient } from "../../../coder/client.ts";
 import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
+import type { License } from "../../../coder/model.ts";
+import type { Result } from "../../../coder/result.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import { secretText } from "../../sources.ts";
 import type { Environment, Snapshot } from "../observe.ts";
@@ -22,9 +25,17 @@ const LIST_EVERY_MS = 2 * 60_000;
 /** A refused token is replaced by the next run, so that one should not be long in coming. */
 const RENEWED_TOKEN_MS = 1_000;
 
-/** Whether a license was uploaded in this run, so that entitlements are worth a look at once. */
-export interface LicenseOutcome {
-  readonly uploaded: boolean;
+/** One list for all steps of a run, and proof for the next that coderd still has a license. */
+export async function listLicenses(
+  client: Pick<CoderClient, "licenses">,
+  { now }: Snapshot,
+  { memory }: Environment,
+): Promise<Result<readonly License[], CoderFailure>> {
+  if (memory.listedLicenses?.at === now) return memory.listedLicenses.answer;
+  const answer = await client.licenses();
+  memory.listedLicenses = { at: now, answer };
+  if (answer.ok && answer.value.length > 0) memory.licenseListedAt = now;
+  return answer;
 }
 
 /** All that a run knows of the license. */
@@ -64,12 +75,15 @@ interface Upload {
   readonly token: string;
 }
 
-/** Uploads the license when it is new to coderd, or when coderd has lost it. */
+/**
+ * Uploads the license when it is new to coderd, or when coderd has lost it. The value says whether it did so in this run, so
+ * that entitlements are worth a look at once.
+ */
 export async function ensureLicense(
   snapshot: Snapshot,
   environment: Environment,
   token: string | undefined,
-): Promise<ControlPlaneResult<LicenseOutcome>> {
+): Promise<ControlPlaneResult<boolean>> {
   const ref = snapshot.controlPlane.license;
   if (!ref) return unknown("NotConfigured", "spec.licenseSecretRef is not set.");
   if (snapshot.controlPlane.operatorAccess.kind === "disabled") {
@@ -82,7 +96,8 @@ export async function ensureLicense(
     return blocked("SecretMissing", message);
   }
   if (!token) return blocked("Pending", "Waiting for a ready pod of coderd and for operator access.");
-  const upload = { snapshot, environment, secretName: ref.name, jwt, hash: sha256(jwt), token };
+  const hash = createHash("sha256").update(jwt).digest("hex");
+  const upload = { snapshot, environment, secretName: ref.name, jwt, hash, token };
   const { licenseLastAppliedHash: appliedHash } = snapshot.object.status ?? {};
   const start = { appliedHash, isListed: undefined, isUploaded: false, isFresh: false };
   const { license: backoff } = environment.memory;
@@ -109,10 +124,8 @@ async function act(
   const { environment, hash, jwt, secretName, snapshot } = upload;
   const client = coderdClient(upload.token, upload);
   if (plan.do === "list") {
-    const listed = await client.licenses();
-    environment.memory.listedLicenses = { at: snapshot.now, answer: listed };
+    const listed = await listLicenses(client, snapshot, environment);
     if (!listed.ok) return { failed: listed.failure };
-    if (listed.value.length > 0) environment.memory.licenseListedAt = snapshot.now;
     return { next: { ...state, isListed: listed.value.length > 0 } };
   }
   const added = await client.addLicense(jwt);
@@ -129,10 +142,9 @@ async function act(
   return { next: { ...state, appliedHash: hash, isListed: true, isUploaded: true } };
 }
 
-function report(
-  settled: Settled<LicenseState, LicensePlan, CoderFailure>,
-  upload: Upload,
-): ControlPlaneResult<LicenseOutcome> {
+type Outcome = Settled<LicenseState, LicensePlan, CoderFailure>;
+
+function report(settled: Outcome, upload: Upload): ControlPlaneResult<boolean> {
   if (settled.end === "failed") return notApplied(settled, upload);
   const { now } = upload.snapshot;
   const { isUploaded } = settled.state;
@@ -141,20 +153,15 @@ function report(
   return { ...applied(upload, isUploaded), ...(isUploaded ? { status } : {}), requeueAfterMs };
 }
 
-function applied({ secretName }: Upload, uploaded: boolean): ControlPlaneResult<LicenseOutcome> {
+function applied({ secretName }: Upload, uploaded: boolean): ControlPlaneResult<boolean> {
   const message = `coderd has the license from Secret "${secretName}".`;
-  return { condition: { status: "True", reason: "Applied", message }, value: { uploaded } };
+  return { condition: { status: "True", reason: "Applied", message }, value: uploaded };
 }
 
 function notApplied(
-  {
-    failure,
-    retryInMs,
-    isNew,
-    plan,
-  }: Extract<Settled<unknown, LicensePlan, CoderFailure>, { end: "failed" }>,
+  { failure, retryInMs, isNew, plan }: Extract<Outcome, { end: "failed" }>,
   upload: Upload,
-): ControlPlaneResult<LicenseOutcome> {
+): ControlPlaneResult<boolean> {
   const { memory } = upload.environment;
   // A coderd that does not answer has not lost its license for that.
   if (plan.do === "list" && mayPass(failure)) return { ...applied(upload, false), requeueAfterMs: retryInMs };
@@ -171,8 +178,4 @@ const reasons = { notEntitled: "Forbidden", invalid: "InvalidLicense", transient
 function messageFor(failure: CoderFailure, { secretName }: Upload): string {
   if (failure.kind !== "invalid") return withAdvice(failure);
   return `coderd rejects the license in Secret "${secretName}"; put one there that is for this deployment. ${failure.message}`;
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

@@ -1,6 +1,6 @@
 import type { Deployment } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
-import { mountedFile } from "./pod-files.ts";
+import { mountedFile } from "./database-target.ts";
 
 const volumes = [
   { name: "tls", secret: { secretName: "db-tls" } },
