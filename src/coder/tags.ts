@@ -9,6 +9,13 @@ export function daemonTags(keyTags: Tags): Tags {
   return given.scope === "user" ? { ...given, owner: NOBODY } : { ...given, ...ORGANIZATION_SCOPE };
 }
 
+/** Tags without those that coderd gives every daemon anyway. */
+export function distinctiveTags(tags: Tags): Tags {
+  return Object.fromEntries(
+    Object.entries(tags).filter(([name, value]) => ORGANIZATION_SCOPE[name] !== value),
+  );
+}
+
 /**
  * Whether coderd would hand a job to a daemon of the same organization, as its database function
  * `provisioner_tagset_contains` has it: an untagged job goes to untagged daemons alone, any other to daemons

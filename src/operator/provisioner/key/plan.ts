@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProvisionerKey } from "../../../coder/model.ts";
+import { distinctiveTags } from "../../../coder/tags.ts";
 import { isSameService } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
 import {
@@ -175,7 +176,7 @@ function compare(held: HeldKey, coderd: CoderdKeys, facts: KeyFacts): KeyPlan {
     const isGone = facts.isDisowned || facts.secret === "refused";
     return isGone ? make(facts, ["deletedAtCoderd"]) : { do: "confirm" };
   }
-  if (!isDeepStrictEqual(significant(real.tags), significant(wanted.tags)))
+  if (!isDeepStrictEqual(distinctiveTags(real.tags), distinctiveTags(wanted.tags)))
     return make(facts, ["tagsAtCoderd"]);
   const key: CompleteKey = {
     name: real.name,
@@ -189,12 +190,6 @@ function compare(held: HeldKey, coderd: CoderdKeys, facts: KeyFacts): KeyPlan {
     secretRef: wanted.secretRef,
   };
   return isDeepStrictEqual(key, { ...applied }) ? { do: "keep" } : { do: "record", key };
-}
-
-/** Tags without those that coderd gives every daemon anyway: a key that names them is no different. */
-function significant(tags: Readonly<Record<string, string>>): Record<string, string> {
-  const implied: Readonly<Record<string, string>> = { scope: "organization", owner: "" };
-  return Object.fromEntries(Object.entries(tags).filter(([name, value]) => implied[name] !== value));
 }
 
 function isComplete({ applied, wanted }: KeyFacts): boolean {

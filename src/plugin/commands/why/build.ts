@@ -2,7 +2,7 @@ import { findCondition, type Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { Tags } from "../../../coder/provisioning.ts";
 import { redact } from "../../../coder/redact.ts";
-import { daemonTags, servesTags } from "../../../coder/tags.ts";
+import { daemonTags, distinctiveTags, servesTags } from "../../../coder/tags.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import { type Found, typedName } from "../../objects.ts";
 import { explainObject, poolsIn } from "./object.ts";
@@ -108,8 +108,6 @@ function explainPool({ kind, object }: Found, scene: Scene): Link[] {
 }
 
 function tagText(tags: Tags): string {
-  const all = Object.entries(tags).filter(
-    ([key, value]) => !(key === "owner" && value === "") && !(key === "scope" && value === "organization"),
-  );
+  const all = Object.entries(distinctiveTags(tags));
   return all.map(([key, value]) => `${key}=${value}`).join(", ") || "(none)";
 }
