@@ -7,6 +7,7 @@ import {
   type ObjectRef,
   type RunContext,
   Secret,
+  type Stored,
 } from "kube-controller-runtime";
 import type { SecretKey } from "./normalise.ts";
 import { readSecretValue } from "./secret.ts";
@@ -62,18 +63,19 @@ export function secretText(sources: Sources, { name, key }: SecretKey): string |
   return readSecretValue(sources.secret(name), key)?.trim() || undefined;
 }
 
-/** The references of an object to the Secrets of `names`: for `refersTo`. */
-export function secretRefs(
-  namespace: string,
-  { tokens = [], secrets }: SourceNames,
-  caches: Caches,
-): ObjectRef[] {
-  const refs = [...tokens].map((name) => ({ namespace, name }));
-  const unmade = refs.filter((ref) => !caches.of(Secret).get(keyOf(ref)));
-  return [...unmade, ...[...secrets].map((name) => ({ namespace, name }))];
-}
-
-/** The same for ConfigMaps. */
-export function configMapRefs(namespace: string, { configMaps = [] }: SourceNames): ObjectRef[] {
-  return [...configMaps].map((name) => ({ namespace, name }));
+/** For `refersTo`: the references of objects to the Secrets and ConfigMaps that `namesOf` finds in them. */
+export function referencesTo<T extends KubeObject>(
+  namesOf: (object: Stored<T>, caches: Caches) => SourceNames,
+) {
+  const refs = ({ metadata: { namespace } }: Stored<T>, names: Iterable<string> = []): ObjectRef[] =>
+    [...names].map((name) => ({ namespace, name }));
+  return {
+    secrets: (object: Stored<T>, caches: Caches): ObjectRef[] => {
+      const { tokens, secrets } = namesOf(object, caches);
+      const unmade = refs(object, tokens).filter((ref) => !caches.of(Secret).get(keyOf(ref)));
+      return [...unmade, ...refs(object, secrets)];
+    },
+    configMaps: (object: Stored<T>, caches: Caches): ObjectRef[] =>
+      refs(object, namesOf(object, caches).configMaps),
+  };
 }

@@ -46,13 +46,7 @@ import { rolloutMoved } from "../pods/rollout.ts";
 import type { CoderPorts } from "../ports.ts";
 import { cleanUp } from "./cleanup.ts";
 import { newMemory } from "./memory.ts";
-import {
-  type Environment,
-  observe,
-  referencedConfigMaps,
-  referencedSecrets,
-  type Snapshot,
-} from "./observe.ts";
+import { type Environment, observe, references, type Snapshot } from "./observe.ts";
 import { provisionerTie } from "./resources/rbac.ts";
 import { withDefaults } from "./spec.ts";
 import { conditionTypes, type ProvisionerResult, quietReasons, readiness } from "./status.ts";
@@ -87,8 +81,8 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
     .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })
     .watches(Pod, podOwners(CoderProvisioner), podWatch)
     .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
-    .refersTo(Secret, referencedSecrets)
-    .refersTo(ConfigMap, referencedConfigMaps)
+    .refersTo(Secret, references.secrets)
+    .refersTo(ConfigMap, references.configMaps)
     .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
     .reconcile(reconciler(reconciliation(tenancy), ports));
 }

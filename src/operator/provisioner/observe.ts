@@ -3,7 +3,6 @@ import {
   CONTROLLER_INDEX,
   Deployment,
   keyOf,
-  type ObjectRef,
   type Owner,
   type Pod,
   Role,
@@ -23,7 +22,7 @@ import { foreignGrants } from "../permissions/grant-tie.ts";
 import { podsOf } from "../pods/our-pods.ts";
 import { restartSources } from "../pods/restart.ts";
 import type { CoderPorts } from "../ports.ts";
-import { configMapRefs, gatherSources, type SourceNames, type Sources, secretRefs } from "../sources.ts";
+import { gatherSources, referencesTo, type SourceNames, type Sources } from "../sources.ts";
 import { recordedKeys } from "./key/record.ts";
 import type { Memory } from "./memory.ts";
 import { provisionerGrants, provisionerTie } from "./resources/rbac.ts";
@@ -106,14 +105,6 @@ function sourceNames({ session, pod }: Provisioner, controlPlanes: ControlPlanes
   };
 }
 
-export function referencedSecrets(object: Stored<CoderProvisioner>, caches: Caches): ObjectRef[] {
-  const provisioner = withDefaults(object);
-  const names = sourceNames(provisioner, namedControlPlanes(object, caches));
-  return secretRefs(provisioner.identity.namespace, names, caches);
-}
-
-export function referencedConfigMaps(object: Stored<CoderProvisioner>, caches: Caches): ObjectRef[] {
-  const provisioner = withDefaults(object);
-  const names = sourceNames(provisioner, namedControlPlanes(object, caches));
-  return configMapRefs(provisioner.identity.namespace, names);
-}
+export const references = referencesTo((object: Stored<CoderProvisioner>, caches) =>
+  sourceNames(withDefaults(object), namedControlPlanes(object, caches)),
+);

@@ -1,9 +1,9 @@
-import type { ObjectRef, RunContext, Stored } from "kube-controller-runtime";
+import type { RunContext, Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { findControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
 import { openSession, operatorToken, sessionSources } from "../control-plane/session/open.ts";
 import type { CoderPorts } from "../ports.ts";
-import { configMapRefs, gatherSources, secretRefs } from "../sources.ts";
+import { gatherSources, referencesTo } from "../sources.ts";
 import type { Access } from "./look.ts";
 
 /** A session at the coderd of a control plane, with the operator's token. */
@@ -23,20 +23,10 @@ export async function connect(
   return { client: openSession(settings, { url, token }, { ports, sources }), url, token };
 }
 
-/** The Secrets that a session at the control plane needs. */
-export function referencedSecrets(
-  { metadata: { namespace = "", name } }: Stored<CoderControlPlane>,
-  caches: RunContext["caches"],
-): ObjectRef[] {
-  const observed = observeControlPlane({ namespace, name }, caches);
-  return observed ? secretRefs(namespace, sessionSources(observed), caches) : [];
-}
-
-/** The ConfigMaps, likewise. */
-export function referencedConfigMaps(
-  { metadata: { namespace = "", name } }: Stored<CoderControlPlane>,
-  caches: RunContext["caches"],
-): ObjectRef[] {
-  const observed = observeControlPlane({ namespace, name }, caches);
-  return observed ? configMapRefs(namespace, sessionSources(observed)) : [];
-}
+/** What a session at the control plane needs. */
+export const references = referencesTo(
+  ({ metadata: { namespace = "", name } }: Stored<CoderControlPlane>, caches) => {
+    const observed = observeControlPlane({ namespace, name }, caches);
+    return observed ? sessionSources(observed) : { secrets: [] };
+  },
+);

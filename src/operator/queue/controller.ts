@@ -16,7 +16,7 @@ import { CONTROL_PLANE_INDEX, namedControlPlane } from "../control-plane/session
 import { managedByUs } from "../names.ts";
 import { podWatch } from "../pods/our-pods.ts";
 import type { CoderPorts } from "../ports.ts";
-import { referencedConfigMaps, referencedSecrets } from "./access.ts";
+import { references } from "./access.ts";
 import { type QueueMemory, watchQueues } from "./watch-queues.ts";
 
 /** Looks at the queue of each organization that has provisioners, once for all of them, and reports builds that wait. */
@@ -35,8 +35,8 @@ export function queueController(ports: CoderPorts): Controller {
       .watches(Service, () => [], managedByUs)
       .watches(Secret, () => [], managedByUs)
       .watches(Pod, () => [], podWatch)
-      .refersTo(Secret, referencedSecrets)
-      .refersTo(ConfigMap, referencedConfigMaps)
+      .refersTo(Secret, references.secrets)
+      .refersTo(ConfigMap, references.configMaps)
       .reconcile(async (key, context) => {
         const object = context.caches.of(CoderControlPlane).get(key);
         if (!object || object.metadata.deletionTimestamp !== undefined) {

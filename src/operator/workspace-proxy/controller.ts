@@ -39,13 +39,7 @@ import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout.ts";
 import type { CoderPorts } from "../ports.ts";
 import { newMemory } from "./memory.ts";
-import {
-  type Environment,
-  observe,
-  referencedConfigMaps,
-  referencedSecrets,
-  type Snapshot,
-} from "./observe.ts";
+import { type Environment, observe, references, type Snapshot } from "./observe.ts";
 import { deregister } from "./registration/deregister.ts";
 import { ensureRegistration } from "./registration/step.ts";
 import { registrationOf, withDefaults } from "./spec.ts";
@@ -72,8 +66,8 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
     .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy), { when: controlPlaneReported })
     .watches(Pod, podOwners(CoderWorkspaceProxy), podWatch)
     .accepts(awaitsAcceptance, accept(CoderWorkspaceProxy, noPods))
-    .refersTo(Secret, referencedSecrets)
-    .refersTo(ConfigMap, referencedConfigMaps)
+    .refersTo(Secret, references.secrets)
+    .refersTo(ConfigMap, references.configMaps)
     .reconcile(reconciler(reconciliation, ports));
 }
 

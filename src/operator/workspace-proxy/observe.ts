@@ -1,9 +1,7 @@
 import {
-  type Caches,
   CONTROLLER_INDEX,
   Deployment,
   keyOf,
-  type ObjectRef,
   type Owner,
   type Pod,
   type RunContext,
@@ -27,7 +25,7 @@ import { podsOf } from "../pods/our-pods.ts";
 import { restartSources } from "../pods/restart.ts";
 import type { CoderPorts } from "../ports.ts";
 import { readSecretValue } from "../secret.ts";
-import { configMapRefs, gatherSources, type SourceNames, type Sources, secretRefs } from "../sources.ts";
+import { gatherSources, referencesTo, type SourceNames, type Sources } from "../sources.ts";
 import type { Memory } from "./memory.ts";
 import { ownURLVariables } from "./resources/own-url.ts";
 import { controlPlaneNameOf, registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
@@ -122,22 +120,11 @@ function sourceNames(proxy: WorkspaceProxy, controlPlane: ControlPlane): SourceN
   };
 }
 
-export function referencedSecrets(object: Stored<CoderWorkspaceProxy>, caches: Caches): ObjectRef[] {
-  const { namespace, names } = namesOf(object, caches);
-  return secretRefs(namespace, names, caches);
-}
-
-export function referencedConfigMaps(object: Stored<CoderWorkspaceProxy>, caches: Caches): ObjectRef[] {
-  const { namespace, names } = namesOf(object, caches);
-  return configMapRefs(namespace, names);
-}
-
-function namesOf(object: Stored<CoderWorkspaceProxy>, caches: Caches) {
+export const references = referencesTo((object: Stored<CoderWorkspaceProxy>, caches) => {
   const proxy = withDefaults(object);
   const { namespace } = proxy.identity;
-  const controlPlane = observeControlPlane({ namespace, name: controlPlaneNameOf(proxy) }, caches);
-  return { namespace, names: sourceNames(proxy, controlPlane) };
-}
+  return sourceNames(proxy, observeControlPlane({ namespace, name: controlPlaneNameOf(proxy) }, caches));
+});
 
 function credentialSources({ credentials, pod }: WorkspaceProxy, controlPlane: ControlPlane): SourceNames {
   switch (credentials.kind) {
