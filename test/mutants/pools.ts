@@ -18,7 +18,7 @@ export const poolMutants: readonly Mutant[] = [
   },
   {
     guard: "pools: without all marks of busy pods a pool does not shrink",
-    file: "src/operator/queue/scale-pools.ts",
+    file: "src/operator/queue/scale.ts",
     from: "refusal ? withoutLess(decision) : decision",
     to: "decision",
     tests: ["test/world/queue/scaling.test.ts"],

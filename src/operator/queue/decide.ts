@@ -1,7 +1,6 @@
 import { type Assignment, assignJobs } from "./assign.ts";
 import type { Census } from "./census.ts";
-import { highestOf, remember } from "./history.ts";
-import { type History, isStuck, type Pool, type QueueSight } from "./pool.ts";
+import { type History, highestOf, isStuck, type Pool, type QueueSight, remember } from "./pool.ts";
 
 /** coderd may be out of reach for so long before a pool falls back to a number that people gave. */
 const FALLBACK_AFTER_MS = 10 * 60_000;
@@ -53,13 +52,11 @@ export function decide(pools: readonly Pool[], sight: QueueSight, now: number): 
   if (!sight.seen)
     return { decisions: pools.map((pool) => decideBlindly(pool, now - sight.since, now)), assignments: [] };
   const { census, all: assignments } = assignJobs(pools, sight.queue, now);
-  const pending = new Map<Pool, number>();
-  for (const each of assignments)
-    if (each.to === "pool") pending.set(each.pool, (pending.get(each.pool) ?? 0) + 1);
+  const given = Map.groupBy(assignments, (each) => (each.to === "pool" ? each.pool : undefined));
   const decisions = [...census].map(([pool, counted]) =>
     decideByDemand(pool, {
       census: counted,
-      pending: pending.get(pool) ?? 0,
+      pending: given.get(pool)?.length ?? 0,
       isCut: sight.queue.isCut,
       now,
     }),
@@ -99,12 +96,9 @@ function startedWith({ history, replicas, max }: Pool, now: number): History {
   return history.map(({ at, wanted }) => ({ at, wanted: Math.min(wanted, max) }));
 }
 
-interface Wish {
+interface Wish extends Omit<Known, "pending"> {
   readonly wanted: number;
-  readonly census: Census;
-  readonly isCut: boolean;
   readonly history: History;
-  readonly now: number;
 }
 
 function move(

@@ -1,7 +1,8 @@
 import { timestamp } from "kube-controller-runtime";
 import { MOST_JOBS, type Tags } from "../../coder/provisioning.ts";
+import { distinctiveTags } from "../../coder/tags.ts";
 import type { Decision } from "./decide.ts";
-import { highestOf } from "./history.ts";
+import { highestOf } from "./pool.ts";
 import type { WaitCause, WaitingJobs } from "./waiting.ts";
 
 const MOST_TAGS = 8;
@@ -82,9 +83,7 @@ function names(all: readonly string[]): string {
 
 /** Tags as people write them, without those that every daemon has; cut, since anybody who may build writes them. */
 function tagList(tags: Tags): string {
-  const all = Object.entries(tags).filter(
-    ([key, value]) => !(key === "owner" && value === "") && !(key === "scope" && value === "organization"),
-  );
+  const all = Object.entries(distinctiveTags(tags));
   if (all.length === 0) return "(none)";
   const shown = all.slice(0, MOST_TAGS).map(([key, value]) => `${cut(key)}=${cut(value)}`);
   return shown.join(", ") + (all.length > MOST_TAGS ? ` and ${all.length - MOST_TAGS} more` : "");

@@ -3,7 +3,7 @@ import type { CoderFailure } from "../../coder/failure.ts";
 import { MOST_JOBS } from "../../coder/provisioning.ts";
 import type { DaemonObserver } from "../daemons/observer.ts";
 import { pauseAfterFailure } from "./pace.ts";
-import type { QueueSight } from "./pool.ts";
+import type { Queue, QueueSight } from "./pool.ts";
 
 /** How looks at the queue of one organization went, and when to look again. */
 export interface Looks {
@@ -44,39 +44,37 @@ export function neverLooked(now: number, pollMs: number): Looks {
   return { seen: false, since: now, nextAt, tookMs: 0, failures: 0, failure: undefined };
 }
 
-/** Asks coderd for the whole queue of one organization: two requests, whatever the number of pools. */
+/** Asks coderd for the whole queue of one organization, and says when to ask again. */
 export async function look(access: Access, before: Looks, at: Look): Promise<Looked> {
   const began = at.now();
-  if (!access.client) return inVain({ message: access.message }, before, { ...at, began });
-  const { client } = access;
-  const [jobs, daemons] = await Promise.all([
-    client.unfinishedJobs(at.organizationId),
-    at.observer.observe({ ...access, organizationId: at.organizationId, maxAgeMs: 0 }),
-  ]);
+  const answer = await queueAt(access, at);
   const tookMs = at.now() - began;
-  if (jobs.ok && daemons.seen) {
-    const isCut = jobs.value.length >= MOST_JOBS;
+  if ("queue" in answer)
     return {
       looks: { seen: true, since: began, nextAt: began, tookMs, failures: 0, failure: undefined },
-      sight: { seen: true, queue: { jobs: jobs.value, daemons: daemons.daemons, isCut } },
+      sight: { seen: true, queue: answer.queue },
     };
-  }
-  const failure = jobs.ok ? (daemons.seen ? undefined : daemons.failure) : jobs.failure;
-  const retryAfterMs = failure?.kind === "rateLimited" ? failure.retryAfterMs : undefined;
-  return inVain(failure, before, { ...at, began, retryAfterMs });
-}
-
-function inVain(
-  failure: Looks["failure"],
-  { since, failures: before }: Looks,
-  at: Look & { readonly began: number; readonly retryAfterMs?: number | undefined },
-): Looked {
-  const { began, pollMs, retryAfterMs } = at;
-  const tookMs = at.now() - began;
-  const failures = before + 1;
-  const nextAt = began + tookMs + pauseAfterFailure({ pollMs, failures, retryAfterMs });
+  const { failure } = answer;
+  const { since } = before;
+  const retryAfterMs = "retryAfterMs" in failure ? failure.retryAfterMs : undefined;
+  const failures = before.failures + 1;
+  const nextAt = began + tookMs + pauseAfterFailure({ pollMs: at.pollMs, failures, retryAfterMs });
   return {
     looks: { seen: false, since, nextAt, tookMs, failures, failure },
     sight: { seen: false, since },
   };
+}
+
+type Answer = { readonly queue: Queue } | { readonly failure: CoderFailure | { readonly message: string } };
+
+/** Two requests, whatever the number of pools. */
+async function queueAt(access: Access, { observer, organizationId }: Look): Promise<Answer> {
+  if (!access.client) return { failure: { message: access.message } };
+  const [jobs, daemons] = await Promise.all([
+    access.client.unfinishedJobs(organizationId),
+    observer.observe({ ...access, organizationId, maxAgeMs: 0 }),
+  ]);
+  if (!jobs.ok) return jobs;
+  if (!daemons.seen) return daemons;
+  return { queue: { jobs: jobs.value, daemons: daemons.daemons, isCut: jobs.value.length >= MOST_JOBS } };
 }

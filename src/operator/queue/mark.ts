@@ -1,4 +1,4 @@
-import { isNotFound, Pod, type RunContext, refOf, type Stored } from "kube-controller-runtime";
+import { isNotFound, messageOf, Pod, type RunContext, refOf, type Stored } from "kube-controller-runtime";
 import { BUSY_MARKS } from "../pods/our-pods.ts";
 import type { Queue } from "./pool.ts";
 import type { PoolSource } from "./pools.ts";
@@ -86,7 +86,7 @@ async function writeMarks(
   const results = await Promise.allSettled(writing);
   const failed = results.find((result) => result.status === "rejected" && !isNotFound(result.reason));
   if (failed?.status !== "rejected") return undefined;
-  const problem = failed.reason instanceof Error ? failed.reason.message : String(failed.reason);
+  const problem = messageOf(failed.reason);
   if (!before) log.warn("pods could not be marked", { provisioner: object.metadata.name, problem });
   return { until: clock.now() + RETRY_MS };
 }

@@ -1,34 +1,27 @@
-import type { PoolNumbers, QueueNumbers } from "../queue-numbers.ts";
-import type { Decision, Plan } from "./decide.ts";
+import type { QueueNumbers } from "../queue-numbers.ts";
+import type { Assignment } from "./assign.ts";
+import type { Plan } from "./decide.ts";
 
 /** The numbers behind a plan for one organization. While coderd can't be asked there are none. */
 export function numbersOf({ decisions, assignments }: Plan): QueueNumbers {
-  const oldest = new Map<string, number>();
-  for (const each of assignments) {
-    if (each.to !== "pool") continue;
-    const { name } = each.pool;
-    oldest.set(name, Math.min(each.job.createdAt, oldest.get(name) ?? Number.POSITIVE_INFINITY));
-  }
-  const pools = decisions.flatMap((decision) => {
-    const { name } = decision.pool;
-    const numbers = poolNumbers(decision, oldest.get(name));
-    return numbers ? [[name, numbers] as const] : [];
+  const given = Map.groupBy(assignments, (each) => (each.to === "pool" ? each.pool.name : undefined));
+  const pools = decisions.flatMap(({ pool: { name }, census, demand, pending }) => {
+    if (!census || demand === undefined) return [];
+    const { busy, idle, starting, waiting, draining } = census;
+    const oldestAt = oldestOf(given.get(name) ?? []);
+    const numbers = { pending, oldestAt, wanted: demand, busy, idle, starting: starting + waiting, draining };
+    return [[name, numbers] as const];
   });
   const totals = {
     pending: assignments.length,
-    oldestAt: earliest(assignments.map(({ job }) => job.createdAt)),
+    oldestAt: oldestOf(assignments),
     unmatched: assignments.filter(({ to }) => to === "nobody").length,
   };
   return { totals, pools: new Map(pools) };
 }
 
-function poolNumbers(
-  { census, demand, pending }: Decision,
-  oldestAt: number | undefined,
-): PoolNumbers | undefined {
-  if (!census || demand === undefined) return undefined;
-  const { busy, idle, starting, waiting, draining } = census;
-  return { pending, oldestAt, wanted: demand, busy, idle, starting: starting + waiting, draining };
+function oldestOf(assignments: readonly Assignment[]): number | undefined {
+  return earliest(assignments.map(({ job }) => job.createdAt));
 }
 
 /** The numbers of all organizations together; absent stands for one of which nothing is known. */

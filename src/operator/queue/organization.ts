@@ -9,9 +9,9 @@ import { type Access, type Looks, look, neverLooked } from "./look.ts";
 import type { Refusal } from "./mark.ts";
 import { numbersOf } from "./numbers.ts";
 import { isMoving, pauseAfterLook } from "./pace.ts";
-import type { History, Pool, Queue, QueueSight } from "./pool.ts";
+import type { History, Pool, QueueSight } from "./pool.ts";
 import { observePool, type PoolSource } from "./pools.ts";
-import { type Decided, type Scaled, scalePools } from "./scale-pools.ts";
+import { type Decided, type Scaled, scalePools } from "./scale.ts";
 import { type LateBuilds, lateBuilds, noneLate } from "./served.ts";
 import { whyJobsWait } from "./waiting.ts";
 import { isFresh, isKeptWarm, listWarmth, neverListed, type Warmth } from "./warmth.ts";
@@ -38,6 +38,10 @@ export interface OrganizationMemory {
 export interface Organization {
   readonly id: string;
   readonly pools: readonly Stored<CoderProvisioner>[];
+  /** Equal as long as nobody changes a spec, adds a pool or removes one. */
+  readonly specs: string;
+  /** The shortest interval that a pool that follows the queue asks for. */
+  readonly pollMs: number;
   readonly memory: OrganizationMemory;
 }
 
@@ -46,22 +50,31 @@ export function organization(
   pools: readonly Stored<CoderProvisioner>[],
   { known, now }: { readonly known: OrganizationMemory | undefined; readonly now: number },
 ): Organization {
+  const specs = pools
+    .map(({ metadata: { uid, generation } }) => `${uid} ${generation}`)
+    .sort()
+    .join();
+  const pollMs = pollOf(pools);
   const unknown = {
-    specs: specsOf(pools),
-    histories: new Map(),
-    refusals: new Map(),
-    outgrown: new Set<string>(),
-    warmth: neverListed,
+    ...{ specs, looks: neverLooked(now, pollMs), warmth: neverListed, late: noneLate, numbers: undefined },
+    ...{ histories: new Map(), refusals: new Map(), outgrown: new Set<string>() },
   };
-  const looks = neverLooked(now, pollOf(pools));
-  return { id, pools, memory: known ?? { ...unknown, looks, late: noneLate, numbers: undefined } };
+  return { id, pools, specs, pollMs, memory: known ?? unknown };
+}
+
+function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
+  const wished = pools.flatMap(({ spec }) => {
+    if (!spec?.autoscaling) return [];
+    return [(spec.autoscaling.pollSeconds ?? autoscalingDefaults.pollSeconds) * 1_000];
+  });
+  return Math.min(POLL_MS, ...wished);
 }
 
 /** When to look next: soon after a spec has changed, unless coderd does not answer. */
-export function dueAt({ pools, memory: { looks, specs } }: Organization): number {
-  const { nextAt, since, tookMs, failures } = looks;
-  if (failures > 0 || specs === specsOf(pools)) return nextAt;
-  return Math.min(nextAt, since + tookMs + pauseAfterLook({ pollMs: pollOf(pools), isMoving: true, tookMs }));
+export function dueAt({ specs, pollMs, memory }: Organization): number {
+  const { nextAt, since, tookMs, failures } = memory.looks;
+  if (failures > 0 || memory.specs === specs) return nextAt;
+  return Math.min(nextAt, since + tookMs + pauseAfterLook({ pollMs, isMoving: true, tookMs }));
 }
 
 /** How coderd is asked. */
@@ -84,9 +97,9 @@ export async function watchOrganization(
   coderd: Coderd,
   context: RunContext,
 ): Promise<Finding> {
-  const { id, pools, memory } = organization;
+  const { id, pools, specs, pollMs, memory } = organization;
   const now = () => context.clock.now();
-  const asked = { observer: coderd.observer, organizationId: id, pollMs: pollOf(pools), now };
+  const asked = { observer: coderd.observer, organizationId: id, pollMs, now };
   const { looks, sight } = await look(coderd.access, memory.looks, asked);
   const at = now();
   const sources = pools.map((object) => observePool(object, context));
@@ -103,13 +116,15 @@ export async function watchOrganization(
   );
   return {
     memory: {
-      looks: scheduled(looks, { pools, scaled, at }),
-      specs: specsOf(pools),
+      looks: scheduled(looks, scaled, { pollMs, at }),
+      specs,
       histories: new Map(plan.decisions.map(({ pool, history }) => [pool.name, history])),
       refusals: new Map(refused),
       outgrown,
       warmth: sight.seen ? await renewWarmth(organization, sources, { coderd, now }) : memory.warmth,
-      late: sight.seen ? lateOf(plan, sight.queue, { now: at, coderdVersion: coderd.version }) : noneLate,
+      late: sight.seen
+        ? lateBuilds(whyJobsWait(plan, { now: at, coderdVersion: coderd.version }), sight.queue.isCut, at)
+        : noneLate,
       numbers: sight.seen ? numbersOf(plan) : undefined,
     },
     error: scaled.find(({ error }) => error !== undefined)?.error,
@@ -121,17 +136,13 @@ function remembered({ pool }: PoolSource, { histories, warmth }: OrganizationMem
   return { ...pool, history, isKeptWarm: isKeptWarm(warmth, pool.name, at) };
 }
 
-function lateOf(plan: Plan, { isCut }: Queue, moment: Parameters<typeof whyJobsWait>[1]): LateBuilds {
-  return lateBuilds(whyJobsWait(plan, moment), isCut, moment.now);
-}
-
 /** Warns of builds that outlast the grace period of their pods, once for each spec. */
 function warnedOf(
-  { pools, memory }: Organization,
+  { specs, memory }: Organization,
   sources: readonly PoolSource[],
   { sight, context }: { readonly sight: QueueSight; readonly context: RunContext },
 ): ReadonlySet<string> {
-  const known = memory.specs === specsOf(pools) ? memory.outgrown : new Set<string>();
+  const known = memory.specs === specs ? memory.outgrown : new Set<string>();
   if (!sight.seen) return known;
   const seen = outgrownPools(sources, sight.queue, context.clock.now());
   for (const source of sources)
@@ -141,15 +152,16 @@ function warnedOf(
 
 /** Comes last: a list of workspaces takes a while, and what it brings can wait. A change of a spec begins it anew. */
 async function renewWarmth(
-  { id, pools, memory: { warmth, specs } }: Organization,
+  { id, specs, memory }: Organization,
   sources: readonly PoolSource[],
   { coderd: { access }, now }: { readonly coderd: Coderd; readonly now: () => number },
 ): Promise<Warmth> {
-  if (!access.client || (isFresh(warmth, now()) && specs === specsOf(pools))) return warmth;
-  const warmed = sources.map(({ pool }) => pool);
-  const { nextAt, windows } = warmth;
-  const before = specs === specsOf(pools) ? warmth : { nextAt, windows };
-  return listWarmth(warmed, before, { client: access.client, organizationId: id, now });
+  const { warmth } = memory;
+  const isSame = memory.specs === specs;
+  if (!access.client || (isSame && isFresh(warmth, now()))) return warmth;
+  const { unfinished: _, ...anew } = warmth;
+  const pools = sources.map(({ pool }) => pool);
+  return listWarmth(pools, isSame ? warmth : anew, { client: access.client, organizationId: id, now });
 }
 
 function together(sources: readonly PoolSource[], { decisions }: Plan): Decided[] {
@@ -160,34 +172,15 @@ function together(sources: readonly PoolSource[], { decisions }: Plan): Decided[
   });
 }
 
-/** Equal as long as nobody changes a spec, adds a pool or removes one. */
-function specsOf(pools: readonly Stored<CoderProvisioner>[]): string {
-  return pools
-    .map(({ metadata: { uid, generation } }) => `${uid} ${generation}`)
-    .sort()
-    .join();
-}
-
-/** The shortest interval that a pool that follows the queue asks for. */
-function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
-  const wished = pools.flatMap(({ spec }) => {
-    if (!spec?.autoscaling) return [];
-    return [(spec.autoscaling.pollSeconds ?? autoscalingDefaults.pollSeconds) * 1_000];
-  });
-  return Math.min(POLL_MS, ...wished);
-}
-
-interface Outcome {
-  readonly pools: readonly Stored<CoderProvisioner>[];
-  readonly scaled: readonly Scaled[];
-  readonly at: number;
-}
-
-function scheduled(looks: Looks, { pools, scaled, at }: Outcome): Looks {
+function scheduled(
+  looks: Looks,
+  scaled: readonly Scaled[],
+  { pollMs, at }: { readonly pollMs: number; readonly at: number },
+): Looks {
   if (!looks.seen) return looks;
-  const following = new Set(pools.flatMap(({ metadata, spec }) => (spec?.autoscaling ? metadata.name : [])));
-  const decisions = scaled.map(({ decision }) => decision).filter(({ pool }) => following.has(pool.name));
+  const following = scaled.filter(({ source }) => source.provisioner.autoscaling);
+  const decisions = following.map(({ decision }) => decision);
   const { since, tookMs } = looks;
-  const pauseMs = pauseAfterLook({ pollMs: pollOf(pools), isMoving: isMoving(decisions, at), tookMs });
+  const pauseMs = pauseAfterLook({ pollMs, isMoving: isMoving(decisions, at), tookMs });
   return { ...looks, nextAt: since + tookMs + pauseMs };
 }

@@ -64,6 +64,19 @@ export interface Pool extends PoolLimits {
 /** A number that was wanted at a time. Each is higher than all after it, so there are few. */
 export type History = readonly { readonly at: number; readonly wanted: number }[];
 
+/**
+ * The history with one more entry, without what is older than the window and without what a later entry exceeds:
+ * its first entry is the highest number that was wanted within the window.
+ */
+export function remember(history: History, entry: History[number], windowMs: number): History {
+  const kept = history.filter(({ at, wanted }) => wanted > entry.wanted && at > entry.at - windowMs);
+  return [...kept, entry];
+}
+
+export function highestOf(history: History): number {
+  return history[0]?.wanted ?? 0;
+}
+
 /** A node autoscaler brings a node within this time, if it brings one at all. */
 const UNSCHEDULABLE_AFTER_MS = 5 * 60_000;
 

@@ -16,8 +16,7 @@ import { podsOf } from "../pods/our-pods.ts";
 import { daemonIsNamedByUid } from "../provisioner/resources/deployment.ts";
 import { type Provisioner, withDefaults } from "../provisioner/spec.ts";
 import { conditionTypes } from "../provisioner/status.ts";
-import { poolPod } from "./pod.ts";
-import type { Pool } from "./pool.ts";
+import type { Pool, PoolPod } from "./pool.ts";
 
 /** A pool, and the objects that it is made of. */
 export interface PoolSource {
@@ -33,14 +32,10 @@ export function organizationsOf(
   controlPlane: ObjectKey,
   { caches }: RunContext,
 ): Map<string, Stored<CoderProvisioner>[]> {
-  const organizations = new Map<string, Stored<CoderProvisioner>[]>();
-  for (const object of caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, controlPlane)) {
-    const { organizationID } = object.status ?? {};
-    if (!organizationID || object.metadata.deletionTimestamp !== undefined) continue;
-    const objects = organizations.get(organizationID) ?? [];
-    objects.push(object);
-    organizations.set(organizationID, objects);
-  }
+  const all = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, controlPlane);
+  const staying = all.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const organizations = Map.groupBy(staying, ({ status }) => status?.organizationID ?? "");
+  organizations.delete("");
   return organizations;
 }
 
@@ -66,17 +61,8 @@ export function observePool(object: Stored<CoderProvisioner>, { caches }: RunCon
 
 /** A fixed number is a minimum that is the maximum too. */
 function limitsOf({ autoscaling, replicas }: Provisioner) {
-  if (!autoscaling) {
-    const limits = {
-      min: replicas,
-      max: replicas,
-      minIdle: 0,
-      scaleDownDelayMs: 0,
-      priority: 0,
-      keepWarmMs: 0,
-    };
-    return { ...limits, fallback: undefined };
-  }
+  const fixed = { min: replicas, max: replicas, minIdle: 0, priority: 0, fallback: undefined };
+  if (!autoscaling) return { ...fixed, scaleDownDelayMs: 0, keepWarmMs: 0 };
   const { minReplicas, maxReplicas, minIdle, priority, fallbackReplicas } = autoscaling;
   return {
     ...{ min: minReplicas, max: maxReplicas, minIdle, priority, fallback: fallbackReplicas },
@@ -112,4 +98,27 @@ function isRollingOut(deployment: Stored<Deployment> | undefined): boolean {
   if (!deployment) return false;
   const { observedGeneration, replicas = 0, updatedReplicas = 0 } = deployment.status ?? {};
   return observedGeneration !== deployment.metadata.generation || replicas > updatedReplicas;
+}
+
+/** A pod as the decision sees it. `daemonName` is what its daemon calls itself at coderd. */
+function poolPod({ metadata, status }: Stored<Pod>, daemonName: string): PoolPod {
+  const running = status?.containerStatuses?.find(({ state }) => state?.running)?.state?.running;
+  const refused = status?.conditions?.find(
+    ({ type, status: isScheduled, reason }) =>
+      type === "PodScheduled" && isScheduled === "False" && reason === "Unschedulable",
+  );
+  const unschedulableSince = refused && timeOf(refused.lastTransitionTime);
+  return {
+    name: daemonName,
+    isLeaving: metadata.deletionTimestamp !== undefined,
+    isReady:
+      status?.conditions?.some(({ type, status: state }) => type === "Ready" && state === "True") ?? false,
+    ...(running ? { startedAt: timeOf(running.startedAt) } : {}),
+    ...(unschedulableSince === undefined ? {} : { unschedulableSince }),
+  };
+}
+
+/** A time that nobody gave is as long ago as can be. */
+function timeOf(time: string | undefined): number {
+  return time === undefined ? 0 : Date.parse(time);
 }

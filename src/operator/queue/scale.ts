@@ -8,13 +8,86 @@ import {
 } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
+import { isPaused } from "../pause.ts";
 import { conditionTypes } from "../provisioner/status.ts";
 import type { Decision } from "./decide.ts";
 import { explainDecision } from "./explain.ts";
+import { explainGrace } from "./grace.ts";
+import { markPods, type Refusal, unmarkPods } from "./mark.ts";
+import type { QueueSight } from "./pool.ts";
 import type { PoolSource } from "./pools.ts";
 
+/** A pool, and what was decided for it. */
+export interface Decided {
+  readonly source: PoolSource;
+  readonly decision: Decision;
+}
+
+interface Circumstances {
+  readonly sight: QueueSight;
+  /** Marks that were refused last time, by the name of the pool. */
+  readonly refusals: ReadonlyMap<string, Refusal>;
+  /** Pools whose builds outlast the grace period of their pods, by name. */
+  readonly outgrown: ReadonlySet<string>;
+}
+
+/** A pool, and what was asked for. */
+export interface Scaled extends Decided {
+  readonly refusal: Refusal | undefined;
+  /** Why it could not be asked for. */
+  readonly error?: unknown;
+}
+
+/** Asks each pool that follows the queue for its number. A failure with one of them does not keep the others waiting. */
+export function scalePools(
+  decided: readonly Decided[],
+  circumstances: Circumstances,
+  context: RunContext,
+): Promise<Scaled[]> {
+  return Promise.all(
+    decided.map(async (each) => {
+      try {
+        return await scaleOne(each, circumstances, context);
+      } catch (error) {
+        return { ...each, refusal: undefined, error };
+      }
+    }),
+  );
+}
+
+/** Marks come first: they decide which pods a smaller number takes away. */
+async function scaleOne(
+  { source, decision }: Decided,
+  { sight, refusals, outgrown }: Circumstances,
+  context: RunContext,
+): Promise<Scaled> {
+  const before = refusals.get(source.pool.name);
+  if (isPaused(source.object)) return { source, decision, refusal: before };
+  if (!source.provisioner.autoscaling) {
+    const refusal = await unmarkPods(source, before, context);
+    // A pool with a fixed number has none of it in its status.
+    await writeScaling(source.object, { numbers: {}, states: {} }, context);
+    return { source, decision, refusal };
+  }
+  const refusal = sight.seen
+    ? await markPods(source, { daemons: sight.queue.daemons, before }, context)
+    : before;
+  const possible = refusal ? withoutLess(decision) : decision;
+  const warning = outgrown.has(source.pool.name) ? explainGrace(source) : undefined;
+  await scalePool(source, { decision: possible, warning }, context);
+  return { source, decision: possible, refusal };
+}
+
+/** Without the marks of all that are busy, a smaller number could take one of them. */
+function withoutLess(decision: Decision): Decision {
+  const { pool, replicas } = decision;
+  if (replicas >= pool.replicas) return decision;
+  const held = "pods of busy daemons could not be marked as such; the operator's log says why";
+  return { ...decision, pool: { ...pool, held }, replicas: pool.replicas, cause: "held" };
+}
+
 /** Asks the pool for the number that was decided, and reports whether it follows the queue. No request while nothing changes. */
-export async function scalePool(
+async function scalePool(
   { object }: PoolSource,
   { decision, warning }: { readonly decision: Decision; readonly warning: string | undefined },
   context: RunContext,
@@ -29,11 +102,6 @@ export async function scalePool(
   if (replicas === pool.replicas || replicas === object.status?.desiredReplicas) return;
   const message = `From ${pool.replicas} to ${replicas}. ${explainDecision(decision)}`;
   context.events.event(object, { type: "Normal", reason: "Scaled", message });
-}
-
-/** Takes out of the status what a pool with a fixed number does not have. */
-export async function forgetScaling({ object }: PoolSource, context: RunContext): Promise<void> {
-  await writeScaling(object, { numbers: {}, states: {} }, context);
 }
 
 interface Scaling {

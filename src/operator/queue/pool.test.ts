@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { highestOf, remember } from "./history.ts";
-import type { History } from "./pool.ts";
+import { type History, highestOf, remember } from "./pool.ts";
 
 const WINDOW_MS = 100;
 const steps = fc.array(fc.record({ afterMs: fc.nat(40), wanted: fc.nat(5) }), { minLength: 1 });
