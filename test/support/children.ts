@@ -11,9 +11,8 @@ import { httpRoute, ingress } from "../../src/operator/exposure/expose.ts";
 import { service } from "../../src/operator/exposure/service.ts";
 import { serviceAccount } from "../../src/operator/permissions/ensure-service-account.ts";
 import { disruptionBudget } from "../../src/operator/pods/disruption-budget.ts";
-import { keyChecksum } from "../../src/operator/provisioner/key/state.ts";
 import { provisionerDeployment } from "../../src/operator/provisioner/resources/deployment.ts";
-import { keySecret } from "../../src/operator/provisioner/resources/key-secret.ts";
+import { keyChecksum, keySecret } from "../../src/operator/provisioner/resources/key-secret.ts";
 import { provisionerGrants } from "../../src/operator/provisioner/resources/rbac.ts";
 import { withDefaults as provisionerOf } from "../../src/operator/provisioner/spec.ts";
 import { proxyDeployment, tokenChecksum } from "../../src/operator/workspace-proxy/resources/deployment.ts";
@@ -47,7 +46,7 @@ export function controlPlaneChildren(stored: Stored<CoderControlPlane>): KubeObj
 export function provisionerChildren(stored: Stored<CoderProvisioner>): KubeObject[] {
   const provisioner = provisionerOf(stored);
   return present<KubeObject>([
-    keySecret(provisioner, notASecret),
+    keySecret(provisioner, { value: notASecret }),
     serviceAccount(provisioner),
     ...provisionerGrants(provisioner).flatMap(({ role, roleBinding }) => [role, roleBinding]),
     provisionerDeployment(provisioner, {

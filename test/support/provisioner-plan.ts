@@ -4,12 +4,12 @@ import { type KeyFacts, type KeyPlan, planKey } from "../../src/operator/provisi
 import {
   type AppliedKey,
   type CoderdKeys,
-  type HeldKey,
   isWantedName,
   type KeyRecord,
   tagsHash,
   type WantedKey,
 } from "../../src/operator/provisioner/key/record.ts";
+import type { HeldKey } from "../../src/operator/provisioner/resources/key-secret.ts";
 
 /*
  * A steady state, and a table whose rows say only in what they differ from it.

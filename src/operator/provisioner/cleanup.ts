@@ -1,9 +1,8 @@
 import { type Action, messageOf, requeue } from "kube-controller-runtime";
 import { type CoderFailure, mayPass } from "../../coder/failure.ts";
 import { releaseGrants } from "../permissions/ensure-workspace-rbac.ts";
-import { witnessOf } from "./key/ask.ts";
 import { isSameKey, type KeyRecord, recordedKeys } from "./key/record.ts";
-import { type LeftKey, RemovalBudget, type RemovalRun, removeKey, reportLeft } from "./key/remove.ts";
+import { type LeftKey, type RemovalRun, removalRun, removeKey, reportLeft } from "./key/retire.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 
 /** How long a deletion waits for a coderd that is out of reach: with the last calls it is over after two minutes. */
@@ -35,13 +34,14 @@ async function releaseKeys(
 ): Promise<Action | undefined> {
   const { clock } = environment;
   const waitsUntil = Date.parse(`${snapshot.object.metadata.deletionTimestamp}`) + MOST_WAIT_MS;
+  const keys = { ...snapshot, unwritten: {} };
+  const lastTry = { ...removalRun(keys, { snapshot, environment }), keepID: undefined };
   // Nobody may have tried in all that time, so that the last try is a full one.
-  const budget = new RemovalBudget(clock, clock.now() < waitsUntil ? waitsUntil : undefined);
-  const witness = witnessOf({ ...snapshot, unwritten: {} }, snapshot.provisioner);
+  const run = clock.now() < waitsUntil ? { ...lastTry, until: waitsUntil } : lastTry;
   const left: UnreleasedKey[] = [];
   for (const record of recordedKeys(snapshot.object.status)) {
     if (released.some((other) => isSameKey(other, record))) continue;
-    const problem = await release(record, { snapshot, environment, keepID: undefined, witness, budget });
+    const problem = await release(record, run);
     if (problem) left.push(problem);
     else released.push(record);
   }

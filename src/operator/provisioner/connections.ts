@@ -1,6 +1,8 @@
 import type { Pod, Stored } from "kube-controller-runtime";
+import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
+import { appliedKey } from "./key/record.ts";
 import type { Memory } from "./memory.ts";
 import { CONTAINER, daemonIsNamedByUid } from "./resources/deployment.ts";
 import type { Provisioner } from "./spec.ts";
@@ -34,12 +36,6 @@ export function isAwaited(
   return connected < replicas && awaited.length > 0;
 }
 
-/** Keys by their identifiers at coderd. */
-export interface KeysOfPool {
-  readonly inUse: string | undefined;
-  readonly replaced: readonly string[];
-}
-
 interface Seen {
   readonly pods: readonly Stored<Pod>[];
   readonly daemons: readonly ProvisionerDaemon[];
@@ -49,9 +45,11 @@ interface Seen {
 /** Joins daemons to pods by name and key. A daemon without a pod serves nobody: its row outlives it. */
 export function connectionsOf(
   provisioner: Provisioner,
-  { inUse, replaced }: KeysOfPool,
+  status: Partial<ProvisionerStatus>,
   { pods, daemons, now }: Seen,
 ): Connections {
+  const { id: inUse } = appliedKey(status);
+  const replaced = (status.retiredKeys ?? []).map(({ id }) => id);
   const nameOf = daemonIsNamedByUid(provisioner)
     ? ({ metadata }: Stored<Pod>) => metadata.uid
     : ({ metadata }: Stored<Pod>) => metadata.name;

@@ -4,7 +4,7 @@ import type { Entitlement } from "../../coder/entitlements.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { coderdBackoff } from "../coderd/backoff.ts";
 import type { CoderPorts } from "../ports.ts";
-import type { KeyRecord } from "./key/record.ts";
+import type { KeyRecord, SecretProof } from "./key/record.ts";
 
 /** A key that is still at coderd, and why. */
 export type FailedRemoval = CoderFailure & { readonly keyName: string };
@@ -27,8 +27,7 @@ export interface Memory extends StartMemory {
   secretProof?: {
     readonly of: string;
     readonly at: number;
-    /** `unverifiable`: this coderd does not answer the question. */
-    readonly result: "proven" | "refused" | "unverifiable";
+    readonly result: Exclude<SecretProof, "unproven">;
   };
   /** A fingerprint of the key that coderd gave us last. */
   madeKey?: string;

@@ -18,7 +18,7 @@ import { withDefaults } from "../../../src/operator/control-plane/spec.ts";
 import { service } from "../../../src/operator/exposure/service.ts";
 import { openTenancy } from "../../../src/operator/permissions/tenancy.ts";
 import { provisionerController } from "../../../src/operator/provisioner/controller.ts";
-import { keyChecksum } from "../../../src/operator/provisioner/key/state.ts";
+import { keyChecksum } from "../../../src/operator/provisioner/resources/key-secret.ts";
 import { DaemonPods } from "../daemon-pods.ts";
 import type { World } from "../world/world.ts";
 import { Stage } from "./stage.ts";

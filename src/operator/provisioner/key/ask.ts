@@ -13,7 +13,7 @@ import {
   type SecretProof,
   type WantedKey,
 } from "./record.ts";
-import { type KeyProgress, type KeyRun, type KeyState, keyInUse, statusOf, valueAt } from "./state.ts";
+import { type KeyProgress, type KeyRun, type KeyState, type KnownKeys, keyInUse, statusOf } from "./state.ts";
 
 /** Asks coderd which keys the wanted organization has. */
 export async function askForKeys(state: KeyState, { client, wanted }: KeyRun): Promise<KeyProgress> {
@@ -67,15 +67,13 @@ export function contentOf(value: string): string {
   return fingerprint([value]);
 }
 
-type Content = Pick<KeyState, "object" | "unwritten" | "secrets">;
-
 /** What is known of the content of the Secret in use. What coderd gave us needs no proof. */
 export function secretProof(
-  state: Content,
+  keys: KnownKeys,
   { environment, snapshot }: Pick<KeyRun, "environment" | "snapshot">,
 ): SecretProof {
   const { secretProof: known, madeKey } = environment.memory;
-  const content = contentInUse(state, snapshot);
+  const content = contentInUse(keys, snapshot);
   if (!content) return "unproven";
   const isKnown = known && known.of === content.proofOf && snapshot.now - known.at < LASTS_MS;
   if (isKnown) return known.result;
@@ -84,17 +82,14 @@ export function secretProof(
 
 /** Asks coderd which key the Secret holds. What coderd does not answer now is asked again later. */
 export async function verifySecret(state: KeyState, run: KeyRun): Promise<KeyProgress> {
-  const { environment, snapshot, client } = run;
-  const { memory } = environment;
-  const content = contentInUse(state, snapshot);
-  if (!content) throw new TypeError("a Secret is verified only when it holds something");
-  const answer = await client.provisionerKeyOf(content.secret);
+  const { memory } = run.environment;
+  const { content, answer } = await askWhose(state, run);
   if (!answer.ok && mayPass(answer.failure)) return { failed: answer.failure };
   const isHeld = answer.ok && answer.value?.id === content.keyID;
   // Another key would be refused as well: rotating again and again helps nobody.
   if (answer.ok && !isHeld && memory.madeKey === content.value) return { failed: refusedAfterAll };
   const result = answer.ok ? (isHeld ? "proven" : "refused") : "unverifiable";
-  memory.secretProof = { of: content.proofOf, at: snapshot.now, result };
+  memory.secretProof = { of: content.proofOf, at: run.snapshot.now, result };
   return { next: state };
 }
 
@@ -102,15 +97,20 @@ export async function verifySecret(state: KeyState, run: KeyRun): Promise<KeyPro
  * Asks coderd about a key that it does not list. A list is no proof of absence: coderd leaves out what the token's user
  * may not read. Where coderd does not report whose key it is, the list is all there is.
  */
-export async function confirmGone(state: KeyState, { client, snapshot }: KeyRun): Promise<KeyProgress> {
-  const content = contentInUse(state, snapshot);
-  if (!content) throw new TypeError("a key is asked about only when a Secret holds it");
-  const answer = await client.provisionerKeyOf(content.secret);
+export async function confirmGone(state: KeyState, run: KeyRun): Promise<KeyProgress> {
+  const { answer } = await askWhose(state, run);
   if (!answer.ok && mayPass(answer.failure)) return { failed: answer.failure };
   const { id, name } = appliedKey(statusOf(state));
   const accepted = answer.ok ? answer.value : undefined;
   const isIt = accepted && (id ? accepted.id === id : name === undefined || accepted.name === name);
   return isIt ? { failed: unlisted(accepted.name) } : { next: { ...state, isDisowned: true } };
+}
+
+/** Asks coderd whose key the Secret holds. */
+async function askWhose(state: KeyState, { client, snapshot }: KeyRun) {
+  const content = contentInUse(state, snapshot);
+  if (!content) throw new TypeError("a Secret is asked about only when it holds something");
+  return { content, answer: await client.provisionerKeyOf(content.secret) };
 }
 
 function unlisted(name: string): CoderFailure {
@@ -125,15 +125,15 @@ const refusedAfterAll: CoderFailure = {
 };
 
 /** Whether the Secret holds the key that this process made last. */
-export function isMadeHere(state: Content, { environment, snapshot }: KeyRun): boolean {
+export function isMadeHere(state: KeyState, { environment, snapshot }: KeyRun): boolean {
   const content = contentInUse(state, snapshot);
   return content !== undefined && environment.memory.madeKey === content.value;
 }
 
-function contentInUse(state: Content, { provisioner: { key } }: KeyRun["snapshot"]) {
-  const { id: keyID, secretRef: place = key.secret } = appliedKey(statusOf(state));
-  const secret = valueAt(state.secrets, place);
+function contentInUse(keys: KnownKeys, { provisioner }: KeyRun["snapshot"]) {
+  const secret = keyInUse(keys, provisioner)?.value;
   if (secret === undefined) return undefined;
+  const { id: keyID } = appliedKey(statusOf(keys));
   return { secret, keyID, value: contentOf(secret), proofOf: fingerprint([secret, keyID]) };
 }
 
@@ -146,9 +146,9 @@ export interface Witness {
 }
 
 /** The key in use, if a Secret holds it. */
-export function witnessOf(state: Content, provisioner: Provisioner): Witness | undefined {
-  const { id, organizationID, controlPlaneURL } = appliedKey(statusOf(state));
-  const secret = keyInUse(state, provisioner)?.value;
+export function witnessOf(keys: KnownKeys, provisioner: Provisioner): Witness | undefined {
+  const { id, organizationID, controlPlaneURL } = appliedKey(statusOf(keys));
+  const secret = keyInUse(keys, provisioner)?.value;
   return id && secret ? { id, secret, organizationID, controlPlaneURL } : undefined;
 }
 

@@ -1,6 +1,7 @@
 import { type Effect, isConflict, type Needs } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import type { SecretKey } from "../../normalise.ts";
+import { type SecretKey, unlessEmpty } from "../../normalise.ts";
+import { contentAt, heldKeys } from "../resources/key-secret.ts";
 import {
   askForKeys,
   confirmGone,
@@ -9,34 +10,29 @@ import {
   nameTaken,
   secretProof,
   verifySecret,
-  witnessOf,
 } from "./ask.ts";
 import { inWords, type KeyPlan, type MakePlan, planKey } from "./plan.ts";
 import {
   appliedKey,
   type CompleteKey,
+  hex,
   inUse,
   isSameKey,
   type KeyRecord,
+  originOf,
   recordOf,
-  unlessNone,
   withRecord,
 } from "./record.ts";
-import { RemovalBudget, removeKey } from "./remove.ts";
+import { removalRun, removeKey } from "./retire.ts";
 import {
-  attemptAt,
-  heldKeys,
   type KeyProgress,
   type KeyRun,
   type KeyState,
-  markOf,
   recordLater,
   recordNow,
   refresh,
-  secretNamed,
   statusOf,
   storeKey,
-  valueAt,
 } from "./state.ts";
 
 const needs: Readonly<Record<KeyPlan["do"], Needs>> = {
@@ -124,27 +120,23 @@ function adopt(key: CompleteKey, state: KeyState): KeyProgress {
   const adopted = recordOf(key);
   const retired = withRecord(status.retiredKeys ?? [], recordOf(appliedKey(status)));
   const others = retired.filter((old) => adopted && !isSameKey(old, adopted));
-  return recordLater(state, { ...inUse(key), pendingKey: undefined, retiredKeys: unlessNone(others) });
+  return recordLater(state, { ...inUse(key), pendingKey: undefined, retiredKeys: unlessEmpty(others) });
 }
 
 /** Deletes a key that nobody can use. When that fails it is left for later: a new key must not wait for it. */
 async function abandon(pending: KeyRecord, state: KeyState, run: KeyRun): Promise<KeyProgress> {
-  const { id: keepID } = appliedKey(statusOf(state));
-  const budget = new RemovalBudget(run.environment.clock);
-  const witness = witnessOf(state, run.snapshot.provisioner);
-  const failure = await removeKey(pending, { ...run, keepID, witness, budget });
+  const removal = await removeKey(pending, removalRun(state, run));
   const { attempt: _, ...left } = pending;
   return recordNow({ ...state, coderd: undefined }, run, ({ retiredKeys = [] }) => ({
     pendingKey: undefined,
-    retiredKeys: unlessNone(failure.outcome === "failed" ? withRecord(retiredKeys, left) : retiredKeys),
+    retiredKeys: unlessEmpty(removal.outcome === "failed" ? withRecord(retiredKeys, left) : retiredKeys),
   }));
 }
 
 /** Copies the key to where the spec wants it. The old place stays until no pod reads it any more. */
 async function copySecret(from: SecretKey, state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const { secretRef } = run.wanted;
-  const content = { ...markOf(secretNamed(state.secrets, from.name)), value: valueAt(state.secrets, from) };
-  const stored = await storeKey(content, state, run);
+  const stored = await storeKey(contentAt(state.secrets, from), state, run);
   const message = `Copied the provisioner key to key "${secretRef.key}" of Secret "${secretRef.name}".`;
   run.environment.own.emit("Normal", "SecretCopied", message);
   return recordNow(stored, run, () => ({ secretRef: { ...secretRef } }));
@@ -166,8 +158,13 @@ async function makeKey(plan: MakePlan, state: KeyState, run: KeyRun): Promise<Ke
   const { coderd } = state;
   if (!coderd) throw new TypeError("a key is made only after coderd was asked");
   if (state.hasMade || isFutile(plan, state, run)) return { failed: failedAgain(plan) };
-  const claimed = state.isFresh ? await claimSecret(state, run) : state;
-  const pending = attemptAt(plan.name, coderd, run);
+  const { random } = run.environment.ports;
+  const held = contentAt(state.secrets, run.wanted.secretRef);
+  const claimed = state.isFresh ? await storeKey(held, state, run) : state;
+  const pending = {
+    ...{ name: plan.name, attempt: hex(random) + hex(random) },
+    ...originOf(run.wanted, coderd),
+  };
   const recorded = await recordIntention(pending, claimed, run);
   if (!("next" in recorded) || !recorded.next.hasMade) return recorded;
   if (plan.do === "replace") {
@@ -224,12 +221,6 @@ async function create(
   if (isDisowned(plan)) environment.memory.disownedAt = run.snapshot.now;
   environment.own.emit("Normal", eventReasons[plan.do], announcement(plan, wanted.organizationName));
   return { next: { ...stored, coderd: undefined, isDisowned: false } };
-}
-
-function claimSecret(state: KeyState, run: KeyRun): Promise<KeyState> {
-  const { secretRef } = run.wanted;
-  const present = secretNamed(state.secrets, secretRef.name);
-  return storeKey({ ...markOf(present), value: valueAt(state.secrets, secretRef) }, state, run);
 }
 
 /** When coderd refused, there is no key to look for later; when nothing is known, there may be one. */

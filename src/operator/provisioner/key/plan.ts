@@ -3,13 +3,14 @@ import type { ProvisionerKey } from "../../../coder/model.ts";
 import { distinctiveTags } from "../../../coder/tags.ts";
 import { isSameService } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
+import type { HeldKey } from "../resources/key-secret.ts";
 import {
   type AppliedKey,
   type CoderdKeys,
   type CompleteKey,
   completeKey,
-  type HeldKey,
   type KeyRecord,
+  originOf,
   type SecretProof,
   tagsHash,
   type WantedKey,
@@ -26,9 +27,9 @@ import {
  *     verify ──► keep, or rotate when the Secret does not hold the key
  *     confirm ──► rotate, unless coderd accepts the key that it does not list
  *
- * `record.ts` has the nouns, `state.ts` what a run knows and how it writes that down, `ask.ts` the questions to coderd,
- * `effect.ts` the acts. A rotated key stays on record until no pod uses it (`retire.ts`); then it is deleted at whichever
- * coderd has it (`remove.ts`).
+ * `record.ts` has what the status says of keys, `state.ts` what a run knows and how it writes that down, `ask.ts` the
+ * questions to coderd, `effect.ts` the acts. A rotated key stays on record until no pod uses it; then it is deleted at
+ * whichever coderd has it (`retire.ts`).
  */
 
 /** All that the decision depends on. */
@@ -178,17 +179,8 @@ function compare(held: HeldKey, coderd: CoderdKeys, facts: KeyFacts): KeyPlan {
   }
   if (!isDeepStrictEqual(distinctiveTags(real.tags), distinctiveTags(wanted.tags)))
     return make(facts, ["tagsAtCoderd"]);
-  const key: CompleteKey = {
-    name: real.name,
-    id: real.id,
-    organizationID: coderd.organizationID,
-    organizationName: wanted.organizationName,
-    tagsHash: tagsHash(wanted.tags),
-    controlPlaneRefName: wanted.controlPlaneRefName,
-    controlPlaneURL: wanted.controlPlaneURL,
-    credentialsSecretRef: wanted.credentialsSecretRef,
-    secretRef: wanted.secretRef,
-  };
+  const { secretRef } = wanted;
+  const key: CompleteKey = { name: real.name, id: real.id, ...originOf(wanted, coderd), secretRef };
   return isDeepStrictEqual(key, { ...applied }) ? { do: "keep" } : { do: "record", key };
 }
 

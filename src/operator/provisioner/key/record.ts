@@ -11,20 +11,6 @@ import type { Provisioner } from "../spec.ts";
 /** A key at coderd, as the status records it. */
 export type KeyRecord = ProvisionerKeyRecord;
 
-/** Which key a Secret holds, written with its value in one request, so that the two never disagree. */
-export interface KeyMark {
-  readonly keyName?: string | undefined;
-  /** The attempt at making a key, see `pendingKey` in the status. */
-  readonly attempt?: string | undefined;
-  /** The request for a rotation that this key answers. */
-  readonly rotation?: string | undefined;
-}
-
-/** A place in a Secret that has a value. */
-export interface HeldKey extends KeyMark {
-  readonly place: SecretKey;
-}
-
 /** What status says of the key in use. Any part may be missing: earlier releases recorded less. */
 export interface AppliedKey {
   readonly name: string | undefined;
@@ -94,21 +80,25 @@ export function appliedKey(status: Partial<ProvisionerStatus> = {}): AppliedKey 
 }
 
 /** A pending key as the one in use; `undefined` when the record lacks something that the status needs. */
-export function completeKey(record: KeyRecord, secretRef: SecretKey): CompleteKey | undefined {
-  const { name, organizationID, organizationName, tagsHash, controlPlaneRefName, controlPlaneURL } = record;
-  const credentialsSecretRef = secretKey(record.credentialsSecretRef, tokenSecretKey);
-  if (!organizationID || !organizationName || !tagsHash) return undefined;
-  if (!controlPlaneRefName || !controlPlaneURL || !credentialsSecretRef) return undefined;
+export function completeKey(
+  { name, id, ...record }: KeyRecord,
+  secretRef: SecretKey,
+): CompleteKey | undefined {
+  const ids = defined({ provisionerKeyName: name, provisionerKeyID: id });
+  const key = appliedKey({ ...record, ...ids, secretRef: { ...secretRef } });
+  return isComplete(key) ? key : undefined;
+}
+
+function isComplete(key: AppliedKey): key is CompleteKey {
+  return Object.entries(key).every(([field, value]) => field === "id" || value !== undefined);
+}
+
+/** What the status records of a key that is made now, beside its name. */
+export function originOf(wanted: WantedKey, { organizationID }: CoderdKeys) {
+  const { controlPlaneRefName, controlPlaneURL, credentialsSecretRef, organizationName, tags } = wanted;
   return {
-    name,
-    id: record.id,
-    organizationID,
-    organizationName,
-    tagsHash,
-    controlPlaneRefName,
-    controlPlaneURL,
-    credentialsSecretRef,
-    secretRef,
+    ...{ controlPlaneRefName, controlPlaneURL, credentialsSecretRef: { ...credentialsSecretRef } },
+    ...{ organizationID, organizationName, tagsHash: tagsHash(tags) },
   };
 }
 
@@ -157,19 +147,6 @@ export function withRecord(records: readonly KeyRecord[], added: KeyRecord | und
 export function recordedKeys(status: Partial<ProvisionerStatus> | undefined): KeyRecord[] {
   const known = withRecord(status?.retiredKeys ?? [], recordOf(appliedKey(status)));
   return withRecord(known, status?.pendingKey);
-}
-
-/** The identifiers of the key in use and of those that it replaced. */
-export function keysOfPool(status: Partial<ProvisionerStatus>): {
-  readonly inUse: string | undefined;
-  readonly replaced: readonly string[];
-} {
-  const replaced = (status.retiredKeys ?? []).flatMap(({ id }) => id ?? []);
-  return { inUse: appliedKey(status).id, replaced };
-}
-
-export function unlessNone(records: readonly KeyRecord[]): KeyRecord[] | undefined {
-  return records.length > 0 ? [...records] : undefined;
 }
 
 const SUFFIX = /^-[0-9a-f]{8}$/;

@@ -1,12 +1,22 @@
+import { provisionerDefaults } from "../../../api/v1alpha1/defaults.ts";
+import type { CoderClient } from "../../../coder/client.ts";
+import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import { isSameService } from "../../exposure/service.ts";
+import { unlessEmpty } from "../../normalise.ts";
 import { isComplete } from "../../pods/rollout.ts";
 import { connectionsOf, mayNotAsk } from "../connections.ts";
 import type { FailedRemoval } from "../memory.ts";
+import type { Environment, Snapshot } from "../observe.ts";
 import { isOnlyOneInUse } from "../resources/deployment.ts";
-import { witnessOf } from "./ask.ts";
-import { appliedKey, isSameKey, type KeyRecord, keysOfPool, unlessNone } from "./record.ts";
-import { RemovalBudget, removeKey, reportLeft } from "./remove.ts";
-import { type KeyRun, type KeyState, keyInUse, recordNow, statusOf } from "./state.ts";
+import { controlPlaneOf, sessionsFor } from "../steps/access.ts";
+import { type Witness, whyHidden, witnessOf } from "./ask.ts";
+import { appliedKey, isSameKey, type KeyRecord } from "./record.ts";
+import { type KeyRun, type KeyState, type KnownKeys, keyInUse, recordNow, statusOf } from "./state.ts";
+
+/*
+ * How keys leave: those that were replaced once nobody needs them (`retireKeys`), and any that status has on record, at
+ * whichever coderd has it (`removeKey`).
+ */
 
 /** Where keys that were replaced are on their way out. */
 export type Retirement =
@@ -94,7 +104,7 @@ async function daemonsLeft(
   if (!sight.seen) return CODERD_ANSWERS;
   const { provisioner } = snapshot;
   const seen = { ...snapshot, daemons: sight.daemons };
-  const { connected, silent, buildingWithOldKey } = connectionsOf(provisioner, keysOfPool(status), seen);
+  const { connected, silent, buildingWithOldKey } = connectionsOf(provisioner, status, seen);
   if (silent.length > 0 || (connected === 0 && provisioner.replicas > 0))
     return `the daemons are connected with the new key: ${connected} of ${provisioner.replicas} are`;
   const [building] = buildingWithOldKey;
@@ -103,28 +113,22 @@ async function daemonsLeft(
 
 /** One that can't be deleted, because its coderd is gone for example, keeps none of the others. */
 async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: KeyRun): Promise<Retired> {
-  const { own, clock, memory } = run.environment;
+  const { own, memory } = run.environment;
   let state = start;
   let failure: FailedRemoval | undefined;
-  const { id: keepID } = appliedKey(statusOf(state));
-  const witness = witnessOf(state, run.snapshot.provisioner);
-  const budget = new RemovalBudget(clock);
+  const removing = removalRun(start, run);
   for (const record of retired) {
-    const removal = await removeKey(record, { ...run, keepID, witness, budget });
+    const removal = await removeKey(record, removing);
     if (removal.outcome === "failed" && !removal.isLost) {
       failure ??= { ...removal.failure, keyName: record.name };
       continue;
     }
     if (removal.outcome === "failed")
       reportLeft([{ name: record.name, problem: removal.failure.message }], run.environment);
-    if (removal.outcome === "deleted")
-      own.emit(
-        "Normal",
-        "OldKeyDeleted",
-        `Deleted provisioner key "${record.name}": no pod uses it any more.`,
-      );
+    const message = `Deleted provisioner key "${record.name}": no pod uses it any more.`;
+    if (removal.outcome === "deleted") own.emit("Normal", "OldKeyDeleted", message);
     const recorded = await recordNow(state, run, ({ retiredKeys = [] }) => ({
-      retiredKeys: unlessNone(retiredKeys.filter((other) => !isSameKey(other, record))),
+      retiredKeys: unlessEmpty(retiredKeys.filter((other) => !isSameKey(other, record))),
     }));
     if (!("next" in recorded)) return { state, retirement: waiting(retired, CODERD_ANSWERS) };
     state = recorded.next;
@@ -145,4 +149,141 @@ function waiting(retired: readonly KeyRecord[], until: string): Retirement {
 function attemptOf({ snapshot, wanted }: KeyRun) {
   const { now, object } = snapshot;
   return { inputs: `${object.metadata.generation} ${wanted.controlPlaneURL}`, now };
+}
+
+/** What removing a key from coderd came to; it is `absent` when it was not there (any more). */
+export type Removal =
+  | { readonly outcome: "deleted" | "absent" }
+  | {
+      readonly outcome: "failed";
+      readonly failure: CoderFailure;
+      /** Its control plane is gone and no token is left: nothing that the operator could wait for would help. */
+      readonly isLost?: boolean;
+    };
+
+/**
+ * All removals of a run, so that the number of keys does not decide how long a worker is held: the run has one deadline,
+ * and a coderd that gave no usable answer is not asked again.
+ */
+export interface RemovalRun {
+  readonly snapshot: Snapshot;
+  readonly environment: Environment;
+  /** The key in use, which may have the name of one that never came to be. */
+  readonly keepID: string | undefined;
+  /** A key that coderd lists to whoever may read keys; none when it is not known. */
+  readonly witness: Witness | undefined;
+  /** No key is begun later. */
+  readonly until: number;
+  /** By URL, why a coderd is not asked again. */
+  readonly unanswered: Map<string, CoderFailure>;
+}
+
+/** With this, and the last calls, a run is over after two minutes. */
+const MOST_MS = 100_000;
+
+export function removalRun(
+  keys: KnownKeys,
+  { snapshot, environment }: Pick<KeyRun, "snapshot" | "environment">,
+): RemovalRun {
+  const { id: keepID } = appliedKey(statusOf(keys));
+  const witness = witnessOf(keys, snapshot.provisioner);
+  const until = environment.clock.now() + MOST_MS;
+  return { snapshot, environment, keepID, witness, until, unanswered: new Map() };
+}
+
+/** Deletes a key that status has on record, at whichever coderd has it. Nothing else is ever deleted. */
+export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Removal> {
+  const { snapshot, environment, unanswered } = run;
+  if (environment.clock.now() >= run.until) return { outcome: "failed", failure: outOfTime };
+  const sessions = sessionsFor(record, snapshot, environment);
+  if (sessions.length === 0)
+    return {
+      outcome: "failed",
+      failure: noCredentials(record),
+      isLost: !controlPlaneOf(record, snapshot),
+    };
+  const failures: CoderFailure[] = [];
+  for (const { url, clients } of sessions) {
+    const known = unanswered.get(url);
+    const removal: RemovalAt = known
+      ? { outcome: "failed", failure: known }
+      : await removeAt(clients, record, run);
+    if (removal.outcome === "failed") {
+      if (mayPass(removal.failure)) unanswered.set(url, removal.failure);
+      failures.push(removal.failure);
+    } else if (removal.outcome !== "elsewhere") return removal;
+  }
+  const failure = failures.find(mayPass) ?? failures[0];
+  return failure ? { outcome: "failed", failure } : { outcome: "absent" };
+}
+
+/** `elsewhere`: this coderd has no such organization. */
+type RemovalAt = Removal | { readonly outcome: "elsewhere" };
+
+/** Tries one token after the other at one URL. A coderd that does not answer is not asked again. */
+async function removeAt(
+  clients: readonly CoderClient[],
+  record: KeyRecord,
+  run: RemovalRun,
+): Promise<RemovalAt> {
+  let last: RemovalAt = { outcome: "elsewhere" };
+  for (const client of clients) {
+    last = await removeWith(client, record, run);
+    // Who may not see an organization gets the same answer as where there is none.
+    const isForbidden = last.outcome === "failed" && last.failure.kind === "forbidden";
+    if (!isForbidden && last.outcome !== "elsewhere") return last;
+  }
+  return last;
+}
+
+async function removeWith(
+  client: CoderClient,
+  record: KeyRecord,
+  { keepID, witness }: RemovalRun,
+): Promise<RemovalAt> {
+  const organization =
+    record.organizationID ?? record.organizationName ?? provisionerDefaults.organizationName;
+  const listed = await client.provisionerKeys(organization);
+  if (!listed.ok) {
+    // Organizations have ids of their own everywhere: this is another coderd, or the organization is gone.
+    if (listed.failure.kind === "notFound") return { outcome: "elsewhere" };
+    return { outcome: "failed", failure: listed.failure };
+  }
+  const key = listed.value.find(({ id, name }) => (record.id ? id === record.id : name === record.name));
+  if (!key) {
+    const failure = await whyHidden(record, witness, { client, listed: listed.value });
+    return failure ? { outcome: "failed", failure } : { outcome: "absent" };
+  }
+  if (key.id === keepID) return { outcome: "absent" };
+  const deleted = await client.deleteProvisionerKey(organization, key.name);
+  if (deleted.ok) return { outcome: "deleted" };
+  const { failure } = deleted;
+  if (failure.kind !== "notFound") return { outcome: "failed", failure };
+  const message = `The key is listed, but the token's user may not delete it; use the token of an owner. ${failure.message}`;
+  return { outcome: "failed", failure: { kind: "forbidden", why: "notPermitted", message } };
+}
+
+const outOfTime = { kind: "transient", message: "coderd took too long to delete other keys." } as const;
+
+function noCredentials({ name, controlPlaneURL }: KeyRecord): CoderFailure {
+  const message = `No token is left for the coderd at ${controlPlaneURL ?? "an unknown URL"} that has key "${name}".`;
+  return { kind: "forbidden", why: "unauthenticated", message };
+}
+
+/** A key that stays at coderd, and why. */
+export interface LeftKey {
+  readonly name: string;
+  readonly problem: string;
+}
+
+/** One event for all: an object may cause only so many, and each could be the one that is dropped. */
+export function reportLeft(left: readonly LeftKey[], { log, own }: Pick<Environment, "log" | "own">): void {
+  for (const { name, problem } of left) log.warn("provisioner key was left behind", { key: name, problem });
+  const names = left.map(({ name }) => `"${name}"`).join(", ");
+  const what =
+    left.length === 1
+      ? `Provisioner key ${names} stays at coderd; delete it by hand.`
+      : `Provisioner keys ${names} stay at coderd; delete them by hand.`;
+  const problems = new Set(left.map(({ problem }) => problem));
+  own.emit("Warning", "KeyLeftBehind", [what, ...problems].join(" "));
 }

@@ -1,33 +1,28 @@
-import { type Changes, fnv1a32, type Progress, Secret, type Stored } from "kube-controller-runtime";
+import { type Changes, type Progress, Secret, type Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { DaemonSight } from "../../daemons/observer.ts";
-import { ROTATED_ANNOTATION } from "../../names.ts";
-import type { SecretKey } from "../../normalise.ts";
-import { readSecretValue } from "../../secret.ts";
+import { rotationRequest } from "../../names.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { KeyInUse } from "../resources/deployment.ts";
-import { keySecret } from "../resources/key-secret.ts";
-import {
-  appliedKey,
-  type CoderdKeys,
-  type HeldKey,
-  hex,
-  type KeyMark,
-  type KeyRecord,
-  tagsHash,
-  type WantedKey,
-} from "./record.ts";
+import { contentAt, type KeyContent, keyChecksum, keySecret, otherData } from "../resources/key-secret.ts";
+import type { Provisioner } from "../spec.ts";
+import type { ProvisionerSession } from "../steps/access.ts";
+import { appliedKey, type CoderdKeys, freshKeyName, isWantedName, type WantedKey } from "./record.ts";
 
-/** All that a run knows of the key; every act gives back the next state. */
-export interface KeyState {
+/** Where keys are on record, and the Secrets that may hold them. */
+export interface KnownKeys {
   /** With the status as last written. */
   readonly object: Stored<CoderProvisioner>;
   /** What the status does not have yet. A run that dies with it loses nothing: the next finds it out again. */
   readonly unwritten: Changes<ProvisionerStatus>;
   readonly secrets: readonly Stored<Secret>[];
+}
+
+/** All that a run knows of the key; every act gives back the next state. */
+export interface KeyState extends KnownKeys {
   readonly coderd: CoderdKeys | undefined;
   /** Whether object and secrets are what the API server says, not the caches. */
   readonly isFresh: boolean;
@@ -50,11 +45,29 @@ export interface KeyRun {
 
 export type KeyProgress = Progress<KeyState, CoderFailure>;
 
+/** What the spec, the control plane and the credentials ask for. */
+export function wantedKey(
+  { controlPlane, credentialsSecretRef }: ProvisionerSession,
+  { provisioner, object }: Snapshot,
+  { ports }: Environment,
+): WantedKey {
+  return {
+    controlPlaneRefName: controlPlane.settings.identity.name,
+    controlPlaneURL: controlPlane.url,
+    credentialsSecretRef,
+    organizationName: provisioner.organizationName,
+    tags: provisioner.tags,
+    name: provisioner.key.name,
+    nameIsFixed: provisioner.key.nameIsFixed,
+    freshName: freshKeyName(provisioner, ports.random),
+    isWantedName: (name) => isWantedName(name, provisioner),
+    secretRef: provisioner.key.secret,
+    rotation: rotationRequest(object),
+  };
+}
+
 /** The status as it will be when all is written. */
-export function statusOf({
-  object,
-  unwritten,
-}: Pick<KeyState, "object" | "unwritten">): Partial<ProvisionerStatus> {
+export function statusOf({ object, unwritten }: KnownKeys): Partial<ProvisionerStatus> {
   return { ...object.status, ...unwritten } as Partial<ProvisionerStatus>;
 }
 
@@ -78,26 +91,6 @@ export function recordLater(state: KeyState, changes: Changes<ProvisionerStatus>
   return { next: { ...state, unwritten: { ...state.unwritten, ...changes } } };
 }
 
-/** The key that is about to be made, as the status records it before coderd is asked for it. */
-export function attemptAt(
-  name: string,
-  { organizationID }: CoderdKeys,
-  { wanted, environment }: KeyRun,
-): KeyRecord {
-  const { controlPlaneRefName, controlPlaneURL, credentialsSecretRef, organizationName, tags } = wanted;
-  const { random } = environment.ports;
-  return {
-    name,
-    attempt: hex(random) + hex(random),
-    controlPlaneRefName,
-    controlPlaneURL,
-    credentialsSecretRef: { ...credentialsSecretRef },
-    organizationID,
-    organizationName,
-    tagsHash: tagsHash(tags),
-  };
-}
-
 /** The state as the API server has it. */
 export async function refresh(
   state: KeyState,
@@ -112,57 +105,10 @@ export async function refresh(
   return { next: { ...state, object: fresh.object, unwritten: {}, secrets, isFresh: true } };
 }
 
-const keyNameAnnotation = "coder.com/provisioner-key-name";
-const attemptAnnotation = "coder.com/provisioner-key-attempt";
-
-/** All places in the Secrets that have a value. */
-export function heldKeys(secrets: readonly Secret[]): HeldKey[] {
-  return secrets.flatMap((secret) =>
-    Object.keys(secret.data ?? {})
-      .map((key) => ({ name: secret.metadata?.name ?? "", key }))
-      .filter((place) => valueAt(secrets, place) !== undefined)
-      .map((place) => ({ place, ...markOf(secret) })),
-  );
-}
-
-/** The key at a place; nothing but blanks is no key. */
-export function valueAt(secrets: readonly Secret[], { name, key }: SecretKey): string | undefined {
-  return readSecretValue(secretNamed(secrets, name), key)?.trim() || undefined;
-}
-
-export function secretNamed(secrets: readonly Secret[], name: string): Secret | undefined {
-  return secrets.find(({ metadata }) => metadata?.name === name);
-}
-
-export function markOf(secret: Secret | undefined): KeyMark {
-  const annotations = secret?.metadata?.annotations;
-  return {
-    keyName: annotations?.[keyNameAnnotation],
-    attempt: annotations?.[attemptAnnotation],
-    rotation: annotations?.[ROTATED_ANNOTATION],
-  };
-}
-
-export function markAnnotations({ keyName, attempt, rotation }: KeyMark): Record<string, string> {
-  return {
-    ...(rotation === undefined ? {} : { [ROTATED_ANNOTATION]: rotation }),
-    ...(keyName === undefined ? {} : { [keyNameAnnotation]: keyName }),
-    ...(attempt === undefined ? {} : { [attemptAnnotation]: attempt }),
-  };
-}
-
-/** Changes with the key and reveals nothing of it; pods carry it, so that a new key replaces them. */
-export function keyChecksum(key: string): string {
-  return fnv1a32(key);
-}
-
 /** The key that status records and a Secret holds: what pods run with, even when another is about to replace it. */
-export function keyInUse(
-  state: Pick<KeyState, "object" | "unwritten" | "secrets">,
-  { key }: KeyRun["snapshot"]["provisioner"],
-): Omit<KeyInUse, "mayRollOut"> | undefined {
-  const { secretRef: place = key.secret, controlPlaneURL: coderURL } = appliedKey(statusOf(state));
-  const value = valueAt(state.secrets, place);
+export function keyInUse(known: KnownKeys, { key }: Provisioner): Omit<KeyInUse, "mayRollOut"> | undefined {
+  const { secretRef: place = key.secret, controlPlaneURL: coderURL } = appliedKey(statusOf(known));
+  const { value } = contentAt(known.secrets, place);
   return value === undefined ? undefined : { place, value, checksum: keyChecksum(value), coderURL };
 }
 
@@ -171,36 +117,24 @@ export class KeyStoreError extends Error {
   override readonly name = "KeyStoreError";
 }
 
-/** What to write into the Secret that the spec names. */
-interface KeyContent extends KeyMark {
-  /** Absent only claims the name: better now than when a key is there that has no other place. */
-  readonly value: string | undefined;
-}
-
 /**
- * Writes the Secret. What else it has stays: pods that have not been replaced yet may read the key under another name.
- * A run that has only seen caches creates it, on the condition that it does not exist.
+ * Writes the Secret that the spec names. What else it has stays: pods that have not been replaced yet may read the key
+ * under another name. A run that has only seen caches creates it, on the condition that it does not exist.
  */
 export async function storeKey(
-  { value, ...mark }: KeyContent,
+  content: KeyContent,
   state: KeyState,
-  { snapshot, environment }: KeyRun,
+  { snapshot, environment: { children } }: KeyRun,
 ): Promise<KeyState> {
   const { provisioner, owner } = snapshot;
-  const { name, key } = provisioner.key.secret;
-  const { [key]: _, ...others } = secretNamed(state.secrets, name)?.data ?? {};
-  const desired = keySecret(provisioner, value, { annotations: markAnnotations(mark), data: others });
-  const { children } = environment;
-  const written = await stored(
-    state.isFresh ? children.apply(Secret, desired, owner) : children.create(Secret, desired, owner),
-  );
-  const secrets = [...state.secrets.filter(({ metadata }) => metadata.name !== name), written];
-  return { ...state, secrets };
-}
-
-async function stored(writing: Promise<Stored<Secret>>): Promise<Stored<Secret>> {
+  const { secret: place } = provisioner.key;
+  const desired = keySecret(provisioner, content, otherData(state.secrets, place));
   try {
-    return await writing;
+    const written = await (state.isFresh
+      ? children.apply(Secret, desired, owner)
+      : children.create(Secret, desired, owner));
+    const others = state.secrets.filter(({ metadata }) => metadata.name !== place.name);
+    return { ...state, secrets: [...others, written] };
   } catch (error) {
     throw new KeyStoreError("the Secret of the provisioner key could not be written", { cause: error });
   }

@@ -83,7 +83,7 @@ test("in another namespace the grant carries its owner in name, labels and annot
 });
 
 test("the key is kept in a Secret, under the key that the spec names", () => {
-  expect(keySecret(provisioner, "not-a-secret")).toEqual({
+  expect(keySecret(provisioner, { value: "not-a-secret" })).toEqual({
     apiVersion: "v1",
     kind: "Secret",
     metadata: { name: "pool-provisioner-key", namespace: "dev", labels },

@@ -1,6 +1,6 @@
 import { findCondition, type StepResult } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
-import type { FoundControlPlane } from "../../control-plane/session/find.ts";
+import type { FoundControlPlane, ObservedControlPlane } from "../../control-plane/session/find.ts";
 import {
   openSession,
   operatorToken,
@@ -9,7 +9,9 @@ import {
   tokenFrom,
 } from "../../control-plane/session/open.ts";
 import type { DaemonSight } from "../../daemons/observer.ts";
+import { clusterURL } from "../../exposure/service.ts";
 import type { SecretKey } from "../../normalise.ts";
+import type { KeyRecord } from "../key/record.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes, type ProvisionerResult, waiting } from "../status.ts";
 
@@ -69,4 +71,52 @@ export async function forgetUnused(
     ? "The provisioner uses the token of spec.bootstrap instead of the operator's."
     : "The provisioner uses the operator's token, because spec.bootstrap is not set.";
   return { condition: { status: "Unknown", reason: "NotUsed", message } };
+}
+
+/** The ways to one URL: a client for each token, the likeliest first. */
+export interface Sessions {
+  readonly url: string;
+  readonly clients: readonly CoderClient[];
+}
+
+/**
+ * Every way to a coderd that may have moved or lost its control plane: to where the control plane is now, with every
+ * token, and to where the status says it was, with a token that people gave or one that worked there earlier. No status
+ * chooses which Secret is read. Empty when no URL or no token is left.
+ */
+export function sessionsFor(
+  record: KeyRecord,
+  snapshot: Snapshot,
+  { memory, ports }: Environment,
+): Sessions[] {
+  const { provisioner, sources } = snapshot;
+  const controlPlane = controlPlaneOf(record, snapshot);
+  const own = controlPlane && operatorTokenRef(controlPlane.settings, controlPlane.status);
+  const isSpecs = nameOf(record, snapshot) === provisioner.controlPlaneName;
+  const given = isSpecs ? provisioner.session : undefined;
+  const here = controlPlane && clusterURL(controlPlane.settings, ports.clusterDomain);
+  const sessions = [...new Set([here, record.controlPlaneURL])].map((url = "") => {
+    const isHere = controlPlane !== undefined && url === here;
+    if (url === "" || (isHere && !controlPlane.isServed)) return { url, clients: [] };
+    const recipient = isHere ? { controlPlaneUID: controlPlane.settings.identity.uid } : "elsewhere";
+    const refs = [given, isHere ? own : undefined].filter((ref) => ref !== undefined);
+    const tokens = refs.flatMap((ref) => tokenFrom(ref, sources, recipient).value ?? []);
+    const remembered = memory.session?.url === url ? [memory.session.token] : [];
+    const clients = [...new Set([...tokens, ...remembered])].map((token) =>
+      controlPlane
+        ? openSession(controlPlane.settings, { url, token }, { ports, sources })
+        : ports.coderd.client({ url, token }),
+    );
+    return { url, clients };
+  });
+  return sessions.filter(({ clients }) => clients.length > 0);
+}
+
+/** The control plane that a key was made for, if it exists. */
+export function controlPlaneOf(record: KeyRecord, snapshot: Snapshot): ObservedControlPlane | undefined {
+  return snapshot.controlPlanes.get(nameOf(record, snapshot) ?? "");
+}
+
+function nameOf({ controlPlaneRefName }: KeyRecord, { provisioner }: Snapshot): string | undefined {
+  return controlPlaneRefName ?? provisioner.controlPlaneName;
 }

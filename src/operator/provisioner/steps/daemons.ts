@@ -15,7 +15,6 @@ import {
   mayNotAsk,
   paceOf,
 } from "../connections.ts";
-import { keysOfPool } from "../key/record.ts";
 import { statusOf } from "../key/state.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { keyVariable, urlVariable } from "../resources/deployment.ts";
@@ -79,13 +78,13 @@ async function lookAt(
   // Daemons count by their pods, so without pods the answer is known.
   if (snapshot.pods.length === 0) {
     delete memory.awaited;
-    return { connections: connectionsOf(provisioner, keysOfPool(status), { ...snapshot, daemons: [] }) };
+    return { connections: connectionsOf(provisioner, status, { ...snapshot, daemons: [] }) };
   }
   const observe = async (maxAgeMs: number): Promise<Look> => {
     const organizationId = status.organizationID ?? "";
     const sight = await session.observeDaemons(organizationId, maxAgeMs);
     if (!sight.seen) return { failure: sight };
-    return { connections: connectionsOf(provisioner, keysOfPool(status), { ...snapshot, ...sight }) };
+    return { connections: connectionsOf(provisioner, status, { ...snapshot, ...sight }) };
   };
   const first = await observe(SELDOM_MS);
   if (!first.connections || !isAwaited(first.connections, provisioner)) {

@@ -9,25 +9,23 @@ import {
 } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
-import { rotationRequest } from "../../names.ts";
 import { paceOf, SOON_MS } from "../connections.ts";
 import { secretProof } from "../key/ask.ts";
 import { keyEffect } from "../key/effect.ts";
-import { appliedKey, freshKeyName, isWantedName, type WantedKey } from "../key/record.ts";
+import { appliedKey } from "../key/record.ts";
 import { type Retirement, retireKeys } from "../key/retire.ts";
 import {
   type KeyRun,
   type KeyState,
   KeyStoreError,
+  type KnownKeys,
   keyInUse,
-  markAnnotations,
-  markOf,
-  secretNamed,
   statusOf,
+  wantedKey,
 } from "../key/state.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { isHeldBack, isRolledOutWith, type KeyInUse } from "../resources/deployment.ts";
-import { keySecret } from "../resources/key-secret.ts";
+import { contentAt, keySecret, otherData } from "../resources/key-secret.ts";
 import { conditionTypes, type ProvisionerResult, waiting } from "../status.ts";
 import type { ProvisionerSession } from "./access.ts";
 
@@ -41,7 +39,7 @@ const NEXT_ROTATION_MS = 1_000;
 const CHECK_EVERY_MS = 2 * 60_000;
 
 export interface KeyOutcome {
-  readonly state: Pick<KeyState, "object" | "unwritten" | "secrets">;
+  readonly state: KnownKeys;
   /** Whether the key is as it should be, so that its Secret may be tidied up. */
   readonly isSettled: boolean;
   /** Whether pods may be replaced to run with what the Secret holds: not with what may be no key. */
@@ -84,7 +82,9 @@ export async function ensureKey(
   const inputs = fingerprint([generation, session.controlPlane.url, session.token, run.wanted.rotation]);
   try {
     const result = await report(run, start, { inputs, now, backoff: memory.key, mayAsk: entitled });
-    rememberFound(result.value, environment);
+    // The status of an object that starts is not written after every run, and what it lacks would be asked for again.
+    const { object: written, unwritten: changes } = result.value?.state ?? start;
+    memory.foundKey = { version: written.metadata.resourceVersion, changes };
     return result;
   } catch (error) {
     if (!(error instanceof KeyStoreError)) throw error;
@@ -94,13 +94,6 @@ export async function ensureKey(
     const value = { state: start, isSettled: false, mayRollOut: false, storeError: error.cause };
     return { ...soon, value };
   }
-}
-
-/** The status of an object that starts is not written after every run, and what it lacks would be asked for again. */
-function rememberFound(outcome: KeyOutcome | undefined, { memory }: Environment): void {
-  if (!outcome) return;
-  const { object, unwritten } = outcome.state;
-  memory.foundKey = { version: object.metadata.resourceVersion, changes: unwritten };
 }
 
 async function report(
@@ -160,27 +153,6 @@ function waits(snapshot: Snapshot): StepResult<object, never> {
     "Waiting for a token for coderd and for a license that allows this pool.",
     snapshot,
   );
-}
-
-/** What the spec, the control plane and the credentials ask for. */
-function wantedKey(
-  session: ProvisionerSession,
-  { provisioner, object }: Snapshot,
-  { ports }: Environment,
-): WantedKey {
-  return {
-    controlPlaneRefName: session.controlPlane.settings.identity.name,
-    controlPlaneURL: session.controlPlane.url,
-    credentialsSecretRef: session.credentialsSecretRef,
-    organizationName: provisioner.organizationName,
-    tags: provisioner.tags,
-    name: provisioner.key.name,
-    nameIsFixed: provisioner.key.nameIsFixed,
-    freshName: freshKeyName(provisioner, ports.random),
-    isWantedName: (name) => isWantedName(name, provisioner),
-    secretRef: provisioner.key.secret,
-    rotation: rotationRequest(object),
-  };
 }
 
 /** The key is as it should be; those that it replaced may go. */
@@ -260,11 +232,10 @@ async function tidyUp(
   { children }: Environment,
   { key, outcome }: { readonly key: KeyInUse; readonly outcome: KeyOutcome },
 ): Promise<void> {
-  const present = secretNamed(outcome.state.secrets, key.place.name);
-  const { [key.place.key]: _, ...others } = present?.data ?? {};
+  const { secrets } = outcome.state;
   const isOnlyOneRead = isRolledOutWith(key, deployment);
-  const extras = { annotations: markAnnotations(markOf(present)), data: isOnlyOneRead ? {} : others };
-  const desired = keySecret(provisioner, key.value, extras);
+  const others = isOnlyOneRead ? {} : otherData(secrets, key.place);
+  const desired = keySecret(provisioner, contentAt(secrets, key.place), others);
   if (isOnlyOneRead) await children.converge(Secret, [desired], owner);
   else await children.apply(Secret, desired, owner);
 }
