@@ -1,4 +1,4 @@
-import { type ConditionState, type Deployment, findCondition } from "kube-controller-runtime";
+import { type ConditionState, findCondition } from "kube-controller-runtime";
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { minorOf } from "../../../coder/version.ts";
@@ -18,7 +18,6 @@ import {
 import { statusOf } from "../key/state.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { keyVariable, urlVariable } from "../resources/deployment.ts";
-import type { Provisioner } from "../spec.ts";
 import { CONNECTING, conditionTypes, NOT_PERMITTED, type ProvisionerResult, waiting } from "../status.ts";
 import type { ProvisionerSession } from "./access.ts";
 import type { KeyOutcome } from "./key.ts";
@@ -48,14 +47,7 @@ export async function confirmDaemons(
   const look = await lookAt(status, session, { snapshot, environment });
   if (!look.connections) return unknown(look.failure, snapshot);
   const { connections } = look;
-  const condition = daemonsConnected({
-    provisioner,
-    connections,
-    rollout: pods?.rollout,
-    wasReady: wasReady(snapshot.object),
-    coderdVersion: session.controlPlane.status.version,
-    hint: whyNotConnected(provisioner, session.controlPlane, snapshot.deployment),
-  });
+  const condition = daemonsConnected(snapshot, session, { connections, rollout: pods?.rollout });
   const again = isAwaited(connections, provisioner)
     ? Math.min(paceOf(memory, now), connections.nextLateInMs ?? SELDOM_MS)
     : SELDOM_MS;
@@ -117,43 +109,41 @@ function unknown(
   return { ...(isKept ? {} : { condition }), requeueAfterMs: retryInMs };
 }
 
-/** All that the condition of the daemons depends on. */
-interface DaemonFacts {
-  readonly provisioner: Provisioner;
-  readonly connections: Connections;
-  readonly rollout: Rollout | undefined;
-  /** Whether all were connected before, so that only their number can have changed. */
-  readonly wasReady: boolean;
-  /** The version of coderd, if it is known. */
-  readonly coderdVersion: string | undefined;
-  /** What may keep a daemon from coderd, as a sentence. */
-  readonly hint: string;
-}
-
 /** Whether as many daemons are connected as there should be. */
-function daemonsConnected(facts: DaemonFacts): ConditionState {
-  const { provisioner, connections, rollout, wasReady } = facts;
+function daemonsConnected(
+  snapshot: Snapshot,
+  { controlPlane }: ProvisionerSession,
+  { connections, rollout }: { readonly connections: Connections; readonly rollout: Rollout | undefined },
+): ConditionState {
+  const { provisioner, object } = snapshot;
   const wanted = provisioner.replicas;
   if (wanted === 0) return { status: "True", reason: "ScaledToZero", message: "No daemon is wanted now." };
   const connected = Math.min(connections.connected, wanted);
   const numbers = `${connected} of ${wanted} daemons are connected to coderd`;
   if (connected === wanted)
-    return skew(facts) ?? { status: "True", reason: "Connected", message: `${numbers}.` };
+    return (
+      skew(connections, controlPlane.status.version) ?? {
+        status: "True",
+        reason: "Connected",
+        message: `${numbers}.`,
+      }
+    );
   const [late] = connections.late;
   if (late) {
     const { name, namespace } = late.metadata;
     const story = `Pod "${name}" has run for more than ${JOINS_WITHIN_MS / 1_000} s or was restarted, and coderd does not list its daemon with the key in use.`;
     const logs = `See: kubectl -n ${namespace} logs ${name}`;
-    return { status: "False", reason: "Stalled", message: `${numbers}. ${story} ${facts.hint} ${logs}` };
+    const hint = whyNotConnected(snapshot, controlPlane);
+    return { status: "False", reason: "Stalled", message: `${numbers}. ${story} ${hint} ${logs}` };
   }
-  const isOnlyNumber = wasReady && (rollout?.state === "complete" || rollout?.state === "scaling");
+  const isOnlyNumber = wasReady(object) && (rollout?.state === "complete" || rollout?.state === "scaling");
   return isOnlyNumber
     ? { status: "True", reason: "Scaling", message: `${numbers}; the others are starting.` }
     : { status: "False", reason: CONNECTING, message: `${numbers}; the others are starting.` };
 }
 
 /** coderd calls versions matching when major and minor agree. */
-function skew({ connections, coderdVersion }: DaemonFacts): ConditionState | undefined {
+function skew(connections: Connections, coderdVersion: string | undefined): ConditionState | undefined {
   const ours = minorOf(coderdVersion);
   const others = connections.versions.filter((version) => minorOf(version) !== ours);
   if (ours === undefined || others.length === 0) return undefined;
@@ -178,9 +168,8 @@ const OURS = [urlVariable, keyVariable, "CODER_PROVISIONER_DAEMON_NAME"];
 
 /** What may keep a daemon from a coderd that the operator itself can reach, as far as the specs show. */
 function whyNotConnected(
-  { pod }: Provisioner,
-  { settings, url }: Pick<FoundControlPlane, "settings" | "url">,
-  deployment: Deployment | undefined,
+  { provisioner: { pod }, deployment }: Snapshot,
+  { settings, url }: FoundControlPlane,
 ): string {
   const changed = pod.extraEnv.find(({ name }) => OURS.includes(name));
   if (changed) return `spec.extraEnv sets ${changed.name}; remove it unless that is meant.`;
