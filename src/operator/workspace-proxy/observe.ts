@@ -98,12 +98,9 @@ function keptToken(
   const { name, key } = registration.token;
   const secrets = caches.of(Secret);
   const named = secrets.get(keyOf({ namespace: proxy.identity.namespace, name }));
-  for (const secret of [named, ...secrets.byIndex(CONTROLLER_INDEX, proxy.identity.uid)]) {
-    if (!secret || !children.owns(secret, owner)) continue;
-    const value = readSecretValue(secret, key)?.trim();
-    if (value) return value;
-  }
-  return undefined;
+  const all = [...(named ? [named] : []), ...secrets.byIndex(CONTROLLER_INDEX, proxy.identity.uid)];
+  const ours = all.filter((secret) => children.owns(secret, owner));
+  return ours.map((secret) => readSecretValue(secret, key)?.trim()).find(Boolean);
 }
 
 type ControlPlane = ObservedControlPlane | undefined;

@@ -9,20 +9,13 @@ import { registrationOf } from "../spec.ts";
 import { findCoderd } from "../steps/coderd.ts";
 import { readCredentials } from "../steps/credentials.ts";
 
-/** A proxy at coderd, as the status has it. */
-interface RecordedProxy {
-  /** Absent when the registration was interrupted before it could be recorded. */
-  readonly id: string | undefined;
-  readonly name: string;
-  readonly coderURL: string | undefined;
-}
-
 /** Removes the proxy that we registered from coderd. Best effort: a failure is reported, and does not block deletion. */
 export async function deregister(snapshot: Snapshot, environment: Environment): Promise<void> {
-  const { proxyID: id, proxyName: name, coderURL } = snapshot.object.status ?? {};
+  const { proxyID, proxyName: name, coderURL } = snapshot.object.status ?? {};
   if (!name) return;
   const { log, own } = environment;
-  const problem = await remove({ id, name, coderURL }, snapshot, environment).catch(unlessRetryHelps);
+  // A registration that was interrupted has only a name on record.
+  const problem = await remove(proxyID ?? name, snapshot, environment).catch(unlessRetryHelps);
   if (problem === undefined) {
     own.emit("Normal", "Deregistered", `Removed proxy "${name}" from coderd at ${coderURL}.`);
     return;
@@ -34,7 +27,7 @@ export async function deregister(snapshot: Snapshot, environment: Environment): 
 
 /** Removes the proxy, or says why it could not. */
 async function remove(
-  { id, name, coderURL }: RecordedProxy,
+  idOrName: string,
   snapshot: Snapshot,
   environment: Environment,
 ): Promise<string | undefined> {
@@ -48,9 +41,9 @@ async function remove(
   const { controlPlane } = session.coderd;
   if (controlPlane && !leadsToOurPods(controlPlane.settings, snapshot.coderdService))
     return `The Service of CoderControlPlane "${controlPlane.settings.identity.name}" leads elsewhere.`;
-  if (!isSameService(session.coderd.url, coderURL))
+  if (!isSameService(session.coderd.url, snapshot.object.status?.coderURL))
     return `The operator now has credentials for ${session.coderd.url}.`;
-  const deletion = () => session.client.deleteWorkspaceProxy(id ?? name);
+  const deletion = () => session.client.deleteWorkspaceProxy(idOrName);
   const failure = failureOf(await retryRateLimited(deletion, failureOf, { clock, random: ports.random }));
   return failure?.kind === "notFound" ? undefined : failure?.message;
 }

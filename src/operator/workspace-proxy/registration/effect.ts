@@ -11,6 +11,7 @@ import type { CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { RegisteredProxy, WorkspaceProxy } from "../../../coder/model.ts";
+import { succeeded } from "../../../coder/result.ts";
 import { isSameService } from "../../exposure/service.ts";
 import { readSecretValue } from "../../secret.ts";
 import type { ProxySession } from "../coderd.ts";
@@ -101,9 +102,8 @@ async function act(plan: RegistrationPlan, state: RegistrationState, run: Regist
 async function ask(state: RegistrationState, { session: { client } }: RegistrationRun): Step {
   const records = await client.workspaceProxies();
   if (!records.ok) return { failed: records.failure };
-  if (state.keptToken === undefined)
-    return { next: { ...state, coderd: { records: records.value, accepted: false } } };
-  const accepted = await client.acceptsProxyToken(state.keptToken);
+  const { keptToken } = state;
+  const accepted = keptToken === undefined ? succeeded(false) : await client.acceptsProxyToken(keptToken);
   if (!accepted.ok) return { failed: accepted.failure };
   return { next: { ...state, coderd: { records: records.value, accepted: accepted.value } } };
 }
