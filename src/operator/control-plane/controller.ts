@@ -43,7 +43,7 @@ import { cleanUp, endingControlPlane } from "./cleanup.ts";
 import { reportHealth } from "./health/step.ts";
 import { newMemory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
-import { referencedConfigMaps, referencedSecrets } from "./references.ts";
+import { references } from "./references.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./resources/workspace-rbac.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "./session/find.ts";
 import { withDefaults } from "./spec.ts";
@@ -84,8 +84,8 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
     .watches(CoderWorkspaceProxy, endingControlPlane, dependents)
     .watches(Pod, podOwners(CoderControlPlane), podWatch)
     .accepts(awaitsAcceptance, accept(CoderControlPlane, noPods))
-    .refersTo(Secret, referencedSecrets)
-    .refersTo(ConfigMap, referencedConfigMaps)
+    .refersTo(Secret, references.secrets)
+    .refersTo(ConfigMap, references.configMaps)
     .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
     .reconcile(reconciler(reconciliation(tenancy), ports));
 }

@@ -1,8 +1,8 @@
-import type { Caches, ObjectRef, Stored } from "kube-controller-runtime";
+import type { Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { variableSources } from "../pods/env-sources.ts";
 import { restartSources } from "../pods/restart.ts";
-import { configMapRefs, type SourceNames, secretRefs } from "../sources.ts";
+import { referencesTo, type SourceNames } from "../sources.ts";
 import { addressVariables } from "./address.ts";
 import { type ControlPlane, withDefaults } from "./spec.ts";
 
@@ -28,12 +28,6 @@ export function sourceNames({ license, operatorAccess, pod }: ControlPlane): Sou
   };
 }
 
-export function referencedSecrets(object: Stored<CoderControlPlane>, caches: Caches): ObjectRef[] {
-  const controlPlane = withDefaults(object);
-  return secretRefs(controlPlane.identity.namespace, sourceNames(controlPlane), caches);
-}
-
-export function referencedConfigMaps(object: Stored<CoderControlPlane>): ObjectRef[] {
-  const controlPlane = withDefaults(object);
-  return configMapRefs(controlPlane.identity.namespace, sourceNames(controlPlane));
-}
+export const references = referencesTo((object: Stored<CoderControlPlane>) =>
+  sourceNames(withDefaults(object)),
+);
