@@ -83,11 +83,17 @@ function timed(transport: Transport, clock: Clock): { transport: Transport; now:
   return { transport: { send, close: () => transport.close() }, now: () => clock.now() + aheadMs };
 }
 
+export interface Selection {
+  readonly namespace: string | undefined;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
 /** All objects of a kind in a namespace, or in all. */
 export async function listAll<T extends KubeObject>(
   client: Pick<Client, "list">,
   kind: Kind<T>,
-  selection: { readonly namespace: string | undefined; labelSelector?: string; fieldSelector?: string },
+  selection: Selection,
 ): Promise<Stored<T>[]> {
   const items: Stored<T>[] = [];
   let continueToken: string | undefined;

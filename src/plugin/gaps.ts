@@ -1,4 +1,17 @@
-import { ApiError, isForbidden, isNotFound, messageOf } from "kube-controller-runtime";
+import {
+  ApiError,
+  type Client,
+  find,
+  isForbidden,
+  isNotFound,
+  type Kind,
+  type KubeObject,
+  keyOf,
+  messageOf,
+  type ObjectRef,
+  type Stored,
+} from "kube-controller-runtime";
+import { listAll, type Selection } from "./cluster.ts";
 
 /**
  * Collects what could not be read, a line for each, so that one part that is forbidden never costs the rest. A cluster
@@ -23,6 +36,25 @@ export class Gaps {
       this.#places[place] = lineFor(what, error);
       return undefined;
     }
+  }
+
+  /** All objects of a kind in a namespace, or in all of them; `undefined` when that was refused. */
+  list<T extends KubeObject>(client: Pick<Client, "list">, kind: Kind<T>, selection: Selection) {
+    const { namespace } = selection;
+    const where = namespace === undefined ? "all namespaces" : `namespace "${namespace}"`;
+    return this.read(`list ${kind.plural} in ${where}`, listAll(client, kind, selection));
+  }
+
+  /** By `namespace/name`, the objects that are there and could be read, each read once. */
+  async named<T extends KubeObject>(client: Pick<Client, "get">, kind: Kind<T>, refs: readonly ObjectRef[]) {
+    const once = new Map(refs.map((ref) => [keyOf(ref), ref]));
+    const found = await Promise.all(
+      [...once].map(async ([key, ref]) => {
+        const what = `get ${kind.plural} in namespace "${ref.namespace}"`;
+        return [key, await this.read(what, find(client, kind, ref))] as const;
+      }),
+    );
+    return new Map(found.filter((entry): entry is [string, Stored<T>] => entry[1] !== undefined));
   }
 
   add(line: string): void {

@@ -1,6 +1,6 @@
 import { find, isForbidden, type Kind, type ObjectRef, type Pod, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../api/v1alpha1/kinds.ts";
-import { APPS, labelValue } from "../operator/names.ts";
+import { APPS, labelValue, managedByUs } from "../operator/names.ts";
 import { type Cluster, listAll } from "./cluster.ts";
 import { CommandError, type Context } from "./command.ts";
 import { Gaps } from "./gaps.ts";
@@ -19,6 +19,12 @@ export const OUR_KINDS: readonly NamedKind[] = [
   { kind: CoderProvisioner, names: ["provisioner", "cprov", "coderprovisioner", "coderprovisioners"] },
   { kind: CoderWorkspaceProxy, names: ["proxy", "cwp", "coderworkspaceproxy", "coderworkspaceproxies"] },
 ];
+
+/** Selects what the operator made. */
+export const OUR_CHILDREN = { labelSelector: managedByUs.labelSelector };
+
+/** Selects the events of our objects, which are the operator's own words about them. */
+export const OUR_EVENTS = { fieldSelector: `involvedObject.apiVersion=${CoderControlPlane.apiVersion}` };
 
 /** One of our objects, with its kind. */
 export interface Found {

@@ -1,8 +1,8 @@
 import { CoreEvent } from "kube-controller-runtime";
-import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { listAll } from "../cluster.ts";
 import { eventReport } from "../commands/status/parts.ts";
 import { Gaps } from "../gaps.ts";
+import { OUR_EVENTS } from "../objects.ts";
 import { type Tool, word } from "./tool.ts";
 
 /** Events of our objects, which are the operator's own words about them. */
@@ -15,8 +15,7 @@ export const events: Tool = {
   call: async (context, { object }) => {
     const { client, namespace } = await context.connect();
     const gaps = new Gaps();
-    const fieldSelector = `involvedObject.apiVersion=${CoderControlPlane.apiVersion}`;
-    const reading = listAll(client, CoreEvent, { namespace, fieldSelector });
+    const reading = listAll(client, CoreEvent, { namespace, ...OUR_EVENTS });
     const found = ((await gaps.read("list events", reading)) ?? []).map(eventReport);
     const chosen = found.filter((event) => object === undefined || event.object === object);
     return { events: chosen.sort((a, b) => (a.at < b.at ? 1 : -1)), gaps: gaps.lines };

@@ -2,7 +2,6 @@ import {
   ConfigMap,
   CoreEvent,
   Deployment,
-  find,
   Ingress,
   type Kind,
   type KubeObject,
@@ -17,11 +16,10 @@ import {
   ServiceAccount,
   type Stored,
 } from "kube-controller-runtime";
-import { MANAGED_BY_LABEL, MANAGER_NAME } from "../../../operator/names.ts";
-import { type Cluster, listAll } from "../../cluster.ts";
+import type { Cluster } from "../../cluster.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
-import { OUR_KINDS } from "../../objects.ts";
+import { OUR_CHILDREN, OUR_KINDS } from "../../objects.ts";
 import { findOperators, OPERATOR_SELECTOR } from "../check/operator.ts";
 import { askCoderd, type CoderdAnswer, readTexts, type Text } from "./texts.ts";
 
@@ -76,13 +74,9 @@ export async function gatherMaterial(
 /** Our objects, their children, and what the operator itself is made of. */
 async function allObjects(cluster: Cluster, gaps: Gaps): Promise<Stored<KubeObject>[]> {
   const { client, namespace } = cluster;
-  const where = namespace === undefined ? "all namespaces" : `namespace "${namespace}"`;
-  const list = (of: Kind, selection: { labelSelector?: string } = {}) =>
-    gaps.read(`list ${of.plural} in ${where}`, listAll(client, of, { namespace, ...selection }));
-  const ours = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}` };
   const lists = await Promise.all([
-    ...OUR_KINDS.map(({ kind: each }) => list(each)),
-    ...CHILDREN.map((each) => list(each, ours)),
+    ...OUR_KINDS.map(({ kind: each }) => gaps.list(client, each, { namespace })),
+    ...CHILDREN.map((each) => gaps.list(client, each, { namespace, ...OUR_CHILDREN })),
     operatorObjects(cluster, gaps),
   ]);
   return lists.flatMap((each) => each ?? []);
@@ -93,10 +87,9 @@ async function allObjects(cluster: Cluster, gaps: Gaps): Promise<Stored<KubeObje
  * them, so then there are no events, and logs must not be read.
  */
 async function openRoom(namespace: string, { client }: Cluster, gaps: Gaps) {
-  const list = <T extends KubeObject>(of: Kind<T>) =>
-    gaps.read(`list ${of.plural} in namespace "${namespace}"`, listAll(client, of, { namespace }));
-  const secrets = await list(Secret);
-  if (secrets) return { namespace, secrets, events: (await list(CoreEvent)) ?? [] };
+  const secrets = await gaps.list(client, Secret, { namespace });
+  if (secrets)
+    return { namespace, secrets, events: (await gaps.list(client, CoreEvent, { namespace })) ?? [] };
   gaps.add(
     `Logs and events of namespace "${namespace}" are left out: without its Secrets, what they quote of one can't be recognised.`,
   );
@@ -109,17 +102,10 @@ async function configMapsOf(
   { client }: Cluster,
   gaps: Gaps,
 ): Promise<Stored<ConfigMap>[]> {
-  const named = new Map(
-    objects.flatMap(({ metadata: { namespace }, ...object }) =>
-      configMapNamesIn(object).map((name) => [`${namespace}/${name}`, { namespace, name }] as const),
-    ),
+  const refs = objects.flatMap(({ metadata: { namespace }, ...object }) =>
+    configMapNamesIn(object).map((name) => ({ namespace, name })),
   );
-  const found = await Promise.all(
-    [...named.values()].map((ref) =>
-      gaps.read(`get configmaps in namespace "${ref.namespace}"`, find(client, ConfigMap, ref)),
-    ),
-  );
-  return found.filter((each) => each !== undefined);
+  return [...(await gaps.named(client, ConfigMap, refs)).values()];
 }
 
 function configMapNamesIn(value: unknown): string[] {
@@ -140,13 +126,9 @@ async function operatorObjects(cluster: Cluster, gaps: Gaps): Promise<Stored<Kub
   const found = await Promise.all(
     operators.map(async (operator) => {
       const { namespace } = operator.metadata;
-      const labelSelector = OPERATOR_SELECTOR;
       const [pods = [], leases = []] = await Promise.all([
-        gaps.read(
-          `list pods in namespace "${namespace}"`,
-          listAll(cluster.client, Pod, { namespace, labelSelector }),
-        ),
-        gaps.read(`list leases in namespace "${namespace}"`, listAll(cluster.client, Lease, { namespace })),
+        gaps.list(cluster.client, Pod, { namespace, labelSelector: OPERATOR_SELECTOR }),
+        gaps.list(cluster.client, Lease, { namespace }),
       ]);
       return [operator, ...pods, ...leases.filter(({ metadata }) => metadata.name.endsWith(".coder.com"))];
     }),

@@ -1,5 +1,5 @@
-import { CustomResourceDefinition, type Deployment, isNotFound, type Stored } from "kube-controller-runtime";
-import { type Cluster, listAll } from "../../cluster.ts";
+import { CustomResourceDefinition, type Deployment, find, type Stored } from "kube-controller-runtime";
+import type { Cluster } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
 import { type Found, OUR_KINDS, typedName } from "../../objects.ts";
 import { problemsOf } from "../../problems.ts";
@@ -27,11 +27,7 @@ export async function crdFinding(
   const reading = Promise.all(
     OUR_KINDS.map(async ({ kind }) => {
       const name = `${kind.plural}.${GROUP}`;
-      const found = cluster.client.get(CustomResourceDefinition, { name }).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      });
-      return { name, crd: await found };
+      return { name, crd: await find(cluster.client, CustomResourceDefinition, { name }) };
     }),
   );
   const all = await gaps.read("get customresourcedefinitions", reading);
@@ -69,12 +65,10 @@ export async function ourObjects(
   gaps: Gaps,
   namespace: string | undefined,
 ): Promise<{ readonly objects: readonly Found[]; readonly sight: Sight }> {
-  const where = namespace === undefined ? "all namespaces" : `namespace "${namespace}"`;
   const lists = await Promise.all(
-    OUR_KINDS.map(async ({ kind }) => {
-      const items = await gaps.read(`list ${kind.plural} in ${where}`, listAll(client, kind, { namespace }));
-      return items?.map((object) => ({ kind, object }));
-    }),
+    OUR_KINDS.map(async ({ kind }) =>
+      (await gaps.list(client, kind, { namespace }))?.map((object) => ({ kind, object })),
+    ),
   );
   const readable = lists.filter((each) => each !== undefined);
   const sight = readable.length === 0 ? "none" : readable.length < lists.length ? "some" : "all";

@@ -70,14 +70,9 @@ async function runningFinding(
   const numbers = `${available} of ${wanted} replicas are available.`;
   if (wanted > 0 && available >= wanted) return { what, verdict: "good", message: numbers };
   const { namespace } = metadata;
-  const pods = await gaps.read(
-    `list pods in namespace "${namespace}"`,
-    listAll(client, Pod, { namespace, labelSelector: OPERATOR_SELECTOR }),
-  );
-  const troubles = (pods ?? [])
-    .map((pod) => podTrouble(pod, now))
-    .filter((trouble) => trouble?.kind === "found");
-  const why = troubles[0]?.kind === "found" ? ` ${troubles[0].message}` : "";
+  const pods = await gaps.list(client, Pod, { namespace, labelSelector: OPERATOR_SELECTOR });
+  const trouble = pods?.map((pod) => podTrouble(pod, now)).find((each) => each?.kind === "found");
+  const why = trouble?.kind === "found" ? ` ${trouble.message}` : "";
   return { what, verdict: "wrong", message: `${numbers}${why}` };
 }
 
@@ -88,8 +83,7 @@ async function leaderFinding(
 ): Promise<Finding> {
   const what = "Operator leads";
   const { namespace } = metadata;
-  const reading = listAll(client, Lease, { namespace, fieldSelector: `metadata.name=${LEASE_NAME}` });
-  const leases = await gaps.read(`list leases in namespace "${namespace}"`, reading);
+  const leases = await gaps.list(client, Lease, { namespace, fieldSelector: `metadata.name=${LEASE_NAME}` });
   if (!leases) return { what, verdict: "unknown", message: "The Lease could not be read." };
   const [lease] = leases;
   const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = lease?.spec ?? {};

@@ -1,12 +1,11 @@
 import { type CoreEvent, keyOf, type Stored } from "kube-controller-runtime";
 import { controlPlaneDefaults } from "../../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
-import { defined } from "../../../operator/normalise.ts";
+import { defined, distinctBy } from "../../../operator/normalise.ts";
 import { isPaused } from "../../../operator/pause.ts";
 import { type OurObject, typedName, typedNameOf } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
 import { certificateSecrets, certificatesOf, daysUntil } from "./certificates.ts";
-import { eachOnce } from "./gateways.ts";
 import { type Gathered, ownerKeyOf } from "./gather.ts";
 import { eventReport, exposureOf, poolReport, proxyReport, stateOf } from "./parts.ts";
 import type { Certificate, ControlPlaneReport, License, StatusReport, Upgrade } from "./report.ts";
@@ -60,8 +59,10 @@ interface Material {
 function controlPlaneReport(object: Stored<CoderControlPlane>, material: Material): ControlPlaneReport {
   const { gathered, family, now } = material;
   const { metadata, spec, status } = object;
-  const named = [object, ...family.proxies].flatMap((each) => certificateSecrets(each, gathered.gateways));
-  const certificates = certificatesOf(eachOnce(named), gathered.secrets, now);
+  const named = [object, ...family.proxies].flatMap((one) => certificateSecrets(one, gathered.gateways));
+  // Listeners, control planes and proxies may share a certificate.
+  const each = distinctBy(named, (secret) => `${keyOf(secret)} ${secret.servedBy}`);
+  const certificates = certificatesOf(each, gathered.secrets, now);
   const { conditions, version, url } = status ?? {};
   const image = spec?.image ?? controlPlaneDefaults.image;
   return {

@@ -1,6 +1,5 @@
-import { type Client, find, keyOf, Secret, type Stored } from "kube-controller-runtime";
+import { keyOf, type Secret, type Stored } from "kube-controller-runtime";
 import { leafCertificate } from "../../../coder/certificates.ts";
-import type { Gaps } from "../../gaps.ts";
 import { type CertificateSecret, type Exposable, type Gateways, gatewaySecrets } from "./gateways.ts";
 import type { Certificate } from "./report.ts";
 
@@ -16,24 +15,6 @@ export function certificateSecrets(object: Exposable, gateways: Gateways): Certi
     ...atIngress.flatMap((name) => (name ? [{ namespace, name, servedBy: "Ingress" }] : [])),
     ...gatewaySecrets(object, gateways),
   ];
-}
-
-/** The Secrets that could be read, each read once; one line says in which namespace they could not. */
-export async function readSecrets(
-  client: Pick<Client, "get">,
-  named: readonly CertificateSecret[],
-  gaps: Gaps,
-): Promise<Map<string, Stored<Secret>>> {
-  const secrets = new Map<string, Stored<Secret>>();
-  const refs = new Map(named.map(({ namespace, name }) => [keyOf({ namespace, name }), { namespace, name }]));
-  await Promise.all(
-    [...refs].map(async ([key, ref]) => {
-      const reading = find(client, Secret, ref);
-      const secret = await gaps.read(`get secrets in namespace "${ref.namespace}"`, reading);
-      if (secret) secrets.set(key, secret);
-    }),
-  );
-  return secrets;
 }
 
 /** What is known of the certificates of an object. */

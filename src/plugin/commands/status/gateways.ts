@@ -1,8 +1,7 @@
-import { type Client, find, type KubeObject, keyOf, kind, type Stored } from "kube-controller-runtime";
+import { type KubeObject, keyOf, kind, type Stored } from "kube-controller-runtime";
 import type { CoderControlPlane, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
 import { exposureOf } from "../../../operator/exposure/expose.ts";
 import type { ParentReference } from "../../../operator/exposure/gateway.ts";
-import type { Gaps } from "../../gaps.ts";
 
 /** A Secret with a certificate, and who serves it. */
 export interface CertificateSecret {
@@ -24,33 +23,16 @@ interface Listener {
 }
 
 /** What is read of the Gateway API's Gateway. */
-interface Gateway extends KubeObject {
+export interface Gateway extends KubeObject {
   readonly spec?: { readonly listeners?: readonly Listener[] };
 }
 
-const Gateway = kind<Gateway>("gateway.networking.k8s.io/v1", { kind: "Gateway", plural: "gateways" });
+export const Gateway = kind<Gateway>("gateway.networking.k8s.io/v1", { kind: "Gateway", plural: "gateways" });
 
 export type Exposable = Stored<CoderControlPlane> | Stored<CoderWorkspaceProxy>;
 
 /** By `namespace/name`. */
 export type Gateways = ReadonlyMap<string, Stored<Gateway>>;
-
-/** The Gateways behind which objects are exposed; one line says in which namespace they could not be read. */
-export async function readGateways(
-  client: Pick<Client, "get">,
-  objects: readonly Exposable[],
-  gaps: Gaps,
-): Promise<Gateways> {
-  const refs = new Map(objects.flatMap(parentsOf).map(({ ref }) => [keyOf(ref), ref]));
-  const found = await Promise.all(
-    [...refs].map(async ([key, ref]) => {
-      const reading = find(client, Gateway, ref);
-      const gateway = await gaps.read(`get gateways in namespace "${ref.namespace}"`, reading);
-      return gateway ? [[key, gateway] as const] : [];
-    }),
-  );
-  return new Map(found.flat());
-}
 
 interface Parent {
   readonly ref: { readonly namespace: string; readonly name: string };
@@ -58,7 +40,8 @@ interface Parent {
   readonly hosts: readonly string[];
 }
 
-function parentsOf({ metadata: { namespace: own = "" }, spec }: Exposable): Parent[] {
+/** The Gateways behind which an object is exposed. */
+export function parentsOf({ metadata: { namespace: own = "" }, spec }: Exposable): Parent[] {
   const exposure = exposureOf(spec?.expose);
   if (exposure.kind !== "gateway") return [];
   const hosts = [exposure.host, ...(exposure.wildcardHost ? [exposure.wildcardHost] : [])];
@@ -78,16 +61,8 @@ export function gatewaySecrets(object: Exposable, gateways: Gateways): Certifica
       .filter(({ hostname }) => hosts.some((host) => isServed(host, hostname)))
       .flatMap(({ tls }) => tls?.certificateRefs ?? [])
       .filter((secret) => (secret.kind ?? "Secret") === "Secret")
-      .map(({ name, namespace = ref.namespace }) => ({
-        ...{ name, namespace },
-        servedBy: `Gateway ${ref.name}`,
-      }));
+      .map(({ name, namespace = ref.namespace }) => ({ name, namespace, servedBy: `Gateway ${ref.name}` }));
   });
-}
-
-/** Without repetitions: listeners, control planes and proxies may share a certificate. */
-export function eachOnce(secrets: readonly CertificateSecret[]): CertificateSecret[] {
-  return [...new Map(secrets.map((each) => [`${keyOf(each)} ${each.servedBy}`, each])).values()];
 }
 
 /** By the rules of the Gateway API: a wildcard stands for one label or more. */

@@ -1,12 +1,20 @@
-import { type Client, CoreEvent, keyOf, Pod, type Secret, type Stored } from "kube-controller-runtime";
+import {
+  type Client,
+  CoreEvent,
+  type Kind,
+  type KubeObject,
+  keyOf,
+  Pod,
+  Secret,
+  type Stored,
+} from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
-import { MANAGED_BY_LABEL, MANAGER_NAME } from "../../../operator/names.ts";
-import { type Cluster, listAll } from "../../cluster.ts";
+import type { Cluster } from "../../cluster.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
-import { podsByOwner } from "../../objects.ts";
-import { certificateSecrets, readSecrets } from "./certificates.ts";
-import { type Exposable, type Gateways, readGateways } from "./gateways.ts";
+import { OUR_CHILDREN, OUR_EVENTS, podsByOwner } from "../../objects.ts";
+import { certificateSecrets } from "./certificates.ts";
+import { type Exposable, Gateway, type Gateways, parentsOf } from "./gateways.ts";
 import { askQueues, type QueueSight } from "./queues.ts";
 
 /** All that a report is made of, read once. */
@@ -49,19 +57,14 @@ export async function gather(
   gaps: Gaps,
   { name, coderd }: Interest,
 ): Promise<Gathered> {
-  const where = namespace === undefined ? "all namespaces" : `namespace "${namespace}"`;
-  const read = <T>(what: string, reading: Promise<T[]>) => gaps.read(`list ${what} in ${where}`, reading);
-  const eventsOfOurs = {
-    namespace,
-    fieldSelector: `involvedObject.apiVersion=${CoderControlPlane.apiVersion}`,
-  };
-  const ours = { namespace, labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}` };
+  const list = <T extends KubeObject>(kind: Kind<T>, selection: object = {}) =>
+    gaps.list(client, kind, { namespace, ...selection });
   const [listed, provisioners = [], proxies = [], pods, events = []] = await Promise.all([
-    read("codercontrolplanes", listAll(client, CoderControlPlane, { namespace })),
-    read("coderprovisioners", listAll(client, CoderProvisioner, { namespace })),
-    read("coderworkspaceproxies", listAll(client, CoderWorkspaceProxy, { namespace })),
-    read("pods", listAll(client, Pod, ours)),
-    read("events", listAll(client, CoreEvent, eventsOfOurs)),
+    list(CoderControlPlane),
+    list(CoderProvisioner),
+    list(CoderWorkspaceProxy),
+    list(Pod, OUR_CHILDREN),
+    list(CoreEvent, OUR_EVENTS),
   ]);
   const controlPlanes = (listed ?? []).filter(({ metadata }) => name === undefined || metadata.name === name);
   const keys = new Set(controlPlanes.map(({ metadata }) => keyOf(metadata)));
@@ -74,8 +77,13 @@ export async function gather(
   return { ...found, podsOf: pods && podsByOwner(pods), isReadable: listed !== undefined };
 }
 
+/** The Gateways behind which objects are exposed, and the Secrets with the certificates of both. */
 async function certificates(exposed: readonly Exposable[], client: Client, gaps: Gaps) {
-  const gateways = await readGateways(client, exposed, gaps);
+  const gateways = await gaps.named(
+    client,
+    Gateway,
+    exposed.flatMap(parentsOf).map(({ ref }) => ref),
+  );
   const named = exposed.flatMap((object) => certificateSecrets(object, gateways));
-  return { gateways, secrets: await readSecrets(client, named, gaps) };
+  return { gateways, secrets: await gaps.named(client, Secret, named) };
 }

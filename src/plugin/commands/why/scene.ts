@@ -1,9 +1,8 @@
 import { CoreEvent, Pod, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
-import { MANAGED_BY_LABEL, MANAGER_NAME } from "../../../operator/names.ts";
-import { type Cluster, listAll } from "../../cluster.ts";
+import type { Cluster } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
-import { podsByOwner } from "../../objects.ts";
+import { OUR_CHILDREN, podsByOwner } from "../../objects.ts";
 import { timeOf } from "../status/parts.ts";
 
 /** Where causes are looked for: the namespace of what was asked about. */
@@ -18,16 +17,16 @@ export interface Scene {
   readonly isReadable: boolean;
 }
 
-export async function readScene({ client, homeNamespace }: Cluster, gaps: Gaps, now: number): Promise<Scene> {
-  const namespace = homeNamespace;
-  const read = <T>(what: string, reading: Promise<T[]>) =>
-    gaps.read(`list ${what} in namespace "${namespace}"`, reading);
-  const ours = { namespace, labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}` };
+export async function readScene(
+  { client, homeNamespace: namespace }: Cluster,
+  gaps: Gaps,
+  now: number,
+): Promise<Scene> {
   const [controlPlanes, provisioners, pods = [], warnings = []] = await Promise.all([
-    read("codercontrolplanes", listAll(client, CoderControlPlane, { namespace })),
-    read("coderprovisioners", listAll(client, CoderProvisioner, { namespace })),
-    read("pods", listAll(client, Pod, ours)),
-    read("events", listAll(client, CoreEvent, { namespace, fieldSelector: "type=Warning" })),
+    gaps.list(client, CoderControlPlane, { namespace }),
+    gaps.list(client, CoderProvisioner, { namespace }),
+    gaps.list(client, Pod, { namespace, ...OUR_CHILDREN }),
+    gaps.list(client, CoreEvent, { namespace, fieldSelector: "type=Warning" }),
   ]);
   return {
     controlPlanes: controlPlanes ?? [],
