@@ -51,7 +51,7 @@ test("a table is as wide as its cells and aligns numbers to the right", () => {
     [span("linux"), span("3")],
     [span("gpu"), span("12")],
   ];
-  const lines = table([{ title: "POOL" }, { title: "BUSY", align: "right" }], rows);
+  const lines = table(["POOL", "BUSY"], rows, { right: ["BUSY"] });
   expect(lines.map((line) => render(line, plainLook(0)))).toEqual([
     "POOL   BUSY",
     "linux     3",

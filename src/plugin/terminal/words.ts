@@ -20,6 +20,11 @@ export function separator({ unicode }: Look): string {
   return unicode ? " · " : ", ";
 }
 
+/** Lines under a heading; nothing at all when there are none. */
+export function section(title: string, lines: readonly Line[]): Line[] {
+  return lines.length === 0 ? [] : [[], [span(title, "bold")], ...lines];
+}
+
 const UNITS: readonly (readonly [string, number])[] = [
   ["d", 86_400_000],
   ["h", 3_600_000],

@@ -98,7 +98,7 @@ async function entriesOf(
 function bundleLines({ file, bytes, contents, gaps }: BundleReport, look: Look): Line[] {
   const rows = contents.map(({ path, bytes: size }) => [span(`${size}`), span(path)]);
   return [
-    ...table([{ title: "BYTES", align: "right" }, { title: "FILE" }], rows),
+    ...table(["BYTES", "FILE"], rows, { right: ["BYTES"] }),
     [],
     [span(file, "bold"), span(`: ${contents.length} files, ${bytes} bytes.`)],
     [span("Look through it before you send it.")],

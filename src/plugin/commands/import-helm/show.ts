@@ -1,5 +1,6 @@
 import type { Look } from "../../terminal/look.ts";
 import { type Line, type Span, span } from "../../terminal/text.ts";
+import { section } from "../../terminal/words.ts";
 import { yamlText } from "../../terminal/yaml.ts";
 import type { Difference } from "./differences.ts";
 import type { Manifest } from "./translate.ts";
@@ -61,10 +62,6 @@ function verdict(object: string, places: number, isPartial: boolean): Span {
   return span(`${object} would change what runs in ${places} places${rest}.`, "yellow");
 }
 
-function section(title: string, lines: readonly Line[]): Line[] {
-  return lines.length === 0 ? [] : [[], [span(title, "bold")], ...lines];
-}
-
 function differenceLines(
   { kind, path, before = "nothing", after = "nothing" }: Difference,
   look: Look,
@@ -87,13 +84,9 @@ function placeLines(places: readonly string[]): Line[] {
 
 /** By their reasons, which many fields share. */
 function meantLines(meant: readonly Difference[]): Line[] {
-  const reasons = new Map<string, Set<string>>();
-  for (const { kind, path, because = "" } of meant) {
-    const places = reasons.get(because) ?? new Set();
-    reasons.set(because, places.add(`${kind} ${path}`.trim()));
-  }
-  return [...reasons].flatMap(([because, places]): Line[] => [
-    [span(`  ${because.replaceAll("`", "")}`)],
-    ...placeLines([...places]),
-  ]);
+  const reasons = Map.groupBy(meant, ({ because = "" }) => because);
+  return [...reasons].flatMap(([because, all]): Line[] => {
+    const places = new Set(all.map(({ kind, path }) => `${kind} ${path}`.trim()));
+    return [[span(`  ${because.replaceAll("`", "")}`)], ...placeLines([...places])];
+  });
 }

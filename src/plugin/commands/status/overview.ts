@@ -2,28 +2,16 @@ import { gapLines } from "../../terminal/gaps.ts";
 import type { Look } from "../../terminal/look.ts";
 import { table } from "../../terminal/table.ts";
 import { type Line, span } from "../../terminal/text.ts";
-import { mark } from "../../terminal/words.ts";
+import { mark, section } from "../../terminal/words.ts";
 import type { ControlPlaneReport, StatusReport } from "./report.ts";
 import { moodOf, problemLines, screen } from "./screen.ts";
 
 /** A screen for one control plane, a table for several; what could not be read comes last. */
 export function statusLines({ controlPlanes, others, gaps }: StatusReport, look: Look): Line[] {
   const [first, ...more] = controlPlanes;
-  const body =
-    first === undefined
-      ? none(gaps)
-      : more.length === 0
-        ? screen(first, look)
-        : overview(controlPlanes, look);
-  const apart: Line[] =
-    others.length === 0
-      ? []
-      : [
-          [],
-          [span("WITHOUT THEIR CONTROL PLANE", "bold")],
-          ...others.flatMap((each) => problemLines(each, look)),
-        ];
-  const all = [...body, ...apart, ...gapLines(gaps, look)];
+  const body = !first ? none(gaps) : more.length === 0 ? screen(first, look) : overview(controlPlanes, look);
+  const orphans = others.flatMap((each) => problemLines(each, look));
+  const all = [...body, ...section("WITHOUT THEIR CONTROL PLANE", orphans), ...gapLines(gaps, look)];
   // Where nothing could be read, the first of these parts begins with an empty line.
   return all[0]?.length === 0 ? all.slice(1) : all;
 }
@@ -32,19 +20,12 @@ function none(gaps: readonly string[]): Line[] {
   return gaps.length > 0 ? [] : [[span("There is no CoderControlPlane here. Look elsewhere with -n or -A.")]];
 }
 
+const TITLES = [
+  ...["", "NAMESPACE", "NAME", "READY", "VERSION", "PODS", "LICENSE"],
+  ...["POOLS", "PROXIES", "WHAT IS WRONG"],
+];
+
 function overview(reports: readonly ControlPlaneReport[], look: Look): Line[] {
-  const columns = [
-    "",
-    "NAMESPACE",
-    "NAME",
-    "READY",
-    "VERSION",
-    "PODS",
-    "LICENSE",
-    "POOLS",
-    "PROXIES",
-    "WHAT IS WRONG",
-  ];
   const rows = reports.map((report) => {
     const { namespace, name, ready, version, pods, license, pools, proxies, problems, paused } = report;
     const [first, ...rest] = problems;
@@ -65,10 +46,7 @@ function overview(reports: readonly ControlPlaneReport[], look: Look): Line[] {
     ];
   });
   return [
-    ...table(
-      columns.map((title) => ({ title })),
-      rows,
-    ),
+    ...table(TITLES, rows),
     [],
     [span("One screen for each: kubectl coder status <name> -n <namespace>", "dim")],
   ];

@@ -2,7 +2,7 @@ import type { Problem } from "../../problems.ts";
 import type { Look } from "../../terminal/look.ts";
 import { table } from "../../terminal/table.ts";
 import { dimmed, type Line, type Span, span } from "../../terminal/text.ts";
-import { age, type Mood, mark, paragraph, separator } from "../../terminal/words.ts";
+import { age, type Mood, mark, paragraph, section, separator } from "../../terminal/words.ts";
 import type { ControlPlaneReport, License, PoolReport, ProxyReport, State } from "./report.ts";
 
 const LABEL_WIDTH = 12;
@@ -27,32 +27,24 @@ export function screen(report: ControlPlaneReport, look: Look): Line[] {
     ...section(
       "EVENTS",
       table(
-        [{ title: "AGE", align: "right" }, { title: "OBJECT" }, { title: "REASON" }, { title: "MESSAGE" }],
+        ["AGE", "OBJECT", "REASON", "MESSAGE"],
         events.map(({ at, object, reason, type, message, count }) => [
           span(age(at, look.now)),
           span(object),
           span(reason, type === "Warning" ? "yellow" : undefined),
           span(count > 1 ? `${message} (${count} times)` : message, "dim"),
         ]),
-        INDENT,
+        { indent: INDENT, right: ["AGE"] },
       ),
     ),
   ];
 }
 
 /** How it is at a glance. */
-export function moodOf({
-  ready,
-  paused,
-  problems,
-}: Pick<ControlPlaneReport, "ready" | "paused" | "problems">): Mood {
+export function moodOf({ ready, paused, problems }: ControlPlaneReport): Mood {
   if (problems.some(({ severity }) => severity === "wrong")) return "wrong";
   if (paused) return "unknown";
   return ready?.status === "True" && problems.length === 0 ? "good" : "waiting";
-}
-
-function section(title: string, lines: readonly Line[]): Line[] {
-  return lines.length === 0 ? [] : [[], [span(title, "bold")], ...lines];
 }
 
 type Fact = readonly [label: string, ...spans: Span[]];
@@ -60,7 +52,7 @@ type Fact = readonly [label: string, ...spans: Span[]];
 function facts(report: ControlPlaneReport, look: Look): Fact[] {
   const { ready, paused, health, version, image, upgrade, pods, url, exposure, license, builds } = report;
   const dot = separator(look);
-  const all: (Fact | undefined)[] = [
+  const all: (Fact | undefined | false)[] = [
     ["Ready", ...stateSpans(ready, look), ...(paused ? [span(`${dot}paused`, "yellow")] : [])],
     health && ["Health", ...stateSpans(health, look)],
     ["Version", span([version ?? "not reported yet", image].filter(Boolean).join(dot))],
@@ -72,7 +64,7 @@ function facts(report: ControlPlaneReport, look: Look): Fact[] {
       ),
     ],
     ["Pods", span(`${pods.ready} of ${pods.wanted} ready`)],
-    url === undefined ? undefined : ["URL", span(url)],
+    url !== undefined && ["URL", span(url)],
     exposure && ["Exposure", span(`${exposure.by}${dot}${exposure.hosts.join(", ")}`)],
     ...report.certificates.map(
       ({ secret, servedBy, daysLeft }): Fact => [
@@ -84,7 +76,7 @@ function facts(report: ControlPlaneReport, look: Look): Fact[] {
     license && ["License", span(licenseText(license, dot))],
     builds && ["Builds", span(builds.status === "True" ? "none waits" : builds.reason, toneOf(builds))],
   ];
-  return all.filter((fact) => fact !== undefined);
+  return all.filter((fact) => fact !== undefined && fact !== false);
 }
 
 function toneOf({ status }: State): "green" | "red" | "yellow" {
@@ -102,21 +94,15 @@ function stateSpans(state: State | undefined, look: Look): Span[] {
 
 function licenseText({ tier, expires, daysLeft, seatsUsed, seatsAllowed }: License, dot: string): string {
   const term = expires && daysLeft !== undefined ? `until ${expires.slice(0, 10)} (${daysLeft} days)` : "";
-  const seats =
-    seatsUsed === undefined
-      ? ""
-      : `${seatsUsed} of ${seatsAllowed === undefined ? "unlimited" : seatsAllowed} seats`;
+  const seats = seatsUsed === undefined ? "" : `${seatsUsed} of ${seatsAllowed ?? "unlimited"} seats`;
   return [tier, term, seats].filter(Boolean).join(dot);
 }
 
 function poolTable(pools: readonly PoolReport[], look: Look): Line[] {
   const number = (value: number | undefined) => span(value === undefined ? "-" : `${value}`);
+  const numbers = ["READY", "WANTED", "BUSY", "IDLE", "PENDING"];
   return table(
-    [
-      ...[{ title: "" }, { title: "NAME" }, { title: "READY", align: "right" } as const],
-      ...["WANTED", "BUSY", "IDLE", "PENDING"].map((title) => ({ title, align: "right" }) as const),
-      ...[{ title: "LIMITS" }, { title: "ORGANIZATION" }, { title: "TAGS" }],
-    ],
+    ["", "NAME", ...numbers, "LIMITS", "ORGANIZATION", "TAGS"],
     pools.map((pool) => [
       rowMark(pool, look),
       span(pool.name),
@@ -125,7 +111,7 @@ function poolTable(pools: readonly PoolReport[], look: Look): Line[] {
       span(pool.organization ?? "-"),
       span(tagText(pool.tags)),
     ]),
-    INDENT,
+    { indent: INDENT, right: numbers },
   );
 }
 
@@ -138,7 +124,7 @@ function poolLegend({ pools, isCoderdAsked }: ControlPlaneReport, look: Look): L
 
 function proxyTable(proxies: readonly ProxyReport[], look: Look): Line[] {
   return table(
-    [{ title: "" }, { title: "NAME" }, { title: "READY" }, { title: "HEALTH" }, { title: "HOST" }],
+    ["", "NAME", "READY", "HEALTH", "HOST"],
     proxies.map((proxy) => [
       rowMark(proxy, look),
       span(proxy.name),
@@ -146,19 +132,13 @@ function proxyTable(proxies: readonly ProxyReport[], look: Look): Line[] {
       span(proxy.health ?? "-"),
       span(proxy.host ?? "-"),
     ]),
-    INDENT,
+    { indent: INDENT },
   );
 }
 
 function rowMark({ ready, paused }: PoolReport | ProxyReport, look: Look): Span {
-  const mood = paused
-    ? "unknown"
-    : ready?.status === "True"
-      ? "good"
-      : ready?.status === "False"
-        ? "wrong"
-        : "waiting";
-  return mark(mood, look);
+  const moods: Readonly<Record<string, Mood>> = { True: "good", False: "wrong" };
+  return mark(paused ? "unknown" : (moods[ready?.status ?? ""] ?? "waiting"), look);
 }
 
 function tagText(tags: Readonly<Record<string, string>>): string {
