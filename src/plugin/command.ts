@@ -57,7 +57,6 @@ export interface Flag {
   readonly flags: string;
   readonly summary: string;
   readonly choices?: readonly string[];
-  readonly default?: string;
 }
 
 interface Example {

@@ -32,13 +32,11 @@ export interface Found {
   readonly object: Stored<OurObject>;
 }
 
-/** `provisioner/linux`, as the person types it. */
-export function typedName(kind: Kind, { name }: ObjectRef): string {
-  return typedNameOf(kind.kind, name);
-}
-
-/** The same from what an event or an owner reference says. */
-export function typedNameOf(kind: string, name: string): string {
+/** `provisioner/linux`, as the person types it, of a kind, an object or what an event is about. */
+export function typedName(
+  { kind = "" }: { readonly kind?: string },
+  { name = "" }: { readonly name?: string },
+) {
   const ours = OUR_KINDS.find((named) => named.kind.kind === kind);
   return `${ours?.names[0] ?? kind.toLowerCase()}/${name}`;
 }

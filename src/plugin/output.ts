@@ -5,21 +5,11 @@ import { escaped, render } from "./terminal/text.ts";
 
 /** An answer as it is written, with a line end after the last line. */
 export async function printed(answer: Answer, output: Output | undefined, look: Look): Promise<string> {
-  switch (output) {
-    case "json":
-      return `${escaped(JSON.stringify(answer.data, undefined, 2))}\n`;
-    case "yaml": {
-      const { yamlText } = await import("./terminal/yaml.ts");
-      return yamlText(answer.data);
-    }
-    default: {
-      const medium = answer.whole ? { ...look, width: Number.POSITIVE_INFINITY } : look;
-      return answer
-        .lines(look)
-        .map((line) => `${render(line, medium).trimEnd()}\n`)
-        .join("");
-    }
-  }
+  if (output === "json") return `${escaped(JSON.stringify(answer.data, undefined, 2))}\n`;
+  if (output === "yaml") return (await import("./terminal/yaml.ts")).yamlText(answer.data);
+  const medium = answer.whole ? { ...look, width: Number.POSITIVE_INFINITY } : look;
+  const lines = answer.lines(look).map((line) => `${render(line, medium).trimEnd()}\n`);
+  return lines.join("");
 }
 
 /** Where answers go: what replaces an earlier answer erases it, where that is possible. */

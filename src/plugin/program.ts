@@ -102,8 +102,7 @@ function describe(parser: Parser, command: Command, found: (call: Call) => void)
   });
 }
 
-function optionOf({ flags, summary, choices, default: usual }: Flag): Option {
+function optionOf({ flags, summary, choices }: Flag): Option {
   const option = new Option(flags, summary);
-  if (choices) option.choices(choices);
-  return usual === undefined ? option : option.default(usual);
+  return choices ? option.choices(choices) : option;
 }

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import { type Clock, messageOf, redactText } from "kube-controller-runtime";
 import type { Cluster, Where } from "./cluster.ts";
-import { type Answer, type Command, CommandError, type Context, EXIT, type ExitCode } from "./command.ts";
+import { type Command, CommandError, type Context, EXIT, type ExitCode } from "./command.ts";
 import { commands } from "./commands/all.ts";
 import { complete } from "./completion.ts";
 import { Display, printed } from "./output.ts";
@@ -79,18 +79,14 @@ async function present(
 ): Promise<ExitCode> {
   const write = (text: string) => void stdout.write(text);
   const look = () => (output ? plainLook(clock.now()) : lookOf(stdout, env, clock.now()));
-  if (!(Symbol.asyncIterator in answers)) {
-    const answer = await answers;
-    write(await printed(answer, output, look()));
-    return answer.exit;
-  }
-  const display = new Display(write, output || !stdout.isTTY ? undefined : stdout.rows);
-  let last: Answer | undefined;
-  for await (const answer of answers) {
+  const isFollowed = Symbol.asyncIterator in answers;
+  const display = new Display(write, isFollowed && !output && stdout.isTTY ? stdout.rows : undefined);
+  let exit: ExitCode = EXIT.fine;
+  for await (const answer of isFollowed ? answers : [answers]) {
     display.show(await printed(answer, output, look()));
-    last = answer;
+    exit = answer.exit;
   }
-  return last?.exit ?? EXIT.fine;
+  return exit;
 }
 
 /** A completion that fails is none: nobody wants an error in the middle of a line. */

@@ -1,5 +1,5 @@
 import type { Look } from "./look.ts";
-import { type Line, type Span, span } from "./text.ts";
+import { dimmed, type Line, type Span, span } from "./text.ts";
 
 export type Mood = "good" | "wrong" | "waiting" | "unknown";
 
@@ -53,4 +53,19 @@ export function paragraph(text: string, { width }: Look, indent: string): Line[]
     else lines.push(word);
   }
   return lines.map((line) => [span(indent + line)]);
+}
+
+/** What could not be read, at the end of what could. */
+export function gapLines(gaps: readonly string[], look: Look): Line[] {
+  if (gaps.length === 0) return [];
+  const sign = mark("unknown", look);
+  const indent = " ".repeat(sign.text.length + 1);
+  return [
+    [],
+    ...gaps.flatMap((gap) => {
+      const [first = [], ...rest] = paragraph(gap, look, indent);
+      const text = first.map(({ text: all }) => all.slice(indent.length)).join("");
+      return [[sign, span(` ${text}`, "dim")], ...rest.map(dimmed)];
+    }),
+  ];
 }

@@ -1,9 +1,8 @@
 import { answer, type Command, type Context, EXIT, type ExitCode } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
-import { gapLines } from "../../terminal/gaps.ts";
 import type { Look } from "../../terminal/look.ts";
 import { type Line, span } from "../../terminal/text.ts";
-import { mark, paragraph } from "../../terminal/words.ts";
+import { gapLines, mark, paragraph } from "../../terminal/words.ts";
 import {
   asSeen,
   complaintFinding,

@@ -1,9 +1,13 @@
 import { type CoreEvent, keyOf, type Stored } from "kube-controller-runtime";
 import { controlPlaneDefaults } from "../../../api/v1alpha1/defaults.ts";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import {
+  type CoderControlPlane,
+  CoderProvisioner,
+  type CoderWorkspaceProxy,
+} from "../../../api/v1alpha1/kinds.ts";
 import { defined, distinctBy } from "../../../operator/normalise.ts";
 import { isPaused } from "../../../operator/pause.ts";
-import { type OurObject, typedName, typedNameOf } from "../../objects.ts";
+import { type OurObject, typedName } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
 import { certificateSecrets, certificatesOf, daysUntil } from "./certificates.ts";
 import { type Gathered, ownerKeyOf } from "./gather.ts";
@@ -23,8 +27,8 @@ interface Family {
 /** What was gathered, control plane by control plane, those that need a person first. */
 export function assemble(gathered: Gathered, now: number): Omit<StatusReport, "gaps"> {
   const families = familiesOf(gathered);
-  const events = Map.groupBy(gathered.events, ({ involvedObject: { kind = "", namespace, name = "" } }) =>
-    keyIn(namespace, typedNameOf(kind, name)),
+  const events = Map.groupBy(gathered.events, ({ involvedObject: about }) =>
+    keyIn(about.namespace, typedName(about, about)),
   );
   const controlPlanes = gathered.controlPlanes
     .map((object) => {
@@ -132,9 +136,7 @@ function urgency({ problems }: ControlPlaneReport): number {
 }
 
 function nameOf(object: Stored<OurObject>): string {
-  const kinds = [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy];
-  const kind = kinds.find((each) => each.kind === object.kind) ?? CoderControlPlane;
-  return typedName(kind, object.metadata);
+  return typedName(object, object.metadata);
 }
 
 function keyIn(namespace: string | undefined, name: string): string {

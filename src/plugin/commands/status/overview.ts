@@ -1,8 +1,7 @@
-import { gapLines } from "../../terminal/gaps.ts";
 import type { Look } from "../../terminal/look.ts";
 import { table } from "../../terminal/table.ts";
 import { type Line, span } from "../../terminal/text.ts";
-import { mark, section } from "../../terminal/words.ts";
+import { gapLines, mark, section } from "../../terminal/words.ts";
 import type { ControlPlaneReport, StatusReport } from "./report.ts";
 import { moodOf, problemLines, screen } from "./screen.ts";
 

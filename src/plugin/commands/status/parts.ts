@@ -18,7 +18,7 @@ import type {
 import { defined } from "../../../operator/normalise.ts";
 import { isPaused } from "../../../operator/pause.ts";
 import { BUSY_MARKS } from "../../../operator/pods/our-pods.ts";
-import { typedNameOf } from "../../objects.ts";
+import { typedName } from "../../objects.ts";
 import { type QueueSight, seenIn } from "./queues.ts";
 import type { EventReport, PoolReport, ProxyReport, State } from "./report.ts";
 
@@ -99,7 +99,7 @@ export function eventReport(event: Stored<CoreEvent>): EventReport {
     at: timeOf(event),
     type,
     reason,
-    object: typedNameOf(involvedObject.kind ?? "", involvedObject.name ?? ""),
+    object: typedName(involvedObject, involvedObject),
     message,
     count: series?.count ?? count ?? 1,
   };

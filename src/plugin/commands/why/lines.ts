@@ -1,7 +1,6 @@
-import { gapLines } from "../../terminal/gaps.ts";
 import type { Look } from "../../terminal/look.ts";
 import { type Line, span } from "../../terminal/text.ts";
-import { mark, paragraph } from "../../terminal/words.ts";
+import { gapLines, mark, paragraph } from "../../terminal/words.ts";
 import type { Link, WhyReport } from "./report.ts";
 
 /** What was asked about, and below it what is so because of what. */

@@ -96,7 +96,7 @@ function eventLink(
   { involvedObject, reason = "", message = "" }: Scene["warnings"][number],
   depth: number,
 ): Link {
-  const object = `${(involvedObject.kind ?? "").toLowerCase()}/${involvedObject.name ?? ""}`;
+  const object = typedName(involvedObject, involvedObject);
   return { depth, object, state: `event ${reason}`, message: redactText(message), severity: "wrong" };
 }
 
