@@ -1,7 +1,7 @@
 import { timestamp } from "kube-controller-runtime";
-import { answer, type Command } from "../command.ts";
-import { completeObjects, findObject, typedName } from "../objects.ts";
-import { nextFor, type Written, writtenLines } from "./written.ts";
+import type { Command } from "../command.ts";
+import { findObject, typedName } from "../objects.ts";
+import { nextFor, objectArgument, written } from "./written.ts";
 
 /** The one that `kubectl rollout restart` sets, so that others understand it too. */
 const RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
@@ -10,13 +10,7 @@ export const restart: Command = {
   name: "restart",
   summary: "Replace the pods of an object one after the other",
   details: `Sets ${RESTARTED_AT} in spec.podAnnotations. Daemons finish their builds first, within their grace period.`,
-  arguments: [
-    {
-      name: "object",
-      summary: "kind/name, as provisioner/linux, or a name that only one of our kinds has",
-      complete: completeObjects(),
-    },
-  ],
+  arguments: [objectArgument],
   examples: [
     { does: "Have all daemons of a pool start anew", line: "kubectl coder restart provisioner/linux" },
   ],
@@ -28,6 +22,6 @@ export const restart: Command = {
     await cluster.client.mergePatch(kind, object.metadata, { spec: { podAnnotations } });
     const name = typedName(kind, object.metadata);
     const next = nextFor(found, `Follow it: kubectl coder why ${name} -n ${cluster.homeNamespace}`);
-    return answer<Written>({ object: name, did: "restarted", changed: true, next }, writtenLines);
+    return written({ object: name, did: "restarted", changed: true, next });
   },
 };

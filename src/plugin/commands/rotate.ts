@@ -2,9 +2,9 @@ import { type Kind, type Stored, timestamp } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { withDefaults as controlPlaneOf } from "../../operator/control-plane/spec.ts";
 import { ROTATE_ANNOTATION } from "../../operator/names.ts";
-import { answer, type Command, CommandError } from "../command.ts";
+import { type Command, CommandError } from "../command.ts";
 import { completeObjects, type Found, findObject, type OurObject, typedName } from "../objects.ts";
-import { nextFor, type Written, writtenLines } from "./written.ts";
+import { nextFor, written } from "./written.ts";
 
 /** What can be rotated, whose it is, and what happens then. */
 const SUBJECTS: Readonly<Record<string, { readonly kind: Kind<OurObject>; readonly next: string }>> = {
@@ -47,16 +47,12 @@ export const rotate: Command = {
     refuseForeignToken(found);
     const annotations = { [ROTATE_ANNOTATION]: timestamp(context.clock.now()) };
     await cluster.client.mergePatch(kind, object.metadata, { metadata: { annotations } });
-    const name = typedName(kind, object.metadata);
-    return answer<Written>(
-      {
-        object: name,
-        did: `asked to rotate its ${what === "token" ? "token" : "key"}`,
-        changed: true,
-        next: nextFor(found, subject.next),
-      },
-      writtenLines,
-    );
+    return written({
+      object: typedName(kind, object.metadata),
+      did: `asked to rotate its ${what === "token" ? "token" : "key"}`,
+      changed: true,
+      next: nextFor(found, subject.next),
+    });
   },
 };
 

@@ -1,10 +1,10 @@
 import { isPaused } from "../../operator/pause.ts";
-import { type Found, typedName } from "../objects.ts";
-import type { Look } from "../terminal/look.ts";
+import { type Answer, answer } from "../command.ts";
+import { completeObjects, type Found, typedName } from "../objects.ts";
 import { type Line, span } from "../terminal/text.ts";
 
 /** What a command that writes has done. */
-export interface Written {
+interface Written {
   /** `kind/name`. */
   readonly object: string;
   /** As kubectl says it: "paused", "restarted". */
@@ -22,7 +22,19 @@ export function nextFor({ kind, object }: Found, next: string): string {
   return `It is paused: this happens after kubectl coder resume ${typedName(kind, object.metadata)} -n ${namespace}`;
 }
 
-export function writtenLines({ object, did, changed, next }: Written, _look: Look): Line[] {
+/** The object that a command changes, as an argument of it. */
+export const objectArgument = {
+  name: "object",
+  summary: "kind/name, as provisioner/linux, or a name that only one of our kinds has",
+  complete: completeObjects(),
+};
+
+/** That a command has written what it was asked to. */
+export function written(data: Written): Answer {
+  return answer(data, writtenLines);
+}
+
+function writtenLines({ object, did, changed, next }: Written): Line[] {
   return [
     [span(object, "bold"), span(changed ? ` ${did}` : ` was ${did} already`)],
     ...(next ? [[span(next, "dim")]] : []),

@@ -1,8 +1,8 @@
 import { CoreEvent } from "kube-controller-runtime";
 import { listAll } from "../cluster.ts";
-import { eventReport } from "../commands/status/parts.ts";
+import { eventReports } from "../commands/status/parts.ts";
 import { Gaps } from "../gaps.ts";
-import { OUR_EVENTS } from "../objects.ts";
+import { OUR_EVENTS, typedName } from "../objects.ts";
 import { type Tool, word } from "./tool.ts";
 
 /** Events of our objects, which are the operator's own words about them. */
@@ -16,8 +16,9 @@ export const events: Tool = {
     const { client, namespace } = await context.connect();
     const gaps = new Gaps();
     const reading = listAll(client, CoreEvent, { namespace, ...OUR_EVENTS });
-    const found = ((await gaps.read("list events", reading)) ?? []).map(eventReport);
-    const chosen = found.filter((event) => object === undefined || event.object === object);
-    return { events: chosen.sort((a, b) => (a.at < b.at ? 1 : -1)), gaps: gaps.lines };
+    const found = (await gaps.read("list events", reading)) ?? [];
+    const isAsked = ({ involvedObject: about }: CoreEvent) =>
+      object === undefined || typedName(about, about) === object;
+    return { events: eventReports(found.filter(isAsked)), gaps: gaps.lines };
   },
 };

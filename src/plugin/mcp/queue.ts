@@ -1,7 +1,4 @@
-import { personalCoderd } from "../coderd.ts";
-import { assemble } from "../commands/status/assemble.ts";
-import { gather } from "../commands/status/gather.ts";
-import { Gaps } from "../gaps.ts";
+import { statusReport } from "../commands/status/command.ts";
 import type { Tool } from "./tool.ts";
 
 /** The part of the status that is about builds. */
@@ -12,15 +9,13 @@ export const queue: Tool = {
   inputs: {},
   required: [],
   call: async (context) => {
-    const gaps = new Gaps();
-    const gathered = await gather(await context.connect(), gaps, { coderd: personalCoderd(context) });
-    const { controlPlanes } = assemble(gathered, context.clock.now());
-    const queues = controlPlanes.map(({ namespace, name, builds, pools }) => ({
+    const { report } = await statusReport(context);
+    const queues = report.controlPlanes.map(({ namespace, name, builds, pools }) => ({
       namespace,
       name,
       builds,
       pools,
     }));
-    return { controlPlanes: queues, gaps: gaps.lines };
+    return { controlPlanes: queues, gaps: report.gaps };
   },
 };

@@ -11,7 +11,7 @@ import { type OurObject, typedName } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
 import { certificateSecrets, certificatesOf, daysUntil } from "./certificates.ts";
 import { type Gathered, ownerKeyOf } from "./gather.ts";
-import { eventReport, exposureOf, poolReport, proxyReport, stateOf } from "./parts.ts";
+import { eventReports, exposureOf, poolReport, proxyReport, stateOf } from "./parts.ts";
 import type { Certificate, ControlPlaneReport, License, StatusReport, Upgrade } from "./report.ts";
 
 const MOST_EVENTS = 8;
@@ -83,7 +83,7 @@ function controlPlaneReport(object: Stored<CoderControlPlane>, material: Materia
     pools: family.provisioners.map((pool) => poolOf(pool, gathered)),
     proxies: family.proxies.map(proxyReport),
     problems: problemsIn(object, family, certificates),
-    events: newest(material.events),
+    events: eventReports(material.events).slice(0, MOST_EVENTS),
   };
 }
 
@@ -122,13 +122,6 @@ function upgradeOf({ status }: Stored<CoderControlPlane>): Upgrade | undefined {
   if (!upgrade || upgrade.stage === "Completed") return undefined;
   const { stage, from, to, since, message } = upgrade;
   return { stage, from, to, since, ...defined({ message }) };
-}
-
-function newest(events: readonly Stored<CoreEvent>[]) {
-  return events
-    .map(eventReport)
-    .sort((a, b) => (a.at < b.at ? 1 : -1))
-    .slice(0, MOST_EVENTS);
 }
 
 function urgency({ problems }: ControlPlaneReport): number {

@@ -48,19 +48,16 @@ export const status: Command = {
 };
 
 /** The report of the control plane of that name, or of all in sight. */
-async function statusReport(
-  context: Context,
-  name?: string,
-): Promise<StatusReport & { isReadable: boolean }> {
+export async function statusReport(context: Context, name?: string) {
   const cluster = await context.connect();
   const gaps = new Gaps();
   const gathered = await gather(cluster, gaps, { name, coderd: personalCoderd(context) });
   const { controlPlanes, others } = assemble(gathered, context.clock.now());
   const { isReadable } = gathered;
-  if (name === undefined) return { controlPlanes, others, gaps: gaps.lines, isReadable };
-  if (controlPlanes.length === 0 && isReadable)
+  if (name !== undefined && controlPlanes.length === 0 && isReadable)
     throw new CommandError(`There is no CoderControlPlane "${name}" in ${placeOf(cluster)}.`);
-  return { controlPlanes, others: [], gaps: gaps.lines, isReadable };
+  const report = { controlPlanes, others: name === undefined ? others : [], gaps: gaps.lines };
+  return { report, isReadable };
 }
 
 function placeOf({ namespace }: Cluster): string {
@@ -68,7 +65,7 @@ function placeOf({ namespace }: Cluster): string {
 }
 
 async function look(context: Context, name: string | undefined): Promise<Answer> {
-  const { isReadable, ...report } = await statusReport(context, name);
+  const { report, isReadable } = await statusReport(context, name);
   return answer<StatusReport>(report, statusLines, isReadable ? exitOf(report) : EXIT.failed);
 }
 

@@ -93,7 +93,12 @@ export function exposureOf({ spec }: Stored<CoderControlPlane>) {
   return { by: ingress ? "Ingress" : "HTTPRoute", hosts } as const;
 }
 
-export function eventReport(event: Stored<CoreEvent>): EventReport {
+/** What events say, the newest first. */
+export function eventReports(events: readonly Stored<CoreEvent>[]): EventReport[] {
+  return events.map(eventReport).sort((a, b) => (a.at < b.at ? 1 : -1));
+}
+
+function eventReport(event: Stored<CoreEvent>): EventReport {
   const { involvedObject, type = "Normal", reason = "", message = "", count, series } = event;
   return {
     at: timeOf(event),
