@@ -16,27 +16,19 @@ export class KnownSecrets {
   /** By their first characters, how much has to be compared, the most first. */
   readonly #lengths = new Map<string, readonly number[]>();
   /** By as much of them as is recognised. */
-  readonly #secrets = new Map<string, string[]>();
+  readonly #secrets: ReadonlyMap<string, readonly string[]>;
 
   constructor(secrets: Iterable<string>) {
-    for (const secret of new Set(secrets)) if (secret.length >= SHORTEST) this.#add(secret);
-  }
-
-  #add(secret: string): void {
-    const recognised = secret.slice(0, RECOGNISED_CHARACTERS);
-    const alike = this.#secrets.get(recognised);
-    if (alike) {
-      alike.push(secret);
-      return;
+    const worthy = new Set(secrets).values().filter(({ length }) => length >= SHORTEST);
+    this.#secrets = Map.groupBy(worthy, (secret) => secret.slice(0, RECOGNISED_CHARACTERS));
+    for (const [start, alike] of Map.groupBy(this.#secrets.keys(), (known) => known.slice(0, SHORTEST))) {
+      this.#starts[hashAt(start, 0)] = 1;
+      const lengths = new Set(alike.map(({ length }) => length));
+      this.#lengths.set(
+        start,
+        [...lengths].sort((a, b) => b - a),
+      );
     }
-    this.#secrets.set(recognised, [secret]);
-    const start = secret.slice(0, SHORTEST);
-    this.#starts[hashAt(secret, 0)] = 1;
-    const lengths = new Set([...(this.#lengths.get(start) ?? []), recognised.length]);
-    this.#lengths.set(
-      start,
-      [...lengths].sort((a, b) => b - a),
-    );
   }
 
   without(text: string): string {
