@@ -10,6 +10,7 @@ const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
 const VERSION = 20;
+const UNIX = 3 << 8;
 /** Names are UTF-8. */
 const UTF8 = 0x0800;
 const DEFLATE = 8;
@@ -25,58 +26,37 @@ export function zip(entries: readonly ZipEntry[], at: Date): Buffer {
     const name = Buffer.from(path, "utf8");
     const content = Buffer.from(text, "utf8");
     const packed = deflateRawSync(content);
-    const facts = factsOf(
-      { crc: crc32(content), packed: packed.length, plain: content.length, name: name.length },
-      at,
-    );
-    bodies.push(header(LOCAL, [VERSION], facts), name, packed);
-    const more = Buffer.alloc(14);
-    more.writeUInt32LE(MODE >>> 0, 6);
-    more.writeUInt32LE(offset, 10);
-    directory.push(header(CENTRAL, [VERSION | (3 << 8), VERSION], facts), more, name);
+    // What the header of a file and its entry in the directory have in common.
+    const facts = bytes([
+      ...[u16(UTF8), u16(DEFLATE), ...timeOf(at)],
+      ...[u32(crc32(content)), u32(packed.length), u32(content.length), u16(name.length), u16(0)],
+    ]);
+    bodies.push(bytes([u32(LOCAL), u16(VERSION)]), facts, name, packed);
+    const more = bytes([u16(0), u16(0), u16(0), u32(MODE), u32(offset)]);
+    directory.push(bytes([u32(CENTRAL), u16(VERSION | UNIX), u16(VERSION)]), facts, more, name);
     offset += 30 + name.length + packed.length;
   }
   const central = Buffer.concat(directory);
-  return Buffer.concat([...bodies, central, end(entries.length, central.length, offset)]);
+  const count = u16(entries.length);
+  const end = bytes([u32(END), u32(0), count, count, u32(central.length), u32(offset), u16(0)]);
+  return Buffer.concat([...bodies, central, end]);
 }
 
-interface Sizes {
-  readonly crc: number;
-  readonly packed: number;
-  readonly plain: number;
-  readonly name: number;
+/** The time and the date, to two seconds. */
+function timeOf(at: Date): Field[] {
+  return [
+    u16((at.getUTCHours() << 11) | (at.getUTCMinutes() << 5) | (at.getUTCSeconds() >> 1)),
+    u16(((at.getUTCFullYear() - 1980) << 9) | ((at.getUTCMonth() + 1) << 5) | at.getUTCDate()),
+  ];
 }
 
-/** What the header of a file and its entry in the directory have in common. */
-function factsOf({ crc, packed, plain, name }: Sizes, at: Date): Buffer {
-  const facts = Buffer.alloc(24);
-  facts.writeUInt16LE(UTF8, 0);
-  facts.writeUInt16LE(DEFLATE, 2);
-  facts.writeUInt16LE((at.getUTCHours() << 11) | (at.getUTCMinutes() << 5) | (at.getUTCSeconds() >> 1), 4);
-  facts.writeUInt16LE(
-    ((at.getUTCFullYear() - 1980) << 9) | ((at.getUTCMonth() + 1) << 5) | at.getUTCDate(),
-    6,
-  );
-  facts.writeUInt32LE(crc, 8);
-  facts.writeUInt32LE(packed, 12);
-  facts.writeUInt32LE(plain, 16);
-  facts.writeUInt16LE(name, 20);
-  return facts;
-}
+type Field = readonly [value: number, size: number];
+const u16 = (value: number): Field => [value, 2];
+const u32 = (value: number): Field => [value >>> 0, 4];
 
-function header(signature: number, versions: readonly number[], facts: Buffer): Buffer {
-  const start = Buffer.alloc(4 + 2 * versions.length);
-  start.writeUInt32LE(signature, 0);
-  for (const [index, version] of versions.entries()) start.writeUInt16LE(version, 4 + 2 * index);
-  return Buffer.concat([start, facts]);
-}
-
-function end(count: number, size: number, offset: number): Buffer {
-  const record = Buffer.alloc(22);
-  record.writeUInt32LE(END, 0);
-  record.writeUInt16LE(count, 8);
-  record.writeUInt16LE(count, 10);
-  record.writeUInt32LE(size, 12);
-  record.writeUInt32LE(offset, 16);
-  return record;
+/** Numbers as a zip has them, the lowest byte of each first. */
+function bytes(fields: readonly Field[]): Buffer {
+  const buffer = Buffer.alloc(fields.reduce((sum, [, size]) => sum + size, 0));
+  fields.reduce((at, [value, size]) => buffer.writeUIntLE(value, at, size), 0);
+  return buffer;
 }
