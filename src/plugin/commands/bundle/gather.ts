@@ -21,7 +21,8 @@ import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
 import { OUR_CHILDREN, OUR_KINDS } from "../../objects.ts";
 import { findOperators, OPERATOR_SELECTOR } from "../check/operator.ts";
-import { askCoderd, type CoderdAnswer, readTexts, type Text } from "./texts.ts";
+import { askCoderd, type CoderdAnswer, readTexts } from "./texts.ts";
+import type { ZipEntry } from "./zip.ts";
 
 const ReplicaSet = kind<KubeObject>("apps/v1", { kind: "ReplicaSet", plural: "replicasets" });
 
@@ -39,7 +40,7 @@ export interface Material {
   /** Those that pods read. */
   readonly configMaps: readonly Stored<ConfigMap>[];
   readonly events: readonly Stored<CoreEvent>[];
-  readonly texts: readonly Text[];
+  readonly texts: readonly ZipEntry[];
   /** What coderd answered. */
   readonly answers: readonly CoderdAnswer[];
 }
@@ -57,7 +58,7 @@ export async function gatherMaterial(
   ]);
   const open = new Set(rooms.filter(({ secrets }) => secrets).map(({ namespace }) => namespace));
   const names = new Set(objects.map(({ metadata }) => metadata.name));
-  const pods = objects.filter(isPod);
+  const pods = objects.filter((object): object is Stored<Pod> => object.kind === Pod.kind);
   const texts = await readTexts(pods, open, { cluster, gaps });
   const answers = coderd ? await askCoderd(coderd, gaps) : [];
   const events = rooms.flatMap((room) => room.events);
@@ -114,10 +115,6 @@ function configMapNamesIn(value: unknown): string[] {
     const name = /^configMap(Ref|KeyRef)?$/.test(key) && (below as { name?: unknown } | null)?.name;
     return typeof name === "string" ? [name] : configMapNamesIn(below);
   });
-}
-
-function isPod(object: Stored<KubeObject>): object is Stored<Pod> {
-  return object.kind === Pod.kind;
 }
 
 /** The operator's own Deployment, pods and Lease, wherever it runs. */
