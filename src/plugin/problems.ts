@@ -1,5 +1,6 @@
 import { type Condition, findCondition, type Stored, UNREPORTED } from "kube-controller-runtime";
 import { quietReasons as ofControlPlane } from "../operator/control-plane/status.ts";
+import { defined } from "../operator/normalise.ts";
 import { quietReasons as ofProvisioner } from "../operator/provisioner/status.ts";
 import { quietReasons as ofProxy } from "../operator/workspace-proxy/status.ts";
 import type { OurObject } from "./objects.ts";
@@ -57,9 +58,10 @@ export function problemsOf(object: string, { metadata, status }: Stored<OurObjec
   if (ready) return CHOSEN.has(ready.reason) ? [] : [problem(object, ready)];
   if (findCondition(conditions, "Paused")?.status === "True") return [];
   const message = "The operator has not reported on it yet; if that lasts, run: kubectl coder check";
-  const since = metadata.creationTimestamp;
-  const unseen = { severity: "waiting", object, condition: "Ready", reason: "Unreported", message } as const;
-  return [{ ...unseen, ...(since ? { since } : {}) }];
+  const unseen = { status: "Unknown", reason: "Unreported", message } as const;
+  return [
+    problem(object, { type: "Ready", ...unseen, lastTransitionTime: metadata.creationTimestamp ?? "" }),
+  ];
 }
 
 function isProblem({ type, status, reason }: Condition): boolean {
@@ -71,13 +73,7 @@ function isProblem({ type, status, reason }: Condition): boolean {
 
 function problem(object: string, condition: Condition): Problem {
   const { type, status, reason, message, lastTransitionTime } = condition;
-  const isPassing = PASSING.has(reason) || status === "Unknown";
-  return {
-    severity: isPassing ? "waiting" : "wrong",
-    object,
-    condition: type,
-    reason,
-    message,
-    ...(lastTransitionTime ? { since: lastTransitionTime } : {}),
-  };
+  const severity: Problem["severity"] = PASSING.has(reason) || status === "Unknown" ? "waiting" : "wrong";
+  const since = lastTransitionTime || undefined;
+  return defined({ severity, object, condition: type, reason, message, since });
 }

@@ -4,7 +4,7 @@ import type { Gaps } from "../../gaps.ts";
 import { type Found, OUR_KINDS, typedName } from "../../objects.ts";
 import { problemsOf } from "../../problems.ts";
 import { VERSION_LABEL } from "./operator.ts";
-import { type Finding, some } from "./report.ts";
+import { type Finding, finding, some } from "./report.ts";
 
 const GROUP = "coder.com";
 /** A cleanup gives up after two minutes; what is there longer does not move. */
@@ -31,29 +31,21 @@ export async function crdFinding(
     }),
   );
   const all = await gaps.read("get customresourcedefinitions", reading);
-  if (!all) return { what, verdict: "unknown", message: "The CRDs could not be read." };
+  if (!all) return finding(what, "unknown", "The CRDs could not be read.");
   const missing = all.filter(({ crd }) => !crd).map(({ name }) => name);
   if (missing.length > 0)
-    return {
-      what,
-      verdict: "wrong",
-      message: `${missing.join(", ")} missing: install the chart with crds.enabled=true.`,
-    };
+    return finding(what, "wrong", `${missing.join(", ")} missing: install the chart with crds.enabled=true.`);
   const wanted = operator?.metadata.labels?.[VERSION_LABEL];
   const versions = new Set(all.map(({ crd }) => crd?.metadata.labels?.[VERSION_LABEL]));
   const others = [...versions].filter((version) => version !== wanted);
   if (!operator || wanted === undefined || others.length === 0) {
     const shown = [...versions].filter((version) => version !== undefined).join(", ");
-    return {
-      what,
-      verdict: "good",
-      message: `All ${all.length} are there${shown ? `, of version ${shown}` : ""}.`,
-    };
+    return finding(what, "good", `All ${all.length} are there${shown ? `, of version ${shown}` : ""}.`);
   }
   const isUnknown = others.includes(undefined);
   const are = isUnknown ? "They do not say their version" : `They are of version ${others.join(", ")}`;
   const message = `${are}, the operator is of ${wanted}: upgrade the chart with crds.enabled=true.`;
-  return { what, verdict: isUnknown ? "note" : "wrong", message };
+  return finding(what, isUnknown ? "note" : "wrong", message);
 }
 
 /** How much of our objects the person may list. */
@@ -76,10 +68,11 @@ export async function ourObjects(
 }
 
 /** Nobody is reassured by objects that could not be read. */
-export function asSeen(finding: Finding, sight: Sight): Finding {
-  if (finding.verdict !== "good" || sight === "all") return finding;
-  if (sight === "none") return { ...finding, verdict: "unknown", message: "The objects could not be read." };
-  return { ...finding, verdict: "note", message: `${finding.message} Not all could be read.` };
+export function asSeen(found: Finding, sight: Sight): Finding {
+  const { what, verdict, message } = found;
+  if (verdict !== "good" || sight === "all") return found;
+  if (sight === "none") return finding(what, "unknown", "The objects could not be read.");
+  return finding(what, "note", `${message} Not all could be read.`);
 }
 
 /** Whether any object uses what will be gone some day. */
@@ -92,8 +85,8 @@ export function deprecationFinding(objects: readonly Found[]): Finding {
     return kinds.map((kind) => `${placeOf(found)} has a volume of kind ${kind}`);
   });
   const what = "Nothing deprecated";
-  if (uses.length === 0) return { what, verdict: "good", message: "No object uses a deprecated field." };
-  return { what, verdict: "note", message: `${some(uses)}: use a CSI driver.` };
+  if (uses.length === 0) return finding(what, "good", "No object uses a deprecated field.");
+  return finding(what, "note", `${some(uses)}: use a CSI driver.`);
 }
 
 /** What the operator reports about its own installation. */
@@ -105,9 +98,8 @@ export function complaintFinding(objects: readonly Found[]): Finding {
       .map(({ object, reason, message }) => `${object}: ${reason}: ${message}`),
   );
   const what = "No complaints";
-  if (complaints.length === 0)
-    return { what, verdict: "good", message: "No object reports a fault of the installation." };
-  return { what, verdict: "wrong", message: some(complaints) };
+  if (complaints.length === 0) return finding(what, "good", "No object reports a fault of the installation.");
+  return finding(what, "wrong", some(complaints));
 }
 
 /** Which deletions hang, and which would if the operator were gone. */
@@ -119,19 +111,16 @@ export function finalizerFindings(objects: readonly Found[], now: number): Findi
     const since = Date.parse(metadata.deletionTimestamp ?? "");
     return now - since > STUCK_AFTER_MS;
   });
-  const what = "Finalizers";
-  const present: Finding =
-    stuck.length === 0
-      ? { what, verdict: "good", message: "No deletion hangs." }
-      : {
-          what,
-          verdict: "wrong",
-          message: `The deletion of ${some(stuck.map(placeOf))} hangs: look at the operator's log.`,
-        };
-  if (held.length === 0)
-    return [present, { what: "Uninstalling", verdict: "good", message: "Nothing would be stuck." }];
-  const message = `If the operator were uninstalled now, the deletion of ${held.length} objects would hang: ${some(held.map(placeOf))}. Delete them first.`;
-  return [present, { what: "Uninstalling", verdict: "note", message }];
+  const hangs = `The deletion of ${some(stuck.map(placeOf))} hangs: look at the operator's log.`;
+  const wouldHang = `If the operator were uninstalled now, the deletion of ${held.length} objects would hang: ${some(held.map(placeOf))}. Delete them first.`;
+  return [
+    stuck.length > 0
+      ? finding("Finalizers", "wrong", hangs)
+      : finding("Finalizers", "good", "No deletion hangs."),
+    held.length > 0
+      ? finding("Uninstalling", "note", wouldHang)
+      : finding("Uninstalling", "good", "Nothing would be stuck."),
+  ];
 }
 
 function placeOf({ kind, object: { metadata } }: Found): string {

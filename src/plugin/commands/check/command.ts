@@ -12,7 +12,7 @@ import {
   ourObjects,
 } from "./api.ts";
 import { findOperators, operatorFindings } from "./operator.ts";
-import type { CheckReport, Finding } from "./report.ts";
+import { type CheckReport, finding } from "./report.ts";
 import { rightsFinding } from "./rights.ts";
 
 export const check: Command = {
@@ -35,11 +35,7 @@ export const check: Command = {
   },
 };
 
-const UNSEEN: Finding = {
-  what: "Operator installed",
-  verdict: "unknown",
-  message: "Its Deployment could not be looked for.",
-};
+const UNSEEN = finding("Operator installed", "unknown", "Its Deployment could not be looked for.");
 
 async function checkReport(context: Context, operatorNamespace: string | undefined): Promise<CheckReport> {
   const cluster = await context.connect();
@@ -53,16 +49,9 @@ async function checkReport(context: Context, operatorNamespace: string | undefin
     crdFinding(cluster, operator, gaps),
     ourObjects(cluster, gaps, cluster.chosenNamespace),
   ]);
-  const several: Finding[] =
-    (operators?.length ?? 0) > 1
-      ? [
-          {
-            what: "One operator",
-            verdict: "note",
-            message: `There are ${operators?.length} operators; the first is checked. Choose with --operator-namespace.`,
-          },
-        ]
-      : [];
+  const count = operators?.length ?? 0;
+  const message = `There are ${count} operators; the first is checked. Choose with --operator-namespace.`;
+  const several = count > 1 ? [finding("One operator", "note", message)] : [];
   const ofObjects = [
     complaintFinding(objects),
     deprecationFinding(objects),

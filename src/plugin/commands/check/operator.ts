@@ -3,7 +3,7 @@ import { LEASE_NAME, MANAGER_NAME } from "../../../operator/names.ts";
 import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
 import { type Cluster, listAll } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
-import type { Finding } from "./report.ts";
+import { type Finding, finding } from "./report.ts";
 
 /** What the chart gives everything that belongs to the operator itself. */
 export const OPERATOR_SELECTOR = `app.kubernetes.io/name=${MANAGER_NAME}`;
@@ -31,7 +31,7 @@ export async function operatorFindings(
 ): Promise<Finding[]> {
   if (!operator) {
     const message = `No Deployment has the label ${OPERATOR_SELECTOR}: install the operator's chart.`;
-    return [{ what: "Operator installed", verdict: "wrong", message }];
+    return [finding("Operator installed", "wrong", message)];
   }
   const [running, leader] = await Promise.all([
     runningFinding(operator, cluster, { gaps, now }),
@@ -48,7 +48,7 @@ function installedFinding({ metadata, spec }: Stored<Deployment>, version: strin
     ? ` This plugin is of ${version}: what it says of newer fields may be incomplete.`
     : "";
   const message = `Deployment "${metadata.namespace}/${metadata.name}" runs ${image}.${note}`;
-  return { what: "Operator installed", verdict: differs ? "note" : "good", message };
+  return finding("Operator installed", differs ? "note" : "good", message);
 }
 
 function minorOf(version: string): string {
@@ -68,12 +68,12 @@ async function runningFinding(
   const what = "Operator healthy";
   const [wanted, available] = [spec?.replicas ?? 1, status?.availableReplicas ?? 0];
   const numbers = `${available} of ${wanted} replicas are available.`;
-  if (wanted > 0 && available >= wanted) return { what, verdict: "good", message: numbers };
+  if (wanted > 0 && available >= wanted) return finding(what, "good", numbers);
   const { namespace } = metadata;
   const pods = await gaps.list(client, Pod, { namespace, labelSelector: OPERATOR_SELECTOR });
   const trouble = pods?.map((pod) => podTrouble(pod, now)).find((each) => each?.kind === "found");
   const why = trouble?.kind === "found" ? ` ${trouble.message}` : "";
-  return { what, verdict: "wrong", message: `${numbers}${why}` };
+  return finding(what, "wrong", `${numbers}${why}`);
 }
 
 async function leaderFinding(
@@ -84,22 +84,15 @@ async function leaderFinding(
   const what = "Operator leads";
   const { namespace } = metadata;
   const leases = await gaps.list(client, Lease, { namespace, fieldSelector: `metadata.name=${LEASE_NAME}` });
-  if (!leases) return { what, verdict: "unknown", message: "The Lease could not be read." };
+  if (!leases) return finding(what, "unknown", "The Lease could not be read.");
   const [lease] = leases;
   const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = lease?.spec ?? {};
   if (!holderIdentity || !renewTime)
-    return {
-      what,
-      verdict: "wrong",
-      message: `No replica holds the Lease "${LEASE_NAME}": look at the operator's log.`,
-    };
+    return finding(what, "wrong", `No replica holds the Lease "${LEASE_NAME}": look at the operator's log.`);
   const seconds = Math.round((now - Date.parse(renewTime)) / 1_000);
-  const isFresh = seconds <= leaseDurationSeconds;
   const ago = `renewed ${Math.max(0, seconds)}s ago`;
-  if (isFresh) return { what, verdict: "good", message: `"${holderIdentity}" holds the Lease, ${ago}.` };
-  return {
-    what,
-    verdict: "wrong",
-    message: `The Lease of "${holderIdentity}" has run out, ${ago}: look at the operator's log.`,
-  };
+  if (seconds <= leaseDurationSeconds)
+    return finding(what, "good", `"${holderIdentity}" holds the Lease, ${ago}.`);
+  const message = `The Lease of "${holderIdentity}" has run out, ${ago}: look at the operator's log.`;
+  return finding(what, "wrong", message);
 }

@@ -11,6 +11,10 @@ export interface CheckReport {
   readonly gaps: readonly string[];
 }
 
+export function finding(what: string, verdict: Finding["verdict"], message: string): Finding {
+  return { what, verdict, message };
+}
+
 const MOST_SHOWN = 5;
 
 /** The first of a list, and how many more there are. */

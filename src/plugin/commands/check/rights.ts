@@ -5,10 +5,11 @@ import {
   type Stored,
   SubjectAccessReview,
 } from "kube-controller-runtime";
+import { defined, distinctBy } from "../../../operator/normalise.ts";
 import { permissions } from "../../../operator/rules.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
-import { type Finding, some } from "./report.ts";
+import { type Finding, finding, some } from "./report.ts";
 
 const WHAT = "Operator's rights";
 
@@ -35,18 +36,13 @@ export async function rightsFinding(
     rights.map(async (right) => ((await isAllowed(client, user, right)) ? [] : [right])),
   );
   const lacking = await gaps.read("create subjectaccessreviews, which ask what the operator may do", reviews);
-  if (!lacking)
-    return { what: WHAT, verdict: "unknown", message: "Nobody could be asked what the operator may do." };
+  if (!lacking) return finding(WHAT, "unknown", "Nobody could be asked what the operator may do.");
   const byResource = Map.groupBy(lacking.flat(), nameOf);
   const missing = [...byResource].map(([name, some]) => `${some.map(({ verb }) => verb).join("/")} ${name}`);
   if (missing.length === 0)
-    return {
-      what: WHAT,
-      verdict: "good",
-      message: `"${user}" has all ${rights.length} rights that it needs.`,
-    };
+    return finding(WHAT, "good", `"${user}" has all ${rights.length} rights that it needs.`);
   const message = `"${user}" may not ${some(missing)}: bring its role up to date with helm upgrade.`;
-  return { what: WHAT, verdict: "wrong", message };
+  return finding(WHAT, "wrong", message);
 }
 
 /** The namespaces that the operator is kept to; empty means the whole cluster. */
@@ -58,13 +54,11 @@ function namespacesOf({ spec }: Stored<Deployment>): string[] {
 
 /** The Lease is in the operator's own namespace, all else where it works. */
 function rightsNeeded(own: string, namespaces: readonly string[]): Right[] {
-  const rights = new Map<string, Right>();
-  for (const { resources, verbs } of permissions) {
-    const isLease = resources.includes("leases.coordination.k8s.io");
-    const places = isLease ? [own] : namespaces.length > 0 ? namespaces : [undefined];
-    for (const right of product({ resources, verbs }, places)) rights.set(inWords(right), right);
-  }
-  return [...rights.values()];
+  const all = permissions.flatMap((rule) => {
+    const isLease = rule.resources.includes("leases.coordination.k8s.io");
+    return product(rule, isLease ? [own] : namespaces.length > 0 ? namespaces : [undefined]);
+  });
+  return distinctBy(all, (right) => `${right.verb} ${nameOf(right)}`);
 }
 
 function product(
@@ -74,11 +68,7 @@ function product(
   return resources.flatMap((name) => {
     const [, resource = "", group = "", subresource] = /^([^./]+)(?:\.([^/]+))?(?:\/(.+))?$/.exec(name) ?? [];
     return verbs.flatMap((verb) =>
-      places.map((namespace) => ({
-        ...{ group, resource, verb },
-        ...(subresource ? { subresource } : {}),
-        ...(namespace ? { namespace } : {}),
-      })),
+      places.map((namespace) => defined({ group, resource, verb, subresource, namespace })),
     );
   });
 }
@@ -88,10 +78,6 @@ async function isAllowed(client: Client, user: string, resourceAttributes: Right
   const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
   const { status } = await client.create(SubjectAccessReview, { spec: { user, groups, resourceAttributes } });
   return status?.allowed ?? false;
-}
-
-function inWords(right: Right): string {
-  return `${right.verb} ${nameOf(right)}`;
 }
 
 function nameOf({ resource, subresource, group, namespace }: Right): string {

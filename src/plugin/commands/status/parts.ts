@@ -39,21 +39,18 @@ interface PoolSources {
 export function poolReport(object: Stored<CoderProvisioner>, sources: PoolSources): PoolReport {
   const { spec, status, metadata } = object;
   const { autoscaling } = spec ?? {};
-  const daemons = status?.readyReplicas ?? 0;
-  const wanted = status?.desiredReplicas ?? spec?.replicas ?? provisionerDefaults.replicas;
+  const limits =
+    autoscaling && `${autoscaling.minReplicas ?? autoscalingDefaults.minReplicas}-${autoscaling.maxReplicas}`;
   const organization = status?.organizationName ?? spec?.organizationName;
   return {
     name: metadata.name,
     ready: stateOf(status?.conditions, "Ready"),
     paused: isPaused(object),
-    daemons,
-    wanted,
+    daemons: status?.readyReplicas ?? 0,
+    wanted: status?.desiredReplicas ?? spec?.replicas ?? provisionerDefaults.replicas,
     ...reported(object, sources.pods),
     ...(sources.queue ? seenIn(sources.queue, object) : {}),
-    ...(autoscaling
-      ? { limits: `${autoscaling.minReplicas ?? autoscalingDefaults.minReplicas}-${autoscaling.maxReplicas}` }
-      : {}),
-    ...(organization ? { organization } : {}),
+    ...defined({ limits, organization: organization || undefined }),
     tags: spec?.tags ?? {},
   };
 }
@@ -80,8 +77,7 @@ export function proxyReport(object: Stored<CoderWorkspaceProxy>): ProxyReport {
     paused: isPaused(object),
     pods: status?.readyReplicas ?? 0,
     wanted: spec?.replicas ?? workspaceProxyDefaults.replicas,
-    ...(status?.health ? { health: status.health } : {}),
-    ...(host ? { host } : {}),
+    ...defined({ health: status?.health || undefined, host: host || undefined }),
   };
 }
 

@@ -25,13 +25,10 @@ export async function askQueues(
   gaps: Gaps,
 ): Promise<ReadonlyMap<string, QueueSight>> {
   const ids = new Set(pools.flatMap(({ status }) => status?.organizationID ?? []));
-  const queues = new Map<string, QueueSight>();
-  await Promise.all(
-    [...ids].map(async (id) => {
-      queues.set(id, await askQueue(`/api/v2/organizations/${encodeURIComponent(id)}`, coderd, gaps));
-    }),
-  );
-  return queues;
+  const asked = [...ids].map(async (id) => {
+    return [id, await askQueue(`/api/v2/organizations/${encodeURIComponent(id)}`, coderd, gaps)] as const;
+  });
+  return new Map(await Promise.all(asked));
 }
 
 /** A member of an organization may see its daemons, but not its builds. */

@@ -1,11 +1,10 @@
+import type { Condition } from "kube-controller-runtime";
+import type { LicenseStatus } from "../../../api/v1alpha1/control-plane.ts";
+import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import type { Problem } from "../../problems.ts";
 
 /** A condition in a few words. */
-export interface State {
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-}
+export type State = Pick<Condition, "status" | "reason" | "message">;
 
 export interface Certificate {
   /** The Secret that holds it. */
@@ -17,15 +16,8 @@ export interface Certificate {
   readonly daysLeft?: number;
 }
 
-export interface License {
-  readonly tier: string;
-  readonly expires?: string;
-  readonly daysLeft?: number;
-  readonly graceEnds?: string;
-  readonly seatsUsed?: number;
-  readonly seatsAllowed?: number;
-  readonly warnings?: readonly string[];
-}
+/** As the status has it; where nothing is known but the tier, that alone. */
+export type License = Pick<LicenseStatus, "tier"> & Partial<LicenseStatus> & { readonly daysLeft?: number };
 
 /** The daemons of one CoderProvisioner. Numbers that nobody knows are absent. */
 export interface PoolReport {
@@ -63,13 +55,7 @@ export interface EventReport {
   readonly count: number;
 }
 
-export interface Upgrade {
-  readonly stage: string;
-  readonly from: string;
-  readonly to: string;
-  readonly since: string;
-  readonly message?: string;
-}
+export type Upgrade = Pick<UpgradeStatus, "stage" | "from" | "to" | "since" | "message">;
 
 /** One control plane, and all that belongs to it. */
 export interface ControlPlaneReport {
