@@ -1,7 +1,8 @@
-import { find, isForbidden, type Kind, type ObjectRef, type Pod, type Stored } from "kube-controller-runtime";
+import { find, isForbidden, type Kind, type Pod, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../api/v1alpha1/kinds.ts";
-import { APPS, labelValue, managedByUs } from "../operator/names.ts";
-import { type Cluster, listAll } from "./cluster.ts";
+import { APPS, identityOf, managedByUs } from "../operator/names.ts";
+import { podOwner, podOwnerOfLabels } from "../operator/pods/our-pods.ts";
+import type { Cluster } from "./cluster.ts";
 import { CommandError, type Context } from "./command.ts";
 import { Gaps } from "./gaps.ts";
 
@@ -41,25 +42,13 @@ export function typedName(
   return `${ours?.names[0] ?? kind.toLowerCase()}/${name}`;
 }
 
-/** The kind and name of an object's app, as its pods have them in their labels. */
-function podOwner(
-  namespace: string | undefined,
-  app: string | undefined,
-  instance: string | undefined,
-): string {
-  return [namespace, app, instance].join("/");
-}
-
 /** Finds the pods of an object of ours among many, by their labels. */
-export function podsByOwner(
-  pods: readonly Stored<Pod>[],
-): (kind: Kind, object: ObjectRef) => readonly Stored<Pod>[] {
-  const owned = Map.groupBy(pods, ({ metadata: { namespace, labels = {} } }) =>
-    podOwner(namespace, labels["app.kubernetes.io/name"], labels["app.kubernetes.io/instance"]),
-  );
-  const apps: Readonly<Record<string, string>> = APPS;
-  return ({ kind }, { namespace, name }) =>
-    owned.get(podOwner(namespace, apps[kind], labelValue(name))) ?? [];
+export function podsByOwner(pods: readonly Stored<Pod>[]) {
+  const owned = Map.groupBy(pods, podOwnerOfLabels);
+  return ({ kind, object }: Found): readonly Stored<Pod>[] => {
+    const app = APPS[kind.kind as keyof typeof APPS];
+    return owned.get(podOwner({ app, identity: identityOf(object) })) ?? [];
+  };
 }
 
 /**
@@ -116,8 +105,8 @@ export function completeObjects(only?: Kind): (context: Context) => Promise<read
     const kinds = OUR_KINDS.filter(({ kind }) => !only || kind.kind === only.kind);
     const lists = await Promise.all(
       kinds.map(async ({ kind }) => {
-        const items = await gaps.read(`list ${kind.plural}`, listAll(client, kind, { namespace }));
-        return (items ?? []).map(({ metadata }) => (only ? metadata.name : typedName(kind, metadata)));
+        const items = (await gaps.list(client, kind, { namespace })) ?? [];
+        return items.map(({ metadata }) => (only ? metadata.name : typedName(kind, metadata)));
       }),
     );
     return lists.flat();

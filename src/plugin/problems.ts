@@ -58,10 +58,8 @@ export function problemsOf(object: string, { metadata, status }: Stored<OurObjec
   if (ready) return CHOSEN.has(ready.reason) ? [] : [problem(object, ready)];
   if (findCondition(conditions, "Paused")?.status === "True") return [];
   const message = "The operator has not reported on it yet; if that lasts, run: kubectl coder check";
-  const unseen = { status: "Unknown", reason: "Unreported", message } as const;
-  return [
-    problem(object, { type: "Ready", ...unseen, lastTransitionTime: metadata.creationTimestamp ?? "" }),
-  ];
+  const unseen = { severity: "waiting", object, condition: "Ready", reason: "Unreported", message } as const;
+  return [{ ...unseen, ...defined({ since: metadata.creationTimestamp }) }];
 }
 
 function isProblem({ type, status, reason }: Condition): boolean {

@@ -17,12 +17,13 @@ import { podTrouble } from "./pod-trouble.ts";
 export const POD_OWNER_INDEX = "podOwner";
 
 /** A long name is shortened in the label, so the tie is looked up and never read as a name. */
-function podOwner(parent: Parent): string {
+export function podOwner(parent: Parent): string {
   return [parent.identity.namespace, ...Object.values(commonLabels(parent))].join("/");
 }
 
-function podOwnerOfLabels({ metadata }: Stored<Pod>): string[] {
-  return [[metadata.namespace, ...commonLabelNames.map((name) => metadata.labels?.[name])].join("/")];
+/** The same tie, as a pod has it. */
+export function podOwnerOfLabels({ metadata }: Stored<Pod>): string {
+  return [metadata.namespace, ...commonLabelNames.map((name) => metadata.labels?.[name])].join("/");
 }
 
 /** The tie under which an object's pods are found, for the index of its kind. */
@@ -40,17 +41,14 @@ export const BUSY_MARKS: Readonly<Record<string, string>> = {
 /** How pods are watched: ours only, and of them only what says why one does not become ready, and our marks. */
 export const podWatch = {
   ...managedByUs,
-  indexes: { [POD_OWNER_INDEX]: podOwnerOfLabels },
+  indexes: { [POD_OWNER_INDEX]: (pod: Stored<Pod>) => [podOwnerOfLabels(pod)] },
   transform: withoutWhatNobodyReads,
   when: troubleChanged,
 };
 
 /** The objects of a kind to run when a pod of theirs changes. */
 export function podOwners(kind: Kind): (pod: Stored<Pod>, caches: Caches) => ObjectKey[] {
-  return (pod, caches) =>
-    podOwnerOfLabels(pod).flatMap((owner) =>
-      caches.of(kind).byIndex(POD_OWNER_INDEX, owner).map(keyOfObject),
-    );
+  return (pod, caches) => caches.of(kind).byIndex(POD_OWNER_INDEX, podOwnerOfLabels(pod)).map(keyOfObject);
 }
 
 /** The pods that the Deployment of an object has made. */

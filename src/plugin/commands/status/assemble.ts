@@ -28,13 +28,15 @@ interface Family {
 export function assemble(gathered: Gathered, now: number): Omit<StatusReport, "gaps"> {
   const families = familiesOf(gathered);
   const events = Map.groupBy(gathered.events, ({ involvedObject: about }) =>
-    keyIn(about.namespace, typedName(about, about)),
+    keyOf({ namespace: about.namespace, name: typedName(about, about) }),
   );
   const controlPlanes = gathered.controlPlanes
     .map((object) => {
       const family = families.of(object);
       const mine = [object, ...family.provisioners, ...family.proxies];
-      const recent = mine.flatMap((each) => events.get(keyIn(each.metadata.namespace, nameOf(each))) ?? []);
+      const recent = mine.flatMap(
+        (each) => events.get(keyOf({ namespace: each.metadata.namespace, name: nameOf(each) })) ?? [],
+      );
       return controlPlaneReport(object, { gathered, family, events: recent, now });
     })
     .sort((a, b) => urgency(a) - urgency(b) || (a.name < b.name ? -1 : 1));
@@ -89,7 +91,7 @@ function controlPlaneReport(object: Stored<CoderControlPlane>, material: Materia
 
 function poolOf(pool: Stored<CoderProvisioner>, { podsOf, queues }: Gathered) {
   const queue = queues?.get(pool.status?.organizationID ?? "");
-  return poolReport(pool, { pods: podsOf?.(CoderProvisioner, pool.metadata), queue });
+  return poolReport(pool, { pods: podsOf?.({ kind: CoderProvisioner, object: pool }), queue });
 }
 
 /** What needs a person comes first. */
@@ -130,8 +132,4 @@ function urgency({ problems }: ControlPlaneReport): number {
 
 function nameOf(object: Stored<OurObject>): string {
   return typedName(object, object.metadata);
-}
-
-function keyIn(namespace: string | undefined, name: string): string {
-  return `${namespace ?? ""}/${name}`;
 }

@@ -1,11 +1,11 @@
 import { findCondition, type Stored } from "kube-controller-runtime";
-import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
+import { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { Tags } from "../../../coder/provisioning.ts";
 import { redact } from "../../../coder/redact.ts";
 import { daemonTags, distinctiveTags, servesTags } from "../../../coder/tags.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
-import { type Found, typedName } from "../../objects.ts";
-import { explainObject, poolsIn } from "./object.ts";
+import { typedName } from "../../objects.ts";
+import { explainObject } from "./object.ts";
 import type { Link } from "./report.ts";
 import type { Scene } from "./scene.ts";
 
@@ -47,6 +47,8 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value.slice(0, 4_096) : "";
 }
 
+type Pool = Stored<CoderProvisioner>;
+
 /** Why it waits: the pools that could take it and what is wrong with each, or the tag that none has. */
 export function explainBuild(typed: string, build: Build, scene: Scene): Link[] {
   const { status, error, tags } = build;
@@ -60,51 +62,43 @@ export function explainBuild(typed: string, build: Build, scene: Scene): Link[] 
     message: `It waits for a daemon with the tags ${tagText(tags)}.`,
     severity: "waiting",
   };
-  const pools = poolsIn(scene).filter(({ object }) => isOfOrganization(object, build.organizationId));
-  const fitting = pools.filter(({ object }) => servesTags(daemonTags(tagsOf(object)), tags));
+  const pools = scene.provisioners.filter((pool) => isOfOrganization(pool, build.organizationId));
+  const fitting = pools.filter((pool) => servesTags(tagsOf(pool), tags));
   if (fitting.length === 0) return [waits, noPool(pools, tags)];
   return [waits, ...fitting.flatMap((pool) => explainPool(pool, scene))];
 }
 
-function isOfOrganization({ status }: Found["object"], id: string): boolean {
-  const { organizationID } = (status ?? {}) as { organizationID?: string };
+function isOfOrganization({ status }: Pool, id: string): boolean {
+  const { organizationID } = status ?? {};
   return !id || !organizationID || organizationID === id;
 }
 
-function tagsOf({ spec }: Found["object"]): Tags {
-  return ((spec ?? {}) as { tags?: Tags }).tags ?? {};
+function tagsOf({ spec }: Pool): Tags {
+  return daemonTags(spec?.tags ?? {});
 }
 
-function noPool(pools: readonly Found[], tags: Tags): Link {
-  const lacks = ({ object }: Found) =>
-    Object.entries(tags).filter(([key, value]) => daemonTags(tagsOf(object))[key] !== value);
+function noPool(pools: readonly Pool[], tags: Tags): Link {
+  const lacks = (pool: Pool) => Object.entries(tags).filter(([key, value]) => tagsOf(pool)[key] !== value);
   const [nearest] = pools
-    .filter((pool) => lacks(pool).length > 0)
-    .sort((a, b) => lacks(a).length - lacks(b).length);
-  const missing = nearest && Object.fromEntries(lacks(nearest));
+    .map((pool) => ({ name: pool.metadata.name, missing: lacks(pool) }))
+    .filter(({ missing }) => missing.length > 0)
+    .sort((a, b) => a.missing.length - b.missing.length);
   const hint = nearest
-    ? ` The nearest, "${nearest.object.metadata.name}", lacks ${tagText(missing ?? {})}.`
+    ? ` The nearest, "${nearest.name}", lacks ${tagText(Object.fromEntries(nearest.missing))}.`
     : "";
   const message = `No CoderProvisioner in this namespace offers these tags.${hint} Add one, or correct the template's tags.`;
   return { depth: 1, object: "provisioner", state: "none fits", message, severity: "wrong" };
 }
 
 /** A pool that is well is at its limit, starting daemons, or about to take the build: its own words say which. */
-function explainPool({ kind, object }: Found, scene: Scene): Link[] {
-  const wrong = explainObject({ kind, object }, scene, 1);
+function explainPool(pool: Pool, scene: Scene): Link[] {
+  const wrong = explainObject({ kind: CoderProvisioner, object: pool }, scene, 1);
   if (wrong.length > 0) return wrong;
-  const scaling = findCondition((object as Stored<CoderProvisioner>).status?.conditions, "ScalingActive");
+  const object = typedName(CoderProvisioner, pool.metadata);
   const message =
-    scaling?.message ?? "It has a fixed number of daemons, and all may be busy; raise spec.replicas or wait.";
-  return [
-    {
-      depth: 1,
-      object: typedName(kind, object.metadata),
-      state: "could take it",
-      message,
-      severity: "waiting",
-    },
-  ];
+    findCondition(pool.status?.conditions, "ScalingActive")?.message ??
+    "It has a fixed number of daemons, and all may be busy; raise spec.replicas or wait.";
+  return [{ depth: 1, object, state: "could take it", message, severity: "waiting" }];
 }
 
 function tagText(tags: Tags): string {

@@ -4,9 +4,8 @@ import { answer, type Command, type Context, EXIT, type ExitCode } from "../../c
 import { Gaps } from "../../gaps.ts";
 import { completeObjects, findObject, typedName } from "../../objects.ts";
 import { explainBuild, findBuild } from "./build.ts";
-import { whyLines } from "./lines.ts";
 import { explainObject } from "./object.ts";
-import type { Link, WhyReport } from "./report.ts";
+import { type Link, type WhyReport, whyLines } from "./report.ts";
 import { readScene, type Scene } from "./scene.ts";
 
 const OF_CODERD = /^(workspace|build)\//;

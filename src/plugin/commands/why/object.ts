@@ -1,5 +1,5 @@
-import { type Kind, type ObjectRef, type Pod, redactText, type Stored } from "kube-controller-runtime";
-import { CoderControlPlane, CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
+import { type Pod, redactText, type Stored } from "kube-controller-runtime";
+import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { APPS, childNameOf } from "../../../operator/names.ts";
 import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
 import { type Found, type OurObject, typedName } from "../../objects.ts";
@@ -50,7 +50,7 @@ interface Search {
 function causesOf({ condition }: Problem, { kind, object }: Found, search: Search): Link[] {
   if (kind.kind !== CoderControlPlane.kind && OF_CONTROL_PLANE.has(condition))
     return ofControlPlane(object, search);
-  return OF_PODS.has(condition) ? ofPods(kind, object, search) : [];
+  return OF_PODS.has(condition) ? ofPods({ kind, object }, search) : [];
 }
 
 function ofControlPlane({ spec }: Stored<OurObject>, { scene, depth }: Search): Link[] {
@@ -59,11 +59,11 @@ function ofControlPlane({ spec }: Stored<OurObject>, { scene, depth }: Search): 
   return controlPlane ? explainObject({ kind: CoderControlPlane, object: controlPlane }, scene, depth) : [];
 }
 
-function ofPods(kind: Kind, { metadata }: Stored<OurObject>, { scene, depth }: Search): Link[] {
-  const pods = scene.podsOf(kind, metadata);
-  const links = pods.flatMap((pod) => ofPod(pod, { scene, depth }));
+function ofPods(found: Found, search: Search): Link[] {
+  const pods = search.scene.podsOf(found);
+  const links = pods.flatMap((pod) => ofPod(pod, search));
   if (links.length > 0) return links.slice(0, MOST_PODS * 2);
-  return pods.length > 0 ? [] : withoutPods(kind, metadata, { scene, depth });
+  return pods.length > 0 ? [] : withoutPods(found, search);
 }
 
 function ofPod(pod: Stored<Pod>, { scene, depth }: Search): Link[] {
@@ -84,8 +84,8 @@ function ofPod(pod: Stored<Pod>, { scene, depth }: Search): Link[] {
 }
 
 /** Who makes pods says why there are none: a quota, or Pod Security. */
-function withoutPods(kind: Kind, { name }: ObjectRef, { scene, depth }: Search): Link[] {
-  const child = childNameOf(APPS[kind.kind as keyof typeof APPS], name);
+function withoutPods({ kind, object }: Found, { scene, depth }: Search): Link[] {
+  const child = childNameOf(APPS[kind.kind as keyof typeof APPS], object.metadata.name);
   const event = scene.warnings.find(
     ({ involvedObject, reason }) => reason === "FailedCreate" && involvedObject.name?.startsWith(`${child}-`),
   );
@@ -98,9 +98,4 @@ function eventLink(
 ): Link {
   const object = typedName(involvedObject, involvedObject);
   return { depth, object, state: `event ${reason}`, message: redactText(message), severity: "wrong" };
-}
-
-/** The pools of a namespace as things to explain. */
-export function poolsIn({ provisioners }: Scene): Found[] {
-  return provisioners.map((object) => ({ kind: CoderProvisioner, object }));
 }
