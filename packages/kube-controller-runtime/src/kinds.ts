@@ -1,49 +1,27 @@
-import type {
-  CoreV1Event,
-  V1ConfigMap,
-  V1ControllerRevision,
-  V1CronJob,
-  V1CustomResourceDefinition,
-  V1Deployment,
-  V1Eviction,
-  V1Ingress,
-  V1Job,
-  V1Lease,
-  V1Namespace,
-  V1Pod,
-  V1PodDisruptionBudget,
-  V1Role,
-  V1RoleBinding,
-  V1Scale,
-  V1Secret,
-  V1Service,
-  V1ServiceAccount,
-  V1SubjectAccessReview,
-  V1TokenReview,
-} from "@kubernetes/client-node";
+import type * as k8s from "@kubernetes/client-node";
 import type { Kind, KindSelection, KubeObject, Wire } from "./object.ts";
 
-export type ConfigMap = Wire<V1ConfigMap>;
-export type ControllerRevision = Wire<V1ControllerRevision>;
-export type CronJob = Wire<V1CronJob>;
-export type CustomResourceDefinition = Wire<V1CustomResourceDefinition>;
-export type Deployment = Wire<V1Deployment>;
-export type CoreEvent = Wire<CoreV1Event>;
-export type Ingress = Wire<V1Ingress>;
-export type Job = Wire<V1Job>;
-export type Lease = Wire<V1Lease>;
-export type Namespace = Wire<V1Namespace>;
-export type Pod = Wire<V1Pod>;
-export type PodDisruptionBudget = Wire<V1PodDisruptionBudget>;
-export type Role = Wire<V1Role>;
-export type RoleBinding = Wire<V1RoleBinding>;
-export type Secret = Wire<V1Secret>;
-export type Service = Wire<V1Service>;
-export type ServiceAccount = Wire<V1ServiceAccount>;
-export type Scale = Wire<V1Scale>;
-export type Eviction = Wire<V1Eviction>;
-export type TokenReview = Wire<V1TokenReview>;
-export type SubjectAccessReview = Wire<V1SubjectAccessReview>;
+export type ConfigMap = Wire<k8s.V1ConfigMap>;
+export type ControllerRevision = Wire<k8s.V1ControllerRevision>;
+export type CronJob = Wire<k8s.V1CronJob>;
+export type CustomResourceDefinition = Wire<k8s.V1CustomResourceDefinition>;
+export type Deployment = Wire<k8s.V1Deployment>;
+export type CoreEvent = Wire<k8s.CoreV1Event>;
+export type Ingress = Wire<k8s.V1Ingress>;
+export type Job = Wire<k8s.V1Job>;
+export type Lease = Wire<k8s.V1Lease>;
+export type Namespace = Wire<k8s.V1Namespace>;
+export type Pod = Wire<k8s.V1Pod>;
+export type PodDisruptionBudget = Wire<k8s.V1PodDisruptionBudget>;
+export type Role = Wire<k8s.V1Role>;
+export type RoleBinding = Wire<k8s.V1RoleBinding>;
+export type Secret = Wire<k8s.V1Secret>;
+export type Service = Wire<k8s.V1Service>;
+export type ServiceAccount = Wire<k8s.V1ServiceAccount>;
+export type Scale = Wire<k8s.V1Scale>;
+export type Eviction = Wire<k8s.V1Eviction>;
+export type TokenReview = Wire<k8s.V1TokenReview>;
+export type SubjectAccessReview = Wire<k8s.V1SubjectAccessReview>;
 
 /** Names a resource type; `plural` is the lower-case plural used in URLs. */
 export function kind<T extends KubeObject>(

@@ -56,5 +56,5 @@ export function docOf({ name, file }: PublicName): string | undefined {
 /** Kubernetes' own kinds, which its documentation describes. */
 export function isBuiltInKind({ name, file }: PublicName): boolean {
   const text = readFileSync(file, "utf8");
-  return new RegExp(`^export type ${name} = Wire<(V1|CoreV1)`, "m").test(text) && file.endsWith("/kinds.ts");
+  return new RegExp(`^export type ${name} = Wire<k8s\\.`, "m").test(text) && file.endsWith("/kinds.ts");
 }
