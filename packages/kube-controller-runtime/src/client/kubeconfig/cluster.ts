@@ -1,18 +1,17 @@
-import type { ProxyAddress } from "../proxy/address.ts";
-import { proxyOf } from "../proxy/address.ts";
+import { type ProxyAddress, proxyOf } from "../proxy/address.ts";
 import type { Entry } from "./file.ts";
 import { fileOrData, type Material } from "./material.ts";
 
 /** Where the API server is, and how it proves that it is the one. */
 export interface ClusterSettings {
   readonly server: URL;
-  readonly proxy: ProxyAddress | undefined;
-  readonly proxyUrl: string | undefined;
+  readonly proxy?: ProxyAddress | undefined;
+  readonly proxyUrl?: string | undefined;
   readonly authority: Material | undefined;
-  readonly serverName: string | undefined;
+  readonly serverName?: string | undefined;
   readonly skipVerification: boolean;
   /** What the cluster has for credential plugins. */
-  readonly pluginConfig: unknown;
+  readonly pluginConfig?: unknown;
 }
 
 const PLUGIN_EXTENSION = "client.authentication.k8s.io/exec";

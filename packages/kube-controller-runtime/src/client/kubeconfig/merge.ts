@@ -1,7 +1,7 @@
 import { type ClusterSettings, clusterSettings } from "./cluster.ts";
 import { KubeconfigError } from "./error.ts";
 import type { Entry, KubeconfigFile } from "./file.ts";
-import { anonymous, type UserSettings, userSettings } from "./user.ts";
+import { type UserSettings, userSettings } from "./user.ts";
 
 /** Everything that it takes to connect. */
 export interface Settings {
@@ -35,7 +35,7 @@ function settingsOf(files: readonly KubeconfigFile[], { fields }: Entry): Settin
   if (!cluster) throw fields.refuse("cluster", "names no cluster of the kubeconfig");
   const where = { cluster: clusterSettings(cluster), namespace: fields.text("namespace") };
   const userName = fields.text("user");
-  if (userName === undefined) return { ...where, user: anonymous };
+  if (userName === undefined) return { ...where, user: { impersonation: {} } };
   const user = entryOf(files, "users", userName);
   if (!user) throw fields.refuse("user", "names no user of the kubeconfig");
   return { ...where, user: userSettings(user) };

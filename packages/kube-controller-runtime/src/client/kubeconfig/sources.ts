@@ -5,7 +5,6 @@ import { delimiter, join } from "node:path";
 import { KubeconfigError } from "./error.ts";
 import { readKubeconfig } from "./file.ts";
 import { currentSettings, type Settings } from "./merge.ts";
-import { anonymous } from "./user.ts";
 
 export interface CredentialsSource {
   /** A kubeconfig file; when absent `KUBECONFIG`, the service account and `~/.kube/config` are tried. */
@@ -31,10 +30,7 @@ export function ownSurroundings(): Surroundings {
   };
 }
 
-/**
- * Finds settings in the usual order: the named kubeconfig, `KUBECONFIG`, the in-cluster service account,
- * `~/.kube/config`. Throws with what to set when there is no usable cluster.
- */
+/** Finds settings in the order of `loadCredentials`. */
 export async function loadSettings(
   { kubeconfig, context }: CredentialsSource,
   { env, home, serviceAccount }: Surroundings,
@@ -71,14 +67,10 @@ async function inCluster(env: NodeJS.ProcessEnv, folder: string): Promise<Settin
   return {
     cluster: {
       server: new URL(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`),
-      proxy: undefined,
-      proxyUrl: undefined,
       authority: { field: "ca.crt", where, file: join(folder, "ca.crt") },
-      serverName: undefined,
       skipVerification: false,
-      pluginConfig: undefined,
     },
-    user: { ...anonymous, token: { field: "token", where, file: join(folder, "token") } },
+    user: { token: { field: "token", where, file: join(folder, "token") }, impersonation: {} },
     namespace: await readFile(join(folder, "namespace"), "utf8").then(
       (text) => text.trim() || undefined,
       () => undefined,

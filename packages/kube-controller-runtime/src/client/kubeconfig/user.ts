@@ -1,26 +1,18 @@
 import type { RequestHeaders } from "../identity.ts";
+import type { Fields } from "./fields.ts";
 import type { Entry } from "./file.ts";
-import { impersonation } from "./impersonation.ts";
 import { fileOrData, type Material, pathIn } from "./material.ts";
 import { type PluginSettings, pluginSettings } from "./plugin-settings.ts";
 
 /** How we prove who we are. */
 export interface UserSettings {
-  readonly token: Material | undefined;
-  readonly basic: string | undefined;
-  readonly certificate: { readonly cert: Material; readonly key: Material } | undefined;
-  readonly plugin: PluginSettings | undefined;
+  readonly token?: Material | undefined;
+  readonly basic?: string | undefined;
+  readonly certificate?: { readonly cert: Material; readonly key: Material } | undefined;
+  readonly plugin?: PluginSettings | undefined;
   /** For requests in somebody else's name. */
   readonly impersonation: RequestHeaders;
 }
-
-export const anonymous: UserSettings = {
-  token: undefined,
-  basic: undefined,
-  certificate: undefined,
-  plugin: undefined,
-  impersonation: {},
-};
 
 /** A user of a kubeconfig; throws over what can't be honoured. */
 export function userSettings(entry: Entry): UserSettings {
@@ -35,15 +27,10 @@ export function userSettings(entry: Entry): UserSettings {
     plugin: pluginSettings(entry),
   };
   // client-go refuses or silently prefers one of them; which one is nothing to guess about.
-  const methods = (["token", "basic", "plugin"] as const).filter((method) => settings[method] !== undefined);
-  if (methods.length > 1) throw fields.refuse(namesOf(methods), "are all set: keep one");
+  const { token, basic, plugin } = settings;
+  const methods = [token && "token or tokenFile", basic && "username", plugin && "exec"].filter(Boolean);
+  if (methods.length > 1) throw fields.refuse(methods.join(" and "), "are all set: keep one");
   return { ...settings, impersonation: impersonation(fields) };
-}
-
-const fieldsOf = { token: "token or tokenFile", basic: "username", plugin: "exec" };
-
-function namesOf(methods: readonly (keyof typeof fieldsOf)[]): string {
-  return methods.map((method) => fieldsOf[method]).join(" and ");
 }
 
 /** As in client-go, the file wins: the token beside it is what it held when somebody wrote the kubeconfig. */
@@ -69,4 +56,45 @@ function certificateOf(entry: Entry): UserSettings["certificate"] {
   if (key)
     throw entry.fields.refuse(key.field, "is set without client-certificate or client-certificate-data");
   return undefined;
+}
+
+/** The headers by which a request is made in another user's name. */
+function impersonation(fields: Fields): RequestHeaders {
+  const [user, uid, groups] = [fields.text("as"), fields.text("as-uid"), fields.texts("as-groups")];
+  const extra = fields.map("as-user-extra");
+  const beside = Object.entries({
+    "as-uid": uid,
+    "as-groups": groups[0],
+    "as-user-extra": extra?.names()[0],
+  });
+  const alone = beside.find(([, value]) => value !== undefined);
+  if (user === undefined && alone) throw fields.refuse(alone[0], "is set without as");
+  if (user === undefined) return {};
+  const headers: Record<string, string | string[]> = { "Impersonate-User": user };
+  if (uid !== undefined) headers["Impersonate-Uid"] = uid;
+  if (groups.length > 0) headers["Impersonate-Group"] = [...groups];
+  for (const key of extra?.names() ?? [])
+    headers[`Impersonate-Extra-${escaped(key)}`] = [...(extra?.texts(key) ?? [])];
+  refuseUnsendable(headers, fields);
+  return headers;
+}
+
+/** Names of extra fields may hold any character; the API server decodes percent signs. */
+function escaped(key: string): string {
+  return key.replace(/[^\w!#$&'*+.^`|~-]/gu, (character) =>
+    [...Buffer.from(character)]
+      .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`)
+      .join(""),
+  );
+}
+
+function refuseUnsendable(headers: RequestHeaders, fields: Fields): void {
+  for (const [name, values] of Object.entries(headers)) {
+    const sendable = [values].flat().every((value) => /^[\t\x20-\x7e\x80-\xff]*$/.test(value));
+    if (!sendable)
+      throw fields.refuse(
+        "as, as-uid, as-groups or as-user-extra",
+        `does not fit into the HTTP header ${name}`,
+      );
+  }
 }
