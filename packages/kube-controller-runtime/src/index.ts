@@ -34,9 +34,9 @@ export {
 export { type Action, awaitChange, requeue } from "./controller/action.ts";
 export { anyChange, contentChanged, specOrMetadataChanged } from "./controller/predicates.ts";
 export { finalizer } from "./controller/finalizer.ts";
-export { allOf } from "./controller/all-of.ts";
 export { Children, CONTROLLER_INDEX } from "./controller/children.ts";
 export {
+  allOf,
   describeForeign,
   type ForeignObject,
   NotOursError,
@@ -58,8 +58,7 @@ export { checkpoint } from "./reconcile/checkpoint.ts";
 export { CONFLICT, type ConflictAdvice, reportConflicts } from "./reconcile/conflict.ts";
 export { explain } from "./reconcile/explain.ts";
 export { AVAILABLE, finish, type StartMemory, UNREPORTED } from "./reconcile/finish.ts";
-export { applied, blocked, notRequested } from "./reconcile/result.ts";
-export { summary } from "./reconcile/summary.ts";
+export { applied, blocked, notRequested, summary } from "./reconcile/result.ts";
 
 // Changes on another side that outlive the process: plan, act, record, back off after a failure.
 export { type Attempt, Backoff, type BackedOff, type BackoffRule } from "./effects/backoff.ts";

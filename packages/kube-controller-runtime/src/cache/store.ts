@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, keyOfObject, type ObjectKey, type Stored } from "../object.ts";
 import type { WatcherEvent } from "../watch/watcher.ts";
-import { deepFreeze } from "./freeze.ts";
 import { Indexes, type IndexFunctions, type StoreFault } from "./indexes.ts";
 import { isExplainedBy, type Sent } from "./own-write.ts";
 
@@ -224,4 +223,15 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
 
 function versionOf(object: Stored<KubeObject>): number {
   return Number(object.metadata.resourceVersion);
+}
+
+/**
+ * Freezes JSON data through and through, so that a reader that changes what others read fails at once instead
+ * of corrupting them. Data that is frozen already is not visited again.
+ */
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const name in value) deepFreeze(value[name]);
+  return value;
 }

@@ -4,10 +4,10 @@ import { ApiError, isAlreadyExists, isConflict } from "../client/error.ts";
 import { find, findSame } from "../client/find.ts";
 import { type Kind, type KubeObject, keyOfObject, refOf, type Stored } from "../object.ts";
 import { controllerOf } from "../owner.ts";
-import { allOf } from "./all-of.ts";
 import { marked, on, wasAppliedLast } from "./desired.ts";
 import { adoptFields, hasUpdatedFields, ownsAll } from "./managed-fields.ts";
 import {
+  allOf,
   NotOursError,
   type Owner,
   type OwnershipMarks,
@@ -159,13 +159,7 @@ export class Children {
   async patch<T extends KubeObject>(
     kind: Kind<T>,
     present: Stored<T>,
-    {
-      owner,
-      patch,
-    }: {
-      readonly owner: Owner;
-      readonly patch: { readonly metadata?: object; readonly [field: string]: unknown };
-    },
+    { owner, patch }: { owner: Owner; patch: { metadata?: object; readonly [field: string]: unknown } },
   ): Promise<void> {
     if (!this.owns(present, owner)) return;
     const metadata = { ...patch.metadata, ...versionOf(present) };
@@ -207,13 +201,13 @@ export class Children {
     const { kind, desired, owner, resourceVersion } = child;
     const standing = refuseForeign(kind, { present: seen, desired, owner }, this.#marks);
     const isAdopted = standing === "ours" && !hasUpdatedFields(seen, this.#fieldManager);
-    if (isAdopted && this.#isUpToDate(seen, desired)) return seen;
+    const isLast = wasAppliedLast(seen, desired, this.#marks);
+    if (isAdopted && isLast && ownsAll(seen, desired, this.#fieldManager)) return seen;
     try {
-      const { uid } = seen.metadata;
       if (isAdopted) {
-        const condition = { uid, ...(resourceVersion ? { resourceVersion } : {}) };
+        const condition = { uid: seen.metadata.uid, ...(resourceVersion && { resourceVersion }) };
         const applied = await this.#client.apply(kind, on(desired, condition));
-        if (wasAppliedLast(seen, desired, this.#marks)) this.#onReverted?.(owner, applied);
+        if (isLast) this.#onReverted?.(owner, applied);
         return applied;
       }
       const present = await this.#adopt(child);
@@ -222,10 +216,6 @@ export class Children {
       if (isConflict(error) || (await this.#isAnother(child, seen, error))) return undefined;
       throw error;
     }
-  }
-
-  #isUpToDate(present: Stored<KubeObject>, desired: KubeObject): boolean {
-    return wasAppliedLast(present, desired, this.#marks) && ownsAll(present, desired, this.#fieldManager);
   }
 
   /** Hands fields over to our apply, in an object that still is for the owner to take. */

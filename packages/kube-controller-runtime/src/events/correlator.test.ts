@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EventCorrelator } from "./correlator.ts";
-import { LruMap } from "./lru.ts";
+import { EventCorrelator, LruMap } from "./correlator.ts";
 
 const occurrence = { type: "Warning", reason: "Failed", message: "m" } as const;
 

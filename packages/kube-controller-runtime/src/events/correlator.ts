@@ -1,5 +1,4 @@
 import { fnv1a32 } from "../hash.ts";
-import { LruMap } from "./lru.ts";
 
 /** One thing that happened, as its reporter describes it. */
 export interface Occurrence {
@@ -18,11 +17,6 @@ export interface Series {
   lastMs: number;
   /** The name of the Event, once it has been given one. */
   name?: string | undefined;
-}
-
-export interface Correlated {
-  readonly series: Series;
-  readonly message: string;
 }
 
 /** Similar occurrences: those of one type and reason, by message. */
@@ -59,7 +53,7 @@ export class EventCorrelator {
   #nextId = 0;
 
   /** Counts an occurrence and returns the series it belongs to. */
-  count(subjectId: string, occurrence: Occurrence, now: number): Correlated {
+  count(subjectId: string, occurrence: Occurrence, now: number): { series: Series; message: string } {
     const group = this.#groupOf(subjectId, occurrence, now);
     const own = fnv1a32(occurrence.message);
     const combined = !group.series.has(own) && group.series.size >= MAX_MESSAGES;
@@ -101,5 +95,27 @@ export class EventCorrelator {
 
   #newSeries(now: number): Series {
     return { id: `${this.#nextId++}`, count: 0, reported: 0, firstMs: now, lastMs: now };
+  }
+}
+
+/** A map that forgets the entry unused for longest when it grows beyond `limit`. */
+export class LruMap<K, V> {
+  readonly #limit: number;
+  readonly #entries = new Map<K, V>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** The value of `key`, made by `create` when it is not there. */
+  use(key: K, create: () => V): V {
+    const value = this.#entries.get(key) ?? create();
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size > this.#limit) {
+      const [oldest] = this.#entries.keys();
+      this.#entries.delete(oldest as K);
+    }
+    return value;
   }
 }

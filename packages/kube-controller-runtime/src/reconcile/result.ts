@@ -1,3 +1,4 @@
+import type { ConditionState } from "../conditions.ts";
 import type { StepResult } from "../controller/steps.ts";
 
 /** The step's objects are as they should be. */
@@ -17,4 +18,15 @@ export function blocked<S extends object = object>(
   more: Pick<StepResult<S>, "status" | "requeueAfterMs"> = {},
 ): StepResult<S, never> {
   return { condition: { status: "False", reason, message }, ...more };
+}
+
+/** The one condition to wait for: True when no part is False, else it repeats the first that is. */
+export function summary(
+  conditions: ReadonlyMap<string, ConditionState>,
+  parts: readonly string[],
+  message: string,
+): ConditionState {
+  const states = parts.flatMap((type) => conditions.get(type) ?? []);
+  const blocking = states.find(({ status }) => status === "False");
+  return blocking ?? { status: "True", reason: "Serving", message };
 }
