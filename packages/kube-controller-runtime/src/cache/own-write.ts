@@ -17,10 +17,6 @@ interface Written {
   readonly managers: number;
 }
 
-/** Set by the server with every write, or missing from the items of a list. */
-const IGNORED = new Set(["apiVersion", "kind"]);
-const IGNORED_METADATA = new Set(["resourceVersion", "generation", "managedFields"]);
-
 /**
  * Whether the answer to a write holds nothing but the object as it was known before and what was sent. When
  * in doubt, the answer is no: a run too many does no harm, a change that nobody notices does.
@@ -39,13 +35,11 @@ export function isExplainedBy(sent: Sent, { before, after, managers }: Written):
   return isMerged(comparable(before), sent.fields, comparable(after));
 }
 
-function comparable(object: Stored<KubeObject>): object {
-  const { metadata, ...content } = object;
-  return { ...without(content, IGNORED), metadata: without(metadata, IGNORED_METADATA) };
-}
-
-function without(record: object, names: ReadonlySet<string>): object {
-  return Object.fromEntries(Object.entries(record).filter(([name]) => !names.has(name)));
+/** An object without what is set by the server with every write, or missing from the items of a list. */
+export function comparable(object: KubeObject): object {
+  const { apiVersion: _, kind: __, metadata = {}, ...content } = object;
+  const { resourceVersion: ___, generation: ____, managedFields: _____, ...kept } = metadata;
+  return { ...content, metadata: kept };
 }
 
 function isMerged(before: unknown, sent: unknown, after: unknown): boolean {

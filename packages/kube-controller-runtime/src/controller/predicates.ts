@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { comparable } from "../cache/own-write.ts";
 import type { Change } from "../cache/store.ts";
 import type { KubeObject } from "../object.ts";
 
@@ -13,6 +14,8 @@ export function anyChange(): boolean {
   return true;
 }
 
+const OF_USERS = ["generation", "uid", "deletionTimestamp", "labels", "annotations", "finalizers"] as const;
+
 /**
  * Lets through what a user may have changed: spec (by its generation), labels, annotations, finalizers,
  * deletion. Status-only changes, which are the controller's own results, are held back.
@@ -20,14 +23,7 @@ export function anyChange(): boolean {
 export function specOrMetadataChanged(change: Change<KubeObject>): boolean {
   if (!change.previous || change.type === "deleted") return true;
   const [before, after] = [change.previous.metadata, change.object.metadata];
-  return (
-    before.generation !== after.generation ||
-    before.uid !== after.uid ||
-    before.deletionTimestamp !== after.deletionTimestamp ||
-    !isDeepStrictEqual(before.labels, after.labels) ||
-    !isDeepStrictEqual(before.annotations, after.annotations) ||
-    !isDeepStrictEqual(before.finalizers, after.finalizers)
-  );
+  return OF_USERS.some((field) => !isDeepStrictEqual(before[field], after[field]));
 }
 
 /**
@@ -39,7 +35,6 @@ export function contentChanged({ type, object, previous }: Change<KubeObject>): 
 }
 
 function contentOf(object: KubeObject & { status?: unknown }): object {
-  const { status: _, apiVersion: __, kind: ___, metadata = {}, ...content } = object;
-  const { resourceVersion: ____, managedFields: _____, generation: ______, ...kept } = metadata;
-  return { ...content, metadata: kept };
+  const { status: _, ...content } = object;
+  return comparable(content);
 }
