@@ -40,7 +40,8 @@ export async function writeStatus<T extends WithStatus<S>, S extends object>(
     try {
       return await client.patchStatus(write.kind, refOf(object), { metadata: { resourceVersion }, status });
     } catch (error) {
-      if (isNotFound(error)) return gone(client, write, error);
+      // While the object is there, what is missing is its kind's status subresource.
+      if (isNotFound(error) && !(await findSame(client, write.kind, write.object))) return write.object;
       if (!isConflict(error) || write.exact || attempt === MAX_TRIES) throw error;
     }
     const fresh = await findSame(client, write.kind, object);
@@ -66,16 +67,6 @@ export function writeCondition<T extends WithStatus<WithConditions>>(
     conditions: [...setCondition(status.conditions ?? [], type, state)],
   });
   return writeStatus<T, WithConditions>(client, { ...write, update });
-}
-
-/** The object when it is really gone. While it is there, what is missing is its kind's status subresource. */
-async function gone<T extends WithStatus<S>, S extends object>(
-  client: Client,
-  { kind, object }: StatusWrite<T, S>,
-  error: unknown,
-): Promise<Stored<T>> {
-  if (await findSame(client, kind, object)) throw error;
-  return object;
 }
 
 /** What the server would make of it: fields that are `undefined`, at any depth, are not sent. */

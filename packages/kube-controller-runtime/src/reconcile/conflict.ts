@@ -1,6 +1,6 @@
-import { type Condition, findCondition } from "../conditions.ts";
+import { findCondition } from "../conditions.ts";
 import { describeForeign, type ForeignObject, type Owner } from "../controller/ownership.ts";
-import type { WithStatus } from "../controller/status.ts";
+import type { WithConditions, WithStatus } from "../controller/status.ts";
 import type { Explanation, StepResult } from "../controller/steps.ts";
 import { resourceName } from "../object.ts";
 
@@ -27,7 +27,7 @@ export interface ConflictAdvice {
 /** Lists all foreign objects that have the names of an object's children, with the ways out. */
 export function reportConflicts(
   conflicts: readonly ForeignObject[],
-  { object, owner }: { readonly object: WithStatus<{ conditions?: Condition[] }>; readonly owner: Owner },
+  { object, owner }: { readonly object: WithStatus<WithConditions>; readonly owner: Owner },
   advice: ConflictAdvice,
 ): StepResult<object> {
   const [first] = conflicts;

@@ -1,9 +1,9 @@
 import { type Condition, findCondition, READY } from "../conditions.ts";
 import { type Action, requeue } from "../controller/action.ts";
 import type { RunContext } from "../controller/controller.ts";
-import { mergePatchBetween, type WithStatus, writeStatus } from "../controller/status.ts";
+import { mergePatchBetween, type StatusWrite, type WithStatus, writeStatus } from "../controller/status.ts";
 import type { Steps } from "../controller/steps.ts";
-import type { Kind, KubeObject, Stored } from "../object.ts";
+import type { Kind, Stored } from "../object.ts";
 import { announceTransitions } from "./announce.ts";
 
 /** True while people are served by an earlier spec: a change of the spec is no start. */
@@ -52,8 +52,10 @@ export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
   run: FinishedRun<T, S>,
   { context, memory }: { readonly context: RunContext; readonly memory: StartMemory },
 ): Promise<Action> {
+  const status: Partial<S> = run.object.status ?? {};
+  const update = updateBy(steps, run);
   if (!isStarting(steps, run)) delete memory.nextReport;
-  else if (hasNews(steps, run)) {
+  else if (Object.keys(mergePatchBetween(status, update(status))).length > 0) {
     const next = nextReport(steps, run.now, context.clock.now());
     if (memory.nextReport?.awaitsReport !== next.awaitsReport) memory.nextReport = next;
     const waitMs = memory.nextReport.at - run.now;
@@ -61,27 +63,16 @@ export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
     if (waitMs > 0 && waitMs <= AWAIT_REPORT_MS) return sooner(steps.finish(), waitMs);
     memory.nextReport = next;
   }
-  return report(steps, run, context);
+  return report(steps, { ...run, update }, context);
 }
 
-function hasNews<T extends WithStatus<S>, S extends CommonStatus>(
+function updateBy<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
   { object, now }: FinishedRun<T, S>,
-): boolean {
-  const status: Partial<S> = object.status ?? {};
-  return Object.keys(mergePatchBetween(status, updated(steps, status, { object, now }))).length > 0;
-}
-
-function updated<S extends CommonStatus>(
-  steps: Steps<S>,
-  status: Partial<S>,
-  { object, now }: { readonly object: KubeObject; readonly now: number },
-): Partial<S> {
-  const { generation: observedGeneration } = object.metadata ?? {};
-  return {
-    ...steps.applyTo(status, { observedGeneration, now }),
-    ...(observedGeneration === undefined ? {} : { observedGeneration }),
-  };
+): (status: Partial<S>) => Partial<S> {
+  const { generation: observedGeneration } = object.metadata;
+  const own = observedGeneration === undefined ? {} : { observedGeneration };
+  return (status) => ({ ...steps.applyTo(status, { observedGeneration, now }), ...own });
 }
 
 function nextReport(
@@ -113,11 +104,10 @@ function sooner(action: Action, afterMs: number): Action {
 
 async function report<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
-  { kind, object, now, quiet }: FinishedRun<T, S>,
+  { kind, object, quiet, update }: FinishedRun<T, S> & StatusWrite<T, S>,
   { client, events }: RunContext,
 ): Promise<Action> {
   try {
-    const update = (status: Partial<S>) => updated(steps, status, { object, now });
     const written = await writeStatus<T, S>(client, { kind, object, update });
     const [before, after] = [object.status?.conditions, written.status?.conditions];
     announceTransitions(events, written, { before, after, quiet });

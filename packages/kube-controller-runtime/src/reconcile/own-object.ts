@@ -35,11 +35,7 @@ export class OwnObject<T extends WithStatus<S>, S extends object> {
     this.#context.events.event(this.#latest, { type, reason, message });
   }
 
-  /**
-   * Writes into the status, in the middle of a run, what must not be forgotten. `changes` may be called again with a
-   * newer status; an `exact` write rejects with a conflict instead. Resolves with `undefined` when a newer spec or the
-   * object's deletion came first, so that nothing was written: the run must not go on.
-   */
+  /** Makes a `checkpoint` of the object. When that resolves with `undefined`, the run must not go on. */
   async record(
     changes: (current: Partial<S>) => Changes<S>,
     { exact = false } = {},
