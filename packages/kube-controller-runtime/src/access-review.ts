@@ -40,16 +40,6 @@ interface Decision {
 export function reviewAccess(client: Pick<Client, "create">, clock: Clock): Authorize {
   const decisions = new Map<string, Decision>();
   let underWay = 0;
-
-  async function ask(token: string, path: string): Promise<Access> {
-    underWay++;
-    try {
-      return await review(client, token, path);
-    } finally {
-      underWay--;
-    }
-  }
-
   return (authorization, path) => {
     const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? "") ?? [];
     if (!token) return Promise.resolve("unauthenticated");
@@ -57,16 +47,18 @@ export function reviewAccess(client: Pick<Client, "create">, clock: Clock): Auth
     const known = decisions.get(key);
     if (known && known.until > clock.monotonic()) return known.access;
     if (underWay >= MOST_AT_ONCE) return Promise.resolve("busy");
-    const decision: Decision = { access: ask(token, path), until: Number.POSITIVE_INFINITY };
+    underWay++;
+    const asked = review(client, token, path).finally(() => underWay--);
+    const decision: Decision = { access: asked, until: Number.POSITIVE_INFINITY };
     remember(decisions, key, decision);
     const lasts = (ms: number) => {
       decision.until = clock.monotonic() + ms;
     };
-    decision.access.then(
+    asked.then(
       (access) => lasts(access === "allowed" ? ALLOWED_MS : REFUSED_MS),
       () => lasts(0),
     );
-    return decision.access;
+    return asked;
   };
 }
 

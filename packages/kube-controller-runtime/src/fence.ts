@@ -26,11 +26,8 @@ export function closedBy(deadline: AbortSignal, fence: Fence): Fence {
 /** The fence of a process. It lets nothing pass before it is opened, and nothing ever again once it is closed. */
 export class LeaderFence implements Fence {
   readonly #closed = new AbortController();
+  readonly signal: AbortSignal = this.#closed.signal;
   #isLeader: (() => boolean) | undefined;
-
-  get signal(): AbortSignal {
-    return this.#closed.signal;
-  }
 
   /** The first question that finds leadership lost closes the fence: nobody need notice by other means. */
   assertLeading(): void {

@@ -20,7 +20,7 @@ export interface MetricsOptions {
   readonly address: string;
   readonly registry: { readonly contentType: string; metrics(): Promise<string> };
   /** Who may read them: everybody when absent. */
-  readonly authorize?: Authorize;
+  readonly authorize?: Authorize | undefined;
 }
 
 /** A server that listens. */
@@ -39,11 +39,7 @@ interface Reply {
 type Routes = ReadonlyMap<string, (request: IncomingMessage) => Promise<Reply>>;
 
 const REFUSALS: Readonly<Record<Exclude<Access, "allowed">, Reply>> = {
-  unauthenticated: {
-    status: 401,
-    body: "send a bearer token\n",
-    headers: { "www-authenticate": "Bearer" },
-  },
+  unauthenticated: { status: 401, body: "send a bearer token\n", headers: { "www-authenticate": "Bearer" } },
   forbidden: { status: 403, body: "forbidden\n" },
   busy: { status: 503, body: "busy\n", headers: { "retry-after": "1" } },
 };

@@ -1,11 +1,3 @@
-/** What every JSON line has. */
-interface LogLine {
-  readonly level: string;
-  readonly time: string;
-  readonly msg: string;
-  readonly [field: string]: unknown;
-}
-
 const LEVEL_WIDTH = "error".length;
 
 /**
@@ -13,7 +5,7 @@ const LEVEL_WIDTH = "error".length;
  * anything but letters, digits and common punctuation in it is quoted as JSON quotes it.
  */
 export function logText(line: string): string {
-  const { level, time, msg, ...fields } = JSON.parse(line) as LogLine;
+  const { level, time, msg, ...fields } = JSON.parse(line) as Record<"level" | "time" | "msg", string>;
   const facts = Object.entries(fields).map(([name, value]) => ` ${name}=${valueText(value)}`);
   return `${time} ${level.toUpperCase().padEnd(LEVEL_WIDTH)} ${oneLine(msg)}${facts.join("")}\n`;
 }

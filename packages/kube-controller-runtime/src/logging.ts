@@ -8,16 +8,12 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 /** `json`: one object per line; `text`: the same for people. */
 export type LogFormat = "json" | "text";
 
-interface Destination {
-  write(line: string): void;
-}
-
 /** What a logger writes, and where. */
 export interface LoggerOptions {
   /** The least severe lines that are written. */
   readonly level: LogLevel;
   /** Where lines go; standard output when absent. */
-  readonly destination?: Destination;
+  readonly destination?: { write(line: string): void };
   /** `json` when absent. */
   readonly format?: LogFormat;
 }

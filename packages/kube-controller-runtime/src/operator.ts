@@ -156,12 +156,7 @@ function serve(
       healthz: { ping: () => true },
       readyz: { caches: () => areSynced(manager) },
     }),
-    metrics &&
-      serveMetrics({
-        address: metricsAddress,
-        registry: metrics.registry,
-        ...(authorize ? { authorize } : {}),
-      }),
+    metrics && serveMetrics({ address: metricsAddress, registry: metrics.registry, authorize }),
   ]);
 }
 

@@ -79,17 +79,8 @@ export function redactText(text: string): string {
   return maskSecrets(text, { mark: REDACTED, limit: MAX_TEXT }).text;
 }
 
-interface PrintableError {
-  readonly type: string;
-  readonly message: string;
-  readonly reason?: string;
-  readonly code?: string | number;
-  /** The messages of its causes, outermost first. */
-  readonly causes?: string[];
-  readonly stack?: string[];
-}
-
-function printableError(error: Error & { reason?: unknown; code?: unknown }): PrintableError {
+/** Its causes come as their messages, outermost first. */
+function printableError(error: Error & { reason?: unknown; code?: unknown }): object {
   const causes = causesOf(error).map(textOf);
   return {
     type: error.name,

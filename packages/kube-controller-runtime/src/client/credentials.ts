@@ -14,8 +14,6 @@ import {
 import type { ProxyAddress } from "./proxy/address.ts";
 import { proxyFromEnvironment } from "./proxy/environment.ts";
 
-export type { TlsOptions } from "./identity.ts";
-
 /** How long files are believed without looking again; a 401 looks at once, so a short time is safe. */
 const FILES_BELIEVED_MS = 10_000;
 

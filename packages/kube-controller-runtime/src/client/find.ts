@@ -1,5 +1,4 @@
-import type { Kind, KubeObject, ObjectRef, Stored } from "../object.ts";
-import { refOf } from "../object.ts";
+import { type Kind, type KubeObject, type ObjectRef, refOf, type Stored } from "../object.ts";
 import type { Client } from "./client.ts";
 import { isNotFound } from "./error.ts";
 

@@ -9,8 +9,9 @@ import { createCertificateAuthority } from "../../testing/certificates.ts";
 import { VirtualClock } from "../../testing/clock.ts";
 import { systemClock } from "../clock.ts";
 import { ConfigMap } from "../kinds.ts";
-import type { Credentials, TlsOptions } from "./credentials.ts";
+import type { Credentials } from "./credentials.ts";
 import { HttpClient } from "./http-client.ts";
+import type { TlsOptions } from "./identity.ts";
 import { readText } from "./response.ts";
 import { httpTransport, type Transport } from "./transport.ts";
 

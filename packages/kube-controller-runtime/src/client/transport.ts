@@ -122,15 +122,13 @@ async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 function newAgents(way: Way): Agents {
-  return { tls: way.tls, requests: newAgent(way, REQUEST_CONNECTIONS), watches: newAgent(way) };
+  const agent = (limits: Agent.Options) =>
+    new Agent({ ...limits, pipelining: 1, connect: connectorFor(way) });
+  return { tls: way.tls, requests: agent({ connections: REQUEST_CONNECTIONS }), watches: agent({}) };
 }
 
 /** What is under way on the old connections may end there. */
 function replaced(old: Agents, way: Way): Agents {
   for (const agent of [old.requests, old.watches]) agent.close().catch(() => undefined);
   return newAgents(way);
-}
-
-function newAgent(way: Way, connections?: number): Agent {
-  return new Agent({ ...(connections ? { connections } : {}), pipelining: 1, connect: connectorFor(way) });
 }

@@ -15,7 +15,8 @@ export function marked<T extends KubeObject>(desired: T, owner: Owner, marks: Ow
     ? { annotations: { ...annotations, [ownerUid]: uid } }
     : { annotations, ownerReferences: [controllerReference(owner.object, owner.kind)] };
   const tied = { ...desired, metadata: { ...metadata, ...tie } };
-  return on(tied, { annotations: { ...tie.annotations, [applied]: hashOf(tied) } });
+  const digest = hash("sha256", JSON.stringify(tied)).slice(0, 32);
+  return on(tied, { annotations: { ...tie.annotations, [applied]: digest } });
 }
 
 /** Whether the marks of both say the same: nobody has applied anything else since. */
@@ -30,8 +31,4 @@ export function wasAppliedLast(
 /** The same with more metadata, such as the version on whose condition it is sent. */
 export function on<T extends KubeObject>(desired: T, metadata: NonNullable<KubeObject["metadata"]>): T {
   return { ...desired, metadata: { ...desired.metadata, ...metadata } };
-}
-
-function hashOf(desired: KubeObject): string {
-  return hash("sha256", JSON.stringify(desired)).slice(0, 32);
 }

@@ -54,14 +54,12 @@ export class ControllerRunner {
     this.#queue = new WorkQueue({
       clock,
       random,
-      ...(queueObserver ? { observer: queueObserver } : {}),
-      ...(backoff ? { backoff } : {}),
+      ...(queueObserver && { observer: queueObserver }),
+      ...(backoff && { backoff }),
     });
     this.#followReferences();
-    for (const source of controller.sources) {
-      const { caches } = environment;
-      caches.of(source.kind).onChange((change) => this.#enqueue(source, change));
-    }
+    for (const source of controller.sources)
+      environment.caches.of(source.kind).onChange((change) => this.#enqueue(source, change));
   }
 
   /** Starts runs until the signal is aborted; resolves when the last one has ended. */
@@ -154,10 +152,8 @@ export class ControllerRunner {
   #followReferences(): void {
     for (const { kind } of this.#controller.referrals) {
       const references = this.#environment.caches.referencesTo(kind);
-      this.#references.set(
-        resourceName(kind),
-        references.heldBy((holder) => this.#queue.add(holder)),
-      );
+      const held = references.heldBy((holder) => this.#queue.add(holder));
+      this.#references.set(resourceName(kind), held);
     }
     if (this.#references.size === 0) return;
     const objects = this.#environment.caches.of(this.#controller.kind);

@@ -1,6 +1,6 @@
 import { type Random, timestamp } from "../clock.ts";
 import { CoreEvent } from "../kinds.ts";
-import type { KubeObject, ObjectRef } from "../object.ts";
+import type { KubeObject } from "../object.ts";
 import type { Occurrence, Series } from "./correlator.ts";
 
 export type Regarding = NonNullable<CoreEvent["involvedObject"]>;
@@ -23,11 +23,7 @@ export function regarding({ apiVersion, kind, metadata = {} }: KubeObject): Rega
   return Object.fromEntries(Object.entries(reference).filter(([, value]) => value !== undefined));
 }
 
-export interface EventRef extends ObjectRef {
-  readonly namespace: string;
-}
-
-export function eventRef(subject: Regarding, name: string): EventRef {
+export function eventRef(subject: Regarding, name: string) {
   return { namespace: subject.namespace ?? CLUSTER_SCOPED_NAMESPACE, name };
 }
 
@@ -53,21 +49,21 @@ export function repetition(series: Series, { message }: Occurrence) {
 }
 
 export function newEvent(
-  ref: EventRef,
-  reporter: Reporter,
-  reported: { readonly series: Series; readonly subject: Regarding; readonly occurrence: Occurrence },
+  metadata: ReturnType<typeof eventRef>,
+  { component, instance }: Reporter,
+  { series, subject, occurrence }: { series: Series; subject: Regarding; occurrence: Occurrence },
 ): CoreEvent {
   return {
     apiVersion: CoreEvent.apiVersion,
     kind: CoreEvent.kind,
-    metadata: { namespace: ref.namespace, name: ref.name },
-    involvedObject: reported.subject,
-    type: reported.occurrence.type,
-    reason: reported.occurrence.reason,
-    ...repetition(reported.series, reported.occurrence),
-    firstTimestamp: timestamp(reported.series.firstMs),
-    source: { component: reporter.component },
-    reportingComponent: reporter.component,
-    reportingInstance: reporter.instance,
+    metadata,
+    involvedObject: subject,
+    type: occurrence.type,
+    reason: occurrence.reason,
+    ...repetition(series, occurrence),
+    firstTimestamp: timestamp(series.firstMs),
+    source: { component },
+    reportingComponent: component,
+    reportingInstance: instance,
   };
 }

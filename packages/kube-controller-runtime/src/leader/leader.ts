@@ -53,6 +53,8 @@ export class Leader {
   readonly #observation = new LeaseObservation();
   readonly #stop = new AbortController();
   readonly #lost = Promise.withResolvers<NotLeaderError>();
+  /** Resolves when leadership that was held is lost; never after a `release()`. */
+  readonly lost: Promise<NotLeaderError> = this.#lost.promise;
   #claim: Claim | undefined;
   #over = false;
   #underWay: Promise<boolean> | undefined;
@@ -63,11 +65,6 @@ export class Leader {
     this.#options = options;
     this.#timing = options.timing ?? DEFAULT_TIMING;
     this.#lock = new LeaseLock({ ...options, ref: options.lease, durationMs: this.#timing.durationMs });
-  }
-
-  /** Resolves when leadership that was held is lost; never after a `release()`. */
-  get lost(): Promise<NotLeaderError> {
-    return this.#lost.promise;
   }
 
   /** The fencing check: whether a write sent now comes from the only leader. */

@@ -42,12 +42,7 @@ export class LeaseLock {
     const { client, ref } = this.#options;
     const spec = this.#claimedSpec(seen?.spec);
     if (seen) return this.#patch(seen, spec);
-    return client.create(Lease, {
-      apiVersion: Lease.apiVersion,
-      kind: Lease.kind,
-      metadata: { namespace: ref.namespace, name: ref.name },
-      spec,
-    });
+    return client.create(Lease, { metadata: { namespace: ref.namespace, name: ref.name }, spec });
   }
 
   /** Renews the lease that this candidate holds; throws `NotLeaderError` when it no longer does. */

@@ -185,8 +185,10 @@ export class WorkQueue {
     const earliest = turn ? Math.min(turn.due, due) : due;
     const strongest = PRIORITIES.find((each) => each === turn?.priority || each === priority) ?? priority;
     if (turn && turn.due === earliest && turn.priority === strongest) return;
-    if (turn) this.#unschedule(turn);
-    else this.#observer?.added();
+    if (turn) {
+      this.#ready[turn.priority].delete(turn);
+      this.#delayed.delete(turn);
+    } else this.#observer?.added();
     const next = { key, due: earliest, order: turn?.order ?? this.#order++, priority: strongest };
     this.#turns.set(key, next);
     if (!this.#runs.has(key)) this.#schedule(next);
@@ -195,11 +197,6 @@ export class WorkQueue {
   #schedule(turn: Turn): void {
     if (turn.due <= this.#clock.monotonic()) this.#ready[turn.priority].push(turn);
     else this.#delayed.push(turn);
-  }
-
-  #unschedule(turn: Turn): void {
-    this.#ready[turn.priority].delete(turn);
-    this.#delayed.delete(turn);
   }
 
   /** Moves what has become due from the delayed keys to the ready ones. */
@@ -266,16 +263,15 @@ export class WorkQueue {
     const due = this.#takers.length > 0 && Number.isFinite(next) ? next : undefined;
     if (due === this.#alarm?.due) return;
     this.#alarm?.cancel();
-    this.#alarm = due === undefined ? undefined : { due, cancel: this.#setAlarm(due) };
-  }
-
-  #setAlarm(due: number): () => void {
+    this.#alarm = undefined;
+    if (due === undefined) return;
     // It may have become due since it was found not to be: Node warns of a timer in the past.
     const wait = Math.max(0, Math.min(Math.ceil(due - this.#clock.monotonic()), LONGEST_TIMER_MS));
-    return this.#clock.setTimer(() => {
+    const ring = () => {
       this.#alarm = undefined;
       this.#dispatch();
-    }, wait);
+    };
+    this.#alarm = { due, cancel: this.#clock.setTimer(ring, wait) };
   }
 }
 

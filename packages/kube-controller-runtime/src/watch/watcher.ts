@@ -121,7 +121,8 @@ class Watcher<T extends KubeObject> {
         yield* this.#proceed();
       } catch (error) {
         if (signal.aborted) return;
-        failure = toApiError(error);
+        const unforeseen = { reason: "InternalError", code: 0, cause: error };
+        failure = error instanceof ApiError ? error : new ApiError("watch failed", unforeseen);
       }
       const livedMs = clock.monotonic() - startedAt;
       this.#recover(failure, livedMs);
@@ -260,9 +261,4 @@ class Watcher<T extends KubeObject> {
 /** Silence counts too: a server that ignores the parameter sends its objects and never says that these are all. */
 function refusesStreaming(failure: ApiError): boolean {
   return failure.code === 400 || failure.code === 422 || failure.reason === "Timeout";
-}
-
-function toApiError(error: unknown): ApiError {
-  if (error instanceof ApiError) return error;
-  return new ApiError("watch failed", { reason: "InternalError", code: 0, cause: error });
 }
