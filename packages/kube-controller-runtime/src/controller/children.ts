@@ -63,17 +63,11 @@ interface Child<T extends KubeObject> {
  */
 export class Children {
   readonly #client: Client;
-  readonly #caches: Caches;
-  readonly #fieldManager: string;
-  readonly #marks: OwnershipMarks;
-  readonly #onReverted: ChildrenOptions["onReverted"];
+  readonly #options: ChildrenOptions;
 
-  constructor({ client, caches, fieldManager, marks, onReverted }: ChildrenOptions) {
-    this.#client = client;
-    this.#caches = caches;
-    this.#fieldManager = fieldManager;
-    this.#marks = marks;
-    this.#onReverted = onReverted;
+  constructor(options: ChildrenOptions) {
+    this.#client = options.client;
+    this.#options = options;
   }
 
   /** Whether an object belongs to the owner now; what is only handed over does not yet. */
@@ -91,7 +85,7 @@ export class Children {
     kind: Kind<T>,
     child: { readonly present: Stored<T>; readonly desired: T; readonly owner: Owner },
   ): void {
-    refuseForeign(kind, child, this.#marks);
+    refuseForeign(kind, child, this.#options.marks);
   }
 
   /**
@@ -104,8 +98,8 @@ export class Children {
     owner: Owner,
     { resourceVersion, leaveHandedOver = false }: ApplyOptions = {},
   ): Promise<Stored<T>> {
-    const child = { kind, desired: marked(desired, owner, this.#marks), owner, resourceVersion };
-    let present = this.#caches.of(kind).get(keyOfObject(desired));
+    const child = { kind, desired: marked(desired, owner, this.#options.marks), owner, resourceVersion };
+    let present = this.#options.caches.of(kind).get(keyOfObject(desired));
     // The caller may know more than the cache, which lags behind and has only objects with our label.
     if (resourceVersion && present?.metadata.resourceVersion !== resourceVersion)
       present = await find(this.#client, kind, refOf(desired));
@@ -129,11 +123,11 @@ export class Children {
     desired: T,
     { outlives = false, ...owner }: Owner & { readonly outlives?: boolean },
   ): Promise<Stored<T>> {
-    const child = outlives ? desired : marked(desired, owner, this.#marks);
+    const child = outlives ? desired : marked(desired, owner, this.#options.marks);
     const made = await this.#make({ kind, desired: child, owner }, 1);
     if (made) return made;
     const present = await find(this.#client, kind, refOf(desired));
-    if (present) refuseForeign(kind, { present, desired, owner }, this.#marks);
+    if (present) refuseForeign(kind, { present, desired, owner }, this.#options.marks);
     const message = `create ${kind.kind} "${keyOfObject(desired)}": it exists already`;
     throw new ApiError(message, { reason: "AlreadyExists", code: 409 });
   }
@@ -149,7 +143,7 @@ export class Children {
   ): Promise<Stored<T>[]> {
     const applied = await allOf(desired.map((child) => this.apply(kind, child, owner)));
     const wanted = new Set(applied.map(keyOfObject));
-    const present = this.#caches.of(kind).byIndex(CONTROLLER_INDEX, owner.object.metadata.uid);
+    const present = this.#options.caches.of(kind).byIndex(CONTROLLER_INDEX, owner.object.metadata.uid);
     const others = present.filter((child) => !wanted.has(keyOfObject(child)));
     await allOf(others.map((child) => this.remove(kind, child, owner)));
     return applied;
@@ -199,15 +193,15 @@ export class Children {
   /** Resolves with `undefined` when the object is not what it was taken for. */
   async #converge<T extends KubeObject>(child: Child<T>, seen: Stored<T>): Promise<Stored<T> | undefined> {
     const { kind, desired, owner, resourceVersion } = child;
-    const standing = refuseForeign(kind, { present: seen, desired, owner }, this.#marks);
-    const isAdopted = standing === "ours" && !hasUpdatedFields(seen, this.#fieldManager);
-    const isLast = wasAppliedLast(seen, desired, this.#marks);
-    if (isAdopted && isLast && ownsAll(seen, desired, this.#fieldManager)) return seen;
+    const standing = refuseForeign(kind, { present: seen, desired, owner }, this.#options.marks);
+    const isAdopted = standing === "ours" && !hasUpdatedFields(seen, this.#options.fieldManager);
+    const isLast = wasAppliedLast(seen, desired, this.#options.marks);
+    if (isAdopted && isLast && ownsAll(seen, desired, this.#options.fieldManager)) return seen;
     try {
       if (isAdopted) {
         const condition = { uid: seen.metadata.uid, ...(resourceVersion && { resourceVersion }) };
         const applied = await this.#client.apply(kind, on(desired, condition));
-        if (isLast) this.#onReverted?.(owner, applied);
+        if (isLast) this.#options.onReverted?.(owner, applied);
         return applied;
       }
       const present = await this.#adopt(child);
@@ -224,11 +218,11 @@ export class Children {
     const present = await find(this.#client, kind, refOf(desired));
     const wanted = child.resourceVersion ?? present?.metadata.resourceVersion;
     if (!present || present.metadata.resourceVersion !== wanted) return undefined;
-    const standing = refuseForeign(kind, { present, desired, owner }, this.#marks);
+    const standing = refuseForeign(kind, { present, desired, owner }, this.#options.marks);
     if (standing === "earlier") await this.#refuseLater(kind, present, owner);
     const takesOver = standing === "ours" ? {} : { takesOver: { controllerUid: controllerOf(present)?.uid } };
     const { managedFields, resourceVersion } = present.metadata;
-    const adopted = adoptFields(managedFields, { manager: this.#fieldManager, ...takesOver });
+    const adopted = adoptFields(managedFields, { manager: this.#options.fieldManager, ...takesOver });
     if (!adopted) return present;
     return this.#client.jsonPatch(kind, refOf(present), [
       { op: "replace", path: "/metadata/managedFields", value: adopted },
@@ -255,7 +249,7 @@ export class Children {
   }
 
   #standing(present: Stored<KubeObject>, owner: Owner): Standing["is"] {
-    return standingOf(present, owner, this.#marks).is;
+    return standingOf(present, owner, this.#options.marks).is;
   }
 }
 
