@@ -116,12 +116,8 @@ function framesOf(error: Error): string[] {
 }
 
 function isSecretName(name: string): boolean {
-  return SECRET_NAMES.has(
-    name
-      .slice(0, 64)
-      .replace(/[^a-z]/gi, "")
-      .toLowerCase(),
-  );
+  const letters = name.slice(0, 64).replace(/[^a-z]/gi, "");
+  return SECRET_NAMES.has(letters.toLowerCase());
 }
 
 function isPlain(value: object): boolean {

@@ -25,8 +25,5 @@ function requirement(text: string): (labels: Labels) => boolean {
 }
 
 function isOneOf(value: string | undefined, values: string): boolean {
-  return values
-    .split(",")
-    .map((each) => each.trim())
-    .includes(value ?? "");
+  return values.split(",").some((each) => each.trim() === (value ?? ""));
 }

@@ -138,11 +138,7 @@ export class Leader {
     const { clock, identity } = this.#options;
     const lease = await this.#lock.read();
     const holder = lease?.spec?.holderIdentity;
-    if (lease?.spec && holder)
-      this.#observation.note(lease.spec, {
-        monotonic: clock.monotonic(),
-        defaultDurationMs: this.#timing.durationMs,
-      });
+    if (lease?.spec && holder) this.#observation.note(lease.spec, clock.monotonic(), this.#timing.durationMs);
     // A deleted lease does not stop its holder at once, so its time must run out all the same.
     const free = lease && (!holder || holder === identity);
     if (free || this.#observation.expiresInMs(clock.monotonic()) <= 0) return this.#lock.claim(lease);
@@ -177,10 +173,8 @@ export class Leader {
 
   #within<T>(ms: number, answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const cancel = this.#options.clock.setTimer(
-        () => reject(new Error(`no answer within ${Math.round(ms)} ms`)),
-        ms,
-      );
+      const expire = () => reject(new Error(`no answer within ${Math.round(ms)} ms`));
+      const cancel = this.#options.clock.setTimer(expire, ms);
       answer.then(resolve, reject).finally(cancel);
     });
   }

@@ -106,11 +106,11 @@ export class LeaseObservation {
   #seen: { readonly spec: string; readonly expiresAt: number } | undefined;
 
   /** Notes what the lease says; only a change of its content counts as a sign of life. */
-  note(spec: LeaseSpec, now: { readonly monotonic: number; readonly defaultDurationMs: number }): void {
+  note(spec: LeaseSpec, monotonic: number, defaultDurationMs: number): void {
     const content = JSON.stringify(spec);
     if (content === this.#seen?.spec) return;
-    const durationMs = (spec.leaseDurationSeconds ?? 0) * 1_000 || now.defaultDurationMs;
-    this.#seen = { spec: content, expiresAt: now.monotonic + durationMs };
+    const durationMs = (spec.leaseDurationSeconds ?? 0) * 1_000 || defaultDurationMs;
+    this.#seen = { spec: content, expiresAt: monotonic + durationMs };
   }
 
   /** How much time the last holder seen has left; none when it has had its time, or none was ever seen. */

@@ -62,11 +62,10 @@ function recovery(
 /** A summary that is False repeats another condition, which speaks for itself. */
 function repeatedPart(condition: Condition, all: readonly Condition[] | undefined): Condition | undefined {
   if (condition.type !== READY) return undefined;
-  return all?.find(({ type, status, reason, message }) => {
-    const isSame =
-      status === condition.status && reason === condition.reason && message === condition.message;
-    return type !== READY && isSame;
-  });
+  const fields = ["status", "reason", "message"] as const;
+  return all?.find(
+    (part) => part.type !== READY && fields.every((field) => part[field] === condition[field]),
+  );
 }
 
 /** Whoever scales or edits a child should see why that does not last. */

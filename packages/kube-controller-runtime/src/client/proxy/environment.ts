@@ -27,10 +27,7 @@ function isExempt(server: URL, list: string): boolean {
   const target: Target = { host, port, family: isIP(host) };
   if (host === "localhost" || contains(isIP(host) === 6 ? ["::1", 128] : ["127.0.0.0", 8], target))
     return true;
-  return list
-    .split(",")
-    .map((item) => item.trim().toLowerCase())
-    .some((item) => item !== "" && matches(item, target));
+  return list.split(",").some((item) => matches(item.trim().toLowerCase(), target));
 }
 
 function matches(item: string, target: Target): boolean {
