@@ -79,15 +79,10 @@ export class Manager {
 
   constructor(options: ManagerOptions) {
     this.#options = options;
-    const { client, clock, random, log, observer } = options;
-    this.#leader =
-      options.leaderElection && new Leader({ client, clock, random, log, ...options.leaderElection });
+    const { client, leaderElection, observer } = options;
+    this.#leader = leaderElection && new Leader({ ...options, ...leaderElection });
     const environment: CacheEnvironment = {
-      client,
-      clock,
-      random,
-      log,
-      namespaces: options.namespaces,
+      ...options,
       transform: (object) => withOwnFields(object, options.fieldManager),
       onWatchRetry: (kind, reason) => observer?.watchRestarted(kind, reason),
     };

@@ -13,10 +13,8 @@ export function cachesOf(controllers: readonly Controller[], environment: CacheE
   const merged = new Map<string, { kind: Kind; options: Options | undefined }>();
   for (const { kind, cache } of controllers.flatMap(({ sources }) => sources)) {
     const present = merged.get(cacheName(kind))?.options;
-    merged.set(cacheName(kind), {
-      kind,
-      options: present && cache ? merge(kind, present, cache) : (present ?? cache),
-    });
+    const options = present && cache ? merge(kind, present, cache) : (present ?? cache);
+    merged.set(cacheName(kind), { kind, options });
   }
   const caches = new Caches(environment);
   for (const { kind, options } of merged.values()) caches.define(kind, options);
