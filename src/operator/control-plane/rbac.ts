@@ -1,5 +1,5 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { childVerbs, readVerbs, rulesOfKind, workspaceRules } from "../permissions/rbac.ts";
+import { childVerbs, podRules, readVerbs, rulesOfKind, workspaceRules } from "../permissions/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
   ...rulesOfKind("codercontrolplanes", "control planes"),
@@ -20,12 +20,7 @@ export const rules: readonly PolicyRule[] = [
     because: "reads licenses, database URLs and tokens; keeps the operator's token",
   },
   { resources: ["configmaps"], verbs: readVerbs, because: "finds the database URL that envFrom may name" },
-  {
-    resources: ["poddisruptionbudgets.policy"],
-    verbs: childVerbs,
-    because: "limits how many pods a drain evicts at a time",
-  },
-  { resources: ["pods"], verbs: readVerbs, because: "finds out why pods do not become ready" },
+  ...podRules,
   {
     resources: ["controllerrevisions.apps"],
     verbs: childVerbs,

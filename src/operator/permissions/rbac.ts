@@ -37,6 +37,16 @@ export function rulesOfKind(plural: string, noun: string): PolicyRule[] {
   ];
 }
 
+/** What the controller of a kind needs that has a Deployment. */
+export const podRules: readonly PolicyRule[] = [
+  {
+    resources: ["poddisruptionbudgets.policy"],
+    verbs: childVerbs,
+    because: "limits how many pods a drain evicts at a time",
+  },
+  { resources: ["pods"], verbs: readVerbs, because: "finds out why pods do not become ready" },
+];
+
 /** What it takes to make Roles by which `whom` may run workspaces. */
 export function workspaceRules(whom: string, lets: string): PolicyRule[] {
   const rbac = "rbac.authorization.k8s.io";

@@ -1,5 +1,5 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { childVerbs, readVerbs, rulesOfKind, workspaceRules } from "../permissions/rbac.ts";
+import { childVerbs, podRules, readVerbs, rulesOfKind, workspaceRules } from "../permissions/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
   ...rulesOfKind("coderprovisioners", "provisioners"),
@@ -25,10 +25,5 @@ export const rules: readonly PolicyRule[] = [
     verbs: readVerbs,
     because: "finds the access URL of a control plane, and what pods are restarted for",
   },
-  {
-    resources: ["poddisruptionbudgets.policy"],
-    verbs: childVerbs,
-    because: "limits how many pods a drain evicts at a time",
-  },
-  { resources: ["pods"], verbs: readVerbs, because: "finds out why pods do not become ready" },
+  ...podRules,
 ];

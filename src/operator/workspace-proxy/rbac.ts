@@ -1,5 +1,5 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { childVerbs, readVerbs, rulesOfKind } from "../permissions/rbac.ts";
+import { childVerbs, podRules, readVerbs, rulesOfKind } from "../permissions/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
   ...rulesOfKind("coderworkspaceproxies", "workspace proxies"),
@@ -16,10 +16,5 @@ export const rules: readonly PolicyRule[] = [
   },
   { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; keeps proxy tokens" },
   { resources: ["configmaps"], verbs: readVerbs, because: "finds the proxy's URLs that envFrom may set" },
-  {
-    resources: ["poddisruptionbudgets.policy"],
-    verbs: childVerbs,
-    because: "limits how many pods a drain evicts at a time",
-  },
-  { resources: ["pods"], verbs: readVerbs, because: "finds out why pods do not become ready" },
+  ...podRules,
 ];
