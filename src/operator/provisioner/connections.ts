@@ -4,7 +4,8 @@ import type { CoderFailure } from "../../coder/failure.ts";
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
 import { appliedKey } from "./key/record.ts";
 import type { Memory } from "./memory.ts";
-import { CONTAINER, daemonIsNamedByUid } from "./resources/deployment.ts";
+import type { Snapshot } from "./observe.ts";
+import { CONTAINER, daemonNameOf } from "./resources/deployment.ts";
 import type { Provisioner } from "./spec.ts";
 
 /** A daemon joins coderd within a second or two of its start, or something keeps it away. */
@@ -36,10 +37,8 @@ export function isAwaited(
   return connected < replicas && awaited.length > 0;
 }
 
-interface Seen {
-  readonly pods: readonly Stored<Pod>[];
+interface Seen extends Pick<Snapshot, "pods" | "now"> {
   readonly daemons: readonly ProvisionerDaemon[];
-  readonly now: number;
 }
 
 /** Joins daemons to pods by name and key. A daemon without a pod serves nobody: its row outlives it. */
@@ -50,9 +49,7 @@ export function connectionsOf(
 ): Connections {
   const { id: inUse } = appliedKey(status);
   const replaced = (status.retiredKeys ?? []).map(({ id }) => id);
-  const nameOf = daemonIsNamedByUid(provisioner)
-    ? ({ metadata }: Stored<Pod>) => metadata.uid
-    : ({ metadata }: Stored<Pod>) => metadata.name;
+  const nameOf = (pod: Stored<Pod>) => daemonNameOf(provisioner, pod);
   const current = daemons.filter(({ keyId, status }) => keyId === inUse && status !== "offline");
   const byName = new Map(current.map((daemon) => [daemon.name, daemon]));
   const staying = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);

@@ -103,15 +103,12 @@ function keySettings(spec: ProvisionerSpec["key"], { name }: Identity): KeySetti
   const chosen = trimmed(spec?.name);
   const secretName = trimmed(spec?.secretName);
   return {
-    name: chosen?.toLowerCase() ?? defaultKeyName(name),
+    name:
+      chosen?.toLowerCase() ?? avoidReserved(shortName(name, { max: maxKeyNameLength }), reservedKeyNames),
     nameIsFixed: chosen !== undefined,
     secret: {
       name: secretName ?? shortName(name, { suffix: "-provisioner-key", max: nameLength }),
       key: trimmed(spec?.secretKey) ?? provisionerDefaults.keySecretKey,
     },
   };
-}
-
-function defaultKeyName(name: string): string {
-  return avoidReserved(shortName(name, { max: maxKeyNameLength }), reservedKeyNames);
 }

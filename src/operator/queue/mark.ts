@@ -24,9 +24,7 @@ export function markPods(
 ): Promise<Refusal | undefined> {
   const busy = new Set(daemons.filter(({ status }) => status === "busy").map(({ name }) => name));
   const ours = marksOf(source);
-  const changes = changesOf(source, (name, present) =>
-    busy.has(name) ? missingOf(ours, present) : leftOf(ours, present),
-  );
+  const changes = changesOf(source, (name, present) => changedMarks(ours, present, busy.has(name)));
   return writeMarks(source, { changes, before }, context);
 }
 
@@ -38,7 +36,9 @@ export function unmarkPods(
 ): Promise<Refusal | undefined> {
   const ours = marksOf(source);
   const isOurs = (present: Marks) => ours.every(([key, value]) => present[key] === value);
-  const changes = changesOf(source, (_, present) => (isOurs(present) ? leftOf(ours, present) : {}));
+  const changes = changesOf(source, (_, present) =>
+    isOurs(present) ? changedMarks(ours, present, false) : {},
+  );
   return writeMarks(source, { changes, before }, context);
 }
 
@@ -48,14 +48,10 @@ function marksOf({ provisioner: { pod } }: PoolSource): [string, string][] {
   return Object.entries(BUSY_MARKS).filter(([key]) => !Object.hasOwn(theirs, key));
 }
 
-function missingOf(ours: readonly [string, string][], present: Marks): Marks {
-  return Object.fromEntries(ours.filter(([key, value]) => present[key] !== value));
-}
-
-function leftOf(ours: readonly [string, string][], present: Marks): Marks {
-  return Object.fromEntries(
-    ours.filter(([key, value]) => present[key] === value).map(([key]) => [key, null]),
-  );
+/** Those to put on a busy pod, or to take off another. */
+function changedMarks(ours: readonly [string, string][], present: Marks, isBusy: boolean): Marks {
+  const wrong = ours.filter(([key, value]) => (present[key] === value) !== isBusy);
+  return Object.fromEntries(wrong.map(([key, value]) => [key, isBusy ? value : null]));
 }
 
 interface PodChange {

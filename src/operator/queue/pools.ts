@@ -13,7 +13,7 @@ import { CONTROL_PLANE_INDEX, namedControlPlane } from "../control-plane/session
 import { isReplacingPods } from "../control-plane/upgrade/record.ts";
 import { isPaused } from "../pause.ts";
 import { podsOf } from "../pods/our-pods.ts";
-import { daemonIsNamedByUid } from "../provisioner/resources/deployment.ts";
+import { daemonNameOf } from "../provisioner/resources/deployment.ts";
 import { type Provisioner, withDefaults } from "../provisioner/spec.ts";
 import { conditionTypes } from "../provisioner/status.ts";
 import type { Pool, PoolPod } from "./pool.ts";
@@ -88,9 +88,7 @@ function keysOf({ status }: Stored<CoderProvisioner>): string[] {
 }
 
 function podsByDaemon(provisioner: Provisioner, caches: RunContext["caches"]): Map<string, Stored<Pod>> {
-  const byUid = daemonIsNamedByUid(provisioner);
-  const pods = podsOf(provisioner, caches);
-  return new Map(pods.map((pod) => [byUid ? pod.metadata.uid : pod.metadata.name, pod]));
+  return new Map(podsOf(provisioner, caches).map((pod) => [daemonNameOf(provisioner, pod), pod]));
 }
 
 /** Whether pods of an earlier template are still there. */

@@ -138,11 +138,9 @@ function contentInUse(keys: KnownKeys, { provisioner }: KeyRun["snapshot"]) {
 }
 
 /** A key whose secret we have, so that coderd can be asked for it without the right to list keys. */
-export interface Witness {
+export interface Witness extends Pick<AppliedKey, "organizationID" | "controlPlaneURL"> {
   readonly id: string;
   readonly secret: string;
-  readonly organizationID: string | undefined;
-  readonly controlPlaneURL: string | undefined;
 }
 
 /** The key in use, if a Secret holds it. */

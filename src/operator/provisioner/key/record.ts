@@ -11,19 +11,6 @@ import type { Provisioner } from "../spec.ts";
 /** A key at coderd, as the status records it. */
 export type KeyRecord = ProvisionerKeyRecord;
 
-/** What status says of the key in use. Any part may be missing: earlier releases recorded less. */
-export interface AppliedKey {
-  readonly name: string | undefined;
-  readonly id: string | undefined;
-  readonly organizationID: string | undefined;
-  readonly organizationName: string | undefined;
-  readonly tagsHash: string | undefined;
-  readonly controlPlaneRefName: string | undefined;
-  readonly controlPlaneURL: string | undefined;
-  readonly credentialsSecretRef: SecretKey | undefined;
-  readonly secretRef: SecretKey | undefined;
-}
-
 /** A key in use of which everything is known, except for its id right after it was made. */
 export type CompleteKey = {
   readonly [Field in keyof Omit<AppliedKey, "id">]-?: NonNullable<AppliedKey[Field]>;
@@ -65,7 +52,10 @@ export type SecretProof =
   /** This coderd does not say. */
   | "unverifiable";
 
-export function appliedKey(status: Partial<ProvisionerStatus> = {}): AppliedKey {
+/** What status says of the key in use. Any part may be missing: earlier releases recorded less. */
+export type AppliedKey = Readonly<ReturnType<typeof appliedKey>>;
+
+export function appliedKey(status: Partial<ProvisionerStatus> = {}) {
   return {
     name: status.provisionerKeyName || undefined,
     id: status.provisionerKeyID || undefined,

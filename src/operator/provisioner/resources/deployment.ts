@@ -1,4 +1,4 @@
-import type { Deployment } from "kube-controller-runtime";
+import type { Deployment, Pod, Stored } from "kube-controller-runtime";
 import type { SecretKey } from "../../normalise.ts";
 import { anyAddress } from "../../pods/address-family.ts";
 import type { ContainerPort } from "../../pods/certificates.ts";
@@ -57,24 +57,22 @@ export function provisionerDeployment(provisioner: Provisioner, inputs: Deployme
 function daemonEnv(provisioner: Provisioner, { coderURL, key }: DeploymentInputs): EnvVar[] {
   return [
     { name: urlVariable, value: coderURL },
-    {
-      name: keyVariable,
-      valueFrom: { secretKeyRef: { name: key.name, key: key.key } },
-    },
+    { name: keyVariable, valueFrom: { secretKeyRef: { name: key.name, key: key.key } } },
     {
       name: "CODER_PROVISIONER_DAEMON_NAME",
-      valueFrom: { fieldRef: { fieldPath: daemonNameField(provisioner) } },
+      valueFrom: { fieldRef: { fieldPath: `metadata.${daemonNameField(provisioner)}` } },
     },
   ];
 }
 
-function daemonNameField(provisioner: Provisioner): string {
-  return daemonIsNamedByUid(provisioner) ? "metadata.uid" : "metadata.name";
+/** A daemon is named after its pod. The name may have no dot, which a pod's can; its UID never has one. */
+function daemonNameField({ childName }: Provisioner): "uid" | "name" {
+  return childName.includes(".") ? "uid" : "name";
 }
 
-/** A daemon is named after its pod. The name may have no dot, which a pod's can; its UID never has one. */
-export function daemonIsNamedByUid({ childName }: Provisioner): boolean {
-  return childName.includes(".");
+/** What the daemon of a pod calls itself at coderd. */
+export function daemonNameOf(provisioner: Provisioner, { metadata }: Stored<Pod>): string {
+  return metadata[daemonNameField(provisioner)];
 }
 
 /** The address of the Service by whose family daemons listen that run already, as far as that can be seen. */
@@ -88,10 +86,7 @@ export function clusterIPBehind(deployment: Deployment | undefined): string | un
 function metricsEnv({ clusterIP }: DeploymentInputs): EnvVar[] {
   return [
     { name: "CODER_PROMETHEUS_ENABLE", value: "true" },
-    {
-      name: metricsAddressVariable,
-      value: `${anyAddress(clusterIP)}:${metricsPort.containerPort}`,
-    },
+    { name: metricsAddressVariable, value: `${anyAddress(clusterIP)}:${metricsPort.containerPort}` },
   ];
 }
 

@@ -57,7 +57,7 @@ export async function openAccess(
   return { ...result, value: { controlPlane, client, token, credentialsSecretRef: ref, observeDaemons } };
 }
 
-function recipientOf(controlPlane: FoundControlPlane | undefined): Recipient {
+function recipientOf(controlPlane: ObservedControlPlane | undefined): Recipient {
   return controlPlane ? { controlPlaneUID: controlPlane.settings.identity.uid } : "elsewhere";
 }
 
@@ -98,7 +98,7 @@ export function sessionsFor(
   const sessions = [...new Set([here, record.controlPlaneURL])].map((url = "") => {
     const isHere = controlPlane !== undefined && url === here;
     if (url === "" || (isHere && !controlPlane.isServed)) return { url, clients: [] };
-    const recipient = isHere ? { controlPlaneUID: controlPlane.settings.identity.uid } : "elsewhere";
+    const recipient = recipientOf(isHere ? controlPlane : undefined);
     const refs = [given, isHere ? own : undefined].filter((ref) => ref !== undefined);
     const tokens = refs.flatMap((ref) => tokenFrom(ref, sources, recipient).value ?? []);
     const remembered = memory.session?.url === url ? [memory.session.token] : [];
