@@ -28,10 +28,9 @@ const MOST_EFFORT_MS = 5 * 60_000;
 /** The same for what takes coderd an effort: the longer it fails, the less often it is asked, down to every five minutes. */
 export function calmBackoff<F extends CoderFailure>(random: Random): Backoff<F> {
   return new Backoff((failure, inARow) => {
-    const { ms, endsOnChange } = delayAfter(failure, inARow, random);
-    return failure.kind === "transient"
-      ? { ms: Math.min(ms * 2 ** inARow, MOST_EFFORT_MS), endsOnChange }
-      : { ms, endsOnChange };
+    const rule = delayAfter(failure, inARow, random);
+    if (failure.kind !== "transient") return rule;
+    return { ...rule, ms: Math.min(rule.ms * 2 ** inARow, MOST_EFFORT_MS) };
   });
 }
 

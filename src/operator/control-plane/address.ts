@@ -22,10 +22,7 @@ const redirectVariable = "CODER_REDIRECT_TO_ACCESS_URL";
 export const addressVariables = [accessURLVariable, redirectVariable];
 
 /** The name to ask coderd by. `unknown`: what decides that can't be read at the moment. */
-type AskedBy =
-  | { readonly by: "service" }
-  | ({ readonly by: "accessURL" } & AskedURL)
-  | { readonly by: "unknown" };
+type AskedBy = "service" | AskedURL | "unknown";
 
 interface AskedURL {
   readonly url: URL;
@@ -70,7 +67,7 @@ export function accessHostFor(
   clusterDomain: string,
 ): string | undefined {
   const asked = askedBy(controlPlane, sources, clusterDomain);
-  return asked.by === "accessURL" ? asked.authority : undefined;
+  return typeof asked === "object" ? asked.authority : undefined;
 }
 
 /** How daemons reach coderd; `undefined` while that is not known. An address that the spec gives is theirs as it is. */
@@ -81,8 +78,8 @@ export function wayOfDaemons(
 ): PodsWay | undefined {
   if (settings.internalURL) return { url: settings.internalURL, hostAliases: [] };
   const asked = askedBy(settings, sources, clusterDomain);
-  if (asked.by === "unknown" || (asked.by === "accessURL" && !clusterIP)) return undefined;
-  if (asked.by === "service") return { url: clusterURL(settings, clusterDomain), hostAliases: [] };
+  if (asked === "unknown" || (asked !== "service" && !clusterIP)) return undefined;
+  if (asked === "service") return { url: clusterURL(settings, clusterDomain), hostAliases: [] };
   const { scheme, port, impliedPort } = endpoint(settings.service);
   const { hostname } = asked.url;
   if (asked.redirects || !isMappable(hostname))
@@ -101,9 +98,9 @@ export function aliasesOfProxies(
   clusterDomain: string,
 ): readonly HostAlias[] | undefined {
   const asked = askedBy(settings, sources, clusterDomain);
-  if (asked.by === "unknown" || (asked.by === "accessURL" && !clusterIP)) return undefined;
+  if (asked === "unknown" || (asked !== "service" && !clusterIP)) return undefined;
   const isPublished = settings.exposure.kind !== "none" || settings.service.type !== serviceDefaults.type;
-  return asked.by === "service" || isPublished ? [] : asServed(asked, settings, clusterIP);
+  return asked === "service" || isPublished ? [] : asServed(asked, settings, clusterIP);
 }
 
 /** The access URL as it is, mapped to the Service unless that does not have its port. */
@@ -127,20 +124,20 @@ function isMappable(hostname: string): boolean {
 function askedBy(controlPlane: ControlPlane, sources: Sources, clusterDomain: string): AskedBy {
   const { pod, service } = controlPlane;
   const users = variableValue(accessURLVariable, pod, sources);
-  if (users.kind === "missing") return { by: "unknown" };
+  if (users.kind === "missing") return "unknown";
   const text = (users.kind === "value" && trimmed(users.value)) || chosenURL(controlPlane) || "";
   const url = URL.parse(text);
-  if (url?.protocol !== `${endpoint(service).scheme}:` || isAddress(url.hostname)) return { by: "service" };
+  if (url?.protocol !== `${endpoint(service).scheme}:` || isAddress(url.hostname)) return "service";
   const redirects = isSet(variableValue(redirectVariable, pod, sources));
-  const byURL = { by: "accessURL", url, authority: authorityOf(text) ?? url.host, redirects } as const;
-  if (!service.tls) return redirects ? byURL : { by: "service" };
+  const byURL = { url, authority: authorityOf(text) ?? url.host, redirects };
+  if (!service.tls) return redirects ? byURL : "service";
   const leaves = pod.tlsSecretNames.map((name) =>
     leafCertificate(secretText(sources, { name, key: "tls.crt" })),
   );
-  if (leaves.includes(undefined)) return { by: "unknown" };
+  if (leaves.includes(undefined)) return "unknown";
   const covers = (host: string) => leaves.some((leaf) => leaf?.checkHost(host) !== undefined);
   const isNeeded = redirects || !covers(serviceHost(controlPlane, clusterDomain));
-  return isNeeded && covers(url.hostname) ? byURL : { by: "service" };
+  return isNeeded && covers(url.hostname) ? byURL : "service";
 }
 
 /** Host and port of a URL, in its own spelling as long as that is one for a header. */

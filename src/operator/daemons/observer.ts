@@ -69,10 +69,8 @@ export class DaemonObserver {
     const known = this.#of(question);
     known.usedAt = now;
     if (known.asking) return known.asking;
-    if (question.maxAgeMs > 0) {
-      const remembered = remember(known, question.maxAgeMs, now);
-      if (remembered) return remembered;
-    }
+    const remembered = question.maxAgeMs > 0 ? remember(known, question.maxAgeMs, now) : undefined;
+    if (remembered) return remembered;
     known.asking = this.#ask(question, known).finally(() => {
       delete known.asking;
     });

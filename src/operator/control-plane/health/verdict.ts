@@ -41,22 +41,18 @@ const sections: Readonly<Record<HealthSection, { readonly about: string; readonl
   workspace_proxy: { about: "workspace proxies", reason: "WorkspaceProxiesFailing" },
 };
 
-/** The findings that are faults, where `mayRest` says that the absence of daemons is none. */
-function faults(findings: readonly HealthFinding[], mayRest: boolean): readonly HealthFinding[] {
-  return mayRest ? findings.filter(({ code }) => code !== NO_DAEMONS) : findings;
-}
-
-/** What the findings mean for the condition: an error makes it False, warnings are only named. */
+/**
+ * What the findings mean for the condition: an error makes it False, warnings are only named. With `mayRest` the absence of
+ * daemons is no fault.
+ */
 export function verdict(findings: readonly HealthFinding[], mayRest: boolean): ConditionState {
-  const counted = faults(findings, mayRest).toSorted(byGravity);
+  const counted = findings.filter(({ code }) => !mayRest || code !== NO_DAEMONS).toSorted(byGravity);
   const [gravest] = counted;
   const rest = mayRest
     ? " Every pool may rest at zero, so EPD01 (no daemon is connected) does not count."
     : "";
-  if (!gravest) {
-    const message = `coderd's own checks find no fault.${rest}`;
-    return { status: "True", reason: "ChecksPass", message };
-  }
+  if (!gravest)
+    return { status: "True", reason: "ChecksPass", message: `coderd's own checks find no fault.${rest}` };
   const message = `coderd's own checks report ${counted.map(words).join("; ")}. See the page /health of coderd.${rest}`;
   return gravest.isError
     ? { status: "False", reason: sections[gravest.section].reason, message }

@@ -100,8 +100,7 @@ export function thoseServedBy<T extends KubeObject>(kind: Kind<T>) {
   return (service: Stored<Service>, caches: Caches): ObjectKey[] => {
     const owner = controllerOf(service);
     if (owner?.kind !== CoderControlPlane.kind) return [];
-    const { namespace } = service.metadata;
-    const key = keyOf({ namespace, name: owner.name });
+    const key = keyOf({ namespace: service.metadata.namespace, name: owner.name });
     return caches.of(kind).byIndex(CONTROL_PLANE_INDEX, key).map(keyOfObject);
   };
 }

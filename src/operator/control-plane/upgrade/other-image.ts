@@ -1,7 +1,7 @@
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import { schemaStanding, type UpgradeFacts } from "./facts.ts";
 import { enter, type UpgradePlan } from "./moves.ts";
-import { compareVersions, knownVersion } from "./version.ts";
+import { compareVersions, knownVersion, versionOfImage } from "./version.ts";
 
 /* What becomes of an upgrade when the spec names another image after its new version was started. */
 
@@ -21,7 +21,7 @@ export function otherWay(facts: UpgradeFacts, record: UpgradeStatus): UpgradePla
  * one. On a changed schema only the version that may have migrated it, or a later one, can serve.
  */
 export function isWayBack(image: string, { from, fromVersion, to, toVersion }: UpgradeStatus): boolean {
-  const version = knownVersion(image, undefined);
+  const version = versionOfImage(image);
   const sinceOld = compareVersions(version, knownVersion(from, fromVersion)) ?? 1;
   const sinceNew = compareVersions(version, knownVersion(to, toVersion)) ?? 0;
   return image === from || sinceOld <= 0 || sinceNew < 0;

@@ -16,14 +16,12 @@ function parseVersion(text: string | undefined): Version | undefined {
   return { major: Number(major), minor: Number(minor), patch: Number(patch), before };
 }
 
-/** The tag of an image. A digest beside it says which build it is, not which version. */
-function tagOf(image: string): string | undefined {
-  return /:([^/:]+)$/.exec(image.split("@", 1)[0] ?? "")?.[1];
-}
-
-/** The version that the tag of an image names; undefined where only a running pod can say. */
+/**
+ * The version that the tag of an image names; undefined where only a running pod can say. A digest beside the tag says
+ * which build it is, not which version.
+ */
 export function versionOfImage(image: string): string | undefined {
-  const tag = tagOf(image);
+  const tag = /:([^/:]+)$/.exec(image.split("@", 1)[0] ?? "")?.[1];
   return parseVersion(tag) ? tag : undefined;
 }
 
