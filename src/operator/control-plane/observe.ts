@@ -2,7 +2,6 @@ import {
   CONTROLLER_INDEX,
   Deployment,
   find,
-  type Kind,
   keyOf,
   keyOfObject,
   type Owner,
@@ -84,6 +83,8 @@ export async function observe(
     gatherSources(namespace, sourceNames(controlPlane), context),
     Promise.allSettled([findTokenSecret(controlPlane, context, { owner, memory })]),
   ]);
+  const pools = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
+  const proxies = caches.of(CoderWorkspaceProxy).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
   return {
     now: clock.now(),
     object,
@@ -104,10 +105,8 @@ export async function observe(
     },
     secrets: caches.of(Secret).byIndex(CONTROLLER_INDEX, identity.uid),
     tokenSecret,
-    hasDependents: [CoderProvisioner, CoderWorkspaceProxy].some(
-      (kind: Kind) => caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object)).length > 0,
-    ),
-    poolsMayRest: mayRest(caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object))),
+    hasDependents: pools.length > 0 || proxies.length > 0,
+    poolsMayRest: mayRest(pools),
     isRouteServed: isRouteServed(controlPlane.exposure, caches),
     sources,
     databaseAt: (connectionUrl) => databaseTarget(controlPlane, connectionUrl, context),

@@ -28,9 +28,8 @@ export async function compareAccessURL(
 function publicOrigin({ controlPlane, sources }: Snapshot, clusterDomain: string): string | undefined {
   if (variableSources("Secret", [accessURLVariable], controlPlane.pod).length > 0) return undefined;
   const { kind } = variableValue(accessURLVariable, controlPlane.pod, sources);
-  if (kind !== "value" && kind !== "undefined") return undefined;
   const isOurs = controlPlane.useClusterAccessURL || chosenURL(controlPlane) !== undefined;
-  if (kind === "undefined" && !isOurs) return undefined;
+  if (kind !== "value" && !(kind === "undefined" && isOurs)) return undefined;
   const url = URL.parse(accessURLOf(controlPlane, sources, clusterDomain));
   return url && /^https?:$/.test(url.protocol) ? url.origin : undefined;
 }

@@ -56,15 +56,15 @@ export interface UpgradeFacts {
   readonly isKept: boolean;
   readonly pods: PodFacts;
   /** What the database says; absent while it was not asked in this run. */
-  readonly database: NoDatabase | Result<DatabaseSight, AccessFailure> | undefined;
+  readonly database?: NoDatabase | Result<DatabaseSight, AccessFailure> | undefined;
   /** Control planes that have their token in the same database. */
   readonly neighbours: readonly string[];
   /** Builds that run; absent while coderd was not asked in this run. */
-  readonly builds: Builds | undefined;
+  readonly builds?: Builds | undefined;
   /** How far the backup is; absent while nobody has looked in this run. */
-  readonly backup: BackupState | undefined;
+  readonly backup?: BackupState | undefined;
   /** The version that coderd reports; absent while it was not asked in this run. */
-  readonly reported: Result<string, CoderFailure> | undefined;
+  readonly reported?: Result<string, CoderFailure> | undefined;
   readonly followers: readonly Follower[];
 }
 

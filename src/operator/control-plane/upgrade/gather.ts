@@ -19,11 +19,7 @@ export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
     record: status.upgrade,
     isKept: upgrade.revisions.some((each) => each.metadata.name === status.upgrade?.previous),
     pods: podFacts(snapshot),
-    database: undefined,
     neighbours: [],
-    builds: undefined,
-    backup: undefined,
-    reported: undefined,
     followers: upgrade.followers,
   };
 }

@@ -1,4 +1,5 @@
 import {
+  type Caches,
   CONTROLLER_INDEX,
   ControllerRevision,
   Deployment,
@@ -53,22 +54,19 @@ export async function observeUpgrade(
   controlPlane: ControlPlane,
   context: Pick<RunContext, "caches" | "client">,
 ): Promise<ObservedUpgrade> {
-  const { caches } = context;
+  const { caches, client } = context;
   const record = object.status?.upgrade;
   return {
     revisions: caches.of(ControllerRevision).byIndex(CONTROLLER_INDEX, object.metadata.uid),
-    podNames: ENDING.has(record?.stage) ? await livingPods(controlPlane, context) : undefined,
+    podNames: ENDING.has(record?.stage) ? await livingPods(controlPlane, client) : undefined,
     backupOf: (upgrade) => observeBackup(controlPlane, backupName(controlPlane, upgrade), context),
-    followers: isUpgrading(record) ? followersOf(object, context) : [],
-    others: () => othersThan(object, context),
+    followers: isUpgrading(record) ? followersOf(object, caches) : [],
+    others: () => othersThan(object, caches),
   };
 }
 
 /** Those whose processes have ended count no more; those on a lost node do, since nobody knows of theirs. */
-async function livingPods(
-  controlPlane: ControlPlane,
-  { client }: Pick<RunContext, "client">,
-): Promise<string[]> {
+async function livingPods(controlPlane: ControlPlane, client: RunContext["client"]): Promise<string[]> {
   const labelSelector = selectorOf(commonLabels(controlPlane));
   const { items } = await client.list(Pod, { namespace: controlPlane.identity.namespace, labelSelector });
   return items
@@ -80,10 +78,7 @@ interface WithImage extends KubeObject {
   spec?: { image?: string };
 }
 
-function followersOf(
-  controlPlane: Stored<CoderControlPlane>,
-  { caches }: Pick<RunContext, "caches">,
-): Follower[] {
+function followersOf(controlPlane: Stored<CoderControlPlane>, caches: Caches): Follower[] {
   const index = keyOfObject(controlPlane);
   const provisioners = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, index);
   const proxies = caches.of(CoderWorkspaceProxy).byIndex(CONTROL_PLANE_INDEX, index);
@@ -106,7 +101,7 @@ function imageOf({ spec }: Stored<Deployment>): string {
   return spec?.template.spec?.containers[0]?.image ?? "";
 }
 
-function othersThan(object: Stored<CoderControlPlane>, { caches }: Pick<RunContext, "caches">): Neighbour[] {
+function othersThan(object: Stored<CoderControlPlane>, caches: Caches): Neighbour[] {
   const { uid, namespace } = object.metadata;
   return [...caches.of(CoderControlPlane).all()]
     .filter(({ metadata }) => metadata.uid !== uid && metadata.namespace === namespace)
