@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 function releaseOf(file: string, chart: ChartName): Release {
-  const values = withValues(defaultValues(chart), given(file));
+  const values = withValues(defaultValues[chart], given(file));
   const name = file.replace(".yaml", "");
   return { name, namespace, chart, version: undefined, appVersion: undefined, values, given: given(file) };
 }
@@ -188,7 +188,7 @@ describe.each(["coder", "provisioner"] as const)("the values files for the chart
 
   test("stand on the chart's own defaults", async () => {
     const values = parse(await readFile(join(charts, chart, "values.yaml"), "utf8")) as JsonObject;
-    expect(defaultValues(chart)).toEqual(withoutEmpty(withValues({}, values)));
+    expect(defaultValues[chart]).toEqual(withoutEmpty(withValues({}, values)));
   });
 });
 

@@ -36,8 +36,8 @@ test("the defaults of a chart may have secrets, as charts of a company do", () =
 });
 
 test.each([
-  ["the defaults of Coder's chart", defaultValues("coder")],
-  ["the defaults of the provisioner's chart", defaultValues("provisioner")],
+  ["the defaults of Coder's chart", defaultValues.coder],
+  ["the defaults of the provisioner's chart", defaultValues.provisioner],
   ["the name of a pull secret", { image: { pullSecrets: [{ name: "registry" }], pullSecret: "registry" } }],
   ["the name of a Secret", { tls: { secretName: "coder-tls", existingSecret: "coder-tls" } }],
   ["the name of a key", { auth: { secretKeys: { userPasswordKey: "password" } } }],

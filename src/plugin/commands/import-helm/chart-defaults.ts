@@ -51,7 +51,7 @@ const both = {
   command: ["/opt/coder"],
 };
 
-const defaults: Readonly<Record<ChartName, JsonObject>> = {
+export const defaultValues: Readonly<Record<ChartName, JsonObject>> = {
   coder: {
     coder: {
       ...both,
@@ -87,7 +87,3 @@ const defaults: Readonly<Record<ChartName, JsonObject>> = {
     },
   },
 };
-
-export function defaultValues(chart: ChartName): JsonObject {
-  return defaults[chart];
-}

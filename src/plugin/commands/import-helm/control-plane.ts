@@ -1,7 +1,7 @@
 import { defined, unlessEmpty } from "../../../operator/normalise.ts";
 import { chartGracePeriodSeconds } from "./chart-defaults.ts";
 import { type Json, type JsonObject, propertyOf } from "./json.ts";
-import { accountFields, extraArgs, named, podFields, variables } from "./pods.ts";
+import { accountFields, extraArgs, named, podFields, unless, variables } from "./pods.ts";
 import type { Release } from "./release.ts";
 import { servingFields } from "./serving.ts";
 import type { ValuesReader } from "./values.ts";
@@ -20,7 +20,7 @@ export function controlPlaneSpec(reader: ValuesReader, release: Release): JsonOb
     ...accountFields(reader, CONTROL_PLANE_NAME),
     extraArgs: extraArgs(reader, ["server"]),
     extraEnv: unlessEmpty([...preSharedKey(reader), ...variables(reader, ADDRESSES)]),
-    envUseClusterAccessURL: usesClusterURL === false ? false : undefined,
+    envUseClusterAccessURL: unless(true, usesClusterURL),
     terminationGracePeriodSeconds: chartGracePeriodSeconds,
   });
 }

@@ -48,10 +48,10 @@ export async function releaseInCluster(
 /** What a release with these values would be. */
 export async function releaseInFile(
   file: string,
-  chart: string | undefined,
+  chart: string,
   { name, namespace }: Pick<Release, "name" | "namespace">,
 ): Promise<Release> {
-  const [, kind, version] = CHART.exec(chart ?? "") ?? [];
+  const [, kind, version] = CHART.exec(chart) ?? [];
   if (kind === undefined) {
     throw new CommandError(
       "--values needs --chart coder or --chart provisioner, as in --chart coder@2.26.0.",
@@ -59,16 +59,11 @@ export async function releaseInFile(
     );
   }
   const of = kind as ChartName;
-  const given = await valuesIn(file);
-  const values = withValues(defaultValues(of), given);
+  const values = await valuesIn(file);
   return {
-    name,
-    namespace,
-    chart: of,
-    version,
-    appVersion: version,
-    values,
-    given: withoutNulls(given) as JsonObject,
+    ...{ name, namespace, chart: of, version, appVersion: version },
+    values: withValues(defaultValues[of], values),
+    given: withoutNulls(values) as JsonObject,
   };
 }
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { commonLabelNames } from "../../../operator/names.ts";
 import { defined } from "../../../operator/normalise.ts";
 import { chartAffinity, chartResources, chartSecurityContext } from "./chart-defaults.ts";
 import { isObject, type Json, type JsonObject, propertyOf } from "./json.ts";
@@ -8,7 +9,6 @@ import type { ValuesReader } from "./values.ts";
 /** The variables of a container, as the values have them. */
 export type Variables = readonly Json[];
 
-const OWN_LABELS = ["app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by"];
 const IMAGE_ENTRYPOINT = ["/opt/coder"];
 
 /** Fields that both charts have values for, and all our kinds have. */
@@ -64,7 +64,7 @@ const SELECTS_BY_LABELS =
   "It is carried over, but selects pods by labels of the chart. The operator's pods have app.kubernetes.io/name coder-control-plane, coder-provisioner or coder-workspace-proxy, and the object's name as app.kubernetes.io/instance.";
 
 function selectsByLabels(value: Json): boolean {
-  return OWN_LABELS.some((label) => (JSON.stringify(value) ?? "").includes(`"${label}"`));
+  return commonLabelNames.some((label) => (JSON.stringify(value) ?? "").includes(`"${label}"`));
 }
 
 /** The tag is that of the chart where no other is given. */
@@ -95,7 +95,7 @@ function commandOf(reader: ValuesReader): readonly Json[] | undefined {
 function added(reader: ValuesReader, path: string): JsonObject | undefined {
   const entries = Object.entries(reader.map(path) ?? {});
   const isRefused = ([name]: [string, Json]) =>
-    name.startsWith("coder.com/") || (/[lL]abels$/.test(path) && OWN_LABELS.includes(name));
+    name.startsWith("coder.com/") || (/[lL]abels$/.test(path) && commonLabelNames.includes(name));
   for (const [name] of entries.filter(isRefused)) {
     reader.remark(`${path}.${name}`, "The operator sets this one itself, so it is left out.");
   }
@@ -155,21 +155,23 @@ export function named(given: Variables, name: string): JsonObject | undefined {
 /** Permissions, where they differ from what the operator gives by itself. */
 export function accountFields(reader: ValuesReader, ownAccount: string): JsonObject {
   const path = "coder.serviceAccount";
-  const name = reader.text(`${path}.name`);
   const account = defined({
-    name: name === ownAccount ? undefined : name,
+    name: unless(ownAccount, reader.text(`${path}.name`)),
     annotations: reader.map(`${path}.annotations`),
-    disableCreate: reader.flag(`${path}.disableCreate`) || undefined,
+    disableCreate: unless(false, reader.flag(`${path}.disableCreate`)),
   });
   const rbac = defined({
-    workspacePerms: unlessTrue(reader.flag(`${path}.workspacePerms`)),
-    enableDeployments: unlessTrue(reader.flag(`${path}.enableDeployments`)),
+    workspacePerms: unless(true, reader.flag(`${path}.workspacePerms`)),
+    enableDeployments: unless(true, reader.flag(`${path}.enableDeployments`)),
     extraRules: reader.list(`${path}.extraRules`),
   });
   return defined({ serviceAccount: unlessNothing(account), rbac: unlessNothing(rbac) });
 }
 
-const unlessTrue = (flag: boolean | undefined): false | undefined => (flag === false ? false : undefined);
+/** A value that is not what there is without it. */
+export function unless<T>(usual: T, value: T | undefined): T | undefined {
+  return value === usual ? undefined : value;
+}
 
 export function unlessNothing<T extends object>(value: T): T | undefined {
   return Object.keys(value).length > 0 ? value : undefined;

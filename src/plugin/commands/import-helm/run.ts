@@ -27,9 +27,9 @@ async function releaseOf(
   name: string,
   { values, chart }: Given["flags"],
 ): Promise<Release> {
-  if (typeof values !== "string") return releaseInCluster(await context.connect(), name);
-  const { homeNamespace: namespace } = await context.connect();
-  return releaseInFile(values, typeof chart === "string" ? chart : undefined, { name, namespace });
+  const cluster = await context.connect();
+  if (typeof values !== "string") return releaseInCluster(cluster, name);
+  return releaseInFile(values, `${chart ?? ""}`, { name, namespace: cluster.homeNamespace });
 }
 
 /** Values may be anything, and what builds objects expects what the API server has accepted. */

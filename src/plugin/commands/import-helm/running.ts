@@ -24,13 +24,10 @@ export interface Running {
 /** Reads the objects of a release as they are in the cluster. What may not be read is left out of the comparison. */
 export async function running({ client }: Cluster, release: Release, gaps: Gaps): Promise<Running> {
   const { namespace } = release;
-  const readings = objectsOf(release).map(async ({ kind, name }) => {
+  const readings = objectsOf(release).map(async ([kind, name]) => {
     if (name === undefined) return { kind: kind.kind, object: undefined };
-    const what = `get ${kind.plural} in namespace "${namespace}"`;
-    const found = await gaps.read(
-      what,
-      find(client, kind, { namespace, name }).then((object) => ({ object })),
-    );
+    const reading = find(client, kind, { namespace, name }).then((object) => ({ object }));
+    const found = await gaps.read(`get ${kind.plural} in namespace "${namespace}"`, reading);
     return found && { kind: kind.kind, object: found.object && { ...found.object, kind: kind.kind } };
   });
   const read = (await Promise.all(readings)).filter((one) => one !== undefined);
@@ -40,31 +37,19 @@ export async function running({ client }: Cluster, release: Release, gaps: Gaps)
   };
 }
 
-interface Named {
-  readonly kind: Kind<KubeObject>;
-  /** Absent: the chart does not make one with these values. */
-  readonly name: string | undefined;
-}
-
-/** What the charts name their objects, whatever the release is called. */
-function objectsOf({ values, given, chart }: Release): Named[] {
+/** What the charts name their objects, whatever the release is called; absent what these values do not make. */
+function objectsOf({ values, given, chart }: Release): (readonly [Kind<KubeObject>, string | undefined])[] {
   const reader = new ValuesReader(values, given);
   const account = reader.text("coder.serviceAccount.name");
-  const grants = reader.flag("coder.serviceAccount.workspacePerms") === true;
+  const grants = reader.flag("coder.serviceAccount.workspacePerms");
   const isServer = chart === "coder";
-  const when = (made: boolean, name: string | undefined) => (made ? name : undefined);
+  const when = (made: boolean | undefined, name: string | undefined) => (made ? name : undefined);
   return [
-    { kind: Deployment, name: reader.text("nameOverride") ?? (isServer ? "coder" : "coder-provisioner") },
-    {
-      kind: Service,
-      name: when(isServer && reader.flag("coder.service.enable") === true, CONTROL_PLANE_NAME),
-    },
-    {
-      kind: Ingress,
-      name: when(isServer && reader.flag("coder.ingress.enable") === true, CONTROL_PLANE_NAME),
-    },
-    { kind: ServiceAccount, name: when(reader.flag("coder.serviceAccount.disableCreate") !== true, account) },
-    { kind: Role, name: when(grants, `${account}-workspace-perms`) },
-    { kind: RoleBinding, name: when(grants, account) },
+    [Deployment, reader.text("nameOverride") ?? (isServer ? "coder" : "coder-provisioner")],
+    [Service, when(isServer && reader.flag("coder.service.enable"), CONTROL_PLANE_NAME)],
+    [Ingress, when(isServer && reader.flag("coder.ingress.enable"), CONTROL_PLANE_NAME)],
+    [ServiceAccount, when(!reader.flag("coder.serviceAccount.disableCreate"), account)],
+    [Role, when(grants, `${account}-workspace-perms`)],
+    [RoleBinding, when(grants, account)],
   ];
 }

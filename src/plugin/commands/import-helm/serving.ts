@@ -1,6 +1,6 @@
 import { defined } from "../../../operator/normalise.ts";
 import type { JsonObject } from "./json.ts";
-import { unlessNothing, within } from "./pods.ts";
+import { unless, unlessNothing, within } from "./pods.ts";
 import type { ValuesReader } from "./values.ts";
 
 /** How people reach coderd or a proxy: fields that only the chart `coder` has values for. */
@@ -43,8 +43,6 @@ function serviceOf(reader: ValuesReader): JsonObject | undefined {
     }),
   );
 }
-
-const unless = (usual: string, value: string | undefined) => (value === usual ? undefined : value);
 
 function ingressOf(reader: ValuesReader): JsonObject | undefined {
   const path = "coder.ingress";

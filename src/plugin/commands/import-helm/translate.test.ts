@@ -8,7 +8,7 @@ import { translate } from "./translate.ts";
 import { withValues } from "./values.ts";
 
 function releaseOf(given: JsonObject, chart: ChartName = "coder", namespace = "dev"): Release {
-  const values = withValues(defaultValues(chart), given);
+  const values = withValues(defaultValues[chart], given);
   return { name: "mine", namespace, chart, version: "2.26.0", appVersion: "2.26.0", values, given };
 }
 const specOf = (...of: Parameters<typeof releaseOf>) => translate(releaseOf(...of)).manifest.spec;

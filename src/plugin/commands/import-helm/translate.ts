@@ -36,15 +36,11 @@ export function translate(release: Release): Translation {
 
 function manifestOf(reader: ValuesReader, release: Release): Manifest {
   const { name, namespace, chart } = release;
-  const apiVersion = "coder.com/v1alpha1";
-  if (chart === "provisioner") {
-    const spec = provisionerSpec(reader, release);
-    return { apiVersion, kind: "CoderProvisioner", metadata: { name, namespace }, spec };
-  }
-  if (reader.flag("coder.workspaceProxy")) {
-    const spec = workspaceProxySpec(reader, release);
-    return { apiVersion, kind: "CoderWorkspaceProxy", metadata: { name, namespace }, spec };
-  }
-  const metadata = { name: CONTROL_PLANE_NAME, namespace };
-  return { apiVersion, kind: "CoderControlPlane", metadata, spec: controlPlaneSpec(reader, release) };
+  const manifest = (kind: Manifest["kind"], spec: JsonObject, own = name): Manifest => {
+    return { apiVersion: "coder.com/v1alpha1", kind, metadata: { name: own, namespace }, spec };
+  };
+  if (chart === "provisioner") return manifest("CoderProvisioner", provisionerSpec(reader, release));
+  if (reader.flag("coder.workspaceProxy"))
+    return manifest("CoderWorkspaceProxy", workspaceProxySpec(reader, release));
+  return manifest("CoderControlPlane", controlPlaneSpec(reader, release), CONTROL_PLANE_NAME);
 }

@@ -41,30 +41,27 @@ export class ValuesReader {
   text(path: string): string | undefined {
     const value = this.#read(path);
     if (typeof value === "number" || typeof value === "boolean") return `${value}`;
-    return this.#ofType(path, value, typeof value === "string") as string | undefined;
+    return this.#ofType(path, (text) => typeof text === "string");
   }
 
   flag(path: string): boolean | undefined {
-    const value = this.#read(path);
-    return this.#ofType(path, value, typeof value === "boolean") as boolean | undefined;
+    return this.#ofType(path, (value) => typeof value === "boolean");
   }
 
   /** Also takes digits in quotes, which Helm prints like a number. */
   number(path: string): number | undefined {
     const value = this.#read(path);
     if (typeof value === "string" && /^\d{1,9}$/.test(value)) return Number(value);
-    return this.#ofType(path, value, Number.isSafeInteger(value)) as number | undefined;
+    return this.#ofType(path, (number): number is number => Number.isSafeInteger(number));
   }
 
   /** The chart's own defaults have an empty map in the place of a list. */
   list(path: string): readonly Json[] | undefined {
-    const value = this.#read(path);
-    return this.#ofType(path, value, Array.isArray(value)) as readonly Json[] | undefined;
+    return this.#ofType(path, (value): value is readonly Json[] => Array.isArray(value));
   }
 
   map(path: string): JsonObject | undefined {
-    const value = this.#read(path);
-    return this.#ofType(path, value, isObject(value)) as JsonObject | undefined;
+    return this.#ofType(path, isObject);
   }
 
   /** Whether a person gave this value, or one below it. */
@@ -90,8 +87,9 @@ export class ValuesReader {
     return isEmpty(value) ? undefined : value;
   }
 
-  #ofType(path: string, value: Json, matches: boolean): Json {
-    if (value === undefined || matches) return value;
+  #ofType<T>(path: string, matches: (value: Json) => value is T): T | undefined {
+    const value = this.#read(path);
+    if (value === undefined || matches(value)) return value;
     this.remark(path, "It has another type than the chart expects, and is left out.");
     return undefined;
   }
