@@ -4,15 +4,7 @@ import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { conditionTypes } from "../../operator/control-plane/status.ts";
 import { answerMark, CHECK_ANNOTATION } from "../../operator/control-plane/upgrade/check.ts";
 import { type Cluster, listAll } from "../cluster.ts";
-import {
-  type Answer,
-  answer,
-  type Command,
-  CommandError,
-  type Context,
-  EXIT,
-  type ExitCode,
-} from "../command.ts";
+import { answer, type Command, CommandError, type Context, EXIT } from "../command.ts";
 import { completeObjects, typedName } from "../objects.ts";
 import type { Look } from "../terminal/look.ts";
 import { type Line, span } from "../terminal/text.ts";
@@ -60,10 +52,13 @@ export const upgradeCheck: Command = {
     await ask(cluster, object, question);
     const asked = { object, question, request };
     try {
-      const { message, ...condition } = await answered(asked, { cluster, context });
+      const { status, reason, message } = await answered(asked, { cluster, context });
       const note = await takenBack(asked, cluster);
       const own = message.slice(0, -answerMark(request).length).trimEnd();
-      return shown(object, image, { ...condition, message: [own, ...note].join(" ") });
+      const possible = status === "True";
+      const said = { possible, reason, message: [own, ...note].join(" ") };
+      const data = { object: typedName(CoderControlPlane, object.metadata), image, ...said };
+      return answer(data, answerLines, possible ? EXIT.fine : EXIT.attention);
     } catch (error) {
       await takenBack(asked, cluster);
       throw error;
@@ -139,14 +134,6 @@ async function answered(
       );
     await clock.sleep(LOOK_MS, signal);
   }
-}
-
-function shown({ metadata }: Stored<CoderControlPlane>, image: string, condition: Condition): Answer {
-  const { status, reason, message } = condition;
-  const possible = status === "True";
-  const exit: ExitCode = possible ? EXIT.fine : EXIT.attention;
-  const object = typedName(CoderControlPlane, metadata);
-  return answer<UpgradeAnswer>({ object, image, possible, reason, message }, answerLines, exit);
 }
 
 function answerLines({ object, possible, reason, message }: UpgradeAnswer, look: Look): Line[] {

@@ -24,22 +24,16 @@ export function explainObject({ kind, object }: Found, scene: Scene, depth = 0):
   const name = typedName(kind, object.metadata);
   const explained = new Set<string>();
   return problemsOf(name, object).flatMap((problem) => {
+    const { condition, reason, message, severity } = problem;
     const causes = causesOf(problem, { kind, object }, { scene, depth: depth + 1 });
     // What has the same causes as an earlier problem is a part of that.
     if (causes.length > 0 && causes.every((cause) => explained.has(cause.object))) return [];
     for (const cause of causes) explained.add(cause.object);
     // The operator's message is about the same pod: the pod itself says it once.
-    const isTold = causes.some(({ message }) => message !== undefined && problem.message.includes(message));
-    return [linkOf(problem, depth, isTold), ...causes];
+    const isTold = causes.some((cause) => cause.message !== undefined && message.includes(cause.message));
+    const link = { depth, object: name, state: `${condition}: ${reason}`, severity };
+    return [isTold ? link : { ...link, message }, ...causes];
   });
-}
-
-function linkOf(
-  { object, condition, reason, message, severity }: Problem,
-  depth: number,
-  isTold: boolean,
-): Link {
-  return { depth, object, state: `${condition}: ${reason}`, severity, ...(isTold ? {} : { message }) };
 }
 
 interface Search {
@@ -70,15 +64,11 @@ function ofPod(pod: Stored<Pod>, { scene, depth }: Search): Link[] {
   const { name } = pod.metadata;
   const trouble = podTrouble(pod, scene.now);
   if (trouble?.kind !== "found") return [];
-  const found = {
-    depth,
-    object: `pod/${name}`,
-    state: pod.status?.phase ?? "Unknown",
-    severity: "wrong",
-  } as const;
+  const state = pod.status?.phase ?? "Unknown";
+  const message = trouble.message.replace(`Pod "${name}": `, "");
   const event = scene.warnings.find(({ involvedObject }) => involvedObject.name === name);
   return [
-    { ...found, message: trouble.message.replace(`Pod "${name}": `, "") },
+    { depth, object: `pod/${name}`, state, severity: "wrong", message },
     ...(event ? [eventLink(event, depth + 1)] : []),
   ];
 }
