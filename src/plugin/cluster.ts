@@ -48,12 +48,10 @@ export async function openCluster(where: Where, clock: Clock, version: string): 
   return clusterOver(transport, { ...where, clock, version, homeNamespace });
 }
 
-interface ClusterOptions {
+interface ClusterOptions extends Pick<Where, "namespace" | "allNamespaces"> {
   readonly clock: Clock;
   readonly version: string;
   readonly homeNamespace: string;
-  readonly namespace?: string | undefined;
-  readonly allNamespaces?: boolean | undefined;
 }
 
 export function clusterOver(plain: Transport, options: ClusterOptions): Cluster {
@@ -118,13 +116,8 @@ async function readText(transport: Transport, path: string, userAgent: string): 
     if (length > MOST_TEXT) break;
   }
   const text = Buffer.concat(chunks).subarray(0, MOST_TEXT).toString("utf8");
-  if (response.status < 300) return text;
-  throw new ApiError(`the API server answered with HTTP ${response.status}`, {
-    reason: reasonOf(response.status),
-    code: response.status,
-  });
-}
-
-function reasonOf(status: number): string {
-  return { 401: "Unauthorized", 403: "Forbidden", 404: "NotFound" }[status] ?? "InternalError";
+  const { status: code } = response;
+  if (code < 300) return text;
+  const reason = { 401: "Unauthorized", 403: "Forbidden", 404: "NotFound" }[code] ?? "InternalError";
+  throw new ApiError(`the API server answered with HTTP ${code}`, { reason, code });
 }

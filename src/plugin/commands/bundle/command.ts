@@ -75,16 +75,13 @@ async function entriesOf(
 ): Promise<ZipEntry[]> {
   const { stringify } = await import("yaml");
   const yaml = (value: unknown) => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
-  const named = new Map<string, string>();
-  for (const object of objects) {
+  const ofObjects = objects.map((object) => {
     const { namespace = "cluster", name } = object.metadata;
-    named.set(
-      `objects/${namespace}/${object.kind?.toLowerCase()}/${name}.yaml`,
-      yaml(redactor.object(object)),
-    );
-  }
+    const path = `objects/${namespace}/${object.kind?.toLowerCase()}/${name}.yaml`;
+    return [path, yaml(redactor.object(object))] as const;
+  });
   return [
-    ...[...named].map(([path, text]) => ({ path, text })),
+    ...new Map(ofObjects).entries().map(([path, text]) => ({ path, text })),
     {
       path: "secrets.yaml",
       text: yaml(referredSecrets(secrets, objects).map((each) => redactor.object(keysOnly(each)))),
