@@ -1,6 +1,9 @@
 /** Turns parsed JSON into a value of a known shape, or throws `UnexpectedShape`. */
 export type Decoder<T> = (value: unknown, path: string) => T;
 
+/** The values that a decoder makes. */
+export type Decoded<D extends Decoder<unknown>> = Readonly<ReturnType<D>>;
+
 /** An answer was JSON but not of the shape this client knows. Says where and what, never the value. */
 export class UnexpectedShape extends Error {
   override readonly name = "UnexpectedShape";

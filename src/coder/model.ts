@@ -1,6 +1,7 @@
 import {
   boolean,
   count,
+  type Decoded,
   type Decoder,
   excerpt,
   list,
@@ -13,59 +14,35 @@ import {
   word,
 } from "./decode.ts";
 
-export interface BuildInfo {
-  readonly version: string;
-}
-
-export const buildInfo: Decoder<BuildInfo> = object((field) => ({
+export const buildInfo = object((field) => ({
   version: field("version", word),
 }));
+export type BuildInfo = Decoded<typeof buildInfo>;
 
-export interface User {
-  readonly username: string;
-  readonly roles: readonly string[];
-  readonly organizationIds: readonly string[];
-}
-
-export const user: Decoder<User> = object((field) => ({
+export const user = object((field) => ({
   username: field("username", string),
   roles: field("roles", list(object((role) => role("name", string)))),
   organizationIds: field("organization_ids", list(string)),
 }));
+export type User = Decoded<typeof user>;
 
 /** Compare organizations by `id`: `default` is an alias whose organization has another name. */
-export interface Organization {
-  readonly id: string;
-}
-
-export const organization: Decoder<Organization> = object((field) => ({
+export const organization = object((field) => ({
   id: field("id", word),
 }));
+export type Organization = Decoded<typeof organization>;
 
-export interface ProvisionerKey {
-  readonly id: string;
-  readonly name: string;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly createdAt: string | undefined;
-}
-
-export const provisionerKey: Decoder<ProvisionerKey> = object((field) => ({
+export const provisionerKey = object((field) => ({
   id: field("id", word),
   name: field("name", string),
   tags: field("tags", record(string)),
   createdAt: field("created_at", optional(word)),
 }));
+export type ProvisionerKey = Decoded<typeof provisionerKey>;
 
 export const createdProvisionerKey: Decoder<string> = object((field) => field("key", string));
 
-/** A license as coderd has it, also one that is over. Times are in milliseconds since the epoch. */
-export interface License {
-  readonly id: number;
-  readonly uuid: string;
-  /** The term; absent where the license lacks a date that every valid one has. */
-  readonly term: LicenseTerm | undefined;
-}
-
+/** Times are in milliseconds since the epoch. */
 export interface LicenseTerm {
   readonly starts: number;
   readonly expires: number;
@@ -73,6 +50,7 @@ export interface LicenseTerm {
   readonly graceEnds: number;
 }
 
+/** Absent where the license lacks a date that every valid one has. */
 const term: Decoder<LicenseTerm | undefined> = object((claim) => {
   const starts = claim("nbf", optional(unixTime));
   const expires = claim("license_expires", optional(unixTime));
@@ -81,11 +59,13 @@ const term: Decoder<LicenseTerm | undefined> = object((claim) => {
   return { starts, expires, graceEnds: Math.max(expires, graceEnds) };
 });
 
-export const license: Decoder<License> = object((field) => ({
+/** A license as coderd has it, also one that is over. */
+export const license = object((field) => ({
   id: field("id", number),
   uuid: field("uuid", word),
   term: field("claims", term),
 }));
+export type License = Decoded<typeof license>;
 
 /** What the licenses of a deployment allow. Anyone may read it: it proves nothing about a token. */
 export interface Entitlements {
@@ -119,46 +99,34 @@ export const entitlements: Decoder<Entitlements> = object((field) => {
   };
 });
 
-export interface WorkspaceProxy {
-  readonly id: string;
-  readonly name: string;
-  readonly displayName: string;
-  readonly icon: string;
-  /** `ok`, `unreachable`, `unhealthy` or `unregistered`, as coderd last saw it. */
-  readonly status: string;
-  /** What coderd holds against it, in its own words. */
-  readonly errors: readonly string[];
-}
-
 const proxyStatus = object((field) => ({
   status: field("status", word),
   errors: field("report", optional(object((report) => report("errors", optional(list(excerpt)))))),
 }));
 
-export const workspaceProxy: Decoder<WorkspaceProxy> = object((field) => {
+export const workspaceProxy = object((field) => {
   const status = field("status", optional(proxyStatus));
   return {
     id: field("id", word),
     name: field("name", string),
     displayName: field("display_name", string),
     icon: field("icon_url", string),
+    /** `ok`, `unreachable`, `unhealthy` or `unregistered`, as coderd last saw it. */
     status: status?.status ?? "unregistered",
+    /** What coderd holds against it, in its own words. */
     errors: status?.errors ?? [],
   };
 });
+export type WorkspaceProxy = Decoded<typeof workspaceProxy>;
 
 /** All proxies of a deployment. coderd lists itself as the one named `primary`. */
 export const workspaceProxies: Decoder<WorkspaceProxy[]> = object((field) =>
   field("regions", list(workspaceProxy)),
 );
 
-export interface RegisteredProxy {
-  readonly proxy: WorkspaceProxy;
-  /** The session token of the proxy; coderd shows it only here. */
-  readonly token: string;
-}
-
-export const registeredProxy: Decoder<RegisteredProxy> = object((field) => ({
+export const registeredProxy = object((field) => ({
   proxy: field("proxy", workspaceProxy),
+  /** The session token of the proxy; coderd shows it only here. */
   token: field("proxy_token", string),
 }));
+export type RegisteredProxy = Decoded<typeof registeredProxy>;

@@ -1,22 +1,18 @@
-import { cutRecord, type Decoder, list, number, object, optional, string, time, word } from "./decode.ts";
+import {
+  cutRecord,
+  type Decoded,
+  type Decoder,
+  list,
+  number,
+  object,
+  optional,
+  string,
+  time,
+  word,
+} from "./decode.ts";
 
 /** What a job asks of a daemon, or what a daemon offers. */
 export type Tags = Readonly<Record<string, string>>;
-
-/** Something that a daemon does for coderd: a workspace build, or the import or trial run of a template version. */
-export interface ProvisionerJob {
-  readonly id: string;
-  readonly createdAt: number;
-  readonly startedAt: number | undefined;
-  /** `pending`, `running`, `canceling`, or what a later coderd may add. */
-  readonly status: string;
-  readonly type: string;
-  readonly tags: Tags;
-  /** The daemon that has it. */
-  readonly workerId: string | undefined;
-  /** Its place in the queue of the whole deployment, from 1: the order in which daemons take jobs. */
-  readonly queuePosition: number;
-}
 
 /** More than this in one organization are not counted one by one. */
 export const MOST_JOBS = 1_000;
@@ -29,45 +25,40 @@ export const LONGEST_TAG = 256;
 
 const tags: Decoder<Tags> = cutRecord(LONGEST_TAG);
 
-const provisionerJob: Decoder<ProvisionerJob> = object((field) => ({
+/** Something that a daemon does for coderd: a workspace build, or the import or trial run of a template version. */
+const provisionerJob = object((field) => ({
   id: field("id", word),
   createdAt: field("created_at", time),
   startedAt: field("started_at", optional(time)),
+  /** `pending`, `running`, `canceling`, or what a later coderd may add. */
   status: field("status", word),
   type: field("type", word),
   tags: field("tags", tags),
+  /** The daemon that has it. */
   workerId: field("worker_id", optional(word)),
+  /** Its place in the queue of the whole deployment, from 1: the order in which daemons take jobs. */
   queuePosition: field("queue_position", number),
 }));
+export type ProvisionerJob = Decoded<typeof provisionerJob>;
 
 /** As many as coderd was asked for, also when it does not keep to that. */
 export const provisionerJobs: Decoder<ProvisionerJob[]> = (value, path) =>
   list(provisionerJob)(Array.isArray(value) ? value.slice(0, MOST_JOBS) : value, path);
 
 /** A daemon that takes one job after the other. One that died without a word reads idle for up to 90 seconds. */
-export interface ProvisionerDaemon {
-  readonly id: string;
-  readonly keyId: string;
-  /** The name of its pod, where a pod runs it. */
-  readonly name: string;
-  readonly version: string;
-  readonly lastSeenAt: number | undefined;
-  readonly tags: Tags;
-  /** `offline`, `idle`, `busy`, or what a later coderd may add. */
-  readonly status: string;
-  readonly currentJobId: string | undefined;
-}
-
-const provisionerDaemon: Decoder<ProvisionerDaemon> = object((field) => ({
+const provisionerDaemon = object((field) => ({
   id: field("id", word),
   keyId: field("key_id", word),
+  /** The name of its pod, where a pod runs it. */
   name: field("name", string),
   version: field("version", word),
   lastSeenAt: field("last_seen_at", optional(time)),
   tags: field("tags", tags),
+  /** `offline`, `idle`, `busy`, or what a later coderd may add. */
   status: field("status", optional(word)) ?? "offline",
   currentJobId: field("current_job", optional(object((job) => job("id", word)))),
 }));
+export type ProvisionerDaemon = Decoded<typeof provisionerDaemon>;
 
 /** Not cut: a pod whose daemon is missing from the list would pass for one without a job. */
 export const provisionerDaemons: Decoder<ProvisionerDaemon[]> = list(provisionerDaemon, MOST_DAEMONS);
