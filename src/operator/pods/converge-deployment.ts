@@ -9,17 +9,11 @@ interface Present {
   readonly deployment: Stored<Deployment> | undefined;
 }
 
-/** The Deployment that should be, and whose pods it has. */
-interface Wanted {
-  readonly desired: Deployment;
-  readonly pod: PodSettings;
-}
-
 /** Makes `desired` the only Deployment of its owner, and replaces its pods when what they read at start has changed. */
 export async function convergeDeployment(
   { owner, deployment, sources }: Present,
   { children, own }: Parts,
-  { desired: asked, pod }: Wanted,
+  { desired: asked, pod }: { readonly desired: Deployment; readonly pod: PodSettings },
 ): Promise<Stored<Deployment> | undefined> {
   const { deployment: desired, restarts } = remembering(asked, deployment, podInputs(pod, sources));
   if (deployment && leavesRollingUpdate(deployment, desired)) {

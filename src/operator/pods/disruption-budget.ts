@@ -37,14 +37,9 @@ export function disruptionBudget(parent: Disruptable): PodDisruptionBudget | und
 /** There only for an object that asks for a budget, or has one that can't be removed. */
 export const DISRUPTION_BUDGET = "DisruptionBudgetReady";
 
-interface Asking {
-  readonly object: WithStatus<{ conditions?: Condition[] }>;
-  readonly owner: Owner;
-}
-
 /** Keeps the PodDisruptionBudget that the spec asks for, and removes the one that it asks for no longer. */
 export async function ensureDisruptionBudget(
-  { object, owner }: Asking,
+  { object, owner }: { readonly object: WithStatus<{ conditions?: Condition[] }>; readonly owner: Owner },
   { children }: { readonly children: Pick<Children, "converge"> },
   parent: Disruptable,
 ): Promise<StepResult<object>> {

@@ -69,14 +69,16 @@ export function variableValue(
     return value;
   };
   const find = (name: string, seen: readonly string[]): VariableValue => {
-    if (isOfPod(name, environment)) return { kind: "unreadable", variable: name };
+    const { valueFrom } = environment.extraEnv.findLast((variable) => variable.name === name) ?? {};
+    const ref = valueFrom?.secretKeyRef ?? valueFrom?.configMapKeyRef;
+    if (valueFrom && !ref) return { kind: "unreadable", variable: name };
     let missing: VariableValue = { kind: "undefined" };
     for (const origin of seen.includes(name) ? [] : originsOf(name, environment)) {
       if (origin.kind === "literal") return expand(origin.text, (other) => resolve(other, [...seen, name]));
       const value = valueAt(origin, sources);
       if (value !== undefined)
         return value.length > MAX_LENGTH ? { kind: "tooLong" } : { kind: "value", value };
-      if (isRequired(name, environment)) missing = { kind: "missing", source: origin };
+      if (ref && !ref.optional) missing = { kind: "missing", source: origin };
     }
     return missing;
   };
@@ -123,12 +125,6 @@ function originsOf(variable: string, { extraEnv, envFrom }: PodEnvironment): Ori
   return explicit.valueFrom ? [] : [{ kind: "literal", text: explicit.value ?? "" }];
 }
 
-/** Whether the variable is set from a field or a resource of the pod. */
-function isOfPod(variable: string, { extraEnv }: PodEnvironment): boolean {
-  const { valueFrom } = extraEnv.findLast(({ name }) => name === variable) ?? {};
-  return valueFrom !== undefined && !valueFrom.secretKeyRef && !valueFrom.configMapKeyRef;
-}
-
 /** The key of another object that a variable has its whole value from, if it has it from there. */
 export function variableKey(
   variable: string,
@@ -138,14 +134,6 @@ export function variableKey(
   const origins = originsOf(variable, environment);
   const used = origins.find((origin) => origin.kind === "literal" || valueAt(origin, sources) !== undefined);
   return used?.kind === "literal" ? undefined : used;
-}
-
-/** Whether a container can't start without the key that the variable names. */
-function isRequired(variable: string, { extraEnv }: PodEnvironment): boolean {
-  const { secretKeyRef, configMapKeyRef } =
-    extraEnv.findLast(({ name }) => name === variable)?.valueFrom ?? {};
-  const ref = secretKeyRef ?? configMapKeyRef;
-  return ref !== undefined && !ref.optional;
 }
 
 function referencesIn(text: string): string[] {

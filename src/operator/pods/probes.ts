@@ -4,13 +4,7 @@ import { probeDefaults } from "../../api/v1alpha1/defaults.ts";
 import type { ProbeSpec } from "../../api/v1alpha1/pod.ts";
 
 /** When and how often a pod is checked. */
-export interface ProbeSettings {
-  readonly initialDelaySeconds: number;
-  readonly periodSeconds: number;
-  readonly timeoutSeconds: number;
-  readonly successThreshold: number;
-  readonly failureThreshold: number;
-}
+export type ProbeSettings = Readonly<Record<keyof typeof probeDefaults, number>>;
 
 /** Fails after a day: a migration may take hours, and coderd answers nobody before it is over. */
 export const patientProbe: ProbeSettings = { ...probeDefaults, failureThreshold: 8_640 };
