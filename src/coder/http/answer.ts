@@ -19,12 +19,6 @@ export interface Answer {
   readonly location: string | undefined;
 }
 
-/** The time by which a request must be over. */
-export interface Deadline {
-  readonly signal: AbortSignal;
-  cancel(): void;
-}
-
 /** In what an answer may differ from the others. */
 export interface AnswerShape {
   /** How many values it may hold. */
@@ -39,7 +33,7 @@ export interface AnswerShape {
  */
 export async function readAnswer(
   response: Dispatcher.ResponseData,
-  deadline: Deadline,
+  deadline: AbortSignal,
   shape: AnswerShape = {},
 ): Promise<Answer> {
   return {
@@ -53,14 +47,14 @@ export async function readAnswer(
 
 async function readBody(
   body: AsyncIterable<Uint8Array>,
-  deadline: Deadline,
+  deadline: AbortSignal,
   { mostValues = MOST_VALUES, emptiedLists }: AnswerShape,
 ): Promise<string> {
   const filter = emptiedLists === undefined ? undefined : new EmptiedLists(emptiedLists);
   const chunks: Uint8Array[] = [];
   let [read, size, values] = [0, 0, 0];
   for await (const arrived of body) {
-    deadline.signal.throwIfAborted();
+    deadline.throwIfAborted();
     const kept = filter ? filter.filter(arrived) : [arrived];
     read += arrived.length;
     for (const chunk of kept) {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { admittedBy, type Clock, type Fence } from "kube-controller-runtime";
 import type { Dispatcher } from "undici";
-import { type Answer, type AnswerShape, type Deadline, readAnswer } from "./answer.ts";
+import { type Answer, type AnswerShape, readAnswer } from "./answer.ts";
 import { Connections } from "./connections.ts";
 import { NoAnswer } from "./no-answer.ts";
 import { followRedirect, type Hop } from "./redirect.ts";
@@ -76,7 +76,7 @@ export class CoderHost {
     let release: (() => void) | undefined;
     try {
       release = await this.#slots.take(deadline.signal);
-      return await this.#follow(request, headers, deadline);
+      return await this.#follow(request, headers, deadline.signal);
     } catch (error) {
       this.#options.fence.signal.throwIfAborted();
       throw NoAnswer.from(error);
@@ -86,7 +86,7 @@ export class CoderHost {
     }
   }
 
-  async #follow(request: HttpRequest, headers: Record<string, string>, deadline: Deadline): Promise<Answer> {
+  async #follow(request: HttpRequest, headers: Record<string, string>, deadline: AbortSignal) {
     const destination = await this.#options.route(this.#options.url);
     let hop: Hop = { method: request.method, path: destination.pathPrefix + request.path };
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
@@ -102,7 +102,7 @@ export class CoderHost {
   #request(
     destination: Destination,
     hop: Hop,
-    sent: { request: HttpRequest; headers: Record<string, string>; deadline: Deadline },
+    sent: { request: HttpRequest; headers: Record<string, string>; deadline: AbortSignal },
   ): Promise<Dispatcher.ResponseData> {
     const body = sent.request.body === undefined ? null : JSON.stringify(sent.request.body);
     const { dispatcher } = destination;
@@ -120,7 +120,7 @@ export class CoderHost {
         ...destination.headers,
       },
       body,
-      signal: sent.deadline.signal,
+      signal: sent.deadline,
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -136,7 +136,8 @@ function hostnameOf(host: string): string {
   return host.replace(/:\d+$/, "").toLowerCase();
 }
 
-function startDeadline(clock: Clock): Deadline {
+/** The time by which a request must be over. */
+function startDeadline(clock: Clock) {
   const controller = new AbortController();
   const cancel = clock.setTimer(
     () => controller.abort(new NoAnswer(`no complete answer within ${REQUEST_TIMEOUT_MS / 1_000} s`)),

@@ -68,7 +68,7 @@ export function operatorAccess({
   fence,
   connect = connectPostgres,
 }: OperatorAccessOptions): OperatorAccess {
-  const way: Way = { connect, clock, fence };
+  const way = { connect, clock, fence };
   return {
     ensureToken: (target, held, request) =>
       transact(way, target, async (session) => {
@@ -91,15 +91,8 @@ export function operatorAccess({
   };
 }
 
-/** How a database is reached, and when that ends. */
-interface Way {
-  readonly connect: Connect;
-  readonly clock: Pick<Clock, "setTimer">;
-  readonly fence: Fence;
-}
-
 async function transact<T>(
-  { connect, clock, fence }: Way,
+  { connect, clock, fence }: Required<OperatorAccessOptions>,
   target: DatabaseTarget,
   work: (session: DatabaseSession) => Promise<T>,
 ): Promise<Result<T, DatabaseFailure>> {

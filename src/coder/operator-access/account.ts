@@ -76,14 +76,13 @@ async function ensureMemberships(context: AccountContext, userId: string): Promi
       continue;
     }
     const membership = { user_id: userId, organization_id: id, created_at: now, updated_at: now };
-    const insert = tables.organization_members.insertion({ ...membership, roles: [ORGANIZATION_ROLE] });
-    await session.query(insert.sql, insert.values);
+    await tables.organization_members.insert(session, { ...membership, roles: [ORGANIZATION_ROLE] });
   }
 }
 
 async function createAccount({ session, tables, now }: AccountContext): Promise<string> {
   const id = randomUUID();
-  const insert = tables.users.insertion({
+  await tables.users.insert(session, {
     id,
     email: EMAIL,
     username: USERNAME,
@@ -96,7 +95,6 @@ async function createAccount({ session, tables, now }: AccountContext): Promise<
     name: "coder-k8s operator",
     is_system: true,
   });
-  await session.query(insert.sql, insert.values);
   return id;
 }
 

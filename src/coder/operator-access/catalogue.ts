@@ -67,18 +67,17 @@ export class Table {
   }
 
   /**
-   * An insert of those `values` whose columns exist here. Refuses when the table wants a column to be filled
-   * in that is not among them.
+   * Inserts those `values` whose columns exist here. Refuses when the table wants a column to be filled in that is
+   * not among them.
    */
-  insertion(values: Readonly<Record<string, unknown>>): { sql: string; values: unknown[] } {
+  async insert(session: DatabaseSession, values: Readonly<Record<string, unknown>>): Promise<void> {
     const row = new Map(Object.entries(values).filter(([column]) => this.has(column)));
     for (const [column, { required }] of this.#columns)
       if (required && !row.has(column)) throw this.#unsupported(column, "must be filled in and is not known");
-    const slots = [...row.keys()].map((_, index) => `$${index + 1}`);
-    return {
-      sql: `INSERT INTO ${this.name} (${[...row.keys()].join(", ")}) VALUES (${slots.join(", ")})`,
-      values: [...row.values()],
-    };
+    const columns = [...row.keys()];
+    const slots = columns.map((_, index) => `$${index + 1}`);
+    const sql = `INSERT INTO ${this.name} (${columns.join(", ")}) VALUES (${slots.join(", ")})`;
+    await session.query(sql, [...row.values()]);
   }
 
   #unsupported(column: string, what: string): DatabaseProblem {

@@ -75,7 +75,7 @@ async function issue(
 ): Promise<{ token: string; expiresAt: number }> {
   const { id, secret } = newToken(randomBytes);
   const expiresAt = now.getTime() + TOKEN_LIFETIME_MS;
-  const insert = tables.api_keys.insertion({
+  await tables.api_keys.insert(session, {
     id,
     hashed_secret: hashSecret(secret),
     user_id: userId,
@@ -89,7 +89,6 @@ async function issue(
     ip_address: "0.0.0.0",
     ...fullAccess(tables.api_keys),
   });
-  await session.query(insert.sql, insert.values);
   return { token: `${id}-${secret}`, expiresAt };
 }
 
