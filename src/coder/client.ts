@@ -30,10 +30,10 @@ export interface CoderClient {
   currentUser(): CoderResult<model.User>;
   /** Ends a token of the token's own user, by its identifier: the part before the dash. */
   deleteToken(id: string): CoderResult<void>;
-  organizations(): CoderResult<model.Organization[]>;
+  organizations(): CoderResult<readonly model.Organization[]>;
   /** By name, id, or the alias `default`. */
   organization(nameOrId: string): CoderResult<model.Organization>;
-  provisionerKeys(organizationId: string): CoderResult<model.ProvisionerKey[]>;
+  provisionerKeys(organizationId: string): CoderResult<readonly model.ProvisionerKey[]>;
   /** The key's plaintext, which coderd never shows again. coderd lower-cases the name. */
   createProvisionerKey(organizationId: string, key: NewProvisionerKey): CoderResult<string>;
   deleteProvisionerKey(organizationId: string, name: string): CoderResult<void>;
@@ -43,18 +43,18 @@ export interface CoderClient {
    * The jobs of an organization that are not over, newest first, at most 1,000 of them. `notFound` also when
    * the token may not list them.
    */
-  unfinishedJobs(organizationId: string): CoderResult<provisioning.ProvisionerJob[]>;
+  unfinishedJobs(organizationId: string): CoderResult<readonly provisioning.ProvisionerJob[]>;
   /** The daemons of an organization, at most 2,000. Whether those that are offline are among them depends on the version. */
-  provisionerDaemons(organizationId: string): CoderResult<provisioning.ProvisionerDaemon[]>;
+  provisionerDaemons(organizationId: string): CoderResult<readonly provisioning.ProvisionerDaemon[]>;
   /** At most 100 workspaces of an organization from `offset` on. Empty also when the token may read none. */
   workspaces(organizationId: string, offset: number): CoderResult<WorkspacePage>;
   /** Empty also when the token may not read licenses: no proof of absence unless it is an owner's. */
-  licenses(): CoderResult<model.License[]>;
+  licenses(): CoderResult<readonly model.License[]>;
   addLicense(jwt: string): CoderResult<model.License>;
   entitlements(): CoderResult<model.Entitlements>;
   /** What the replica that answers thinks of the deployment. It may need up to 30 s for it, once in ten minutes. */
   health(): CoderResult<HealthReport>;
-  workspaceProxies(): CoderResult<model.WorkspaceProxy[]>;
+  workspaceProxies(): CoderResult<readonly model.WorkspaceProxy[]>;
   workspaceProxy(nameOrId: string): CoderResult<model.WorkspaceProxy>;
   createWorkspaceProxy(proxy: ProxyRegistration): CoderResult<model.RegisteredProxy>;
   /** Makes a new token; the old one ends at once. Also sets the name, display name and icon given. */

@@ -82,7 +82,7 @@ export const boolean: Decoder<boolean> = (value, path) => {
 };
 
 /** A list of no more than `most`; Go writes an empty one as `null`. */
-export function list<T>(item: Decoder<T>, most = Number.POSITIVE_INFINITY): Decoder<T[]> {
+export function list<T>(item: Decoder<T>, most = Number.POSITIVE_INFINITY): Decoder<readonly T[]> {
   return (value, path) => {
     if (value === null) return [];
     if (!Array.isArray(value)) throw unexpected(path, "a list", value);
@@ -92,7 +92,7 @@ export function list<T>(item: Decoder<T>, most = Number.POSITIVE_INFINITY): Deco
 }
 
 /** A map from string to `T`; Go writes an empty one as `null`. */
-export function record<T>(item: Decoder<T>): Decoder<Record<string, T>> {
+export function record<T>(item: Decoder<T>): Decoder<Readonly<Record<string, T>>> {
   return (value, path) => {
     if (value === null) return {};
     const entries = Object.entries(fields(value, path));
@@ -101,7 +101,7 @@ export function record<T>(item: Decoder<T>): Decoder<Record<string, T>> {
 }
 
 /** A map from string to string, with what is longer than `length` cut there and marked as cut. */
-export function cutRecord(length: number): Decoder<Record<string, string>> {
+export function cutRecord(length: number): Decoder<Readonly<Record<string, string>>> {
   const cut = (text: string) => (text.length > length ? `${text.slice(0, length)}…` : text);
   return (value, path) => {
     const entries = Object.entries(record(excerpt)(value, path));

@@ -67,37 +67,30 @@ export const license = object((field) => ({
 }));
 export type License = Decoded<typeof license>;
 
-/** What the licenses of a deployment allow. Anyone may read it: it proves nothing about a token. */
-export interface Entitlements {
-  readonly hasLicense: boolean;
-  readonly trial: boolean;
-  /** Feature name to `entitled`, `grace_period`, `not_entitled`, or what a later coderd may add. */
-  readonly features: Readonly<Record<string, string>>;
-  /** Active users; `allowed` is absent where the license sets no limit. */
-  readonly seats: { readonly used: number | undefined; readonly allowed: number | undefined };
-  /** In coderd's own words, errors before warnings. */
-  readonly warnings: readonly string[];
-}
-
 const seats = object((feature) => ({
   used: feature("actual", optional(count)),
   allowed: feature("limit", optional(count)),
 }));
 
-export const entitlements: Decoder<Entitlements> = object((field) => {
+/** What the licenses of a deployment allow. Anyone may read it: it proves nothing about a token. */
+export const entitlements = object((field) => {
   const errors = field("errors", optional(list(excerpt)));
   const warnings = field("warnings", optional(list(excerpt)));
   return {
     hasLicense: field("has_license", boolean),
     trial: field("trial", boolean),
+    /** Feature name to `entitled`, `grace_period`, `not_entitled`, or what a later coderd may add. */
     features: field("features", record(object((feature) => feature("entitlement", word)))),
+    /** Active users; `allowed` is absent where the license sets no limit. */
     seats: field("features", optional(object((feature) => feature("user_limit", optional(seats))))) ?? {
       used: undefined,
       allowed: undefined,
     },
+    /** In coderd's own words, errors before warnings. */
     warnings: [...(errors ?? []), ...(warnings ?? [])],
   };
 });
+export type Entitlements = Decoded<typeof entitlements>;
 
 const proxyStatus = object((field) => ({
   status: field("status", word),
@@ -120,7 +113,7 @@ export const workspaceProxy = object((field) => {
 export type WorkspaceProxy = Decoded<typeof workspaceProxy>;
 
 /** All proxies of a deployment. coderd lists itself as the one named `primary`. */
-export const workspaceProxies: Decoder<WorkspaceProxy[]> = object((field) =>
+export const workspaceProxies: Decoder<readonly WorkspaceProxy[]> = object((field) =>
   field("regions", list(workspaceProxy)),
 );
 

@@ -42,7 +42,7 @@ const provisionerJob = object((field) => ({
 export type ProvisionerJob = Decoded<typeof provisionerJob>;
 
 /** As many as coderd was asked for, also when it does not keep to that. */
-export const provisionerJobs: Decoder<ProvisionerJob[]> = (value, path) =>
+export const provisionerJobs: Decoder<readonly ProvisionerJob[]> = (value, path) =>
   list(provisionerJob)(Array.isArray(value) ? value.slice(0, MOST_JOBS) : value, path);
 
 /** A daemon that takes one job after the other. One that died without a word reads idle for up to 90 seconds. */
@@ -61,4 +61,7 @@ const provisionerDaemon = object((field) => ({
 export type ProvisionerDaemon = Decoded<typeof provisionerDaemon>;
 
 /** Not cut: a pod whose daemon is missing from the list would pass for one without a job. */
-export const provisionerDaemons: Decoder<ProvisionerDaemon[]> = list(provisionerDaemon, MOST_DAEMONS);
+export const provisionerDaemons: Decoder<readonly ProvisionerDaemon[]> = list(
+  provisionerDaemon,
+  MOST_DAEMONS,
+);

@@ -1,19 +1,5 @@
-import { cutRecord, type Decoder, list, number, object, optional, time, word } from "./decode.ts";
-import { LONGEST_TAG, type Tags } from "./provisioning.ts";
-
-/** What is known of a workspace's schedule. */
-export interface ScheduledWorkspace {
-  /** What its builds ask of a daemon, as its last one did. */
-  readonly tags: Tags;
-  /** When coderd starts or stops it by itself, if it does; long ago when that is overdue. */
-  readonly dueAt: number | undefined;
-}
-
-/** Some workspaces of an organization, and how many there are in all. */
-export interface WorkspacePage {
-  readonly workspaces: readonly ScheduledWorkspace[];
-  readonly count: number;
-}
+import { cutRecord, type Decoded, list, number, object, optional, time, word } from "./decode.ts";
+import { LONGEST_TAG } from "./provisioning.ts";
 
 /** As many as coderd is asked for at once. */
 export const WORKSPACES_PER_PAGE = 100;
@@ -27,16 +13,27 @@ const latestBuild = object((field) => ({
   ),
 }));
 
-/** As coderd chooses workspaces for a transition; whether their owner is suspended is not in the list. */
-const scheduledWorkspace: Decoder<ScheduledWorkspace> = object((field) => {
+/**
+ * What is known of a workspace's schedule, as coderd chooses workspaces for a transition; whether their owner is
+ * suspended is not in the list.
+ */
+const scheduledWorkspace = object((field) => {
   const { transition, deadline, job } = field("latest_build", latestBuild);
   const nextStartAt = field("next_start_at", optional(time));
   const isResting = field("dormant_at", optional(time)) !== undefined || job.status === "failed";
   const scheduled = { stop: nextStartAt, start: deadline }[transition];
-  return { tags: job.tags, dueAt: isResting ? undefined : scheduled };
+  return {
+    /** What its builds ask of a daemon, as its last one did. */
+    tags: job.tags,
+    /** When coderd starts or stops it by itself, if it does; long ago when that is overdue. */
+    dueAt: isResting ? undefined : scheduled,
+  };
 });
+export type ScheduledWorkspace = Decoded<typeof scheduledWorkspace>;
 
-export const workspacePage: Decoder<WorkspacePage> = object((field) => ({
+/** Some workspaces of an organization, and how many there are in all. */
+export const workspacePage = object((field) => ({
   workspaces: field("workspaces", list(scheduledWorkspace, WORKSPACES_PER_PAGE)),
   count: field("count", number),
 }));
+export type WorkspacePage = Decoded<typeof workspacePage>;

@@ -106,6 +106,10 @@ const controlPlaneSpec = object("What the control plane should be.", {
   upgrade: optional(upgrade),
 });
 
+const tier = word<"none" | "trial" | "enterprise" | "premium" | "unknown">(
+  "Tier of the license: none, trial, enterprise, premium or unknown.",
+);
+
 const license = object("The license that counts, merged from all that coderd has, whoever uploaded them.", {
   expires: optional(
     time("End of the term; of licenses that follow one another without a gap, that of the last."),
@@ -113,7 +117,7 @@ const license = object("The license that counts, merged from all that coderd has
   graceEnds: optional(time("End of the grace after the term: licensed features stop then.")),
   seatsAllowed: optional(int64("Active users that the license allows; absent means no limit.")),
   seatsUsed: optional(int64("Active users, as coderd counts them.")),
-  tier: word<LicenseTier>("Tier of the license: none, trial, enterprise, premium or unknown."),
+  tier,
   trial: flag("Whether it is a trial."),
   warnings: optional(list("What coderd warns of, in its own words.", text("A warning."), atomic)),
 });
@@ -124,8 +128,6 @@ const healthFinding = object("A finding of coderd's own checks.", {
   error: flag("Whether it is an error; else it is a warning."),
   section: text("Part of coderd's health report that has it."),
 });
-
-type LicenseTier = "none" | "trial" | "enterprise" | "premium" | "unknown";
 
 const controlPlaneStatus = object("What the control plane is, as the operator last saw it.", {
   ...statusFields,
@@ -143,9 +145,7 @@ const controlPlaneStatus = object("What the control plane is, as the operator la
   license: optional(license),
   licenseLastApplied: optional(time("When the operator last uploaded the license.")),
   licenseLastAppliedHash: optional(text("SHA-256 of the license that was uploaded, in hexadecimal.")),
-  licenseTier: optional(
-    word<LicenseTier>("Tier of the license: none, trial, enterprise, premium or unknown."),
-  ),
+  licenseTier: optional(tier),
   operatorAccessReady: optional(flag("Whether the operator holds a token that coderd accepts.")),
   operatorTokenSecretRef: optional(recordedSecretRef("Where the operator's token is.")),
   phase: optional(word<Phase>("Pending until one pod is ready, then Ready.")),

@@ -14,11 +14,7 @@ interface Subject {
   readonly now: number;
 }
 
-interface CoderError {
-  readonly message: string;
-  readonly detail: string;
-  readonly validations: readonly { field: string; detail: string }[];
-}
+type CoderError = ReturnType<typeof readError>;
 
 /** What an answer means: the decoded value, or a failure by kind. */
 export function classify<T>(answer: Answer, decoder: Decoder<T>, subject: Subject): Result<T, CoderFailure> {
@@ -124,7 +120,7 @@ function validations(error: CoderError, subject: Subject): string {
 /** More than one message has room for. */
 const MOST_VALIDATIONS = 20;
 
-function readError(json: unknown): CoderError {
+function readError(json: unknown) {
   const source = typeof json === "object" && json !== null ? (json as Record<string, unknown>) : {};
   const list = Array.isArray(source.validations) ? source.validations.slice(0, MOST_VALIDATIONS) : [];
   return {

@@ -106,6 +106,7 @@ export class CoderHost {
   ): Promise<Dispatcher.ResponseData> {
     const body = sent.request.body === undefined ? null : JSON.stringify(sent.request.body);
     const { dispatcher } = destination;
+    const { accessHost } = this.#options;
     const connections = dispatcher ? admittedBy(this.#admit, dispatcher) : this.#connections;
     return connections.request({
       origin: destination.origin,
@@ -116,7 +117,8 @@ export class CoderHost {
         ...(body === null ? {} : { "content-type": "application/json" }),
         ...sent.request.headers,
         ...sent.headers,
-        ...askedFor(this.#options.accessHost),
+        // By this coderd knows that it need not redirect there. The `Host` header may decide on the way to it.
+        ...(accessHost ? { "x-forwarded-host": accessHost } : {}),
         ...destination.headers,
       },
       body,
@@ -125,11 +127,6 @@ export class CoderHost {
       bodyTimeout: 0,
     });
   }
-}
-
-/** By this coderd knows that it need not redirect to its access URL. The `Host` header may decide on the way there. */
-function askedFor(accessHost: string | undefined): Record<string, string> {
-  return accessHost ? { "x-forwarded-host": accessHost } : {};
 }
 
 function hostnameOf(host: string): string {

@@ -1,9 +1,9 @@
 import type { V1IngressRule, V1IngressTLS } from "@kubernetes/client-node";
 import type { Ingress, Wire } from "kube-controller-runtime";
 import type { ExposeSpec, GatewayExposure, IngressExposure } from "../../api/v1alpha1/common.ts";
-import { childMetadata, type Labels } from "../names.ts";
+import { childMetadata } from "../names.ts";
 import { defined, trimmed, unlessEmpty } from "../normalise.ts";
-import type { HTTPRoute, ParentReference } from "./gateway.ts";
+import type { HTTPRoute } from "./gateway.ts";
 import { plainHttpPort, type Served } from "./service.ts";
 
 /** The host names under which users come in; the wildcard host is for workspace applications. */
@@ -12,21 +12,10 @@ interface Hosts {
   readonly wildcardHost: string | undefined;
 }
 
-interface IngressSettings extends Hosts {
-  readonly kind: "ingress";
-  readonly className: string | undefined;
-  readonly annotations: Labels;
-  readonly secretName: string | undefined;
-  readonly wildcardSecretName: string | undefined;
-}
-
-interface GatewaySettings extends Hosts {
-  readonly kind: "gateway";
-  readonly parentRefs: readonly ParentReference[];
-}
-
 /** One way out of the cluster, or none. */
-export type Exposure = IngressSettings | GatewaySettings | { readonly kind: "none" };
+export type Exposure = Readonly<
+  ReturnType<typeof ingressSettings> | ReturnType<typeof gatewaySettings> | { kind: "none" }
+>;
 
 /** Admission lets nobody ask for both ways; an object that was stored with both gets the Ingress. */
 export function exposureOf(spec: ExposeSpec | undefined): Exposure {
@@ -35,11 +24,10 @@ export function exposureOf(spec: ExposeSpec | undefined): Exposure {
   return { kind: "none" };
 }
 
-function ingressSettings(spec: IngressExposure): IngressSettings {
+function ingressSettings(spec: IngressExposure) {
   return {
-    kind: "ingress",
-    host: spec.host.trim(),
-    wildcardHost: trimmed(spec.wildcardHost),
+    kind: "ingress" as const,
+    ...hostsIn(spec),
     className: trimmed(spec.className),
     annotations: spec.annotations ?? {},
     secretName: trimmed(spec.tls?.secretName),
@@ -47,15 +35,18 @@ function ingressSettings(spec: IngressExposure): IngressSettings {
   };
 }
 
-function gatewaySettings(spec: GatewayExposure): GatewaySettings {
+function gatewaySettings(spec: GatewayExposure) {
   return {
-    kind: "gateway",
-    host: spec.host.trim(),
-    wildcardHost: trimmed(spec.wildcardHost),
+    kind: "gateway" as const,
+    ...hostsIn(spec),
     parentRefs: spec.parentRefs.map(({ name, namespace, sectionName }) =>
       defined({ name: name.trim(), namespace: trimmed(namespace), sectionName: trimmed(sectionName) }),
     ),
   };
+}
+
+function hostsIn({ host, wildcardHost }: IngressExposure | GatewayExposure): Hosts {
+  return { host: host.trim(), wildcardHost: trimmed(wildcardHost) };
 }
 
 /**

@@ -2,16 +2,8 @@ import type { V1PolicyRule } from "@kubernetes/client-node";
 import type { Wire } from "kube-controller-runtime";
 import { rbacDefaults } from "../../api/v1alpha1/defaults.ts";
 import type { RbacSpec, ServiceAccountSpec } from "../../api/v1alpha1/permissions.ts";
-import type { Identity, Labels, Parent } from "../names.ts";
+import type { Identity, Parent } from "../names.ts";
 import { distinctNames, trimmed } from "../normalise.ts";
-
-export interface ServiceAccountSettings {
-  readonly name: string;
-  /** False: it is the user's, and we neither make nor keep it. */
-  readonly managed: boolean;
-  readonly labels: Labels;
-  readonly annotations: Labels;
-}
 
 export type RoleRule = Wire<V1PolicyRule>;
 
@@ -25,17 +17,15 @@ export interface WorkspaceAccess {
 
 /** An object of ours whose pods build workspaces. */
 export interface Builder extends Parent {
-  readonly serviceAccount: ServiceAccountSettings;
+  readonly serviceAccount: Readonly<ReturnType<typeof serviceAccountSettings>>;
   /** Absent: the pods get no permissions from us. */
   readonly workspaceAccess: WorkspaceAccess | undefined;
 }
 
-export function serviceAccountSettings(
-  spec: ServiceAccountSpec | undefined,
-  defaultName: string,
-): ServiceAccountSettings {
+export function serviceAccountSettings(spec: ServiceAccountSpec | undefined, defaultName: string) {
   return {
     name: trimmed(spec?.name) ?? defaultName,
+    /** False: it is the user's, and we neither make nor keep it. */
     managed: !(spec?.disableCreate ?? false),
     labels: spec?.labels ?? {},
     annotations: spec?.annotations ?? {},
