@@ -26,12 +26,7 @@ function serviceProxy(credentials: Credentials): Route {
       connections = openConnections(credentials);
     }
     const { origin, pathPrefix } = credentials;
-    return {
-      origin,
-      pathPrefix: `${pathPrefix}${path}`,
-      headers,
-      dispatcher: connections.dispatcher,
-    };
+    return { origin, pathPrefix: `${pathPrefix}${path}`, headers, dispatcher: connections.dispatcher };
   };
 }
 

@@ -101,7 +101,10 @@ export class CoderClients {
     } finally {
       open.inUse--;
       if (open.inUse === 0 && this.#hosts.get(key) === open)
-        open.cancelClose = this.#options.clock.setTimer(() => this.#retire(key), IDLE_MS);
+        open.cancelClose = this.#options.clock.setTimer(() => {
+          this.#hosts.delete(key);
+          void open.host.close();
+        }, IDLE_MS);
     }
   }
 
@@ -111,12 +114,6 @@ export class CoderClients {
     const open: OpenHost = { host, inUse: 0, cancelClose: undefined };
     this.#hosts.set(key, open);
     return open;
-  }
-
-  #retire(key: string): void {
-    const open = this.#hosts.get(key);
-    this.#hosts.delete(key);
-    void open?.host.close();
   }
 }
 

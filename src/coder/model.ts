@@ -42,22 +42,16 @@ export type ProvisionerKey = Decoded<typeof provisionerKey>;
 
 export const createdProvisionerKey: Decoder<string> = object((field) => field("key", string));
 
-/** Times are in milliseconds since the epoch. */
-export interface LicenseTerm {
-  readonly starts: number;
-  readonly expires: number;
-  /** The end of the grace period, in which the license still counts: not before the end of the term. */
-  readonly graceEnds: number;
-}
-
-/** Absent where the license lacks a date that every valid one has. */
-const term: Decoder<LicenseTerm | undefined> = object((claim) => {
+/** In milliseconds since the epoch. Absent where the license lacks a date that every valid one has. */
+const term = object((claim) => {
   const starts = claim("nbf", optional(unixTime));
   const expires = claim("license_expires", optional(unixTime));
   const graceEnds = claim("exp", optional(unixTime));
   if (starts === undefined || expires === undefined || graceEnds === undefined) return undefined;
+  // The grace, in which the license still counts, ends not before the term.
   return { starts, expires, graceEnds: Math.max(expires, graceEnds) };
 });
+export type LicenseTerm = NonNullable<Decoded<typeof term>>;
 
 /** A license as coderd has it, also one that is over. */
 export const license = object((field) => ({

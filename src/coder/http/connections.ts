@@ -47,7 +47,12 @@ export class Connections {
       return await admittedBy(this.#options.admit, current.agent).request(options);
     } catch (error) {
       if (current.trust === "system" || !UNKNOWN_ISSUER.includes(codeOf(error))) throw error;
-      if (this.#current === current) this.#distrustGiven(current.agent);
+      if (this.#current === current) {
+        // Requests that wait in the old agent fail there by themselves and come back for the new one.
+        this.#trust = "system";
+        this.#current = undefined;
+        void current.agent.close();
+      }
       return this.request(options);
     }
   }
@@ -56,13 +61,6 @@ export class Connections {
     const current = this.#current;
     this.#current = undefined;
     await current?.agent.destroy();
-  }
-
-  /** Requests that wait in the old agent fail there by themselves and come back for the new one. */
-  #distrustGiven(agent: Agent): void {
-    this.#trust = "system";
-    this.#current = undefined;
-    void agent.close();
   }
 
   #open(): Agent {

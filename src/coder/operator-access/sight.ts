@@ -2,15 +2,7 @@ import { codeOf } from "../error-code.ts";
 import type { DatabaseSession, Row } from "./session.ts";
 import { count, isTrue, texts } from "./values.ts";
 
-/** A session at the database, as far as it may be shown: never what it runs. */
-interface SessionSight {
-  readonly pid: number;
-  /** As the session calls itself; empty when it does not. */
-  readonly application: string;
-  readonly user: string;
-  /** How long its transaction has been open. */
-  readonly seconds: number;
-}
+type SessionSight = Readonly<ReturnType<typeof sessionOf>>;
 
 /** What an upgrade needs to know of coderd's database. */
 export interface DatabaseSight {
@@ -118,11 +110,14 @@ async function readSchema(session: DatabaseSession): Promise<DatabaseSight["sche
   }
 }
 
-function sessionOf(row: Row): SessionSight {
+/** A session at the database, as far as it may be shown: never what it runs. */
+function sessionOf(row: Row) {
   return {
     pid: count(row.pid),
+    /** As the session calls itself; empty when it does not. */
     application: row.application ?? "",
     user: row.username ?? "",
+    /** How long its transaction has been open. */
     seconds: Math.round(Number(row.seconds ?? 0)),
   };
 }

@@ -31,14 +31,12 @@ export async function ensureService(
   const ready = isOurs ? (deployment.status?.readyReplicas ?? 0) : 0;
   const leaveHandedOver = ready === 0 || ready < served.replicas;
   const present = await children.apply(Service, desired, owner, { leaveHandedOver });
-  if (!children.owns(present, owner)) return handOverPending(served);
+  if (!children.owns(present, owner)) {
+    const message = `Service "${served.childName}" is handed over and switches to the new pods when these are ready.`;
+    return blocked("HandOverPending", message);
+  }
   await children.converge(Service, [desired], owner);
   const message = `Service "${served.childName}" serves port ${served.service.port}.`;
   const value = { leadsToOurPods: leadsToOurPods(served, present), clusterIP: clusterIPOf(present) };
   return { ...applied(message), value };
-}
-
-function handOverPending({ childName }: Served): StepResult<object, never> {
-  const message = `Service "${childName}" is handed over and switches to the new pods when these are ready.`;
-  return blocked("HandOverPending", message);
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Registry } from "prom-client";
 import type { ObjectGauge, Subject } from "./gauges.ts";
 
@@ -73,8 +74,4 @@ function labelText(labels: Readonly<Record<string, string>>): string {
 
 function escaped(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,25 +1,13 @@
-import type { V1PolicyRule } from "@kubernetes/client-node";
-import type { Wire } from "kube-controller-runtime";
 import { rbacDefaults } from "../../api/v1alpha1/defaults.ts";
 import type { RbacSpec, ServiceAccountSpec } from "../../api/v1alpha1/permissions.ts";
 import type { Identity, Parent } from "../names.ts";
 import { distinctNames, trimmed } from "../normalise.ts";
 
-export type RoleRule = Wire<V1PolicyRule>;
-
-/** Where workspaces run and what may be done there. */
-export interface WorkspaceAccess {
-  /** The own namespace first, each once. */
-  readonly namespaces: readonly string[];
-  readonly deployments: boolean;
-  readonly extraRules: readonly RoleRule[];
-}
-
 /** An object of ours whose pods build workspaces. */
 export interface Builder extends Parent {
   readonly serviceAccount: Readonly<ReturnType<typeof serviceAccountSettings>>;
   /** Absent: the pods get no permissions from us. */
-  readonly workspaceAccess: WorkspaceAccess | undefined;
+  readonly workspaceAccess: Readonly<ReturnType<typeof workspaceAccess>>;
 }
 
 export function serviceAccountSettings(spec: ServiceAccountSpec | undefined, defaultName: string) {
@@ -32,12 +20,11 @@ export function serviceAccountSettings(spec: ServiceAccountSpec | undefined, def
   };
 }
 
-export function workspaceAccess(
-  spec: RbacSpec | undefined,
-  { namespace }: Identity,
-): WorkspaceAccess | undefined {
+/** Where workspaces run and what may be done there. */
+export function workspaceAccess(spec: RbacSpec | undefined, { namespace }: Identity) {
   if (!(spec?.workspacePerms ?? rbacDefaults.workspacePerms)) return undefined;
   return {
+    /** The own namespace first, each once. */
     namespaces: distinctNames([namespace, ...(spec?.workspaceNamespaces ?? [])]),
     deployments: spec?.enableDeployments ?? rbacDefaults.enableDeployments,
     extraRules: spec?.extraRules ?? [],

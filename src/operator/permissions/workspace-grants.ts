@@ -1,8 +1,9 @@
-import { fnv1a32, type ObjectMeta, type Role, type RoleBinding } from "kube-controller-runtime";
+import type { V1PolicyRule } from "@kubernetes/client-node";
+import { fnv1a32, type ObjectMeta, type Role, type RoleBinding, type Wire } from "kube-controller-runtime";
 import { commonLabels, type Identity, nameLength, ownershipMarks, shortName } from "../names.ts";
 import type { GrantTie } from "./grant-tie.ts";
 import { workspaceVerbs } from "./rbac.ts";
-import type { Builder, RoleRule } from "./settings.ts";
+import type { Builder } from "./settings.ts";
 
 /** What pods get in one namespace. Only objects of their own namespace can carry an owner reference. */
 export interface WorkspaceGrant {
@@ -14,15 +15,10 @@ export interface WorkspaceGrant {
 
 const apiVersion = "rbac.authorization.k8s.io/v1";
 
-interface GrantMetadata {
-  readonly role: ObjectMeta;
-  readonly roleBinding: ObjectMeta;
-}
-
 /** One grant for each namespace in which workspaces run; `metadataIn` names its objects. */
 export function workspaceGrants<B extends Builder>(
   builder: B,
-  metadataIn: (builder: B, namespace: string) => GrantMetadata,
+  metadataIn: (builder: B, namespace: string) => Readonly<Record<"role" | "roleBinding", ObjectMeta>>,
 ): WorkspaceGrant[] {
   const { identity, serviceAccount, workspaceAccess } = builder;
   if (!workspaceAccess) return [];
@@ -48,7 +44,7 @@ export function workspaceGrants<B extends Builder>(
   });
 }
 
-function ruleFor(apiGroup: string, resource: string): RoleRule {
+function ruleFor(apiGroup: string, resource: string): Wire<V1PolicyRule> {
   return { apiGroups: [apiGroup], resources: [resource], verbs: [...workspaceVerbs] };
 }
 

@@ -12,14 +12,10 @@ export type EnvFromSource = Wire<V1EnvFromSource>;
 export function mergeEnv(ours: readonly EnvVar[], users: readonly EnvVar[]): EnvVar[] {
   const merged = new Map<string, EnvVar>();
   for (const variable of [...ours, ...users]) {
-    if (refersToOthers(variable)) merged.delete(variable.name);
+    if (variable.value?.includes("$(")) merged.delete(variable.name);
     merged.set(variable.name, variable);
   }
   return [...merged.values()];
-}
-
-function refersToOthers({ value }: EnvVar): boolean {
-  return value?.includes("$(") ?? false;
 }
 
 /**
