@@ -61,7 +61,4 @@ const provisionerDaemon = object((field) => ({
 export type ProvisionerDaemon = Decoded<typeof provisionerDaemon>;
 
 /** Not cut: a pod whose daemon is missing from the list would pass for one without a job. */
-export const provisionerDaemons: Decoder<readonly ProvisionerDaemon[]> = list(
-  provisionerDaemon,
-  MOST_DAEMONS,
-);
+export const provisionerDaemons = list(provisionerDaemon, MOST_DAEMONS);

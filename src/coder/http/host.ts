@@ -117,7 +117,7 @@ export class CoderHost {
         ...(body === null ? {} : { "content-type": "application/json" }),
         ...sent.request.headers,
         ...sent.headers,
-        // By this coderd knows that it need not redirect there. The `Host` header may decide on the way to it.
+        // So coderd need not redirect to its access URL. The `Host` header may decide on the way there.
         ...(accessHost ? { "x-forwarded-host": accessHost } : {}),
         ...destination.headers,
       },
