@@ -11,7 +11,10 @@ export function otherWay(facts: UpgradeFacts, record: UpgradeStatus): UpgradePla
   if (wanted === record.to) return undefined;
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   // The new version has not migrated anything, or somebody has restored the backup.
-  if (schemaStanding(facts, record) === "unchanged") return enter("RollingBack", facts, record);
+  if (schemaStanding(facts, record) === "unchanged") {
+    const { message: _, ...chosen } = record;
+    return enter("RollingBack", facts, chosen);
+  }
   if (isWayBack(wanted, record)) return undefined;
   return enter("ScalingDown", facts, { ...unconfirmed(record), to: wanted });
 }

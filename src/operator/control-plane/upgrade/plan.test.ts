@@ -1,104 +1,41 @@
 import { timestamp } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
+import {
+  at,
+  BETWEEN,
+  backup,
+  began,
+  calm,
+  crashing,
+  DIGEST,
+  facts,
+  failing,
+  gone,
+  halfway,
+  longAgo,
+  migrated,
+  NEW,
+  NOW,
+  nobody,
+  noDatabase,
+  OLD,
+  roomless,
+  running,
+  STABLE,
+  serving,
+  starting,
+  THIRD,
+  toBack,
+  unheard,
+  wordOf,
+} from "../../../../test/support/upgrade-plan.ts";
 import { type UpgradeStage, type UpgradeStatus, upgradeStages } from "../../../api/v1alpha1/upgrade.ts";
-import type { CoderFailure } from "../../../coder/failure.ts";
 import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
-import { failed, succeeded } from "../../../coder/result.ts";
+import { succeeded } from "../../../coder/result.ts";
 import type { UpgradeFacts } from "./facts.ts";
-import type { UpgradePlan } from "./moves.ts";
 import { planUpgrade } from "./plan.ts";
 import { broughtTo } from "./record.ts";
 import { upgradeSettings } from "./settings.ts";
-
-const NOW = Date.UTC(2026, 0, 1);
-const OLD = "ghcr.io/coder/coder:v2.24.4";
-const NEW = "ghcr.io/coder/coder:v2.26.0";
-const THIRD = "ghcr.io/coder/coder:v2.26.1";
-const BETWEEN = "ghcr.io/coder/coder:v2.25.0";
-const DIGEST = "mirror.example.com/coder@sha256:aa";
-const STABLE = "ghcr.io/coder/coder:stable";
-
-const calm: DatabaseSight = {
-  isReadOnly: false,
-  mayMigrate: true,
-  freeConnections: 90,
-  schema: { version: 343, isDirty: false },
-  migration: undefined,
-  tokenNames: [],
-  replicas: [],
-};
-const migrated = succeeded({ ...calm, schema: { version: 362, isDirty: false } });
-const migration = { pid: 7, application: "coder", user: "coder", seconds: 90, blockers: [] };
-const running = succeeded({ ...calm, schema: "locked", migration } as const);
-const gone = failed({ kind: "unreachable", message: "The database host does not answer." } as const);
-const unheard = failed({ kind: "transient", message: "coderd does not answer." } as CoderFailure);
-const noDatabase = { why: "The operator runs no SQL." };
-
-const nobody = {
-  ...{ names: [], isScaledToZero: true, ready: 0, isComplete: false },
-  ...{ areNewest: false, images: [], trouble: undefined },
-};
-const serving = {
-  ...{ names: ["coder-1"], isScaledToZero: false, ready: 1, isComplete: true },
-  ...{ areNewest: true, images: [NEW], trouble: undefined },
-};
-const starting = { ...serving, ready: 0, isComplete: false, images: [] };
-const halfway = { ...serving, isComplete: false };
-const crashing = { ...starting, trouble: { message: "It crashes.", mayPass: false } };
-const roomless = { ...starting, trouble: { message: "No node takes it.", mayPass: true } };
-
-function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
-  return {
-    now: NOW,
-    generation: 2,
-    settings: upgradeSettings({}),
-    wanted: NEW,
-    replicas: 3,
-    present: OLD,
-    settled: OLD,
-    version: "v2.24.4",
-    record: undefined,
-    isKept: true,
-    pods: serving,
-    database: succeeded(calm),
-    neighbours: [],
-    builds: 0,
-    backup: { kind: "none" },
-    reported: succeeded("v2.26.0"),
-    followers: [],
-    ...more,
-  };
-}
-
-function at(stage: UpgradeStage, more: Partial<UpgradeStatus> = {}): UpgradeStatus {
-  return {
-    stage,
-    from: OLD,
-    to: NEW,
-    fromVersion: "v2.24.4",
-    schemaBefore: 343,
-    previous: "coder-1",
-    startedAt: timestamp(NOW - 600_000),
-    since: timestamp(NOW - 60_000),
-    ...more,
-  };
-}
-
-/** A plan in one word: the stage that is entered, whom is asked, or what the Deployment is to be. */
-function wordOf(plan: UpgradePlan): string {
-  if (plan.do === "record") return plan.record ? `→ ${plan.record.stage}` : "→ nothing";
-  if (plan.do === "ask") return `ask ${plan.whom}`;
-  if (plan.do !== "rest") return plan.do;
-  const { shape } = plan;
-  const what = shape.template === "spec" ? shape.image : "previous";
-  return `${what} × ${shape.replicas}${plan.obstacles ? ` (${plan.obstacles.map(({ reason }) => reason)})` : ""}`;
-}
-
-const longAgo = timestamp(NOW - 61_000);
-const failing = { failingSince: longAgo };
-const began = { migratingSince: longAgo };
-const backup = upgradeSettings({ backup: { cronJobName: "backup" } });
-const toBack = { kind: "absent", wanted: undefined as never } as const;
 
 describe("without an upgrade in progress", () => {
   test.each<[string, Partial<UpgradeFacts>, string]>([
@@ -539,27 +476,6 @@ test("it is learned late where no new pod was started yet", () => {
   const { schemaBefore: _, ...unseen } = at("ScalingDown");
   const plan = planUpgrade(facts({ record: unseen, pods: nobody }));
   expect(plan).toMatchObject({ record: { stage: "Migrating", schemaBefore: 343 } });
-});
-
-test.each<[string, UpgradeStage, UpgradeFacts["pods"]]>([
-  ["Stuck", "Stuck", crashing],
-  ["ScalingOut", "ScalingOut", halfway],
-  ["Migrating", "Migrating", starting],
-])(
-  "in stage %s an image that can't follow on a changed schema is refused in the message",
-  (_case, stage, pods) => {
-    const plan = planUpgrade(facts({ record: at(stage, began), wanted: BETWEEN, pods, database: migrated }));
-    expect(plan).toMatchObject({ message: expect.stringContaining("v2.25.0") });
-    expect(plan).toMatchObject({ message: expect.stringContaining("DowngradeRefused") });
-  },
-);
-
-test.each<[string, Partial<UpgradeFacts>]>([
-  ["an old pod hangs", { pods: { ...nobody, names: ["coder-1"] } }],
-  ["the database is away", { pods: nobody, database: gone }],
-])("while %s before any new pod was started, the message names the way back", (_case, more) => {
-  const plan = planUpgrade(facts({ record: at("ScalingDown"), ...more }));
-  expect(plan).toMatchObject({ message: expect.stringContaining(`set spec.image to "${OLD}"`) });
 });
 
 describe("an upgrade does not begin", () => {

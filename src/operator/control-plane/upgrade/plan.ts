@@ -54,7 +54,7 @@ function withRefusal(rest: Rest, facts: UpgradeFacts, record: UpgradeStatus): Re
   const { shape } = rest;
   const keepsNew = shape.template === "spec" && shape.image === record.to && shape.replicas > 0;
   if (!keepsNew || facts.wanted === record.to || !isWayBack(facts.wanted, record)) return rest;
-  return { ...rest, message: [rest.message, refusedImage(facts, record)].filter(Boolean).join(" ") };
+  return { ...rest, message: [refusedImage(facts, record), rest.message].filter(Boolean).join(" ") };
 }
 
 const stages: Readonly<Record<UpgradeStage, StagePlan>> = {

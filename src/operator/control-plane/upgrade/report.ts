@@ -16,9 +16,11 @@ const descriptions: Readonly<Record<UpgradeStage, string>> = {
   ScalingOut: "Starts the other pods.",
   Followers: "Provisioners and proxies get the new image, one after the other.",
   Completed: "The upgrade is complete.",
-  BackupFailed: "The backup failed, so nothing was changed.",
+  BackupFailed:
+    "The backup failed, so nothing was changed. The upgrade is tried again when the spec changes.",
   RollingBack: "Goes back to the old version.",
-  RolledBack: "The old version runs again, with the pod template of before.",
+  RolledBack:
+    "The old version runs again, with the pod template of before. The new one is not tried again until spec.image changes.",
   Stuck: "The new version does not start and there is no way back by itself.",
 };
 
@@ -44,10 +46,8 @@ export function upgradeCondition(rest: Rest, record: UpgradeStatus): ConditionSt
 
 function messageOf(record: UpgradeStatus, more: string | undefined): string {
   const { stage, message } = record;
-  const advice = stage === "RolledBack" ? " It is not tried again until spec.image changes." : "";
-  const retry = stage === "BackupFailed" ? " It is tried again when the spec changes." : "";
-  const why = [noteOnVersion(record), more || message].filter(Boolean).join(" ");
-  return `${route(record)}: ${descriptions[stage]}${why ? ` ${why}` : ""}${advice}${retry}`;
+  const said = [descriptions[stage], noteOnVersion(record), more || message].filter(Boolean);
+  return `${route(record)}: ${said.join(" ")}`;
 }
 
 /** Where coderd's version is not that of its tag, only the pods show that the image is the new one. */

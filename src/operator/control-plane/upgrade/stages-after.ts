@@ -53,7 +53,7 @@ export const migrating: StagePlan = (facts, record) => {
   if (facts.wanted !== record.to && isUnmigrated) return enter("RollingBack", facts, record);
   // Without its database no pod can start: the time that it has begins when the database answers.
   if (!pods.trouble || whyAway(facts)) {
-    const said = [pods.trouble?.message, progress(facts)].filter(Boolean).join(" ");
+    const said = [progress(facts), pods.trouble?.message].filter(Boolean).join(" ");
     return record.failingSince ? calm(record) : oneNew(facts, record, said);
   }
   if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
@@ -63,17 +63,20 @@ export const migrating: StagePlan = (facts, record) => {
   return giveUp(facts, record, message);
 };
 
-/** The new pod fails: what the database says decides whether there is a way back. */
+/**
+ * The new pod fails: what the database says decides whether there is a way back. The trouble comes last in a message, since
+ * it ends with a command to copy.
+ */
 function giveUp(facts: UpgradeFacts, record: UpgradeStatus, trouble: string): UpgradePlan {
   switch (schemaStanding(facts, record)) {
     case "unchanged":
       return enter("RollingBack", facts, { ...record, message: trouble });
     case "changed":
-      return enter("Stuck", facts, { ...record, message: `${trouble} ${schemaChanged(record)}` });
+      return enter("Stuck", facts, { ...record, message: `${schemaChanged(record)} ${trouble}` });
     case "noAccess":
-      return enter("Stuck", facts, { ...record, message: `${trouble} ${notKnown(facts)}` });
+      return enter("Stuck", facts, { ...record, message: `${notKnown(facts)} ${trouble}` });
     case "unknown":
-      return oneNew(facts, record, `${trouble} ${progress(facts)}`);
+      return oneNew(facts, record, `${progress(facts)} ${trouble}`);
   }
 }
 

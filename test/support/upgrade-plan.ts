@@ -1,0 +1,100 @@
+import { timestamp } from "kube-controller-runtime";
+import type { UpgradeStage, UpgradeStatus } from "../../src/api/v1alpha1/upgrade.ts";
+import type { CoderFailure } from "../../src/coder/failure.ts";
+import type { DatabaseSight } from "../../src/coder/operator-access/sight.ts";
+import { failed, succeeded } from "../../src/coder/result.ts";
+import type { UpgradeFacts } from "../../src/operator/control-plane/upgrade/facts.ts";
+import type { UpgradePlan } from "../../src/operator/control-plane/upgrade/moves.ts";
+import { upgradeSettings } from "../../src/operator/control-plane/upgrade/settings.ts";
+
+/* Facts and records of an upgrade from one version to another, for tests of what is planned on them. */
+
+export const NOW = Date.UTC(2026, 0, 1);
+export const OLD = "ghcr.io/coder/coder:v2.24.4";
+export const NEW = "ghcr.io/coder/coder:v2.26.0";
+export const THIRD = "ghcr.io/coder/coder:v2.26.1";
+export const BETWEEN = "ghcr.io/coder/coder:v2.25.0";
+export const DIGEST = "mirror.example.com/coder@sha256:aa";
+export const STABLE = "ghcr.io/coder/coder:stable";
+
+export const calm: DatabaseSight = {
+  isReadOnly: false,
+  mayMigrate: true,
+  freeConnections: 90,
+  schema: { version: 343, isDirty: false },
+  migration: undefined,
+  tokenNames: [],
+  replicas: [],
+};
+export const migrated = succeeded({ ...calm, schema: { version: 362, isDirty: false } });
+const migration = { pid: 7, application: "coder", user: "coder", seconds: 90, blockers: [] };
+export const running = succeeded({ ...calm, schema: "locked", migration } as const);
+export const gone = failed({ kind: "unreachable", message: "The database host does not answer." } as const);
+export const unheard = failed({ kind: "transient", message: "coderd does not answer." } as CoderFailure);
+export const noDatabase = { why: "The operator runs no SQL." };
+
+export const nobody = {
+  ...{ names: [], isScaledToZero: true, ready: 0, isComplete: false },
+  ...{ areNewest: false, images: [], trouble: undefined },
+};
+export const serving = {
+  ...{ names: ["coder-1"], isScaledToZero: false, ready: 1, isComplete: true },
+  ...{ areNewest: true, images: [NEW], trouble: undefined },
+};
+export const starting = { ...serving, ready: 0, isComplete: false, images: [] };
+export const halfway = { ...serving, isComplete: false };
+export const crashing = { ...starting, trouble: { message: "It crashes.", mayPass: false } };
+export const roomless = { ...starting, trouble: { message: "No node takes it.", mayPass: true } };
+
+export function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
+  return {
+    now: NOW,
+    generation: 2,
+    settings: upgradeSettings({}),
+    wanted: NEW,
+    replicas: 3,
+    present: OLD,
+    settled: OLD,
+    version: "v2.24.4",
+    record: undefined,
+    isKept: true,
+    pods: serving,
+    database: succeeded(calm),
+    neighbours: [],
+    builds: 0,
+    backup: { kind: "none" },
+    reported: succeeded("v2.26.0"),
+    followers: [],
+    ...more,
+  };
+}
+
+export function at(stage: UpgradeStage, more: Partial<UpgradeStatus> = {}): UpgradeStatus {
+  return {
+    stage,
+    from: OLD,
+    to: NEW,
+    fromVersion: "v2.24.4",
+    schemaBefore: 343,
+    previous: "coder-1",
+    startedAt: timestamp(NOW - 600_000),
+    since: timestamp(NOW - 60_000),
+    ...more,
+  };
+}
+
+/** A plan in one word: the stage that is entered, whom is asked, or what the Deployment is to be. */
+export function wordOf(plan: UpgradePlan): string {
+  if (plan.do === "record") return plan.record ? `→ ${plan.record.stage}` : "→ nothing";
+  if (plan.do === "ask") return `ask ${plan.whom}`;
+  if (plan.do !== "rest") return plan.do;
+  const { shape } = plan;
+  const what = shape.template === "spec" ? shape.image : "previous";
+  return `${what} × ${shape.replicas}${plan.obstacles ? ` (${plan.obstacles.map(({ reason }) => reason)})` : ""}`;
+}
+
+export const longAgo = timestamp(NOW - 61_000);
+export const failing = { failingSince: longAgo };
+export const began = { migratingSince: longAgo };
+export const backup = upgradeSettings({ backup: { cronJobName: "backup" } });
+export const toBack = { kind: "absent", wanted: undefined as never } as const;
