@@ -50,7 +50,7 @@ export function tokenEffect(ref: SecretKey, run: TokenRun): Effect<TokenState, T
     },
     needs: (plan) => needs[plan.do],
     act: async (plan, state) => {
-      if (plan.do !== "check") return obtain(ref, state, run);
+      if (plan.do === "renew" || plan.do === "obtain") return obtain(ref, state, run);
       const held = heldToken(ref, state.present, run.snapshot);
       return { next: { ...state, check: held && (await checkToken(held.token, run)) } };
     },

@@ -25,8 +25,8 @@ function isExempt(server: URL, list: string): boolean {
   const host = unmapped(server.hostname.replace(/^\[|\]$/g, "").toLowerCase());
   const port = server.port || (server.protocol === "https:" ? "443" : "80");
   const target: Target = { host, port, family: isIP(host) };
-  if (host === "localhost" || contains(isIP(host) === 6 ? ["::1", 128] : ["127.0.0.0", 8], target))
-    return true;
+  const loopback = target.family === 6 ? (["::1", 128] as const) : (["127.0.0.0", 8] as const);
+  if (host === "localhost" || contains(loopback, target)) return true;
   return list.split(",").some((item) => matches(item.trim().toLowerCase(), target));
 }
 
