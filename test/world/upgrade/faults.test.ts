@@ -356,7 +356,7 @@ describe("when somebody deletes the kept pod template", () => {
     await stage.untilStage("RolledBack");
     await expectOldVersion(stage);
     const condition = await stage.untilCondition("coder", "Upgrading", { reason: "RolledBack" });
-    expect(condition.message).toMatch(/crashes with exit code 1.* is gone/);
+    expect(condition.message).toMatch(/ is gone.*crashes with exit code 1.*--previous$/);
   });
 });
 

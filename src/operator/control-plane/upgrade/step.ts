@@ -48,7 +48,7 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
   const kept = await keptRevision(record, run);
   const previous = state.template ?? (kept && templateOf(kept));
   const { shape, note } = possible(plan.shape, { record, previous, run });
-  const message = [plan.message ?? record?.message, note].filter(Boolean).join(" ");
+  const message = [note, plan.message ?? record?.message].filter(Boolean).join(" ");
   const condition = record && upgradeCondition({ ...plan, message }, record);
   return {
     ...(condition ? { condition } : { noCondition: true }),
