@@ -66,7 +66,8 @@ export function tiedMetadata(
 ): ObjectMeta {
   const { identity } = builder;
   return {
-    ...{ name: ref.name, namespace: ref.namespace },
+    name: ref.name,
+    namespace: ref.namespace,
     labels: { ...builder.labels, ...commonLabels(builder), ...tie.labelsOf(identity) },
     annotations: { [ownershipMarks.ownerUid]: identity.uid },
   };

@@ -71,7 +71,9 @@ export async function observe(object: Stored<CoderProvisioner>, context: RunCont
     pods: podsOf(provisioner, caches),
     account: await observeAccount(provisioner, context),
     grants: {
-      ...{ object, owner, identity: provisioner.identity },
+      object,
+      owner,
+      identity: provisioner.identity,
       tie: provisionerTie,
       wanted: provisionerGrants(provisioner),
       foreign: foreignGrants(provisionerTie, object, caches),

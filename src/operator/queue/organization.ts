@@ -56,8 +56,14 @@ export function organization(
     .join();
   const pollMs = pollOf(pools);
   const unknown = {
-    ...{ specs, looks: neverLooked(now, pollMs), warmth: neverListed, late: noneLate, numbers: undefined },
-    ...{ histories: new Map(), refusals: new Map(), outgrown: new Set<string>() },
+    specs,
+    looks: neverLooked(now, pollMs),
+    warmth: neverListed,
+    late: noneLate,
+    numbers: undefined,
+    histories: new Map(),
+    refusals: new Map(),
+    outgrown: new Set<string>(),
   };
   return { id, pools, specs, pollMs, memory: known ?? unknown };
 }

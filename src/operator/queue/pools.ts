@@ -65,7 +65,11 @@ function limitsOf({ autoscaling, replicas }: Provisioner) {
   if (!autoscaling) return { ...fixed, scaleDownDelayMs: 0, keepWarmMs: 0 };
   const { minReplicas, maxReplicas, minIdle, priority, fallbackReplicas } = autoscaling;
   return {
-    ...{ min: minReplicas, max: maxReplicas, minIdle, priority, fallback: fallbackReplicas },
+    min: minReplicas,
+    max: maxReplicas,
+    minIdle,
+    priority,
+    fallback: fallbackReplicas,
     scaleDownDelayMs: autoscaling.scaleDownDelaySeconds * 1_000,
     keepWarmMs: minReplicas === 0 ? autoscaling.keepWarmMinutes * 60_000 : 0,
   };

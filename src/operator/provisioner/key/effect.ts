@@ -162,7 +162,8 @@ async function makeKey(plan: MakePlan, state: KeyState, run: KeyRun): Promise<Ke
   const held = contentAt(state.secrets, run.wanted.secretRef);
   const claimed = state.isFresh ? await storeKey(held, state, run) : state;
   const pending = {
-    ...{ name: plan.name, attempt: hex(random) + hex(random) },
+    name: plan.name,
+    attempt: hex(random) + hex(random),
     ...originOf(run.wanted, coderd),
   };
   const recorded = await recordIntention(pending, claimed, run);

@@ -87,8 +87,12 @@ function isComplete(key: AppliedKey): key is CompleteKey {
 export function originOf(wanted: WantedKey, { organizationID }: CoderdKeys) {
   const { controlPlaneRefName, controlPlaneURL, credentialsSecretRef, organizationName, tags } = wanted;
   return {
-    ...{ controlPlaneRefName, controlPlaneURL, credentialsSecretRef: { ...credentialsSecretRef } },
-    ...{ organizationID, organizationName, tagsHash: tagsHash(tags) },
+    controlPlaneRefName,
+    controlPlaneURL,
+    credentialsSecretRef: { ...credentialsSecretRef },
+    organizationID,
+    organizationName,
+    tagsHash: tagsHash(tags),
   };
 }
 

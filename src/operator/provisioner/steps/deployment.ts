@@ -45,8 +45,12 @@ export async function ensureDeployment(
   const clusterIP = observed?.clusterIP ?? clusterIPBehind(deployment);
   const running = isHeldBack(key, deployment) ? runningChecksum(deployment) : undefined;
   const inputs = {
-    ...{ image, coderURL: way.url, hostAliases: isURLUsers(snapshot) ? [] : way.hostAliases, clusterIP },
-    ...{ key: key.place, keyChecksum: running ?? key.checksum },
+    image,
+    coderURL: way.url,
+    hostAliases: isURLUsers(snapshot) ? [] : way.hostAliases,
+    clusterIP,
+    key: key.place,
+    keyChecksum: running ?? key.checksum,
   };
   const wanted = { desired: provisionerDeployment(provisioner, inputs), pod: provisioner.pod };
   const applied = await convergeDeployment(snapshot, environment, wanted);

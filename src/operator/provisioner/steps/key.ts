@@ -64,8 +64,13 @@ export async function ensureKey(
   const { memory } = environment;
   const found = memory.foundKey?.version === object.metadata.resourceVersion ? memory.foundKey.changes : {};
   const start: KeyState = {
-    ...{ object, secrets, unwritten: found, coderd: undefined },
-    ...{ isFresh: false, hasMade: false, isDisowned: false },
+    object,
+    secrets,
+    unwritten: found,
+    coderd: undefined,
+    isFresh: false,
+    hasMade: false,
+    isDisowned: false,
   };
   if (!access) return unsettled(start, { snapshot, environment }, waits(snapshot));
   const { session, entitled } = access;

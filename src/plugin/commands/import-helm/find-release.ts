@@ -61,7 +61,11 @@ export async function releaseInFile(
   const of = kind as ChartName;
   const values = await valuesIn(file);
   return {
-    ...{ name, namespace, chart: of, version, appVersion: version },
+    name,
+    namespace,
+    chart: of,
+    version,
+    appVersion: version,
     values: withValues(defaultValues[of], values),
     given: withoutNulls(values) as JsonObject,
   };
