@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { V1Condition } from "@kubernetes/client-node";
 import { timestamp } from "./clock.ts";
 import type { Wire } from "./object.ts";
@@ -35,7 +34,7 @@ export function setCondition(
     ...(next.observedGeneration === undefined ? {} : { observedGeneration: next.observedGeneration }),
     lastTransitionTime: present?.status === next.status ? present.lastTransitionTime : timestamp(next.now),
   };
-  if (isDeepStrictEqual(present, condition)) return conditions;
+  if (present && isSame(present, condition)) return conditions;
   if (!present) return [...conditions, condition];
   return conditions.map((candidate) => (candidate === present ? condition : candidate));
 }
@@ -49,4 +48,10 @@ export function findCondition(
   type: string,
 ): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
+}
+
+/** Whether both say the same; what else others may have put there does not count. */
+function isSame(one: Condition, other: Condition): boolean {
+  const fields = ["status", "reason", "message", "observedGeneration"] as const;
+  return fields.every((field) => one[field] === other[field]);
 }

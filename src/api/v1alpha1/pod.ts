@@ -151,12 +151,14 @@ function probeFields(enabled: string) {
   };
 }
 
-/** A readiness check; `defaults` is what the CRD fills in when the field is absent, if anything. */
-export function readinessProbe(description: string, defaults: { default?: object } = {}) {
+/** `default` is what the CRD fills in when the field is absent, if anything. */
+type ProbeOptions = { default?: { readonly enabled: boolean } };
+
+export function readinessProbe(description: string, defaults: ProbeOptions = {}) {
   return object(description, probeFields("Whether the pods are checked for readiness."), defaults);
 }
 
-export function livenessProbe(description: string, defaults: { default?: object } = {}) {
+export function livenessProbe(description: string, defaults: ProbeOptions = {}) {
   return object(description, probeFields("Whether the container is restarted when it stops answering."), {
     ...defaults,
     ...rules({

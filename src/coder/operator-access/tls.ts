@@ -6,6 +6,9 @@ import { DatabaseProblem } from "./failure.ts";
 /** How to encrypt one attempt to connect: TLS options, or `false` for a plain connection. */
 export type Encryption = ConnectionOptions | false;
 
+/** At least one way to connect, the preferred one first. */
+type EncryptionAttempts = readonly [Encryption, ...Encryption[]];
+
 export interface TlsFiles {
   /** Reads a file that a connection URL names, as coderd's pod has it; `undefined` when there is none. */
   readonly readFile: (path: string) => Promise<string | undefined>;
@@ -26,14 +29,14 @@ const SYSTEM_BUNDLES: readonly string[] = [
 const ANY_HOST: ConnectionOptions = { checkServerIdentity: () => undefined };
 
 /**
- * What to try, in order and at least one, for a libpq `sslmode`. `allow` and `prefer` fall back to the other way; `require`
+ * What to try, in order, for a libpq `sslmode`. `allow` and `prefer` fall back to the other way; `require`
  * encrypts without asking who answers, unless a root certificate is given; `verify-ca` checks the chain and
  * `verify-full` the host name too.
  */
 export async function encryptionAttempts(
   settings: ConnectionSettings,
   files: TlsFiles,
-): Promise<readonly Encryption[]> {
+): Promise<EncryptionAttempts> {
   if (settings.sslMode === "disable") return [false];
   const certificate = await clientCertificate(settings, files);
   const unverified: Encryption = { rejectUnauthorized: false, ...certificate };
@@ -56,7 +59,7 @@ async function verified(
   { sslRootCert }: ConnectionSettings,
   files: TlsFiles,
   options: ConnectionOptions,
-): Promise<readonly Encryption[]> {
+): Promise<EncryptionAttempts> {
   const bySystem: Encryption = { rejectUnauthorized: true, ...options };
   if (sslRootCert && !(await isSystem(sslRootCert, files)))
     return [

@@ -13,7 +13,7 @@ export const rules: readonly PolicyRule[] = [
     verbs: childVerbs,
     because: "exposes coderd outside the cluster",
   },
-  ...workspaceRules("coderd", "lets coderd run workspaces"),
+  ...workspaceRules({ whom: "coderd", lets: "lets coderd run workspaces" }),
   {
     resources: ["secrets"],
     verbs: childVerbs,

@@ -48,7 +48,7 @@ export const podRules: readonly PolicyRule[] = [
 ];
 
 /** What it takes to make Roles by which `whom` may run workspaces. */
-export function workspaceRules(whom: string, lets: string): PolicyRule[] {
+export function workspaceRules({ whom, lets }: { readonly [part in "whom" | "lets"]: string }): PolicyRule[] {
   const rbac = "rbac.authorization.k8s.io";
   return [
     { resources: [`roles.${rbac}`, `rolebindings.${rbac}`], verbs: childVerbs, because: lets },

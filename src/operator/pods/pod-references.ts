@@ -44,6 +44,9 @@ function ofVolume({ secret, configMap, projected }: PodSettings["volumes"][numbe
 
 /** What there is of both. */
 function references(secret?: Named, configMap?: Named): PodReference[] {
-  const both = [{ kind: "Secret", ...secret } as const, { kind: "ConfigMap", ...configMap } as const];
-  return both.flatMap(({ kind, name, optional = false }) => (name ? [{ kind, name, optional }] : []));
+  return [...reference("Secret", secret), ...reference("ConfigMap", configMap)];
+}
+
+function reference(kind: PodReference["kind"], { name, optional = false }: Named = {}): PodReference[] {
+  return name ? [{ kind, name, optional }] : [];
 }

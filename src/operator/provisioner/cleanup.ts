@@ -35,9 +35,9 @@ async function releaseKeys(
   const { clock } = environment;
   const waitsUntil = Date.parse(`${snapshot.object.metadata.deletionTimestamp}`) + MOST_WAIT_MS;
   const keys = { ...snapshot, unwritten: {} };
-  const lastTry = { ...removalRun(keys, { snapshot, environment }), keepID: undefined };
+  const fullTry = { ...removalRun(keys, { snapshot, environment }), keepID: undefined };
   // Nobody may have tried in all that time, so that the last try is a full one.
-  const run = clock.now() < waitsUntil ? { ...lastTry, until: waitsUntil } : lastTry;
+  const run = clock.now() < waitsUntil ? { ...fullTry, until: waitsUntil } : fullTry;
   const left: UnreleasedKey[] = [];
   for (const record of recordedKeys(snapshot.object.status)) {
     if (released.some((other) => isSameKey(other, record))) continue;

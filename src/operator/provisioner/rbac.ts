@@ -18,7 +18,7 @@ export const rules: readonly PolicyRule[] = [
     verbs: childVerbs,
     because: "runs provisioner daemons",
   },
-  ...workspaceRules("daemons", "lets daemons build workspaces"),
+  ...workspaceRules({ whom: "daemons", lets: "lets daemons build workspaces" }),
   { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; keeps provisioner keys" },
   {
     resources: ["configmaps"],

@@ -13,17 +13,15 @@ const LOG = "lines";
  * like a token, a key or a password in a URL is masked, wherever it stands.
  */
 export function boundedText(data: unknown): string {
-  const masked: unknown = JSON.parse(JSON.stringify(data), (_, value) =>
-    typeof value === "string" ? redactText(value) : value,
-  );
   for (const length of LIST_LENGTHS) {
-    const text = JSON.stringify(bounded(masked, length, DEEPEST), undefined, 1);
+    const text = JSON.stringify(bounded(data, length, DEEPEST), undefined, 1);
     if (text.length <= MOST_CHARACTERS) return text;
   }
   throw new Error("The answer is too long: ask for one namespace, or for one object.");
 }
 
 function bounded(value: unknown, length: number, depth: number): unknown {
+  if (typeof value === "string") return redactText(value);
   if (typeof value !== "object" || value === null) return value;
   if (depth === 0) return "…";
   const inside = (below: unknown) => bounded(below, length, depth - 1);

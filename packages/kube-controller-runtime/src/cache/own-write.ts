@@ -35,11 +35,17 @@ export function isExplainedBy(sent: Sent, { before, after, managers }: Written):
   return isMerged(comparable(before), sent.fields, comparable(after));
 }
 
-/** An object without what is set by the server with every write, or missing from the items of a list. */
-export function comparable(object: KubeObject): object {
-  const { apiVersion: _, kind: __, metadata = {}, ...content } = object;
-  const { resourceVersion: ___, generation: ____, managedFields: _____, ...kept } = metadata;
-  return { ...content, metadata: kept };
+/** Set by the server with every write, or missing from the items of a list. */
+const IGNORED = new Set(["apiVersion", "kind"]);
+const IGNORED_METADATA = new Set(["resourceVersion", "generation", "managedFields"]);
+
+/** An object without what says nothing of its content. */
+export function comparable({ metadata = {}, ...content }: KubeObject): object {
+  return { ...without(content, IGNORED), metadata: without(metadata, IGNORED_METADATA) };
+}
+
+function without(record: object, names: ReadonlySet<string>): object {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !names.has(name)));
 }
 
 function isMerged(before: unknown, sent: unknown, after: unknown): boolean {

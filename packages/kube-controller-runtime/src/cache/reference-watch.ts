@@ -61,7 +61,7 @@ async function follow<T extends KubeObject>(
       // Nobody acted yet on what was never fetched. Else a version has to be the same, not as new: a server that
       // was restored from a backup lists older ones.
       for (const [key, reference] of all())
-        report(reference, !reference.known || reference.known.version === listed.get(key));
+        report(reference, reference.known !== undefined && reference.known.version !== listed.get(key));
       listed = new Map();
     } else if (event.type !== "progress") {
       const key = keyOfObject(event.object);
@@ -69,15 +69,15 @@ async function follow<T extends KubeObject>(
       const version = Number(event.object.metadata.resourceVersion);
       if (event.type === "initDelete") listed.delete(key);
       else if (reference && event.type === "initApply") listed.set(key, version);
-      else if (reference) report(reference, isKnown(reference, version, event.type === "apply"));
+      else if (reference) report(reference, !isKnown(reference, version, event.type === "apply"));
     }
   }
 }
 
-/** What holders do not know yet, they have to read anew. */
-function report(reference: Reference, isKnown: boolean): void {
+/** What is news to its holders, they have to read anew. */
+function report(reference: Reference, isNews: boolean): void {
   reference.reports++;
-  if (isKnown) return;
+  if (!isNews) return;
   delete reference.known;
   notifyHolders(reference);
 }

@@ -74,7 +74,7 @@ export class HttpClient implements FenceableClient {
   #dryRun = false;
 
   constructor(options: HttpClientOptions) {
-    this.#options = { timeoutMs: DEFAULT_TIMEOUT_MS, ...options };
+    this.#options = { ...options, timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS };
     this.#throttle = new Throttle(options.clock, options.longestPauseMs);
   }
 

@@ -82,7 +82,7 @@ const START_MS = 2_000;
  * - what has been started goes on before anything else is started, and only a few are started at a time. So
  *   objects are finished one after the other, and the first long before the last.
  *
- * Keys are compared as `Map` does, so use strings. One timer is armed, and only while a worker waits.
+ * One timer is armed, and only while a worker waits.
  */
 export class WorkQueue {
   readonly #clock: Clock;

@@ -35,7 +35,10 @@ export class OwnObject<T extends WithStatus<S>, S extends object> {
     this.#context.events.event(this.#latest, { type, reason, message });
   }
 
-  /** Makes a `checkpoint` of the object. When that resolves with `undefined`, the run must not go on. */
+  /**
+   * Makes a `checkpoint` of the object: an `exact` one rejects with a conflict where another has written meanwhile. When
+   * it resolves with `undefined`, the run must not go on.
+   */
   async record(
     changes: (current: Partial<S>) => Changes<S>,
     { exact = false } = {},

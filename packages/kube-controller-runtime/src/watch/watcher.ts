@@ -134,6 +134,7 @@ class Watcher<T extends KubeObject> {
     const state = this.#state;
     if (state.at === "listed") return this.#follow(state.resourceVersion);
     if (state.at === "doubtful") return this.#followIfKnown(state.resourceVersion);
+    // A streaming list where the server has it.
     return this.#streamingList ? this.#streamInitialState() : this.#listPages();
   }
 

@@ -33,7 +33,7 @@ export function operatorToken(
       `The operator has no access to CoderControlPlane "${name}". ${why}`,
     );
   }
-  return tokenFrom(ref, sources, { controlPlaneUID: uid });
+  return tokenFrom(ref, sources, { recipient: { controlPlaneUID: uid } });
 }
 
 /** Where the operator's token for a control plane is, once there is one: the spec says where, never the status. */
@@ -45,11 +45,14 @@ export function operatorTokenRef(
   return isThere && operatorAccess.kind !== "disabled" ? operatorAccess.token : undefined;
 }
 
-/**
- * Who gets a token: the coderd of a control plane, pods that could read the Secret anyway, or anybody else. `wants` is what
- * to ask for where there is none.
- */
-export type Recipient = { readonly controlPlaneUID: string; readonly wants?: string } | "pods" | "elsewhere";
+/** Who gets a token: the coderd of a control plane, pods that could read the Secret anyway, or anybody else. */
+export type Recipient = { readonly controlPlaneUID: string } | "pods" | "elsewhere";
+
+interface Use {
+  readonly recipient: Recipient;
+  /** What to ask for where there is none. */
+  readonly wants?: string;
+}
 
 /**
  * The token in a Secret of the namespace. One that the operator made is given out for the coderd of its own control
@@ -58,13 +61,12 @@ export type Recipient = { readonly controlPlaneUID: string; readonly wants?: str
 export function tokenFrom(
   ref: SecretKey,
   sources: Sources,
-  recipient: Recipient,
+  { recipient, wants = "a session token" }: Use,
 ): StepResult<object, string> {
   const { name, key } = ref;
   const refused = (reason: string, message: string) =>
     blocked(reason, message, { requeueAfterMs: SECRET_RETRY_MS });
-  const { controlPlaneUID: uid = undefined, wants = "a session token" } =
-    typeof recipient === "string" ? {} : recipient;
+  const uid = typeof recipient === "string" ? undefined : recipient.controlPlaneUID;
   const secret = sources.secret(name);
   if (secret && recipient !== "pods" && isKeptFrom(uid, secret))
     return refused(

@@ -87,6 +87,7 @@ export async function ensureLicense(
   const ref = snapshot.controlPlane.license;
   if (!ref) return unknown("NotConfigured", "spec.licenseSecretRef is not set.");
   if (snapshot.controlPlane.operatorAccess.kind === "disabled") {
+    // Whether somebody has uploaded it the operator can't know.
     const message = "Operator access is off; upload the license yourself or remove spec.licenseSecretRef.";
     return unknown("Disabled", message);
   }
@@ -173,7 +174,11 @@ function notApplied(
   return blocked(reasonOf(failure, reasons), messageFor(failure, upload), { requeueAfterMs });
 }
 
-const reasons = { notEntitled: "Forbidden", invalid: "InvalidLicense", transient: "UploadFailed" };
+const reasons = {
+  notEntitled: "Forbidden",
+  invalid: "InvalidLicense",
+  transient: "UploadFailed",
+} satisfies Parameters<typeof reasonOf>[1];
 
 function messageFor(failure: CoderFailure, { secretName }: Upload): string {
   if (failure.kind !== "invalid") return withAdvice(failure);

@@ -45,14 +45,22 @@ export function tokenEffect(ref: SecretKey, run: TokenRun): Effect<TokenState, T
     plan: ({ present, check, database }) => {
       const { now, object } = run.snapshot;
       const held = heldToken(ref, present, run.snapshot);
-      const isKnown = held !== undefined && wasGood(held.token, ref, run);
-      return planToken({ now, held, check, database, wasGood: isKnown, rotation: rotationRequest(object) });
+      const isGood = held !== undefined && wasGood(held.token, ref, run);
+      return planToken({ now, held, check, database, wasGood: isGood, rotation: rotationRequest(object) });
     },
     needs: (plan) => needs[plan.do],
     act: async (plan, state) => {
-      if (plan.do === "renew" || plan.do === "obtain") return obtain(ref, state, run);
-      const held = heldToken(ref, state.present, run.snapshot);
-      return { next: { ...state, check: held && (await checkToken(held.token, run)) } };
+      switch (plan.do) {
+        case "keep":
+          return { next: state };
+        case "check": {
+          const held = heldToken(ref, state.present, run.snapshot);
+          return { next: { ...state, check: held && (await checkToken(held.token, run)) } };
+        }
+        case "renew":
+        case "obtain":
+          return obtain(ref, state, run);
+      }
     },
   };
 }

@@ -98,8 +98,8 @@ async function giveUpGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Cont
 
 async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
   const { controlPlane, sources } = run.snapshot;
-  const recipient = { controlPlaneUID: controlPlane.identity.uid, wants: "the token of an owner" };
-  const { value: token, ...found } = tokenFrom(ref, sources, recipient);
+  const recipient = { controlPlaneUID: controlPlane.identity.uid };
+  const { value: token, ...found } = tokenFrom(ref, sources, { recipient, wants: "the token of an owner" });
   if (!token) return { ...found, status: withoutToken };
   const check = await checkToken(token, run);
   if (check.verdict === "rejected") {

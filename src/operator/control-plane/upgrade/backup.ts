@@ -102,14 +102,15 @@ function foreign(what: string): BackupState {
 }
 
 function newJob(controlPlane: ControlPlane, name: string, { spec }: CronJob): BackupObject {
-  const { metadata: { annotations, labels } = {}, spec: job = { template: {} } } = spec?.jobTemplate ?? {};
+  const template = spec?.jobTemplate;
+  const { annotations, labels } = template?.metadata ?? {};
   const manual = { ...annotations, "cronjob.kubernetes.io/instantiate": "manual" };
   const metadata = childMetadata(controlPlane, name, manual);
   const object: Job = {
     apiVersion: Job.apiVersion,
     kind: Job.kind,
     metadata: { ...metadata, labels: { ...labels, ...metadata.labels } },
-    spec: { ...job, ttlSecondsAfterFinished: KEPT_SECONDS },
+    spec: { template: {}, ...template?.spec, ttlSecondsAfterFinished: KEPT_SECONDS },
   };
   return { kind: Job, object };
 }

@@ -42,7 +42,7 @@ export async function openAccess(
   const { provisioner, sources } = snapshot;
   const { session: bootstrap } = provisioner;
   const found: StepResult<object, string> = bootstrap
-    ? tokenFrom(bootstrap, sources, recipientOf(controlPlane))
+    ? tokenFrom(bootstrap, sources, { recipient: recipientOf(controlPlane) })
     : controlPlane
       ? operatorToken(controlPlane, sources)
       : waiting(conditionTypes.operatorAccess, "Waiting for condition ControlPlaneReady.", snapshot);
@@ -100,7 +100,7 @@ export function sessionsFor(
     if (url === "" || (isHere && !controlPlane.isServed)) return { url, clients: [] };
     const recipient = recipientOf(isHere ? controlPlane : undefined);
     const refs = [given, isHere ? own : undefined].filter((ref) => ref !== undefined);
-    const tokens = refs.flatMap((ref) => tokenFrom(ref, sources, recipient).value ?? []);
+    const tokens = refs.flatMap((ref) => tokenFrom(ref, sources, { recipient }).value ?? []);
     const remembered = memory.session?.url === url ? [memory.session.token] : [];
     const clients = [...new Set([...tokens, ...remembered])].map((token) =>
       controlPlane

@@ -18,7 +18,7 @@ export async function readCredentials(
     case "controlPlane":
       return operatorSession(coderd, sources, ports);
     case "bootstrap": {
-      const { value: token, ...found } = tokenFrom(credentials.session, sources, "elsewhere");
+      const { value: token, ...found } = tokenFrom(credentials.session, sources, { recipient: "elsewhere" });
       if (!token) return found;
       const trust = certificates(pod.authorities, sources);
       const client = ports.coderd.client({ url: coderd.url, token, ...trust });
@@ -27,7 +27,7 @@ export async function readCredentials(
       return { ...found, value: { kind: "session", ...session } };
     }
     case "given": {
-      const { value: token, ...found } = tokenFrom(credentials.token, sources, "pods");
+      const { value: token, ...found } = tokenFrom(credentials.token, sources, { recipient: "pods" });
       return token ? { ...found, value: { kind: "token", token } } : found;
     }
     case "none":

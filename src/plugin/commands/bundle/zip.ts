@@ -27,12 +27,10 @@ export function zip(entries: readonly ZipEntry[], at: Date): Buffer {
     const content = Buffer.from(text, "utf8");
     const packed = deflateRawSync(content);
     // What the header of a file and its entry in the directory have in common.
-    const facts = bytes([
-      ...[u16(UTF8), u16(DEFLATE), ...timeOf(at)],
-      ...[u32(crc32(content)), u32(packed.length), u32(content.length), u16(name.length), u16(0)],
-    ]);
+    const sizes = [u32(packed.length), u32(content.length), u16(name.length), u16(0)];
+    const facts = bytes([u16(UTF8), u16(DEFLATE), ...timeOf(at), u32(crc32(content)), ...sizes]);
     bodies.push(bytes([u32(LOCAL), u16(VERSION)]), facts, name, packed);
-    const more = bytes([u16(0), u16(0), u16(0), u32(MODE), u32(offset)]);
+    const more = bytes([u16(0), u16(0), u16(0), u32(MODE >>> 0), u32(offset)]);
     directory.push(bytes([u32(CENTRAL), u16(VERSION | UNIX), u16(VERSION)]), facts, more, name);
     offset += 30 + name.length + packed.length;
   }
@@ -52,11 +50,12 @@ function timeOf(at: Date): Field[] {
 
 type Field = readonly [value: number, size: number];
 const u16 = (value: number): Field => [value, 2];
-const u32 = (value: number): Field => [value >>> 0, 4];
+const u32 = (value: number): Field => [value, 4];
 
 /** Numbers as a zip has them, the lowest byte of each first. */
 function bytes(fields: readonly Field[]): Buffer {
   const buffer = Buffer.alloc(fields.reduce((sum, [, size]) => sum + size, 0));
-  fields.reduce((at, [value, size]) => buffer.writeUIntLE(value, at, size), 0);
+  let at = 0;
+  for (const [value, size] of fields) at = buffer.writeUIntLE(value, at, size);
   return buffer;
 }

@@ -9,7 +9,7 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
-import type { Cluster } from "../../cluster.ts";
+import type { Cluster, Selection } from "../../cluster.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
 import { OUR_CHILDREN, OUR_EVENTS, podsByOwner } from "../../objects.ts";
@@ -57,7 +57,7 @@ export async function gather(
   gaps: Gaps,
   { name, coderd }: Interest,
 ): Promise<Gathered> {
-  const list = <T extends KubeObject>(kind: Kind<T>, selection: object = {}) =>
+  const list = <T extends KubeObject>(kind: Kind<T>, selection: Omit<Selection, "namespace"> = {}) =>
     gaps.list(client, kind, { namespace, ...selection });
   const [listed, provisioners = [], proxies = [], pods, events = []] = await Promise.all([
     list(CoderControlPlane),
