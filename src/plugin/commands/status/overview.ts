@@ -20,8 +20,16 @@ function none(gaps: readonly string[]): Line[] {
 }
 
 const TITLES = [
-  ...["", "NAMESPACE", "NAME", "READY", "VERSION", "PODS", "LICENSE"],
-  ...["POOLS", "PROXIES", "WHAT IS WRONG"],
+  "",
+  "NAMESPACE",
+  "NAME",
+  "READY",
+  "VERSION",
+  "PODS",
+  "LICENSE",
+  "POOLS",
+  "PROXIES",
+  "WHAT IS WRONG",
 ];
 
 function overview(reports: readonly ControlPlaneReport[], look: Look): Line[] {
