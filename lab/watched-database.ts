@@ -22,7 +22,7 @@ export class WatchedDatabase implements OperatorAccess {
 
   ensureToken: OperatorAccess["ensureToken"] = (...call) => this.#access.ensureToken(...call);
 
-  revokeToken: OperatorAccess["revokeToken"] = (target) => this.#access.revokeToken(target);
+  revokeToken: OperatorAccess["revokeToken"] = (...call) => this.#access.revokeToken(...call);
 
   look: OperatorAccess["look"] = (target, tokenNames) => this.#access.look(target, tokenNames);
 }

@@ -54,6 +54,7 @@ function remembering(accounts: Accounts): Accounts {
       if (account) known.set(token, account);
       return account;
     },
+    describe: (id, userId) => accounts.describe(id, userId),
     revoke: (id, userId) => accounts.revoke(id, userId),
     // Each of the coderds closes what they share.
     close: async () => {},

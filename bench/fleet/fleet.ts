@@ -32,7 +32,7 @@ interface Parts {
 /** All that a fleet needs: a cluster, coderds, and an operator that leads and has nothing to do yet. */
 export async function prepareFleet(shape: FleetShape, postgres: Postgres): Promise<Fleet> {
   await using resources = new AsyncDisposableStack();
-  const { url: databaseUrl } = await postgres.createDatabase("2.26");
+  const { url: databaseUrl } = await postgres.createDatabase("migrated");
   const cluster = resources.use(await startOperatorCluster({ audit: true }));
   const person = await adminClient(cluster);
   const namespace = await cluster.createNamespace("fleet");

@@ -3,6 +3,7 @@ import { DatabaseProblem } from "../../src/coder/operator-access/failure.ts";
 import type { OperatorToken } from "../../src/coder/operator-access/keys.ts";
 import {
   hashSecret,
+  isOwnKey,
   newToken,
   planApiKey,
   TOKEN_LIFETIME_MS,
@@ -22,6 +23,7 @@ export interface Outcome<T> {
 }
 
 interface KeyRequest extends TokenRequest {
+  readonly uid: string;
   readonly tokenName: string;
   readonly held: string | undefined;
   readonly now: number;
@@ -33,11 +35,15 @@ export function ensureTokenIn(before: Tables, request: KeyRequest): Outcome<Oper
   return withKey(tables, user, request);
 }
 
-/** Ends every token of a name. */
-export function revokeTokensIn(tables: Tables, tokenName: string): Outcome<number> {
+/** Ends the tokens of a name that one cluster wrote. */
+export function revokeTokensIn(
+  tables: Tables,
+  { tokenName, ...writer }: { tokenName: string; uid: string; held: readonly string[] },
+): Outcome<number> {
   const operators = tables.users.filter(({ username }) => username.toLowerCase() === USERNAME);
-  const revoked = tables.keys.filter((key) =>
-    operators.some((user) => user.id === key.userId && isNamed(key, tokenName)),
+  const revoked = tables.keys.filter(
+    (key) =>
+      isOwnKey(key, writer) && operators.some((user) => user.id === key.userId && isNamed(key, tokenName)),
   );
   return { tables: withoutKeys(tables, revoked), result: revoked.length };
 }
@@ -100,25 +106,31 @@ function withKey(
 ): Outcome<OperatorToken> {
   const keys = tables.keys.filter((key) => key.userId === userId && isNamed(key, tokenName));
   const plan = planApiKey(held, keys, request);
+  const { now, uid } = request;
+  const isOwn = (key: MemoryKey) => isOwnKey(key, { uid, held: held ? [held] : [] });
   if (plan.do === "keep") {
-    const others = withoutKeys(
+    const others = keys.filter(({ id }) => id !== plan.key.id);
+    const left = withoutKeys(
       tables,
-      keys.filter(({ id }) => id !== plan.key.id),
+      others.filter((key) => isOwn(key) || key.expiresAt <= now),
     );
     const result = { token: plan.token, expiresAt: plan.key.expiresAt };
-    return { tables: renamed(others, plan.key.id, tokenName), result };
+    const isTaken = left.keys.some(({ id, name }) => id !== plan.key.id && name === tokenName);
+    return { tables: isTaken ? left : renamed(left, plan.key.id, tokenName), result };
   }
-  const { now } = request;
-  const abandoned = keys.filter((key) => key !== plan.stillValid && key.createdAt <= now - HAND_OVER_MS);
-  const valid = keys.filter((key) => !abandoned.includes(key));
+  const ended = keys
+    .filter((key) => key !== plan.stillValid)
+    .filter((key) => key.expiresAt <= now || (isOwn(key) && key.createdAt <= now - HAND_OVER_MS));
+  const valid = keys.filter((key) => !ended.includes(key));
   const current = valid.find(({ name }) => name === tokenName);
-  const left = withoutKeys(tables, abandoned);
-  const moved = current ? renamed(left, current.id, `${tokenName}-${current.id}`) : left;
-  const { id, secret } = newToken(randomBytes);
+  const left = withoutKeys(tables, ended);
+  const isTaken = current !== undefined && !isOwn(current);
+  const moved = current && !isTaken ? renamed(left, current.id, `${tokenName}-${current.id}`) : left;
+  const { id, secret } = newToken(randomBytes, uid);
   const key: MemoryKey = {
     id,
     userId,
-    name: tokenName,
+    name: isTaken ? `${tokenName}-${id}` : tokenName,
     isToken: true,
     hashedSecret: hashSecret(secret),
     expiresAt: now + TOKEN_LIFETIME_MS,
@@ -126,7 +138,7 @@ function withKey(
     fullAccess: true,
   };
   const issued = { token: `${id}-${secret}`, expiresAt: key.expiresAt };
-  const result = { ...issued, issuedBecause: plan.because, hasPredecessor: valid.length > 0 };
+  const result = { ...issued, issuedBecause: plan.because, hasPredecessor: valid.some(isOwn) };
   return { tables: { ...moved, keys: [...moved.keys, key] }, result };
 }
 

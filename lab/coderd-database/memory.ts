@@ -18,12 +18,12 @@ import { accountOf, freshTables, suffered, type Tables } from "./tables.ts";
 const HOST = "postgres.example.com:5432";
 const USER = "coder";
 
-/** What there is to see of a database with the schema of 2.26 when nothing happens in it. */
+/** What there is to see of a database with the schema of 2.36 when nothing happens in it. */
 export const calmSight: DatabaseSight = {
   isReadOnly: false,
   mayMigrate: true,
   freeConnections: 90,
-  schema: { version: 362, isDirty: false },
+  schema: { version: 556, isDirty: false },
   migration: undefined,
   tokenNames: [],
   replicas: [],
@@ -59,6 +59,7 @@ export class MemoryDatabase implements CoderdDatabase {
   accounts(): Accounts {
     return {
       find: async (token, now) => accountOf(this.tables, token, now),
+      describe: async (id, userId) => this.tables.keys.find((key) => key.id === id && key.userId === userId),
       revoke: async (id, userId) => this.#revoke(id, userId),
       close: async () => {},
     };
@@ -100,12 +101,13 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
     this.#clock = clock;
     this.access = {
       ensureToken: async (target, held, request) => {
-        const key = { tokenName: tokenName(target.controlPlane), held, now: clock.now(), ...request };
+        const { uid } = target.controlPlane;
+        const key = { tokenName: tokenName(target.controlPlane), uid, held, now: clock.now(), ...request };
         return this.#transact(target, (tables) => ensureTokenIn(tables, key));
       },
-      revokeToken: async (target) => {
-        const name = tokenName(target.controlPlane);
-        const revoked = this.#transact(target, (tables) => revokeTokensIn(tables, name));
+      revokeToken: async (target, held = []) => {
+        const writer = { tokenName: tokenName(target.controlPlane), uid: target.controlPlane.uid, held };
+        const revoked = this.#transact(target, (tables) => revokeTokensIn(tables, writer));
         return !revoked.ok && revoked.failure.kind === "schemaMissing" ? succeeded(0) : revoked;
       },
       look: async (target, tokenNames = []) => this.#look(target, tokenNames),

@@ -8,11 +8,12 @@ import type { CoderdDatabase, CoderdDatabases, KeyRow, Misdeed, UserRow } from "
 const PERSON = `INSERT INTO users (id, email, username, hashed_password, created_at, updated_at)
   VALUES (gen_random_uuid(), 'someone@example.com', 'coder-k8s-operator', '', now(), now())`;
 const SESSION = `INSERT INTO api_keys
-    (id, hashed_secret, user_id, last_used, expires_at, created_at, updated_at, login_type)
-  SELECT 'intruder00', '\\x00', id, now(), now() + interval '1 day', now(), now(), 'password' FROM users`;
+    (id, hashed_secret, user_id, last_used, expires_at, created_at, updated_at, login_type, scopes, allow_list)
+  SELECT 'intruder00', '\\x00', id, now(), now() + interval '1 day', now(), now(), 'password', '{coder:all}', '{*:*}'
+  FROM users`;
 const ORGANIZATIONS = `INSERT INTO organizations
-    (id, name, description, created_at, updated_at, display_name, deleted)
-  SELECT gen_random_uuid(), n, '', now(), now(), n, n = 'gone' FROM unnest(ARRAY['late', 'gone']) n`;
+    (id, name, description, created_at, updated_at, display_name, deleted, default_org_member_roles)
+  SELECT gen_random_uuid(), n, '', now(), now(), n, n = 'gone', '{}' FROM unnest(ARRAY['late', 'gone']) n`;
 
 const STATEMENTS: Readonly<Record<Misdeed, string>> = {
   "keys deleted": "DELETE FROM api_keys",
@@ -20,7 +21,7 @@ const STATEMENTS: Readonly<Record<Misdeed, string>> = {
   "keys expired": "UPDATE api_keys SET expires_at = now() - interval '1 minute'",
   "keys about to end": "UPDATE api_keys SET expires_at = now() + interval '29 days'",
   "keys extended by 200 days": "UPDATE api_keys SET expires_at = expires_at + interval '200 days'",
-  "keys restricted": "UPDATE api_keys SET scope = 'application_connect'",
+  "keys restricted": "UPDATE api_keys SET scopes = '{coder:application_connect}'",
   "keys renamed": "UPDATE api_keys SET token_name = 'mine'",
   "user deleted": "UPDATE users SET deleted = true",
   "user without a role": "UPDATE users SET rbac_roles = '{}'",
@@ -37,7 +38,7 @@ const STATEMENTS: Readonly<Record<Misdeed, string>> = {
   "name freed by that person": "UPDATE users SET username = 'someone' WHERE email = 'someone@example.com'",
 };
 
-/** A database of a real Postgres, with the tables of 2.26 or later. */
+/** A database of a real Postgres, with coderd's tables. */
 export class PostgresCoderdDatabase implements CoderdDatabase {
   readonly #database: Database;
 
@@ -96,7 +97,7 @@ export class PostgresDatabases implements CoderdDatabases<PostgresCoderdDatabase
     return this.#watched.connections;
   }
 
-  async create(schema: Schema = "2.26"): Promise<PostgresCoderdDatabase> {
+  async create(schema: Schema = "migrated"): Promise<PostgresCoderdDatabase> {
     return new PostgresCoderdDatabase(await this.#postgres.createDatabase(schema));
   }
 

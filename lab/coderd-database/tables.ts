@@ -66,7 +66,7 @@ const MISDEEDS: Readonly<Record<Misdeed, (tables: Tables, now: number) => Tables
   "keys restricted": keys(() => ({ fullAccess: false })),
   "keys renamed": keys(() => ({ name: "mine" })),
   // A trigger of coderd's.
-  "user deleted": (tables) => ({ ...users({ deleted: true })(tables), keys: [] }),
+  "user deleted": (tables) => ({ ...users({ deleted: true })(tables), keys: [], memberships: [] }),
   "user without a role": users({ roles: [] }),
   "user suspended": users({ status: "suspended" }),
   "user with another address": users({ email: "x@example.com" }),

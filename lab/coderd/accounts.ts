@@ -13,20 +13,33 @@ export interface Account {
   readonly organizationIds?: readonly string[];
 }
 
+/** A token as its user may look it up. */
+export interface DescribedToken {
+  readonly id: string;
+  /** In milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
 /** Who a session token belongs to. */
 export interface Accounts {
   find(token: string, now: number): Promise<Account | undefined>;
+  /** A token of the user, by the part before its dash. */
+  describe(id: string, userId: string): Promise<DescribedToken | undefined>;
   /** Ends a token of the user, by the part before its dash. Returns whether there was one. */
   revoke(id: string, userId: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
+/** Later than any clock of a test. */
+const FAR_OFF = Date.UTC(9999, 0);
+
 /** Tokens known from the start, and any that are added or taken away later. */
 export class StaticAccounts implements Accounts {
-  readonly #accounts = new Map<string, Account>();
+  readonly #accounts = new Map<string, Account & Pick<DescribedToken, "expiresAt">>();
 
-  add(token: string, account: Partial<Account> & { owner: boolean }): void {
+  add(token: string, account: Partial<Account & DescribedToken> & { owner: boolean }): void {
     this.#accounts.set(token, {
+      expiresAt: FAR_OFF,
       id: randomUUID(),
       username: account.owner ? "testuser" : "member",
       name: account.owner ? "Test User" : "Member",
@@ -41,19 +54,29 @@ export class StaticAccounts implements Accounts {
     this.#accounts.delete(token);
   }
 
-  async find(token: string): Promise<Account | undefined> {
-    return this.#accounts.get(token);
+  async find(token: string, now: number): Promise<Account | undefined> {
+    const account = this.#accounts.get(token);
+    return account && account.expiresAt > now ? account : undefined;
+  }
+
+  async describe(id: string, userId: string): Promise<DescribedToken | undefined> {
+    const [found] = this.#of(id, userId);
+    return found && { id, expiresAt: found[1].expiresAt };
   }
 
   async revoke(id: string, userId: string): Promise<boolean> {
-    const tokens = [...this.#accounts].filter(
-      ([token, { id: user }]) => token.startsWith(`${id}-`) && user === userId,
-    );
+    const tokens = this.#of(id, userId);
     for (const [token] of tokens) this.#accounts.delete(token);
     return tokens.length > 0;
   }
 
   async close(): Promise<void> {}
+
+  #of(id: string, userId: string) {
+    return [...this.#accounts].filter(
+      ([token, { id: user }]) => token.startsWith(`${id}-`) && user === userId,
+    );
+  }
 }
 
 const FIND_KEY = `
@@ -87,6 +110,12 @@ export class PostgresAccounts implements Accounts {
       owner: row.rbac_roles.includes("owner"),
       createdAt: row.created_at.toISOString(),
     };
+  }
+
+  async describe(id: string, userId: string): Promise<DescribedToken | undefined> {
+    const sql = "SELECT expires_at FROM api_keys WHERE id = $1 AND user_id = $2";
+    const [row] = (await this.#pool.query(sql, [id, userId])).rows;
+    return row && { id, expiresAt: row.expires_at.getTime() };
   }
 
   async revoke(id: string, userId: string): Promise<boolean> {

@@ -7,6 +7,7 @@ import { Faults, matches } from "./faults.ts";
 import { ReplicaHealth } from "./health.ts";
 import { Jobs } from "./jobs.ts";
 import { readLicense, type StoredLicense } from "./licenses.ts";
+import { type Traits, traitsOf } from "./traits.ts";
 import type { SimulatedWorkspace } from "./workspaces.ts";
 
 export interface Organization {
@@ -74,6 +75,9 @@ export interface DeploymentOptions {
   readonly redirectsTo?: string;
 }
 
+/** The version that it plays unless told otherwise. */
+const NEWEST = "v2.36.1";
+
 /** The state of one simulated coderd, and what tests may ask of it or do to it. */
 export class CoderdDeployment {
   readonly id = randomUUID();
@@ -98,15 +102,15 @@ export class CoderdDeployment {
   licenses: StoredLicense[] = [];
   proxies: SimulatedProxy[] = [];
   lastRefresh: number;
-  /** Users that take a seat. */
-  activeUsers = 1;
+  /** Users that take a seat, workspaces built with agents of its own, and users of AI. */
+  readonly usage = { users: 1, managedAgents: 0, aiUsers: 0 };
   /** The replicas, each with its own checks; requests for health go to one after the other. */
   readonly health: ReplicaHealth[] = [new ReplicaHealth()];
   #licenseSequence = 0;
 
   constructor(options: DeploymentOptions = {}) {
     this.openSource = options.openSource ?? false;
-    this.version = options.version ?? "v2.26.0";
+    this.version = options.version ?? NEWEST;
     this.accounts = options.accounts ?? new StaticAccounts();
     this.now = options.now ?? Date.now;
     this.jobs = new Jobs(this.now);
@@ -116,6 +120,11 @@ export class CoderdDeployment {
     this.lastRefresh = this.now();
     const others = (options.organizations ?? []).map((name) => this.#organization(name, false));
     this.organizations = [this.#organization("coder", true), ...others];
+  }
+
+  /** How its version answers. */
+  get traits(): Traits {
+    return traitsOf(this.version);
   }
 
   get timestamp(): string {
@@ -133,8 +142,8 @@ export class CoderdDeployment {
   }
 
   entitlements() {
-    const { lastRefresh: refreshedAt, activeUsers } = this;
-    return entitlementsOf(this.licenses, { now: this.now(), refreshedAt, activeUsers });
+    const { lastRefresh: refreshedAt, usage, traits } = this;
+    return entitlementsOf(this.licenses, { now: this.now(), refreshedAt, usage, traits });
   }
 
   allows(feature: string): boolean {

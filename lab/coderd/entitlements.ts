@@ -1,11 +1,22 @@
 import type { StoredLicense } from "./licenses.ts";
+import {
+  best,
+  type Entitlement,
+  type Limit,
+  type LimitedFeature,
+  limitOf,
+  managedAgentLimit,
+} from "./limits.ts";
+import type { Traits } from "./traits.ts";
 
-/** Every feature coderd 2.26 knows, and whether it is on once licensed and nothing else is configured. */
-const FEATURES: Readonly<Record<string, { on: boolean; premiumOnly?: true; limit?: true }>> = {
+/** Every feature coderd knows besides limits, and whether it is on once licensed and nothing else is configured. */
+const FEATURES: Readonly<Record<string, { on: boolean; premiumOnly?: true; isAi?: true }>> = {
   access_control: { on: true },
   advanced_template_scheduling: { on: true },
+  aibridge: { on: true, isAi: true },
   appearance: { on: true },
   audit_log: { on: true },
+  boundary: { on: true, isAi: true },
   browser_only: { on: false },
   connection_log: { on: true },
   control_shared_ports: { on: true },
@@ -13,12 +24,12 @@ const FEATURES: Readonly<Record<string, { on: boolean; premiumOnly?: true; limit
   external_provisioner_daemons: { on: true },
   external_token_encryption: { on: false },
   high_availability: { on: true },
-  managed_agent_limit: { on: false, limit: true },
   multiple_external_auth: { on: true },
   multiple_organizations: { on: true, premiumOnly: true },
   scim: { on: false },
+  service_accounts: { on: true, premiumOnly: true, isAi: true },
+  task_batch_actions: { on: true, isAi: true },
   template_rbac: { on: true },
-  user_limit: { on: false, limit: true },
   user_role_management: { on: true },
   workspace_batch_actions: { on: true },
   workspace_external_agent: { on: true },
@@ -26,70 +37,64 @@ const FEATURES: Readonly<Record<string, { on: boolean; premiumOnly?: true; limit
   workspace_proxy: { on: true },
 };
 
-type Entitlement = "entitled" | "grace_period" | "not_entitled";
-
 const DAY_SECONDS = 24 * 60 * 60;
 
+const ADDON_WARNING =
+  "The AI Governance add-on is required to use AI Gateway. Please reach out to your account team or sales@coder.com to learn more.";
+
 /** Whom the licenses of a deployment have to serve. */
-interface Usage {
+interface Service {
   readonly now: number;
   readonly refreshedAt: number;
-  readonly activeUsers: number;
+  readonly usage: Readonly<Record<"users" | "managedAgents" | "aiUsers", number>>;
+  readonly traits: Traits;
 }
 
 /** What the licenses of a deployment allow, as `GET /api/v2/entitlements` answers. */
-export function entitlementsOf(licenses: readonly StoredLicense[], { now, refreshedAt, activeUsers }: Usage) {
+export function entitlementsOf(licenses: readonly StoredLicense[], service: Service) {
+  const { now, refreshedAt, usage, traits } = service;
   const seconds = now / 1_000;
   const unexpired = licenses.filter(({ claims }) => claims.exp > seconds);
   const current = unexpired.filter(({ claims }) => claims.nbf <= seconds);
-  const limit = seatsOf(current, seconds);
-  const features = Object.entries(FEATURES).map(([name, feature]) => {
-    if (name === "user_limit") return [name, { ...limit, actual: activeUsers }];
+  const known = Object.entries(FEATURES).filter(([, { isAi }]) => traits.hasAiFeatures || !isAi);
+  const features = known.map(([name, { on }]) => {
     const entitlement = best(current.map((license) => allows(license, name, seconds)));
-    return [name, { entitlement, enabled: feature.on && entitlement !== "not_entitled" }];
+    return [name, { entitlement, enabled: on && entitlement !== "not_entitled" }];
   });
+  const limits = limitsOf(current, seconds, service);
   const trial = current.at(-1)?.claims.trial ?? false;
+  const hasLicense = current.length > 0;
   return {
-    features: Object.fromEntries(features),
-    warnings: [...expiryWarning(unexpired, seconds, trial), ...seatWarning(limit, activeUsers)],
+    features: { ...Object.fromEntries(features), ...limits } as Record<string, LimitedFeature>,
+    warnings: [
+      ...expiryWarning(unexpired, seconds, trial),
+      ...seatWarning(limits.user_limit, usage.users),
+      ...(traits.hasAiFeatures && hasLicense ? [ADDON_WARNING] : []),
+    ],
     errors: [],
-    has_license: current.length > 0,
+    has_license: hasLicense,
     trial,
     require_telemetry: false,
     refreshed_at: new Date(refreshedAt).toISOString(),
   };
 }
 
+function limitsOf(current: readonly StoredLicense[], seconds: number, { usage, traits }: Service) {
+  const userLimit = { ...limitOf("user_limit", current, seconds), actual: usage.users };
+  if (!traits.hasAiFeatures)
+    return { user_limit: userLimit, managed_agent_limit: limitOf("managed_agent_limit", [], seconds) };
+  const ai = limitOf("ai_governance_user_limit", current, seconds);
+  return {
+    user_limit: userLimit,
+    managed_agent_limit: managedAgentLimit(current, seconds, usage.managedAgents),
+    ai_governance_user_limit: ai.limit === undefined ? ai : { ...ai, actual: usage.aiUsers },
+  };
+}
+
 function allows({ claims }: StoredLicense, name: string, seconds: number): Entitlement {
   const feature = FEATURES[name];
-  if (!feature || feature.limit) return "not_entitled";
-  if (feature.premiumOnly && claims.feature_set !== "premium") return "not_entitled";
+  if (!feature || (feature.premiumOnly && claims.feature_set !== "premium")) return "not_entitled";
   return claims.license_expires > seconds ? "entitled" : "grace_period";
-}
-
-function best(entitlements: readonly Entitlement[]): Entitlement {
-  if (entitlements.includes("entitled")) return "entitled";
-  return entitlements.includes("grace_period") ? "grace_period" : "not_entitled";
-}
-
-interface SeatLimit {
-  readonly entitlement: Entitlement;
-  readonly enabled: boolean;
-  readonly limit?: number;
-}
-
-/** Of several limits the best entitlement counts, and of the same the larger. */
-function seatsOf(current: readonly StoredLicense[], seconds: number): SeatLimit {
-  const limits = current.flatMap(({ claims }) => {
-    const limit = claims.features?.user_limit;
-    const entitlement: Entitlement = claims.license_expires > seconds ? "entitled" : "grace_period";
-    return limit ? [{ entitlement, enabled: true, limit }] : [];
-  });
-  const entitlement = best(limits.map((limit) => limit.entitlement));
-  const [largest] = limits
-    .filter((limit) => limit.entitlement === entitlement)
-    .toSorted((one, other) => other.limit - one.limit);
-  return largest ?? { entitlement: "not_entitled", enabled: false };
 }
 
 /** coderd warns of the end of the first period that licenses cover without a gap. */
@@ -102,7 +107,7 @@ function expiryWarning(unexpired: readonly StoredLicense[], seconds: number, tri
   return [`Your license expires in ${days} day${days === 1 ? "" : "s"}.`];
 }
 
-function seatWarning({ entitlement, limit }: SeatLimit, users: number): string[] {
+function seatWarning({ entitlement, limit }: Limit, users: number): string[] {
   if (limit === undefined) return [];
   if (users > limit) return [`Your deployment has ${users} active users but is only licensed for ${limit}.`];
   if (entitlement !== "grace_period") return [];

@@ -35,6 +35,8 @@ export interface FakeLicense {
   readonly startsInMs?: number;
   /** Active users that it allows; no limit when left out. */
   readonly seats?: number;
+  /** Further limits by the name of their feature, such as `managed_agent_limit`. */
+  readonly limits?: Readonly<Record<string, number>>;
   readonly now?: number;
 }
 
@@ -49,7 +51,7 @@ export function fakeLicense(options: FakeLicense = {}): string {
     account_type: "salesforce",
     exp: seconds(expires + (options.graceMs ?? 0)),
     feature_set: options.featureSet ?? "premium",
-    features: options.seats === undefined ? null : { user_limit: options.seats },
+    features: limitsOf(options),
     iat: seconds(now),
     iss: "test@testing.test",
     jti: randomUUID(),
@@ -59,6 +61,11 @@ export function fakeLicense(options: FakeLicense = {}): string {
     version: 3,
   };
   return [encode({ alg: "none", typ: "JWT" }), encode(claims), "unsigned"].join(".");
+}
+
+function limitsOf({ seats, limits = {} }: FakeLicense): LicenseClaims["features"] {
+  const all = { ...(seats === undefined ? {} : { user_limit: seats }), ...limits };
+  return Object.keys(all).length > 0 ? all : null;
 }
 
 /** The claims of a fake license, or `undefined` for anything else. */

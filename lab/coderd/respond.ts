@@ -91,23 +91,26 @@ function redirectTo(accessURL: string | undefined, { headers }: Arrival): Reply 
 }
 
 /**
- * Only owners may bypass the limit; anyone else who asks to is turned away. So say coderd's sources of limits that come
- * after authentication. Those of 2.26's API come before it: by address and endpoint, and nobody may bypass them.
+ * The limit is for each endpoint and user, and only owners may bypass it: anyone else who asks to is turned away. Before,
+ * it was for each endpoint and address, and nobody could bypass it.
  */
 function rateLimit(
   deployment: CoderdDeployment,
-  { headers }: Arrival,
+  { method, path, headers }: Arrival,
   account: Account | undefined,
 ): Reply | undefined {
-  const limit = deployment.requestsPerMinute;
-  if (limit === undefined || !account) return undefined;
-  const bypass = headers["x-coder-bypass-ratelimit"] === "true";
-  if (bypass && account.owner) return undefined;
-  if (bypass) return { status: 428, text: '"X-Coder-Bypass-Ratelimit" provided but user is not owner\n' };
+  const { traits, requestsPerMinute: limit } = deployment;
+  const isBypass = account && traits.hasUserLimits && headers["x-coder-bypass-ratelimit"] === "true";
+  if (isBypass && account.owner) return undefined;
+  if (isBypass) return { status: 428, text: '"X-Coder-Bypass-Ratelimit" provided but user is not owner\n' };
+  if (limit === undefined) return undefined;
   const since = deployment.now() - MINUTE_MS;
-  const recent = deployment.calls.filter(({ user, at }) => user === account.username && at > since);
-  if (recent.length <= limit) return undefined;
-  return tooManyRequests("60", limit);
+  const endpoint = `${method} ${new URL(path, "http://coderd").pathname}`;
+  const counted = deployment.calls.filter(
+    ({ request, user, at }) =>
+      at > since && request === endpoint && (!traits.hasUserLimits || user === account?.username),
+  );
+  return counted.length > limit ? tooManyRequests("60", limit) : undefined;
 }
 
 function tooManyRequests(retryAfter: string | undefined, limit = 512): Reply {

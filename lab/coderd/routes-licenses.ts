@@ -18,9 +18,9 @@ export const licenseRoutes: readonly Route[] = [
   { method: "POST", path: "/api/v2/licenses/refresh-entitlements", licensed: {}, handle: refresh },
 ];
 
-/** Without permission, and without licenses, the list is `null`. */
+/** Without permission the list is as without licenses. */
 function listLicenses({ deployment, account }: Call): Reply {
-  if (!account.owner || deployment.licenses.length === 0) return json(200, null);
+  if (!account.owner || deployment.licenses.length === 0) return json(200, deployment.traits.noLicenses);
   return json(200, deployment.licenses.map(publicLicense));
 }
 

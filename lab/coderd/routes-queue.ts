@@ -28,11 +28,18 @@ function lookedAt(call: Call, known: readonly string[], reply: (organizationId: 
   return reply(organization.id);
 }
 
+/** Whether it lists offline daemons to everybody and knows no parameter about them, as 2.24 does. */
+function listsOffline({ version }: CoderdDeployment): boolean {
+  const [, minor = ""] = /^v2\.(\d+)/.exec(version) ?? [];
+  return Number(minor) < 26;
+}
+
 function listDaemons(call: Call): Reply {
-  const known = ["limit", "ids", "tags", "offline", "status", "max_age"];
+  const isOld = listsOffline(call.deployment);
+  const known = ["limit", "ids", "tags", ...(isOld ? [] : ["offline", "status", "max_age"])];
   return lookedAt(call, known, (organizationId) => {
     const isWanted = (daemon: Daemon) =>
-      call.query.get("offline") === "true" || !isStale(daemon, call.deployment);
+      isOld || call.query.get("offline") === "true" || !isStale(daemon, call.deployment);
     const listed = daemonsOf(call.deployment, organizationId).filter(isWanted).toReversed();
     return json(
       200,
@@ -89,7 +96,7 @@ export function daemonView(daemon: Daemon, deployment: CoderdDeployment) {
     last_seen_at: silentSince === undefined ? deployment.timestamp : new Date(silentSince).toISOString(),
     name,
     version: daemon.version,
-    api_version: "1.9",
+    api_version: deployment.traits.provisionerApi,
     provisioners: ["terraform"],
     tags,
     status: current ? "busy" : idle,
@@ -138,6 +145,7 @@ function jobView(
       ...(job.workspaceName === "" ? {} : { workspace_id: NIL_UUID, workspace_name: job.workspaceName }),
     },
     logs_overflowed: false,
+    ...deployment.traits.more.job,
   };
 }
 

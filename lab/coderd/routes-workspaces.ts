@@ -95,7 +95,7 @@ function buildView(
     initiator_name: "admin",
     job: finishedJobView({ tags, organization, timestamp }),
     reason: "initiator",
-    resources: [],
+    resources: [resourceView({ transition, timestamp })],
     deadline: timeOrNull(deadline),
     max_deadline: null,
     status: transition === "start" ? "running" : "stopped",
@@ -104,6 +104,71 @@ function buildView(
     template_version_preset_id: null,
     has_ai_task: false,
     has_external_agent: false,
+  };
+}
+
+/** With an agent, an app and metadata, as templates of people have them: lists in lists, and brackets in texts. */
+function resourceView({ transition, timestamp }: { transition: string; timestamp: string }) {
+  return {
+    id: randomUUID(),
+    created_at: timestamp,
+    job_id: NIL_UUID,
+    workspace_transition: transition,
+    type: "terraform_data",
+    name: "workspace",
+    hide: false,
+    icon: "",
+    agents: [agentView(timestamp)],
+    metadata: [{ key: "[usage]", value: "echo \"]\" | jq '.[]' \\", sensitive: false }],
+    daily_cost: 0,
+  };
+}
+
+function agentView(timestamp: string) {
+  return {
+    id: randomUUID(),
+    parent_id: null,
+    created_at: timestamp,
+    updated_at: timestamp,
+    status: "connecting",
+    lifecycle_state: "created",
+    name: "main",
+    resource_id: NIL_UUID,
+    architecture: "amd64",
+    environment_variables: {},
+    operating_system: "linux",
+    logs_length: 0,
+    logs_overflowed: false,
+    version: "",
+    api_version: "",
+    apps: [appView()],
+    connection_timeout_seconds: 120,
+    troubleshooting_url: "",
+    subsystems: [],
+    health: { healthy: false, reason: "agent has not yet connected" },
+    display_apps: ["vscode", "web_terminal"],
+    log_sources: [
+      { workspace_agent_id: NIL_UUID, id: NIL_UUID, created_at: timestamp, display_name: "[main]" },
+    ],
+    scripts: [],
+    startup_script_behavior: "non-blocking",
+  };
+}
+
+function appView() {
+  return {
+    id: randomUUID(),
+    url: "http://localhost:8080/?folder=[home]",
+    external: false,
+    slug: "editor",
+    display_name: "Editor ]",
+    subdomain: false,
+    sharing_level: "owner",
+    healthcheck: { url: "", interval: 0, threshold: 0 },
+    health: "disabled",
+    hidden: false,
+    open_in: "slim-window",
+    statuses: [],
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Account } from "./accounts.ts";
-import type { CoderdDeployment } from "./deployment.ts";
+import type { CoderdDeployment, Organization } from "./deployment.ts";
 import { forbidden, json, message, notFound, type Reply, routeNotFound, signedOut } from "./reply.ts";
 import type { Call, Route } from "./route.ts";
 import { keyRoutes } from "./routes-keys.ts";
@@ -15,18 +15,23 @@ const openRoutes: readonly Route[] = [
 
 const userRoutes: readonly Route[] = [
   { method: "GET", path: "/api/v2/users/me", handle: currentUser },
+  { method: "GET", path: "/api/v2/users/me/keys/:key", handle: getToken },
   { method: "DELETE", path: "/api/v2/users/me/keys/:key", handle: deleteToken },
   {
     method: "GET",
     path: "/api/v2/organizations",
-    handle: ({ deployment }) => json(200, deployment.organizations),
+    handle: ({ deployment }) =>
+      json(
+        200,
+        deployment.organizations.map((organization) => organizationView(organization, deployment)),
+      ),
   },
   {
     method: "GET",
     path: "/api/v2/organizations/:organization",
     handle: ({ deployment, params }) => {
       const organization = deployment.findOrganization(params.organization ?? "");
-      return organization ? json(200, organization) : notFound;
+      return organization ? json(200, organizationView(organization, deployment)) : notFound;
     },
   },
   { method: "GET", path: "/api/v2/replicas", licensed: {}, handle: replicas },
@@ -89,12 +94,36 @@ function matchPath(pattern: string, path: string): Record<string, string> | unde
   return params;
 }
 
+async function getToken({ deployment, params, account }: Call): Promise<Reply> {
+  const token = await deployment.accounts.describe(params.key ?? "", account.id);
+  if (!token) return notFound;
+  const created = deployment.timestamp;
+  return json(200, {
+    id: token.id,
+    user_id: account.id,
+    last_used: created,
+    expires_at: new Date(token.expiresAt).toISOString(),
+    created_at: created,
+    updated_at: created,
+    login_type: "password",
+    scope: "all",
+    ...deployment.traits.more.token,
+    token_name: "",
+    lifetime_seconds: 86_400,
+  });
+}
+
 async function deleteToken({ deployment, params, account }: Call): Promise<Reply> {
   const isGone = await deployment.accounts.revoke(params.key ?? "", account.id);
   return isGone ? { status: 204, text: "" } : notFound;
 }
 
+function organizationView(organization: Organization, { traits }: CoderdDeployment) {
+  return { ...organization, ...traits.more.organization };
+}
+
 function buildInfo({ deployment }: Call): Reply {
+  const { provisionerApi, more } = deployment.traits;
   return json(200, {
     external_url: "https://github.com/coder/coder",
     version: deployment.version,
@@ -102,9 +131,10 @@ function buildInfo({ deployment }: Call): Reply {
     telemetry: false,
     workspace_proxy: false,
     agent_api_version: "1.0",
-    provisioner_api_version: "1.9",
+    provisioner_api_version: provisionerApi,
     upgrade_message: "",
     deployment_id: deployment.id,
+    ...more.buildInfo,
   });
 }
 
@@ -121,6 +151,7 @@ function currentUser({ deployment, account }: Call): Reply {
     login_type: account.loginType,
     organization_ids: account.organizationIds ?? deployment.organizations.map(({ id }) => id),
     roles: account.owner ? [{ name: "owner", display_name: "Owner" }] : [],
+    ...deployment.traits.more.user,
   });
 }
 

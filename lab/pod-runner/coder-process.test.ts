@@ -20,6 +20,7 @@ writeFileSync(process.env.REPORT, JSON.stringify({
   env: process.env,
   mounted: process.env.CODER_TLS_CERT_FILE && readFileSync(process.env.CODER_TLS_CERT_FILE, "utf8"),
 }));
+if (process.argv[2] === "version") console.log("Coder v2.36.1");
 if (process.env.FAIL) process.exit(1);
 process.on("SIGTERM", () => process.env.STUBBORN || process.exit(0));
 if (listen) require("node:http").createServer((_, response) => {
@@ -97,6 +98,18 @@ test("a process has the pod's arguments and variables, translated to this machin
 test("a command takes the place of the image's entrypoint", async () => {
   await start({ command: ["/opt/coder"], args: ["provisionerd", "start"] });
   expect((await report()).argv).toEqual(["provisionerd", "start"]);
+});
+
+test("a shell runs the program of the image, and what it leaves for the pod's status is kept", async () => {
+  const script = 'exec "$0" "$@" >/dev/termination-log';
+  const container = await start(
+    { command: ["/bin/sh", "-c", script, "/opt/coder", "version"] },
+    { FAIL: "yes" },
+  );
+  expect((await report()).argv).toEqual(["version"]);
+  await container.ended;
+  expect(container.exitCode?.()).toBe(1);
+  expect(container.terminationLog?.()).toBe("Coder v2.36.1\n");
 });
 
 test("a process is ready once its probe is answered", async () => {

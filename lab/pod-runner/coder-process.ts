@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "kube-controller-runtime";
 import { Supervised } from "kube-controller-runtime/testing";
 import { type ContainerPlan, ImagePullError, type Launch, type RunningContainer } from "./launch.ts";
 import type { LocalServices } from "./local-services.ts";
@@ -20,6 +21,16 @@ export interface CoderProcessOptions {
   /** What the image runs with that program when the pod names no command; that of Coder's image when absent. */
   readonly entrypoint?: readonly string[];
 }
+
+/** As much of the log as a kubelet takes for a termination message. */
+const MAX_OUTPUT = 2_048;
+
+/** Where the image has the program, and the shell that may start it. */
+const PROGRAM = "/opt/coder";
+const SHELL = "/bin/sh";
+
+/** Where a container leaves a message for its pod's status. */
+const TERMINATION_LOG = "/dev/termination-log";
 
 /** The image's entrypoint is `/opt/coder server`. */
 const ENTRYPOINT = ["server"];
@@ -49,14 +60,20 @@ async function launch(
 ): Promise<RunningContainer> {
   const mounts = await writeVolumes(plan, dir);
   const translate = async (text: string) => {
-    let local = (await services.translate(text)).replaceAll("0.0.0.0", plan.podIP);
+    let local = (await services.translate(text))
+      .replaceAll("0.0.0.0", plan.podIP)
+      .replaceAll(TERMINATION_LOG, join(dir, "termination-log"));
     for (const { inContainer, onMachine } of mounts) local = local.replaceAll(inContainer, onMachine);
     return local;
   };
-  const argv = [...(plan.command.length > 0 ? plan.command.slice(1) : entrypoint), ...plan.args];
+  const coder = programIn(plan.container.image ?? "", binary);
+  const isShell = plan.command[0] === SHELL;
+  const argv = [...(plan.command.length > 0 ? plan.command.slice(1) : entrypoint), ...plan.args].map(
+    (text) => (isShell ? text.replaceAll(PROGRAM, coder) : text),
+  );
   const env = Object.entries(plan.env).map(async ([name, text]) => [name, await translate(text)]);
   const program = new Supervised({
-    command: typeof binary === "string" ? binary : binary(plan.container.image ?? ""),
+    command: isShell ? SHELL : coder,
     args: await Promise.all(argv.map(translate)),
     env: {
       PATH: [...path, process.env.PATH].join(delimiter),
@@ -69,6 +86,15 @@ async function launch(
     scratch: dir,
   });
   return running(program, plan, dir);
+}
+
+function programIn(image: string, binary: CoderProcessOptions["binary"]): string {
+  if (typeof binary === "string") return binary;
+  try {
+    return binary(image);
+  } catch (error) {
+    throw new ImagePullError(messageOf(error));
+  }
 }
 
 /** Certificate authorities are where Go programs look for them, beside those of this machine. */
@@ -86,10 +112,18 @@ async function mapping({ pod }: ContainerPlan, services: LocalServices): Promise
 
 function running(program: Supervised, plan: ContainerPlan, dir: string): RunningContainer {
   const probe = steadyProbe(plan);
-  const ended = program.ended.then(() => rm(dir, { recursive: true, force: true }));
+  let [lastOutput, terminationLog] = ["", ""];
+  const ended = program.ended.then(async () => {
+    lastOutput = program.logTail().slice(-MAX_OUTPUT);
+    terminationLog = await readFile(join(dir, "termination-log"), "utf8").catch(() => "");
+    await rm(dir, { recursive: true, force: true });
+  });
   return {
     ended,
-    exitCode: () => program.exitCode,
+    // One that a signal ended has no code; a kubelet reports 128 and the number of the signal.
+    exitCode: () => program.exitCode ?? 137,
+    lastOutput: () => lastOutput,
+    terminationLog: () => terminationLog,
     isReady: async () => program.running && (await probe()),
     async stop(graceMs) {
       program.signal("SIGTERM");

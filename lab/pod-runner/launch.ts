@@ -21,6 +21,10 @@ export interface RunningContainer {
   readonly ended: Promise<void>;
   /** With what it ended by itself. */
   readonly exitCode?: () => number | undefined;
+  /** What it wrote last before it ended by itself. */
+  readonly lastOutput?: () => string;
+  /** What it left in `/dev/termination-log`. */
+  readonly terminationLog?: () => string;
   /** Whether it may be sent work at this moment. */
   isReady(): Promise<boolean>;
   /** Asks it to end and returns when it has; one that takes longer than its grace is not asked again. */

@@ -12,7 +12,8 @@ import {
 } from "kube-controller-runtime";
 import type { Sources } from "./environment.ts";
 import { ImagePullError, type Launch, planContainer, type RunningContainer } from "./launch.ts";
-import { type ContainerState, isReady, podStatus } from "./status.ts";
+import { containerOf } from "./pod.ts";
+import { type ContainerEnd, type ContainerState, isReady, podStatus } from "./status.ts";
 
 /** What the pods of one runner share. */
 export interface PodNode {
@@ -41,7 +42,7 @@ export class PodLife {
   /** Resolves when nothing of the pod is left on this node. */
   readonly ended: Promise<void>;
   readonly #ref: ObjectRef;
-  readonly #pod: Stored<Pod>;
+  #pod: Stored<Pod>;
   readonly #podIP: string;
   readonly #node: PodNode;
   readonly #end = new AbortController();
@@ -49,7 +50,7 @@ export class PodLife {
   #graceMs = 0;
   #removes = false;
   #restarts = 0;
-  #lastExitCode: number | undefined;
+  #lastEnd: ContainerEnd | undefined;
   #state: ContainerState = { kind: "waiting", reason: "ContainerCreating" };
   #since: number;
   #reported = "";
@@ -61,6 +62,11 @@ export class PodLife {
     this.#node = node;
     this.#startedAt = this.#since = node.clock.now();
     this.ended = this.#live();
+  }
+
+  /** Somebody else has changed the pod: its gates may be open now. */
+  update(pod: Stored<Pod>): void {
+    this.#pod = pod;
   }
 
   /** The pod is to go: ends the container within its grace, then removes the pod. */
@@ -79,15 +85,23 @@ export class PodLife {
   async #live(): Promise<void> {
     const { client } = this.#node;
     if (!this.#pod.spec?.nodeName) await this.#insist(() => client.create(Binding, bindingOf(this.#pod)));
-    while (!this.#end.signal.aborted) {
+    while (!this.#end.signal.aborted && this.#state.kind !== "terminated") {
       const container = await this.#start();
       if (container) await this.#attend(container);
       else await this.#report();
       await this.#sleep(RESTART_MS);
     }
+    await this.#untilRemoved();
     const { uid } = this.#pod.metadata;
     if (this.#removes)
       await this.#insist(() => client.delete(Pod, this.#ref, { uid, gracePeriodSeconds: 0 }));
+  }
+
+  /** A pod that runs once stays until somebody deletes it. */
+  async #untilRemoved(): Promise<void> {
+    const { signal } = this.#end;
+    if (!signal.aborted)
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   }
 
   /** A failure is reported in the status: most often it is a Secret that is still to come. */
@@ -105,6 +119,7 @@ export class PodLife {
   /** Stays with the container until it ended by itself or was stopped. */
   async #attend(container: RunningContainer): Promise<void> {
     const startedAt = this.#node.clock.now();
+    if (this.#lastEnd) this.#restarts++;
     let running = true;
     const ended = container.ended.then(() => {
       running = false;
@@ -115,10 +130,27 @@ export class PodLife {
       await Promise.race([ended, this.#sleep(CHECK_MS)]);
     }
     if (this.#end.signal.aborted) return container.stop(this.#graceMs);
-    this.#restarts++;
-    this.#lastExitCode = container.exitCode?.();
+    const end = {
+      exitCode: container.exitCode?.() ?? 0,
+      startedAt,
+      finishedAt: this.#node.clock.now(),
+      message: this.#messageOf(container),
+    };
+    if (this.#pod.spec?.restartPolicy === "Never") {
+      this.#become({ kind: "terminated", end });
+      return this.#report();
+    }
+    this.#lastEnd = end;
     this.#become({ kind: "waiting", reason: "CrashLoopBackOff", message: "the container ended" });
     await this.#report();
+  }
+
+  /** A kubelet falls back to the log only where the container asks for it and has failed. */
+  #messageOf(container: RunningContainer): string {
+    const left = container.terminationLog?.();
+    if (left) return left;
+    const isAsked = containerOf(this.#pod).terminationMessagePolicy === "FallbackToLogsOnError";
+    return isAsked && container.exitCode?.() !== 0 ? (container.lastOutput?.() ?? "") : "";
   }
 
   #become(state: ContainerState): void {
@@ -132,7 +164,7 @@ export class PodLife {
       startedAt: this.#startedAt,
       since: this.#since,
       restarts: this.#restarts,
-      lastExitCode: this.#lastExitCode,
+      lastEnd: this.#lastEnd,
     });
     const report = JSON.stringify(status);
     if (report === this.#reported) return;

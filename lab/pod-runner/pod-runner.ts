@@ -52,6 +52,7 @@ export class PodRunner implements AsyncDisposable {
   #see(pod: Stored<Pod>, gone: boolean): void {
     const { uid, deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
     const life = this.#lives.get(uid);
+    life?.update(pod);
     if (gone) life?.abandon();
     else if (deletionTimestamp) (life ?? this.#begin(pod)).remove(deletionGracePeriodSeconds);
     else if (!life) this.#begin(pod);

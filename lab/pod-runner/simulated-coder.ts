@@ -1,6 +1,6 @@
 import type { CoderdDeployment, Daemon, SimulatedProxy } from "../coderd/deployment.ts";
 import type { Environment } from "./environment.ts";
-import type { Launch } from "./launch.ts";
+import type { Launch, RunningContainer } from "./launch.ts";
 
 /** How one of our programs shows itself at coderd. */
 interface Guest {
@@ -15,7 +15,8 @@ interface Guest {
  */
 export function simulatedCoder(coderd: CoderdDeployment): Launch {
   const proxies = new ProxyReports();
-  return async ({ env, pod }) => {
+  return async ({ env, pod, command }) => {
+    if (command.at(-1) === "version") return printsVersion(coderd.version);
     const guest = guestOf(env, { coderd, proxies, name: pod.metadata.name });
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     return {
@@ -26,6 +27,17 @@ export function simulatedCoder(coderd: CoderdDeployment): Launch {
         end();
       },
     };
+  };
+}
+
+/** A container that prints the version of its program and ends. */
+function printsVersion(version: string): RunningContainer {
+  return {
+    ended: Promise.resolve(),
+    exitCode: () => 0,
+    terminationLog: () => `Coder ${version}\n`,
+    isReady: async () => false,
+    stop: async () => {},
   };
 }
 

@@ -4,7 +4,9 @@ import { containerOf } from "./pod.ts";
 /** How a container does, in the words of a pod's status. */
 export type ContainerState =
   | { readonly kind: "waiting"; readonly reason: string; readonly message?: string }
-  | { readonly kind: "running"; readonly startedAt: number; readonly ready: boolean };
+  | { readonly kind: "running"; readonly startedAt: number; readonly ready: boolean }
+  /** It ended and is not started again. */
+  | { readonly kind: "terminated"; readonly end: ContainerEnd };
 
 /** What the node knows beside the state of the container. */
 export interface PodFacts {
@@ -14,13 +16,24 @@ export interface PodFacts {
   readonly since: number;
   readonly restarts: number;
   /** Of the container before this one. */
-  readonly lastExitCode: number | undefined;
+  readonly lastEnd: ContainerEnd | undefined;
+}
+
+/** How a container ended by itself. */
+export interface ContainerEnd {
+  readonly exitCode: number;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  /** The end of its log, for pods that ask for that. */
+  readonly message?: string;
 }
 
 /** The status that a kubelet writes for a pod of one container. */
 export function podStatus(pod: Stored<Pod>, state: ContainerState, facts: PodFacts): object {
-  const ready = isReady(state);
+  const containersReady = isReady(state);
   const { name, image } = containerOf(pod);
+  const closed = closedGates(pod);
+  const ready = containersReady && closed.length === 0;
   const condition = (type: string, holds: boolean, at: number) => ({
     type,
     status: holds ? "True" : "False",
@@ -28,30 +41,71 @@ export function podStatus(pod: Stored<Pod>, state: ContainerState, facts: PodFac
     ...(holds ? {} : { reason: "ContainersNotReady", message: `containers with unready status: [${name}]` }),
   });
   return {
-    phase: state.kind === "waiting" && facts.restarts === 0 ? "Pending" : "Running",
+    phase: phaseOf(state, facts),
     podIP: facts.podIP,
     podIPs: [{ ip: facts.podIP }],
     startTime: timestamp(facts.startedAt),
     conditions: [
       condition("PodScheduled", true, facts.startedAt),
       condition("Initialized", true, facts.startedAt),
-      condition("ContainersReady", ready, facts.since),
-      condition("Ready", ready, facts.since),
+      condition("ContainersReady", containersReady, facts.since),
+      containersReady && closed.length > 0
+        ? gated(closed, facts.since)
+        : condition("Ready", ready, facts.since),
+      ...gateConditions(pod),
     ],
     containerStatuses: [
       {
         name,
         image,
         imageID: image,
-        ready,
+        ready: containersReady,
         started: state.kind === "running",
         restartCount: facts.restarts,
         state: containerState(state),
-        ...(facts.lastExitCode === undefined
-          ? {}
-          : { lastState: { terminated: { exitCode: facts.lastExitCode, reason: "Error" } } }),
+        ...(facts.lastEnd ? { lastState: { terminated: terminated(facts.lastEnd) } } : {}),
       },
     ],
+  };
+}
+
+function phaseOf(state: ContainerState, { lastEnd }: PodFacts): string {
+  if (state.kind === "terminated") return state.end.exitCode === 0 ? "Succeeded" : "Failed";
+  return state.kind === "waiting" && !lastEnd ? "Pending" : "Running";
+}
+
+function gatesOf({ spec }: Stored<Pod>): readonly string[] {
+  return (spec?.readinessGates ?? []).map(({ conditionType }) => conditionType);
+}
+
+/** What others have set, which a kubelet leaves alone. */
+function gateConditions(pod: Stored<Pod>): object[] {
+  return (pod.status?.conditions ?? []).filter(({ type }) => gatesOf(pod).includes(type));
+}
+
+function closedGates(pod: Stored<Pod>): readonly string[] {
+  const open = (pod.status?.conditions ?? [])
+    .filter(({ status }) => status === "True")
+    .map(({ type }) => type);
+  return gatesOf(pod).filter((gate) => !open.includes(gate));
+}
+
+/** In the words of a kubelet. */
+function gated(closed: readonly string[], at: number): object {
+  const message = closed
+    .map((gate) => `corresponding condition of pod readiness gate "${gate}" does not exist.`)
+    .join(", ");
+  const reason = "ReadinessGatesNotReady";
+  return { type: "Ready", status: "False", lastTransitionTime: timestamp(at), reason, message };
+}
+
+function terminated({ exitCode, startedAt, finishedAt, message }: ContainerEnd): object {
+  return {
+    exitCode,
+    reason: exitCode === 0 ? "Completed" : "Error",
+    ...(message ? { message } : {}),
+    startedAt: timestamp(startedAt),
+    finishedAt: timestamp(finishedAt),
   };
 }
 
@@ -60,7 +114,12 @@ export function isReady(state: ContainerState): boolean {
 }
 
 function containerState(state: ContainerState): object {
-  return state.kind === "waiting"
-    ? { waiting: { reason: state.reason, message: state.message } }
-    : { running: { startedAt: timestamp(state.startedAt) } };
+  switch (state.kind) {
+    case "waiting":
+      return { waiting: { reason: state.reason, message: state.message } };
+    case "running":
+      return { running: { startedAt: timestamp(state.startedAt) } };
+    case "terminated":
+      return { terminated: terminated(state.end) };
+  }
 }

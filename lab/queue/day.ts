@@ -224,7 +224,7 @@ function asDaemon({ name, build }: SimulatedPod, second: number): ProvisionerDae
     id: name,
     keyId: "key",
     name,
-    version: "v2.26.0",
+    version: "v2.36.1",
     lastSeenAt: second * 1_000,
     tags: TAGS,
     status: build ? "busy" : "idle",

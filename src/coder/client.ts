@@ -28,6 +28,8 @@ export interface CoderClient {
   buildInfo(): CoderResult<model.BuildInfo>;
   /** The user of the token: the way to check a token, since entitlements answer to anyone. */
   currentUser(): CoderResult<model.User>;
+  /** When the token itself ends, in milliseconds since the epoch. */
+  tokenEnd(): CoderResult<number>;
   /** Ends a token of the token's own user, by its identifier: the part before the dash. */
   deleteToken(id: string): CoderResult<void>;
   organizations(): CoderResult<readonly model.Organization[]>;
@@ -44,7 +46,7 @@ export interface CoderClient {
    * the token may not list them.
    */
   unfinishedJobs(organizationId: string): CoderResult<readonly provisioning.ProvisionerJob[]>;
-  /** The daemons of an organization, at most 2,000. Whether those that are offline are among them depends on the version. */
+  /** The daemons of an organization that coderd does not list as offline, at most 2,000. */
   provisionerDaemons(organizationId: string): CoderResult<readonly provisioning.ProvisionerDaemon[]>;
   /** At most 100 workspaces of an organization from `offset` on. Empty also when the token may read none. */
   workspaces(organizationId: string, offset: number): CoderResult<WorkspacePage>;
@@ -105,6 +107,10 @@ export function coderClient(options: ClientOptions): CoderClient {
   return {
     buildInfo: () => get("/api/v2/buildinfo", model.buildInfo),
     currentUser: () => get("/api/v2/users/me", model.user),
+    tokenEnd: () => {
+      const [id = ""] = (options.token ?? "").split("-", 1);
+      return get(`/api/v2/users/me/keys/${encodeURIComponent(id)}`, model.tokenEnd);
+    },
     deleteToken: (id) => remove(`/api/v2/users/me/keys/${encodeURIComponent(id)}`),
     organizations: () => get("/api/v2/organizations", list(model.organization)),
     organization: (nameOrId) => get(organization(nameOrId), model.organization),
@@ -123,6 +129,7 @@ export function coderClient(options: ClientOptions): CoderClient {
     provisionerDaemons: (organizationId) =>
       get(`${organization(organizationId)}/provisionerdaemons?limit=0`, provisioning.provisionerDaemons, {
         mostValues: MOST_QUEUE_VALUES,
+        droppedRows: provisioning.offlineDaemons,
       }),
     workspaces: (organizationId, offset) =>
       get(`/api/v2/workspaces?${workspacesFrom(organizationId, offset)}`, workspacePage, {

@@ -73,7 +73,7 @@ describe("a licensed coderd", () => {
   });
 
   it("says who it is and whose the token is", async () => {
-    expect(success(await coder.buildInfo())).toEqual({ version: "v2.26.0" });
+    expect(success(await coder.buildInfo())).toEqual({ version: "v2.36.1" });
     expect(success(await coder.currentUser())).toMatchObject({ username: "testuser", roles: ["owner"] });
   });
 

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { externalProvisionerDaemons, isAllowed, licenseTier } from "./entitlements.ts";
-import type { Entitlements } from "./model.ts";
+import { loadRecording } from "../../test/contract/coderd-recordings.ts";
+import { externalProvisionerDaemons, isAllowed, licenseTier, warningsOf } from "./entitlements.ts";
+import { entitlements as decoded, type Entitlements } from "./model.ts";
 
 function entitlements(features: Record<string, string>, rest: Partial<Entitlements> = {}): Entitlements {
-  const seats = { used: undefined, allowed: undefined };
-  return { hasLicense: true, trial: false, features, seats, warnings: [], ...rest };
+  const uncounted = { used: undefined, allowed: undefined };
+  const limits = { seats: uncounted, managedAgents: uncounted, aiSeats: uncounted };
+  return { hasLicense: true, trial: false, features, ...limits, warnings: [], ...rest };
 }
 
 const ENTERPRISE = { custom_roles: "not_entitled", multiple_organizations: "not_entitled" };
@@ -41,5 +43,26 @@ describe("the entitlement to external provisioner daemons", () => {
     expect(externalProvisionerDaemons(entitlements({}))).toBe("unknown");
     const strange = externalProvisionerDaemons(entitlements({ external_provisioner_daemons: "maybe" }));
     expect(isAllowed(strange)).toBe(false);
+  });
+});
+
+describe("what a real coderd with a premium license says", () => {
+  const premium = (version: "2.36.1" | "2.26.0") =>
+    decoded(loadRecording("entitlements-premium", version).response.body, "");
+
+  it("warns of nothing but what calls for action", () => {
+    expect(premium("2.36.1").warnings).toHaveLength(2);
+    expect(warningsOf(premium("2.36.1"))).toEqual(["Your license expires in 1 day."]);
+    expect(warningsOf(premium("2.26.0"))).toEqual(["Your license expires in 1 day."]);
+  });
+
+  it("has a limit of agents where it knows one, and none for seats", () => {
+    const none = { used: undefined, allowed: undefined };
+    expect(premium("2.36.1")).toMatchObject({
+      seats: { allowed: undefined },
+      managedAgents: { used: 0, allowed: 1_000 },
+      aiSeats: none,
+    });
+    expect(premium("2.26.0")).toMatchObject({ managedAgents: none, aiSeats: none });
   });
 });

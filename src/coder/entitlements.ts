@@ -17,6 +17,17 @@ export function licenseTier(entitlements: Entitlements): LicenseTier {
     : "enterprise";
 }
 
+/**
+ * What coderd says under every license without an add-on, as long as the AI gateway is not turned off: an offer, and
+ * nothing that anybody has to act on.
+ */
+const OFFERS = [/^The AI Governance add-on is required to use AI Gateway\b/];
+
+/** What coderd warns of, in its own words, but for what calls for no action. */
+export function warningsOf({ warnings }: Entitlements): readonly string[] {
+  return warnings.filter((warning) => !OFFERS.some((offer) => offer.test(warning)));
+}
+
 /** Whether daemons outside coderd may be used, which provisioner keys need. */
 export function externalProvisionerDaemons(entitlements: Entitlements): Entitlement {
   return entitlementOf(entitlements, "external_provisioner_daemons");

@@ -22,7 +22,17 @@ export type CoderFailure =
   /** coderd understood and rejects what was sent: only different input can help. */
   | { readonly kind: "invalid"; readonly message: string }
   /** Nothing usable came back. Whether the request took effect is unknown; trying again may help. */
-  | { readonly kind: "transient"; readonly why?: "noAnswer"; readonly message: string };
+  | { readonly kind: "transient"; readonly why?: TransientCause; readonly message: string };
+
+/** `database`: coderd answers that it can't reach its own database, so that it knows no token either. */
+type TransientCause = "noAnswer" | "database";
+
+/** Whether coderd says that its database is out of reach. */
+export function isDatabaseOutage(
+  failure: CoderFailure | { readonly message: string },
+): failure is Extract<CoderFailure, { kind: "transient" }> & { readonly why: "database" } {
+  return "why" in failure && failure.why === "database";
+}
 
 /** Whether coderd is only out of reach, in trouble or busy, so that trying again may help. */
 export function mayPass({ kind }: CoderFailure): boolean {

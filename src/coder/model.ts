@@ -10,6 +10,7 @@ import {
   optional,
   record,
   string,
+  time,
   unixTime,
   word,
 } from "./decode.ts";
@@ -25,6 +26,8 @@ export const user = object((field) => ({
   organizationIds: field("organization_ids", list(string)),
 }));
 export type User = Decoded<typeof user>;
+
+export const tokenEnd: Decoder<number> = object((field) => field("expires_at", time));
 
 /** Compare organizations by `id`: `default` is an alias whose organization has another name. */
 export const organization = object((field) => ({
@@ -61,9 +64,26 @@ export const license = object((field) => ({
 }));
 export type License = Decoded<typeof license>;
 
-const seats = object((feature) => ({
+/** Something that licenses count. */
+interface Counted {
+  /** Absent where coderd does not count it. */
+  readonly used: number | undefined;
+  /** Absent where no license sets a limit. */
+  readonly allowed: number | undefined;
+}
+
+const counted: Decoder<Counted> = object((feature) => ({
   used: feature("actual", optional(count)),
   allowed: feature("limit", optional(count)),
+}));
+
+const uncounted: Counted = { used: undefined, allowed: undefined };
+
+/** What licenses count. A coderd that does not know a feature says nothing of it. */
+const limits = object((feature) => ({
+  seats: feature("user_limit", optional(counted)) ?? uncounted,
+  managedAgents: feature("managed_agent_limit", optional(counted)) ?? uncounted,
+  aiSeats: feature("ai_governance_user_limit", optional(counted)) ?? uncounted,
 }));
 
 /** What the licenses of a deployment allow. Anyone may read it: it proves nothing about a token. */
@@ -75,11 +95,12 @@ export const entitlements = object((field) => {
     trial: field("trial", boolean),
     /** Feature name to `entitled`, `grace_period`, `not_entitled`, or what a later coderd may add. */
     features: field("features", record(object((feature) => feature("entitlement", word)))),
-    /** Active users; `allowed` is absent where the license sets no limit. */
-    seats: field("features", optional(object((feature) => feature("user_limit", optional(seats))))) ?? {
-      used: undefined,
-      allowed: undefined,
-    },
+    /** Active users, workspaces that were built with agents of AI, and users of AI. */
+    ...(field("features", optional(limits)) ?? {
+      seats: uncounted,
+      managedAgents: uncounted,
+      aiSeats: uncounted,
+    }),
     /** In coderd's own words, errors before warnings. */
     warnings: [...(errors ?? []), ...(warnings ?? [])],
   };

@@ -184,7 +184,7 @@ describe("the daemons of an organization", () => {
         id: daemon.id,
         keyId: daemon.key.id,
         name: "pod-1",
-        version: "v2.26.0",
+        version: "v2.36.1",
         lastSeenAt: clock.now(),
         tags: { env: "prod", scope: "organization", owner: "" },
         status: "idle",
@@ -196,6 +196,18 @@ describe("the daemons of an organization", () => {
   it("are all listed, not only the first 50", async () => {
     for (let index = 0; index < 60; index++) join(`pod-${index}`);
     expect(success(await coder.provisionerDaemons(organization))).toHaveLength(60);
+  });
+
+  it("are listed although thousands of the past week are offline, which 2.24 lists too", async () => {
+    deployment.version = "v2.24.4";
+    const key = deployment.createKey(organization, "pool", { status: "offline" });
+    const gone = clock.now() - 3_600_000;
+    for (let index = 0; index < 10_000; index++) {
+      const daemon = deployment.connectDaemon(`old-pod-of-a-pool-${index}`, key.plaintext);
+      if (daemon) daemon.silentSince = gone;
+    }
+    deployment.connectDaemon("pod", key.plaintext);
+    expect(success(await coder.provisionerDaemons(organization)).map(({ name }) => name)).toEqual(["pod"]);
   });
 
   it("count as offline when coderd does not say what they do", async () => {

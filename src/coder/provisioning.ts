@@ -62,3 +62,9 @@ export type ProvisionerDaemon = Decoded<typeof provisionerDaemon>;
 
 /** Not cut: a pod whose daemon is missing from the list would pass for one without a job. */
 export const provisionerDaemons = list(provisionerDaemon, MOST_DAEMONS);
+
+/** Daemons of the past week, which old versions list with the others. There may be thousands. */
+export const offlineDaemons = {
+  containing: '"offline"',
+  isDropped: (row: unknown): boolean => (row as { readonly status?: unknown } | null)?.status === "offline",
+};

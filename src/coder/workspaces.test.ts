@@ -86,13 +86,12 @@ describe("a workspace as the real coderd lists it", () => {
 describe("the simulator", () => {
   it("lists a workspace as the real coderd does", async () => {
     deployment.workspaces.push({ ...stopped, organization, nextStartAt: START });
-    const [original] = recorded.workspaces;
-    const listed = { ...original, latest_build: { ...original.latest_build, resources: [] } };
     const headers = { "coder-session-token": OWNER };
     const request = { method: "GET", path: "/api/v2/workspaces", headers, body: "", sleep: async () => {} };
     const outcome = await respond(deployment, request);
     if (outcome.kind !== "reply") return expect.fail("no answer");
-    expect(shapeOf(outcome.reply.body)).toEqual(shapeOf({ workspaces: [listed], count: 1 }));
+    const shape = (body: unknown) => shapeOf(JSON.parse(JSON.stringify(body), withoutResources));
+    expect(shape(outcome.reply.body)).toEqual(shape(recorded));
   });
 
   it("pages, and shows nothing of other organizations or to people who may see nothing", async () => {
@@ -107,6 +106,11 @@ describe("the simulator", () => {
     expect(await pageFrom(0, MEMBER)).toEqual({ workspaces: [], count: 0 });
   });
 });
+
+/** What was recorded has no agents. */
+function withoutResources(key: string, value: unknown): unknown {
+  return key === "resources" ? [] : value;
+}
 
 /** The names of all fields, and what kind of value each has. */
 function shapeOf(value: unknown): unknown {

@@ -7,6 +7,7 @@ import {
   type Kind,
   type KubeObject,
   loadCredentials,
+  redactText,
   type Stored,
   type Transport,
 } from "kube-controller-runtime";
@@ -119,5 +120,15 @@ async function readText(transport: Transport, path: string, userAgent: string): 
   const { status: code } = response;
   if (code < 300) return text;
   const reason = { 401: "Unauthorized", 403: "Forbidden", 404: "NotFound" }[code] ?? "InternalError";
-  throw new ApiError(`the API server answered with HTTP ${code}`, { reason, code });
+  throw new ApiError(refusalIn(text) ?? `the API server answered with HTTP ${code}`, { reason, code });
+}
+
+/** What the server says in place of the text. */
+function refusalIn(text: string): string | undefined {
+  try {
+    const { message } = JSON.parse(text) as { readonly message?: unknown };
+    return typeof message === "string" ? redactText(message) : undefined;
+  } catch {
+    return undefined;
+  }
 }

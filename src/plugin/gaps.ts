@@ -47,14 +47,25 @@ export class Gaps {
 
   /** By `namespace/name`, the objects that are there and could be read, each read once. */
   async named<T extends KubeObject>(client: Pick<Client, "get">, kind: Kind<T>, refs: readonly ObjectRef[]) {
+    const looked = await this.lookedUp(client, kind, refs);
+    return new Map([...looked].filter((entry): entry is [string, Stored<T>] => entry[1] !== undefined));
+  }
+
+  /** By `namespace/name`, what could be read, each once: the object, or `undefined` where there is none. */
+  async lookedUp<T extends KubeObject>(
+    client: Pick<Client, "get">,
+    kind: Kind<T>,
+    refs: readonly ObjectRef[],
+  ): Promise<ReadonlyMap<string, Stored<T> | undefined>> {
     const once = new Map(refs.map((ref) => [keyOf(ref), ref]));
-    const found = await Promise.all(
+    const answers = await Promise.all(
       [...once].map(async ([key, ref]) => {
         const what = `get ${kind.plural} in namespace "${ref.namespace}"`;
-        return [key, await this.read(what, find(client, kind, ref))] as const;
+        const answer = find(client, kind, ref).then((object) => ({ object }));
+        return [key, await this.read(what, answer)] as const;
       }),
     );
-    return new Map(found.filter((entry): entry is [string, Stored<T>] => entry[1] !== undefined));
+    return new Map(answers.flatMap(([key, answer]) => (answer ? [[key, answer.object] as const] : [])));
   }
 
   add(line: string): void {

@@ -1,4 +1,5 @@
 import { type Condition, findCondition, type Stored, UNREPORTED } from "kube-controller-runtime";
+import { CoderControlPlane } from "../api/v1alpha1/kinds.ts";
 import { quietReasons as ofControlPlane } from "../operator/control-plane/status.ts";
 import { defined } from "../operator/normalise.ts";
 import { quietReasons as ofProvisioner } from "../operator/provisioner/status.ts";
@@ -38,7 +39,7 @@ const CHOSEN: ReadonlySet<string> = new Set([
 
 /** True, and still worth a look before it is too late. */
 const SOON: ReadonlySet<string> = new Set([
-  ...["ExpiresSoon", "GracePeriod", "InGrace", "RenewalFailed", "OldKeyLeft"],
+  ...["ExpiresSoon", "GracePeriod", "InGrace", "RenewalFailed", "OldKeyLeft", "TokenExpiresSoon"],
 ]);
 
 /** Unknown is the usual state of much that was not asked for; of these it means that somebody could not look. */
@@ -46,12 +47,29 @@ const WATCHED: ReadonlySet<string> = new Set(["BuildsServed", "DaemonsConnected"
 
 const PASSING: ReadonlySet<string> = new Set([...ofControlPlane, ...ofProvisioner, ...ofProxy, UNREPORTED]);
 
+/** What is wrong with an object: that it is being deleted, and what its conditions say. */
+export function problemsOf(object: string, stored: Stored<OurObject>): Problem[] {
+  return [...deletionOf(object, stored), ...conditionProblems(object, stored)];
+}
+
+function deletionOf(object: string, { metadata }: Stored<OurObject>): Problem[] {
+  const { deletionTimestamp: since, finalizers = [] } = metadata;
+  if (!since) return [];
+  const ours = finalizers.filter((name) => name.startsWith(`${CoderControlPlane.apiVersion.split("/")[0]}/`));
+  const message =
+    ours.length > 0
+      ? `It is being deleted; the operator removes finalizer ${ours.join(", ")} after its cleanup.`
+      : `It is being deleted; ${finalizers.join(", ") || "nothing"} keeps it.`;
+  return [{ severity: "waiting", object, condition: "Deletion", reason: "BeingDeleted", message, since }];
+}
+
 /** What the conditions of an object say is wrong, causes first; `Ready` only where nothing else explains it. */
-export function problemsOf(object: string, { metadata, status }: Stored<OurObject>): Problem[] {
+function conditionProblems(object: string, { metadata, status }: Stored<OurObject>): Problem[] {
   const conditions = status?.conditions ?? [];
   const found = conditions
     .filter(({ type }) => type !== "Ready" && !SILENT.has(type))
     .filter(isProblem)
+    .toSorted((a, b) => basicness(b) - basicness(a))
     .map((condition) => problem(object, condition));
   const ready = findCondition(conditions, "Ready");
   if (found.length > 0 || ready?.status === "True") return found;
@@ -60,6 +78,12 @@ export function problemsOf(object: string, { metadata, status }: Stored<OurObjec
   const message = "The operator has not reported on it yet; if that lasts, run: kubectl coder check";
   const unseen = { severity: "waiting", object, condition: "Ready", reason: "Unreported", message } as const;
   return [{ ...unseen, ...defined({ since: metadata.creationTimestamp }) }];
+}
+
+/** Pods that can't run explain all that coderd would have to do; a name that is taken explains even that. */
+function basicness({ type, reason }: Condition): number {
+  if (type === "Conflict") return 2;
+  return type === "DeploymentReady" && reason === "Stalled" ? 1 : 0;
 }
 
 function isProblem({ type, status, reason }: Condition): boolean {

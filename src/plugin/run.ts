@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { WriteStream } from "node:tty";
-import { type Clock, messageOf, redactText } from "kube-controller-runtime";
+import { ApiError, type Clock, messageOf, redactText } from "kube-controller-runtime";
 import type { Cluster, Where } from "./cluster.ts";
 import { type Command, CommandError, type Context, EXIT, type ExitCode } from "./command.ts";
 import { commands } from "./commands/all.ts";
@@ -45,9 +45,17 @@ export async function runPlugin(surroundings: Surroundings): Promise<ExitCode> {
       present(command.run(context, given), common, surroundings),
     );
   } catch (error) {
-    stderr.write(`kubectl coder: ${span(redactText(messageOf(error))).text}\n`);
+    stderr.write(`kubectl coder: ${span(redactText(explained(error))).text}\n`);
     return error instanceof CommandError ? error.exit : EXIT.failed;
   }
+}
+
+/** With what lies behind a cluster that gives no answer: a wrong port, a name that does not resolve, a certificate. */
+function explained(error: unknown): string {
+  const { cause } = error instanceof ApiError && error.reason === "Unreachable" ? error : {};
+  const said = messageOf(error);
+  const why = cause instanceof Error ? cause.message : "";
+  return why && !said.includes(why) ? `${said}: ${why}` : said;
 }
 
 async function withContext<T>(

@@ -93,7 +93,7 @@ async function startCoderds(
   const coderds = new Map<string, Coderd>();
   const organizations = ORGANIZATIONS.filter((name) => name !== "default");
   for (const { name } of wishesOf(fleet, "CoderControlPlane")) {
-    const database = await postgres.createDatabase("2.26");
+    const database = await postgres.createDatabase("migrated");
     const accounts = new PostgresAccounts(database.url);
     const deployment = server.add({ accounts, organizations }, { host: hostOf(name, namespace) });
     coderds.set(name, { deployment, database });

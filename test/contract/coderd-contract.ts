@@ -4,6 +4,7 @@ import {
   bind,
   loadRecording,
   normalise,
+  type RecordedVersion,
   type Recording,
   recordingNames,
   saveRecording,
@@ -11,6 +12,7 @@ import {
 
 /** A coderd to hold to the recordings: fresh, unlicensed, with one owner and one member. */
 export interface ContractSubject {
+  readonly version: RecordedVersion;
   readonly url: string;
   readonly ownerToken: string;
   readonly memberToken: string;
@@ -68,7 +70,10 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
     ...["member-licenses-list", "member-license-add", "member-proxies-create"],
     ...["member-jobs", "member-daemons", "member-debug-health", "member-workspaces"],
   ],
-  "a token that ends itself": [...["tokens-delete-missing", "member-tokens-delete", "member-tokens-deleted"]],
+  "a token that looks itself up and ends itself": [
+    ...["member-tokens-get", "tokens-get-missing", "tokens-delete-missing"],
+    ...["member-tokens-delete", "member-tokens-deleted"],
+  ],
 };
 
 const RECORDED_HEADERS = ["Content-Type", "Retry-After"];
@@ -128,13 +133,13 @@ async function replay(step: string, subject: ContractSubject, bound: Record<stri
     expect(status).toBe(201);
     return;
   }
-  const recording = loadRecording(step);
+  const recording = loadRecording(step, subject.version);
   const answer = await send(subject, recording.request, bound);
   learn(step, answer.body, bound);
   const compared = step === "debug-health" ? comparableHealth : comparable;
   const [actual, expected] = [compared(answer), compared(recording.response)];
   if (subject.isRecorded && !isDeepStrictEqual(actual, expected))
-    return saveRecording({ ...recording, response: answer }, bound);
+    return saveRecording({ ...recording, response: answer }, subject.version, bound);
   expect(actual).toEqual(expected);
 }
 

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 
 /** One exchange with a real coderd. Placeholders stand for what differs from one deployment to the next. */
 export interface Recording {
@@ -10,26 +11,45 @@ export interface Recording {
 /** What placeholders stand for in the deployment at hand. */
 export type Bindings = Readonly<Record<string, string>>;
 
+/** The Coder that recordings are made of, the newest first. */
+export const RECORDED_VERSIONS = ["2.36.1", "2.26.0"] as const;
+export type RecordedVersion = (typeof RECORDED_VERSIONS)[number];
+const [NEWEST] = RECORDED_VERSIONS;
+
 const RECORDINGS = new URL("../fixtures/coderd/recordings/", import.meta.url);
 
 export function recordingNames(): string[] {
-  return readdirSync(RECORDINGS).map((file) => file.replace(".json", ""));
+  const files = readdirSync(RECORDINGS).filter((file) => file.endsWith(".json"));
+  return files.map((file) => file.replace(".json", ""));
 }
 
-export function loadRecording(name: string): Recording {
-  return JSON.parse(readFileSync(new URL(`${name}.json`, RECORDINGS), "utf8"));
+/** What a version answers. Of an older one only what it answers otherwise has a file, in a folder of its own. */
+export function loadRecording(name: string, version: RecordedVersion = NEWEST): Recording {
+  const own = fileOf(name, version);
+  return JSON.parse(readFileSync(existsSync(own) ? own : fileOf(name, NEWEST), "utf8"));
 }
 
 /** Keeps an exchange, with placeholders for all that is secret. */
-export function saveRecording(recording: Recording, bound: Bindings): void {
+export function saveRecording(recording: Recording, version: RecordedVersion, bound: Bindings): void {
+  const file = fileOf(recording.name, version);
+  if (version !== NEWEST && isSame(recording, loadRecording(recording.name))) {
+    rmSync(file, { force: true });
+    return;
+  }
   const text = JSON.stringify(recording, scrubbed, 1);
-  const file = new URL(`${recording.name}.json`, RECORDINGS);
-  writeFileSync(
-    file,
-    replaceAll(
-      text,
-      Object.entries(bound).map(([name, value]) => [value, name]),
-    ),
+  mkdirSync(new URL(".", file), { recursive: true });
+  const names = Object.entries(bound).map(([name, value]) => [value, name] as const);
+  writeFileSync(file, replaceAll(text, names));
+}
+
+function fileOf(name: string, version: RecordedVersion): URL {
+  return new URL(version === NEWEST ? `${name}.json` : `${version}/${name}.json`, RECORDINGS);
+}
+
+function isSame({ response: one }: Recording, { response: other }: Recording): boolean {
+  return isDeepStrictEqual(
+    { ...one, headers: Object.keys(one.headers), body: normalise(one.body) },
+    { ...other, headers: Object.keys(other.headers), body: normalise(other.body) },
   );
 }
 
@@ -46,12 +66,14 @@ function replaceAll(text: string, replacements: readonly (readonly [string, stri
 function scrubbed(field: string, value: unknown): unknown {
   if (field === "key" && typeof value === "string") return "<key-plaintext>";
   if (field === "proxy_token" && value !== "") return "<proxy-token>";
+  if (field === "webpush_public_key") return "<webpush-public-key>";
   return field === "hostname" ? "vm" : value;
 }
 
 /** Fields that differ from one deployment to the next and say nothing about behaviour. */
 const VOLATILE = [
   ...["key", "proxy_token", "version", "account_id", "hostname", "actual", "template_version_name"],
+  ...["webpush_public_key"],
   ...["iat", "nbf", "exp", "license_expires", "database_latency"],
 ];
 
@@ -64,6 +86,8 @@ export function normalise(value: unknown, field = ""): unknown {
   // Of a proxy that no pod stands for coderd says the one or the other, depending on when it looked last.
   if (field === "status" && value === "unknown") return "unregistered";
   if (typeof value !== "string") return value;
+  // The identifier of a token is none of the usual form.
+  if (field === "id" && /^\w{10}$/.test(value)) return "<uuid>";
   return value
     .replace(/^(<[a-z-]+-id>|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/, "<uuid>")
     .replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/, "<time>")

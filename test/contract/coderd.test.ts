@@ -1,25 +1,30 @@
+import { describe } from "vitest";
 import { StaticAccounts } from "../../lab/coderd/accounts.ts";
 import { fakeLicense } from "../../lab/coderd/licenses.ts";
 import { startCoderdServer } from "../../lab/coderd/server.ts";
 import { coderdContract } from "./coderd-contract.ts";
+import { RECORDED_VERSIONS } from "./coderd-recordings.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;
 
-coderdContract("the coderd simulator", async () => {
-  const accounts = new StaticAccounts();
-  accounts.add("ownerowner-ownerownerownerowner12", { owner: true });
-  accounts.add("membermemb-membermembermembermem1", { owner: false });
-  const server = await startCoderdServer();
-  server.add({ accounts, builtInDaemons: 0 });
-  return {
-    url: server.url,
-    ownerToken: "ownerowner-ownerownerownerowner12",
-    memberToken: "membermemb-membermembermembermem1",
-    licenses: {
-      premium: fakeLicense({ expiresInMs: HOUR_MS }),
-      premium2: fakeLicense({ expiresInMs: HOUR_MS }),
-      enterprise: fakeLicense({ featureSet: "enterprise", expiresInMs: HOUR_MS }),
-    },
-    close: () => server.close(),
-  };
+describe.each(RECORDED_VERSIONS)("the simulator of Coder %s", (version) => {
+  coderdContract("the coderd simulator", async () => {
+    const accounts = new StaticAccounts();
+    accounts.add("ownerowner-ownerownerownerowner12", { owner: true });
+    accounts.add("membermemb-membermembermembermem1", { owner: false });
+    const server = await startCoderdServer();
+    server.add({ accounts, builtInDaemons: 0, version: `v${version}` });
+    return {
+      version,
+      url: server.url,
+      ownerToken: "ownerowner-ownerownerownerowner12",
+      memberToken: "membermemb-membermembermembermem1",
+      licenses: {
+        premium: fakeLicense({ expiresInMs: HOUR_MS }),
+        premium2: fakeLicense({ expiresInMs: HOUR_MS }),
+        enterprise: fakeLicense({ featureSet: "enterprise", expiresInMs: HOUR_MS }),
+      },
+      close: () => server.close(),
+    };
+  });
 });

@@ -131,11 +131,69 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
 
   test("leaves the token of another control plane alone", async () => {
     const other = new StoredToken();
-    const target = targetOf(database, { controlPlane: { namespace: "prod", name: "coder-2" } });
+    const target = targetOf(database, { controlPlane: { namespace: "prod", name: "coder-2", uid: "2" } });
     await converge(access, target, other);
     await access.revokeToken(targetOf(database));
     expect(await acceptedAs(database, other.token, clock.now())).toBe(OPERATOR);
     expect((await outcome()).keys).toHaveLength(1);
+  });
+
+  describe("shared by two clusters whose control planes have the same namespace and name", () => {
+    const elsewhere = () =>
+      targetOf(database, { controlPlane: { namespace: "prod", name: "coder", uid: "elsewhere" } });
+    const accepted = (token: string | undefined) => acceptedAs(database, token, clock.now());
+
+    test("gives each a token of its own, and neither ends the other's", async () => {
+      const first = store.token;
+      const other = new StoredToken();
+      await clock.advance(DAY_MS);
+      await converge(access, elsewhere(), other);
+      for (let look = 0; look < 3; look++) {
+        await clock.advance(10 * 60_000);
+        await converge(access, targetOf(database), store);
+        await converge(access, elsewhere(), other);
+      }
+      expect(store.token).toBe(first);
+      expect([await accepted(store.token), await accepted(other.token)]).toEqual([OPERATOR, OPERATOR]);
+      expect((await outcome()).keys).toHaveLength(2);
+    });
+
+    test("ends only its own when a token is replaced, lost or revoked", async () => {
+      const other = new StoredToken();
+      await converge(access, elsewhere(), other);
+      await clock.advance(DAY_MS);
+      await access.ensureToken(targetOf(database), store.token, { replace: true });
+      await clock.advance(DAY_MS);
+      store = new StoredToken();
+      await converge(access, targetOf(database), store);
+      expect((await outcome()).keys).toHaveLength(2);
+      expect([await accepted(store.token), await accepted(other.token)]).toEqual([OPERATOR, OPERATOR]);
+      expect(await access.revokeToken(elsewhere(), [other.token ?? ""])).toEqual({ ok: true, value: 1 });
+      expect([await accepted(store.token), await accepted(other.token)]).toEqual([OPERATOR, undefined]);
+      await converge(access, targetOf(database), store);
+      expect((await outcome()).keys).toEqual([TOKEN_NAME]);
+    });
+
+    test("replaces the copy of a token, and leaves the original to the cluster that wrote it", async () => {
+      const copy = new StoredToken();
+      copy.token = store.token;
+      await clock.advance(DAY_MS);
+      expect(await access.ensureToken(elsewhere(), copy.token)).toMatchObject({
+        ok: true,
+        value: { issuedBecause: "copied", hasPredecessor: false },
+      });
+      await converge(access, elsewhere(), copy);
+      expect(copy.token).not.toBe(store.token);
+      expect(await access.revokeToken(elsewhere(), [store.token ?? ""])).toMatchObject({ ok: true });
+      expect([await accepted(store.token), await accepted(copy.token)]).toEqual([OPERATOR, undefined]);
+    });
+
+    test("ends what has expired, whoever wrote it", async () => {
+      await converge(access, elsewhere(), new StoredToken());
+      await database.suffer("keys expired");
+      await converge(access, targetOf(database), store);
+      expect((await outcome()).keys).toEqual([TOKEN_NAME]);
+    });
   });
 
   test("revokes the token and leaves the user; a second time there is nothing to revoke", async () => {

@@ -4,17 +4,17 @@ import { parseAllDocuments } from "yaml";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
 import type { Manifest } from "../support/helm.ts";
 
-const PodDisruptionBudget: Kind = {
-  apiVersion: "policy/v1",
-  kind: "PodDisruptionBudget",
-  plural: "poddisruptionbudgets",
-  namespaced: true,
-};
-
 const HorizontalPodAutoscaler: Kind = {
   apiVersion: "autoscaling/v2",
   kind: "HorizontalPodAutoscaler",
   plural: "horizontalpodautoscalers",
+  namespaced: true,
+};
+
+const NetworkPolicy: Kind = {
+  apiVersion: "networking.k8s.io/v1",
+  kind: "NetworkPolicy",
+  plural: "networkpolicies",
   namespaced: true,
 };
 
@@ -25,7 +25,7 @@ const kinds: readonly Kind[] = [
   ConfigMap,
   CronJob,
   HorizontalPodAutoscaler,
-  PodDisruptionBudget,
+  NetworkPolicy,
   Secret,
 ];
 

@@ -13,7 +13,7 @@ import { type Block, blocks, repository } from "./pages.ts";
 const standIn = stripTypeScriptTypes(readFileSync(new URL("./stand-in.ts", import.meta.url), "utf8"));
 
 /** Programs that a command may use: stand-ins for those that do something, and a few tools that only read. */
-const played = ["docker", "helm", "kind", "kubectl", "make", "skopeo"];
+const played = ["coder", "docker", "helm", "kind", "kubectl", "make", "skopeo"];
 const tools = ["cat", "grep", "tail"];
 
 /** Somebody who sits in a checkout, with a cluster, and types what a page says. */

@@ -38,12 +38,16 @@ const others = new Set([
   // Strategies of an upgrade, and what its backup is made by.
   ..."Safe Rolling Backup Cluster Complete".split(" "),
   ..."SchemaOutdatedError KeyStoreError".split(" "),
+  // How the pod that checks an image runs.
+  ..."Never FallbackToLogsOnError".split(" "),
   // What kubelets, the scheduler and the controller of Deployments say about pods.
   ..."PodScheduled Unschedulable Succeeded Failed Progressing ReplicaFailure NewReplicaSetAvailable".split(
     " ",
   ),
   ..."ErrImagePull ImagePullBackOff InvalidImageName ErrImageNeverPull RegistryUnavailable".split(" "),
   ..."CreateContainerConfigError CreateContainerError RunContainerError".split(" "),
+  ..."ReadinessGatesNotReady FailedMount FailedAttachVolume FailedMapVolume".split(" "),
+  ..."FailedCreatePodSandBox NetworkNotReady ProbeError".split(" "),
 ]);
 
 const types = [controlPlane, provisioner, workspaceProxy].map((names) => Object.values<string>(names));

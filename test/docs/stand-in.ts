@@ -47,6 +47,7 @@ const verbs: Readonly<Record<string, "run" | "dry" | "once" | "parse">> = {
   logs: "parse",
   patch: "dry",
   "port-forward": "parse",
+  replace: "dry",
   rollout: "parse",
   scale: "dry",
   top: "parse",
@@ -101,7 +102,8 @@ function parsed(binary: string, command: readonly string[]): string | undefined 
 function helm(): string | undefined {
   const [verb = "", ...rest] = args;
   const unknown = parsed(REAL_HELM, ["helm", verb, ...(verb === "get" ? rest.slice(0, 1) : [])]);
-  if (unknown || !["install", "upgrade"].includes(verb)) return unknown;
+  // Coder's own chart is in no folder of the reader's.
+  if (unknown || !["install", "upgrade"].includes(verb) || args.includes("coder-v2/coder")) return unknown;
   const chart = args.find((arg) => arg.startsWith("charts/")) ?? "no chart";
   const values = args.filter(
     (arg, index) => /^--(set|values)/.test(arg) || /^--(set|values)$/.test(args[index - 1] ?? ""),
@@ -122,6 +124,12 @@ function docker(): string | undefined {
   const given = args.filter((_, index) => args[index - 1] === "--build-arg").map((arg) => arg.split("=")[0]);
   const unknown = given.filter((name) => !new RegExp(`^ARG ${name}\\b`, "m").test(dockerfile));
   return unknown.length > 0 ? `the Dockerfile has no ARG ${unknown.join(", ")}` : undefined;
+}
+
+/** Coder's own command line is not installed either: the words that its sources know. */
+function coder(): string | undefined {
+  const isPush = /^templates push [\w-]+( --provisioner-tag [\w-]+=[\w-]+)+$/.test(args.join(" "));
+  return isPush ? undefined : `nobody knows how to try coder ${args.join(" ")}`;
 }
 
 /** Not installed with the tests' own tools, so the words are all that is looked at. */
@@ -146,6 +154,7 @@ function node(): string | undefined {
 }
 
 const programs: Readonly<Record<string, () => string | undefined>> = {
+  coder,
   docker,
   helm,
   kind,

@@ -7,7 +7,7 @@ import { blocks } from "./pages.ts";
 function eventOf(stage: UpgradeStage): string {
   const lines: string[] = [];
   const next = {
-    ...{ stage, from: "coder:v2.24.4", to: "coder:v2.26.0", toVersion: "v2.26.0" },
+    ...{ stage, from: "coder:v2.26.0", to: "coder:v2.36.1", toVersion: "v2.36.1" },
     ...{ startedAt: "2026-11-16T02:31:59Z", downSince: "2026-11-16T02:31:59Z" },
     ...{ servedAgain: "2026-11-16T02:32:01Z", since: "2026-11-16T02:32:07Z" },
   };

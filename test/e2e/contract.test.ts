@@ -10,17 +10,22 @@ const binaries = inject("coder");
 const OWNER = { email: "testuser@coder.com", username: "testuser", name: "Test User" };
 const MEMBER = { email: "m@example.com", username: "member", name: "Member" };
 
-describe.skipIf(!binaries)("the contract that the simulator is held to", () => {
+describe.skipIf(!binaries).each([
+  ["2.36.1", "coder"],
+  ["2.26.0", "coder-old"],
+] as const)("the contract that the simulator of Coder %s is held to", (version, name) => {
   coderdContract("the real coderd", async () => {
     if (!binaries) throw new Error("skipped");
     await using owned = new AsyncDisposableStack();
     const postgres = owned.adopt(await startPostgres(), (running) => running.stop());
-    const { url } = owned.use(await startLoneCoderd(binaries.coder, await postgres.createDatabase("empty")));
-    const owner = owned.use(await CoderdAdmin.signUp(url, binaries.coder, OWNER));
+    const binary = binaries[name];
+    const { url } = owned.use(await startLoneCoderd(binary, await postgres.createDatabase("empty")));
+    const owner = owned.use(await CoderdAdmin.signUp(url, binary, OWNER));
     const [premium, premium2, enterprise] = await mint(binaries, "premium", "premium", "enterprise");
     const memberToken = await owner.invite(MEMBER);
     const kept = owned.move();
     return {
+      version,
       url,
       ownerToken: owner.token,
       memberToken,

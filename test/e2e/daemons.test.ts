@@ -48,6 +48,8 @@ describe.skipIf(!binaries)("real daemons of a coderd with a private CA", () => {
     const { message } = await condition("DaemonsConnected", { status: "False", reason: "Stalled" });
     expect(message).toContain('coderd serves the certificate of Secret "coder-tls"');
     expect(message).toContain("spec.certs.secrets names no authority");
+    // The daemon's own error has the key in a URL.
+    expect(message).not.toContain(await tenant.secretValue(SECRET, "key"));
     await condition("Ready", { status: "False", reason: "Stalled" });
     await condition("Stalled", { status: "True" });
     await tenant.change(CoderProvisioner, "linux", TRUST);

@@ -43,7 +43,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
     });
 
     test("give the operator a token in coderd's database that coderd accepts", async () => {
-      await tenant.untilControlPlane({ phase: "Ready", operatorAccessReady: true, version: "v2.26.0" });
+      await tenant.untilControlPlane({ phase: "Ready", operatorAccessReady: true, version: "v2.36.1" });
       const token = await tenant.secretValue("coder-operator-token", "token");
       const me = await fetch(`${admin.url}/api/v2/users/me`, { headers: { "Coder-Session-Token": token } });
       expect(await me.json()).toMatchObject({ username: "coder-k8s-operator", roles: [{ name: "owner" }] });
@@ -230,7 +230,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
 
   test("all that the operator asked coderd for, and all that it was answered, is among the recordings", () => {
     const recorded = recordingNames()
-      .map(loadRecording)
+      .map((name) => loadRecording(name))
       .map(({ request, response }) => `${request.method} ${routeOf(request.path)} ${response.status}`);
     // Who is not known gets the same answer everywhere.
     const seen = world.gateway.exchanges

@@ -105,7 +105,7 @@ describe.skipIf(!binaries)(
       await tenant.untilControlPlane({
         url: `https://coder.${tenant.namespace}.svc.${DOMAIN}:443`,
         operatorAccessReady: true,
-        version: "v2.26.0",
+        version: "v2.36.1",
         licenseTier: "enterprise",
       });
       await untilHealth(CoderControlPlane, "coder", "Healthy");

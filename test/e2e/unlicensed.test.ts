@@ -71,7 +71,7 @@ describe.skipIf(!binaries)("a coderd that has no license", () => {
       phase: "Ready",
       operatorAccessReady: true,
       licenseTier: "unknown",
-      version: "v2.26.0",
+      version: "v2.36.1",
     });
     const notSupported = { status: "False", reason: "NotSupported" } as const;
     await tenant.untilCondition(CoderControlPlane, { type: "LicenseApplied" }, notSupported);

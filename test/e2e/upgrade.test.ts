@@ -13,8 +13,8 @@ import { copyDatabase, DatabaseWatch, ServiceWatch } from "./support/upgrade-wat
 import { World } from "./support/world.ts";
 
 const binaries = inject("coder");
-const OLD = "ghcr.io/coder/coder:v2.24.4";
-const NEW = "ghcr.io/coder/coder:v2.26.0";
+const OLD = "ghcr.io/coder/coder:v2.26.0";
+const NEW = "ghcr.io/coder/coder:v2.36.1";
 const STAGES = [
   "Preflight",
   "Draining",
@@ -42,12 +42,14 @@ async function putUrl(tenant: Tenant, application: string): Promise<object> {
   return { name: "CODER_PG_CONNECTION_URL", valueFrom: { secretKeyRef: { name, key: "url" } } };
 }
 
-function untilNoPods({ world, namespace }: Tenant): Promise<void> {
+async function podUIDs({ world, namespace }: Tenant): Promise<string[]> {
   const labelSelector = "app.kubernetes.io/name=coder-control-plane";
-  return eventually(async () => {
-    const { items } = await world.person.list(Pod, { namespace, labelSelector });
-    expect(items).toEqual([]);
-  }, TIME_LIMIT);
+  const { items } = await world.person.list(Pod, { namespace, labelSelector });
+  return items.map(({ metadata }) => metadata.uid);
+}
+
+function untilNoPods(tenant: Tenant): Promise<void> {
+  return eventually(async () => expect(await podUIDs(tenant)).toEqual([]), TIME_LIMIT);
 }
 
 function untilStage(tenant: Tenant, stage: UpgradeStage) {
@@ -58,7 +60,7 @@ function untilStage(tenant: Tenant, stage: UpgradeStage) {
   }, TIME_LIMIT);
 }
 
-describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
+describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
   let world: World;
   const owned = new AsyncDisposableStack();
   const tenants: Tenant[] = [];
@@ -85,7 +87,7 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
     const { spec } = await tenant.get(CoderControlPlane, "coder");
     const others = (spec?.extraEnv ?? []).slice(1);
     await tenant.change(CoderControlPlane, "coder", { extraEnv: [await putUrl(tenant, "old"), ...others] });
-    await tenant.untilControlPlane({ phase: "Ready", version: "v2.24.4" });
+    await tenant.untilControlPlane({ phase: "Ready", version: "v2.26.0" });
     const url = await world.services.translate(`http://coder.${tenant.namespace}.svc.cluster.local`);
     const admin = owned.use(await CoderdAdmin.signUp(url, programIn(OLD)));
     return { tenant, admin };
@@ -115,16 +117,16 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
   /** The old version serves, on its schema, with the users that it had. */
   async function expectOld(tenant: Tenant, admin: CoderdAdmin): Promise<void> {
     await tenant.untilCondition(CoderControlPlane, { type: "Available" }, { status: "True" });
-    const version = expect.stringContaining("v2.24.4");
+    const version = expect.stringContaining("v2.26.0");
     expect(await admin.get("/api/v2/buildinfo")).toMatchObject({ version });
     expect(await tenant.database.query("SELECT version FROM schema_migrations")).toEqual([
-      { version: "343" },
+      { version: "362" },
     ]);
     const { users } = await admin.get<{ users: { username: string }[] }>("/api/v2/users");
     expect(users.map(({ username }) => username)).toContain("admin");
   }
 
-  test("becomes 2.26.0 with all its data, and no old pod meets the new schema", async () => {
+  test("becomes 2.36.1 with all its data, and no old pod meets the new schema", async () => {
     const { tenant, admin } = await settle("upgrade");
     const [license] = await mint(binaries ?? expect.fail(), "premium");
     await tenant.putSecret("license", { license });
@@ -153,19 +155,19 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
       .filter((reason) => reason?.startsWith("Upgrade"));
     console.info(`without service for ${downMs} ms`, JSON.stringify(status?.upgrade, undefined, 1));
 
-    expect(status).toMatchObject({ version: expect.stringContaining("v2.26.0"), image: NEW });
-    expect(status?.upgrade).toMatchObject({ schemaBefore: 343, from: OLD, to: NEW });
+    expect(status).toMatchObject({ version: expect.stringContaining("v2.36.1"), image: NEW });
+    expect(status?.upgrade).toMatchObject({ schemaBefore: 362, from: OLD, to: NEW });
     expect(new Set(reasons)).toEqual(new Set(STAGES.map((stage) => `Upgrade${stage}`)));
-    expect(seen.schemas).toEqual([343, 362]);
-    expect(seen.applicationsOn(343)).toContain("old");
-    expect(seen.applicationsOn(362)).not.toContain("old");
+    expect(seen.schemas).toEqual([362, 556]);
+    expect(seen.applicationsOn(362)).toContain("old");
+    expect(seen.applicationsOn(556)).not.toContain("old");
     expect(downMs).toBeGreaterThan(0);
 
     const { users } = await admin.get<{ users: { username: string }[] }>("/api/v2/users");
     expect(users.map(({ username }) => username)).toEqual(expect.arrayContaining(["admin", "dev"]));
     expect((await admin.workspace("mine")).latest_build.job.status).toBe("succeeded");
     const [daemon] = await tenant.untilDaemonsServe("linux", admin);
-    expect(daemon).toMatchObject({ version: "v2.26.0" });
+    expect(daemon).toMatchObject({ version: "v2.36.1" });
     await admin.cli("create", "after", "--template", "small", "--yes");
     const { spec } = await tenant.get(CoderProvisioner, "linux");
     expect(spec?.image).toBeUndefined();
@@ -173,15 +175,18 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
 
   test("stays what it is when the new image does not exist", async () => {
     const { tenant, admin } = await settle("wrong");
+    const pods = await podUIDs(tenant);
     await upgrade(tenant, "ghcr.io/coder/coder:v2.99.0");
-    await untilGivenUp(tenant, "RolledBack");
+    const refused = { status: "False", reason: "ImagePullFailed" };
+    await tenant.untilCondition(CoderControlPlane, { type: "Upgrading" }, refused);
     await expectOld(tenant, admin);
+    expect(await podUIDs(tenant)).toEqual(expect.arrayContaining(pods));
   });
 
   test("comes back with its data when the new one crashes before its migration is committed", async () => {
     const { tenant, admin } = await settle("before");
-    // Migration 349 makes a table of this name: it fails, and all before it are rolled back with it.
-    await tenant.database.query("CREATE TABLE connection_logs (id int)");
+    // Migration 366 makes a table of this name: it fails, and all before it are rolled back with it.
+    await tenant.database.query("CREATE TABLE tasks (id int)");
     await upgrade(tenant);
     expect(await untilGivenUp(tenant, "RolledBack")).toContain("crashes with exit code");
     await expectOld(tenant, admin);
@@ -196,9 +201,9 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
     await copyDatabase(world.postgres, { from: name, to: `${name}_backup`, owner: name });
     // coderd refuses this, and looks at it only once its database is migrated.
     await upgrade(tenant, NEW, { name: "CODER_NOTIFICATIONS_METHOD", value: "inbox" });
-    expect(await untilGivenUp(tenant, "Stuck")).toContain("The database schema has changed (it was 343)");
+    expect(await untilGivenUp(tenant, "Stuck")).toContain("The database schema has changed (it was 362)");
     expect(await tenant.database.query("SELECT version FROM schema_migrations")).toEqual([
-      { version: "362" },
+      { version: "556" },
     ]);
 
     const { extraEnv } = before.spec ?? {};
@@ -225,13 +230,13 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
     expect(message).toContain("pg_terminate_backend");
     await blocker.release();
     await untilStage(tenant, "Completed");
-    expect((await database.stop()).applicationsOn(362)).not.toContain("old");
+    expect((await database.stop()).applicationsOn(556)).not.toContain("old");
     expect(await admin.get("/api/v2/buildinfo")).toMatchObject({
-      version: expect.stringContaining("v2.26.0"),
+      version: expect.stringContaining("v2.36.1"),
     });
   });
 
-  test("becomes 2.26.0 although the database goes away in the middle of its migration", async () => {
+  test("becomes 2.36.1 although the database goes away in the middle of its migration", async () => {
     const { tenant, admin } = await settle("away");
     const said = (text: string) =>
       eventually(async () => {
@@ -248,7 +253,7 @@ describe.skipIf(!binaries)("a real coderd 2.24.4", () => {
     await world.postgres.turn("up");
     await untilStage(tenant, "Completed");
     expect(await admin.get("/api/v2/buildinfo")).toMatchObject({
-      version: expect.stringContaining("v2.26.0"),
+      version: expect.stringContaining("v2.36.1"),
     });
     const { users } = await admin.get<{ users: { username: string }[] }>("/api/v2/users");
     expect(users.map(({ username }) => username)).toContain("admin");

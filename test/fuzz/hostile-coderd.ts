@@ -13,7 +13,7 @@ const organization = { id: "0f0f", name: "default", is_default: true };
 
 /** What coderd would say, by the end of the path. */
 const plausible: readonly [RegExp, unknown][] = [
-  [/buildinfo$/, { version: "v2.26.0", deployment_id: "d" }],
+  [/buildinfo$/, { version: "v2.36.1", deployment_id: "d" }],
   [/users\/me$/, { id: "u", username: "owner", roles: [role], organization_ids: ["0f0f"] }],
   [/organizations$/, [organization]],
   [/organizations\/[^/]+$/, organization],

@@ -89,7 +89,7 @@ describe("kubectl get coder", () => {
       pods: "3/3",
       url: "http://coder.default.svc.cluster.local:80",
       licenseTier: "premium",
-      version: "v2.26.0",
+      version: "v2.36.1",
     };
     await reportStatus("ccp/coder", status);
     const waiting = [condition("Ready", "False", "RollingOut")];
@@ -101,7 +101,7 @@ describe("kubectl get coder", () => {
       "3/3",
       "http://coder.default.svc.cluster.local:80",
       "premium",
-      "v2.26.0",
+      "v2.36.1",
       expect.stringMatching(/^\d+[sm]$/),
     ]);
     expect(row(lines, "coderprovisioner.coder.com/default")).toContain("coder");

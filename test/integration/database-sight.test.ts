@@ -55,11 +55,11 @@ test("a database that coderd has not migrated yet has no schema", async () => {
 
 describe("a look at coderd's database", () => {
   beforeEach(async () => {
-    database = await postgres.createDatabase("2.26");
+    database = await postgres.createDatabase("migrated");
     await database.query(
       "CREATE TABLE schema_migrations (version bigint PRIMARY KEY, dirty boolean NOT NULL)",
     );
-    await database.query("INSERT INTO schema_migrations VALUES (343, false)");
+    await database.query("INSERT INTO schema_migrations VALUES (362, false)");
   });
 
   test("shows the schema, and whether it could be changed", async () => {
@@ -67,7 +67,7 @@ describe("a look at coderd's database", () => {
     expect(sight).toMatchObject({
       isReadOnly: false,
       mayMigrate: true,
-      schema: { version: 343, isDirty: false },
+      schema: { version: 362, isDirty: false },
       migration: undefined,
     });
     expect(freeConnections).toBeGreaterThan(0);
@@ -92,9 +92,9 @@ describe("a look at coderd's database", () => {
     );
     await blocker.query("COMMIT");
     await blocked;
-    await migration.query("INSERT INTO schema_migrations VALUES (362, false)");
+    await migration.query("INSERT INTO schema_migrations VALUES (556, false)");
     await migration.query("COMMIT");
-    expect(await look()).toMatchObject({ schema: { version: 362 }, migration: undefined });
+    expect(await look()).toMatchObject({ schema: { version: 556 }, migration: undefined });
   });
 
   describe("counts the sessions of others as taken", () => {
@@ -146,7 +146,7 @@ describe("a look at coderd's database", () => {
   });
 
   test("finds the tokens of other control planes, and the replicas that were seen a moment ago", async () => {
-    const other = { namespace: "other", name: "coder" };
+    const other = { namespace: "other", name: "coder", uid: "2" };
     await converge(access, targetOf(database, { controlPlane: other }), new StoredToken());
     await database.query(
       `CREATE TABLE replicas (hostname text, stopped_at timestamptz, updated_at timestamptz, "primary" boolean)`,
@@ -159,7 +159,7 @@ describe("a look at coderd's database", () => {
 
   test("changes nothing", async () => {
     const before = await rowsOf(database);
-    expect(before.find(({ name }) => name === "schema_migrations")?.rows).toContain("(343,f)");
+    expect(before.find(({ name }) => name === "schema_migrations")?.rows).toContain("(362,f)");
     await look();
     expect(await rowsOf(database)).toEqual(before);
   });

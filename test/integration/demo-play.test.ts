@@ -68,7 +68,7 @@ describe("in a pseudo-terminal on the demo, with the real operator", () => {
     ["why provisioner/gpu", 3],
     ["why workspace/alice/dev", 3],
     ["why build/7a1c", 3],
-    ["upgrade check ghcr.io/coder/coder:v2.27.0", 0],
+    ["upgrade check ghcr.io/coder/coder:v2.37.0", 0],
     ["check", 0],
     ["bundle --file report.zip", 0],
     ["import helm coder -n legacy", 0],

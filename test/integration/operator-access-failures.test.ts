@@ -41,7 +41,7 @@ function withParts(
   return targetOf({ url: url.href });
 }
 
-async function damaged(sql: string, schema: Schema = "2.26"): Promise<DatabaseTarget> {
+async function damaged(sql: string, schema: Schema = "migrated"): Promise<DatabaseTarget> {
   const database = await postgres.createDatabase(schema);
   await database.query(sql);
   return targetOf(database);
@@ -55,7 +55,7 @@ async function listen(server: Server): Promise<number> {
 describe("a database that can't be used", () => {
   let database: Database;
   beforeAll(async () => {
-    database = await postgres.createDatabase("2.26");
+    database = await postgres.createDatabase("migrated");
   });
 
   it("is invalidUrl when the connection URL is none", async () => {
@@ -109,7 +109,7 @@ describe("a database that can't be used", () => {
     ["api_keys.shoe_size", "ALTER TABLE api_keys ADD COLUMN shoe_size int NOT NULL"],
     ["api_keys.user_id", "ALTER TABLE api_keys RENAME COLUMN user_id TO holder_id"],
     ["users.login_type", "ALTER TYPE login_type RENAME VALUE 'none' TO 'nobody'"],
-    ["api_keys.scope", "ALTER TYPE api_key_scope RENAME VALUE 'all' TO 'everything'"],
+    ["api_keys.scopes", "ALTER TYPE api_key_scope RENAME VALUE 'coder:all' TO 'everything'"],
     ["organization_members.rank", "ALTER TABLE organization_members ADD COLUMN rank int NOT NULL"],
   ])("is schemaUnsupported and names %s", async (column, change) => {
     expect(await failureAt(await damaged(change))).toMatchObject({
@@ -140,7 +140,7 @@ describe("a database that can't be used", () => {
   });
 
   it("is transient when it is read-only, or goes away in the middle", async () => {
-    const readOnly = await postgres.createDatabase("2.26");
+    const readOnly = await postgres.createDatabase("migrated");
     await readOnly.query(`ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
     expect(await failureAt(targetOf(readOnly))).toMatchObject({
       kind: "transient",
@@ -162,7 +162,7 @@ describe("a database that can't be used", () => {
 
 describe("the loss of leadership", () => {
   async function lostAt(statement: RegExp, lose: (fence: LeaderFence) => void) {
-    const database = await postgres.createDatabase("2.26");
+    const database = await postgres.createDatabase("migrated");
     const fence = new LeaderFence();
     fence.open(() => true);
     const sent: string[] = [];
@@ -223,7 +223,7 @@ describe("TLS", () => {
   }
 
   beforeAll(async () => {
-    database = await postgres.createDatabase("2.26");
+    database = await postgres.createDatabase("migrated");
   });
 
   it("is not there on a server without it: prefer and allow do without, require does not", async () => {

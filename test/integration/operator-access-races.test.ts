@@ -24,7 +24,7 @@ let store: StoredToken;
 let database: Database;
 
 beforeAll(async () => {
-  database = await postgres.createDatabase("2.26");
+  database = await postgres.createDatabase("migrated");
 });
 afterAll(() => postgres.stop());
 
@@ -62,7 +62,7 @@ describe("twenty at once", () => {
 
   it("for two control planes make one user and one live token each", async () => {
     const second = new StoredToken();
-    const other = targetOf(database, { controlPlane: { namespace: "dev", name: "coder" } });
+    const other = targetOf(database, { controlPlane: { namespace: "dev", name: "coder", uid: "1" } });
     await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         index % 2 ? converge(access, other, second) : converge(access, targetOf(database), store),

@@ -222,6 +222,14 @@ export const alertCases: readonly AlertCase[] = [
     ],
   },
   {
+    alert: "CoderGivenTokenExpiring",
+    ...ends("coder_k8s_given_token_expiry_timestamp_seconds", 10),
+    harmless: [
+      steady(about("coder_k8s_given_token_expiry_timestamp_seconds", other(plane)), 29 * DAY),
+      steady(about("coder_k8s_operator_token_expiry_timestamp_seconds", other(pool)), 10 * DAY),
+    ],
+  },
+  {
     alert: "CoderLicenseExpiring",
     ...ends("coder_k8s_license_expiry_timestamp_seconds", 20),
     // One that has ended is another alert.

@@ -37,7 +37,7 @@ export const mutants: readonly Mutant[] = [
   {
     guard: "watch: a history that the server has forgotten is listed anew",
     file: "packages/kube-controller-runtime/src/watch/watcher.ts",
-    from: "failure && (isExpired(failure) || isNotFound(failure))",
+    from: "failure && (isExpired(failure) || isNotFound(failure) || this.#isMissing(failure))",
     to: "failure && isNotFound(failure)",
     tests: ["packages/kube-controller-runtime/src/watch"],
   },

@@ -19,8 +19,22 @@ export const pluginMutants: readonly Mutant[] = [
   {
     guard: "mcp: secrets in texts of the cluster are masked",
     file: "src/plugin/mcp/bound.ts",
-    from: "return redactText(value);",
-    to: "return value.slice(0, 8_192);",
+    from: "redactText(beginningOf(text, redactor))",
+    to: "text.slice(0, 8_192)",
+    tests: ["test/world/plugin/mcp.test.ts"],
+  },
+  {
+    guard: "mcp: what a log quotes of a Secret is taken out of it",
+    file: "src/plugin/mcp/bound.ts",
+    from: "redactText(beginningOf(text, redactor))",
+    to: "redactText(text)",
+    tests: ["test/world/plugin/mcp.test.ts"],
+  },
+  {
+    guard: "mcp: a log is not read by a person who may not list the Secrets that it may quote",
+    file: "src/plugin/mcp/serve.ts",
+    from: "if (isWhole || !quotes) return redactor;",
+    to: "return redactor;",
     tests: ["test/world/plugin/mcp.test.ts"],
   },
   {

@@ -1,8 +1,10 @@
-import { Deployment, Pod, type Stored, timestamp } from "kube-controller-runtime";
-import type { CoderdDeployment } from "../../lab/coderd/deployment.ts";
+import { Deployment, Pod, type Stored } from "kube-controller-runtime";
+import type { CoderdDeployment, Daemon } from "../../lab/coderd/deployment.ts";
 import type { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import { commonLabels } from "../../src/operator/names.ts";
+import { isReadyPod } from "../../src/operator/pods/our-pods.ts";
 import { keyVariable } from "../../src/operator/provisioner/resources/deployment.ts";
+import { type ContainerEnd, endedStatus, runningStatus } from "./pod-statuses.ts";
 import type { Stage } from "./stages/stage.ts";
 
 type AnyStage = Pick<
@@ -58,17 +60,49 @@ export class DaemonPods {
       metadata: { ...ref, labels, ownerReferences: [{ ...set, uid: "0-1", controller: true }] },
       spec: { containers: [{ name: "provisioner", image: "coder:tests" }] },
     });
-    const container = {
-      name: "provisioner",
-      image: "coder:tests",
-      imageID: "coder@sha256:0",
-      ready: true,
-      restartCount: 0,
-    };
-    const state = { running: { startedAt: timestamp(clock.now()) } };
-    const status = { phase: "Running", containerStatuses: [{ ...container, state }] };
-    await person.patchStatus(Pod, ref, { status });
+    await person.patchStatus(Pod, ref, { status: runningStatus(clock.now()) });
     this.#names.set(provisioner, [...(this.#names.get(provisioner) ?? []), ref.name]);
     return created;
+  }
+
+  /** The container of a pod ends. coderd goes on to list its daemon, as it does for a while. */
+  async crash(pod: string, end: ContainerEnd): Promise<void> {
+    const { person, clock } = this.#stage;
+    const { status } = await this.#stage.get(Pod, pod);
+    await person.patchStatus(Pod, this.#stage.ref(pod), { status: endedStatus(status, end, clock.now()) });
+    for (const daemon of this.#daemonsOf(pod)) daemon.silentSince ??= clock.now();
+  }
+
+  /** A kubelet starts the container of a pod again, and its daemon is back at coderd. */
+  async rerun(pod: string): Promise<void> {
+    const { person, clock } = this.#stage;
+    const [container] = (await this.#stage.get(Pod, pod)).status?.containerStatuses ?? [];
+    const { lastState, restartCount = 0 } = container ?? {};
+    const status = runningStatus(clock.now(), { lastState, restartCount: restartCount + 1 });
+    await person.patchStatus(Pod, this.#stage.ref(pod), { status });
+    for (const daemon of this.#daemonsOf(pod)) delete daemon.silentSince;
+  }
+
+  /** What the controller of Deployments says of a template that was rolled out, by the pods that are ready. */
+  async count(provisioner: string): Promise<void> {
+    const name = `provisioner-${provisioner}`;
+    const { metadata, spec } = await this.#stage.get(Deployment, name);
+    const pods = await Promise.all(
+      (this.#names.get(provisioner) ?? []).map((pod) => this.#stage.get(Pod, pod)),
+    );
+    const ready = pods.filter(isReadyPod).length;
+    const status = {
+      observedGeneration: metadata.generation,
+      replicas: Math.max(pods.length, spec?.replicas ?? 1),
+      updatedReplicas: Math.max(pods.length, spec?.replicas ?? 1),
+      readyReplicas: ready,
+      availableReplicas: ready,
+      conditions: [{ type: "Progressing", status: "True", reason: "NewReplicaSetAvailable" }],
+    };
+    await this.#stage.person.patchStatus(Deployment, this.#stage.ref(name), { status });
+  }
+
+  #daemonsOf(pod: string): Daemon[] {
+    return this.#coderds().flatMap(({ daemons }) => daemons.filter(({ name }) => name === pod));
   }
 }

@@ -47,7 +47,7 @@ export class Life {
   through(access: OperatorAccess): OperatorAccess {
     return {
       ensureToken: (...call) => this.#transact(() => access.ensureToken(...call)),
-      revokeToken: (target) => this.#transact(() => access.revokeToken(target)),
+      revokeToken: (...call) => this.#transact(() => access.revokeToken(...call)),
       look: (target, tokenNames) => access.look(target, tokenNames),
     };
   }

@@ -34,7 +34,9 @@ export function readLayout(dir: string): LaidOutImage[] {
   return platforms.map((descriptor) => {
     const { config, layers }: Manifest = json(descriptor);
     const settings = json(config);
-    const archives = layers.map((layer) => gunzipSync(blob(layer)));
+    const archives = layers.map((layer) =>
+      layer.mediaType.endsWith("+gzip") ? gunzipSync(blob(layer)) : blob(layer),
+    );
     if (archives.map(digestOf).join() !== settings.rootfs.diff_ids.join()) {
       throw new Error("a layer is not what the configuration says");
     }

@@ -29,7 +29,7 @@ export function targetOf(
 ): DatabaseTarget {
   return {
     connectionUrl: database.url,
-    controlPlane: { namespace: "prod", name: "coder" },
+    controlPlane: { namespace: "prod", name: "coder", uid: "1" },
     readFile: async () => undefined,
     ...changes,
   };
@@ -107,10 +107,16 @@ export function crashingAccess(
 /** The name of the token of the control plane that `targetOf` names. */
 const TOKEN_NAME = "coder-k8s-operator-9daacaed8182e491";
 
+/** coderd's own system user, which its migrations make. */
+const PREBUILDS = "prebuilds";
+
 /** The whole outcome in one look: who there is, what it may do, which tokens live. */
 export async function outcomeOf(database: Database, store: StoredToken, clock: Pick<Clock, "now">) {
-  const users = await database.query("SELECT username FROM users WHERE NOT deleted");
-  const members = await database.query("SELECT roles FROM organization_members");
+  const ours = `username <> '${PREBUILDS}'`;
+  const users = await database.query(`SELECT username FROM users WHERE NOT deleted AND ${ours}`);
+  const members = await database.query(
+    `SELECT m.roles FROM organization_members m JOIN users u ON u.id = m.user_id WHERE u.${ours}`,
+  );
   const keys = await database.query("SELECT token_name FROM api_keys");
   return {
     users: users.map(({ username }) => username),

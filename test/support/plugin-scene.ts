@@ -117,7 +117,7 @@ export async function setUpScene({ client, namespace, now }: SceneOptions): Prom
       conditions: conditions({ Healthy: ["True", "Reachable", "coderd calls it ok."], Ready: ready }),
     },
   });
-  await setUpOperator(client, namespace, now);
+  await createOperator(client, { namespace, now });
   await setUpPods(client, namespace, ago);
   await setUpEvents(client, namespace, ago);
 }
@@ -129,8 +129,11 @@ function certificateData(now: number): Record<string, string> {
   return { "tls.crt": encoded(cert), "tls.key": encoded(key) };
 }
 
-/** The operator as its chart makes it, but in this namespace. */
-async function setUpOperator(client: Client, namespace: string, now: number): Promise<void> {
+/** The operator as its chart makes it, at work in this namespace. */
+export async function createOperator(
+  client: Client,
+  { namespace, now }: Pick<SceneOptions, "namespace" | "now">,
+): Promise<void> {
   const labels = { "app.kubernetes.io/name": "coder-k8s", "app.kubernetes.io/version": "1.2.3" };
   const containers = [{ name: "operator", image: "example.com/coder-k8s:1.2.3", args: ["controller"] }];
   const template = { metadata: { labels }, spec: { serviceAccountName: "coder-k8s", containers } };

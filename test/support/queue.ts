@@ -64,7 +64,7 @@ export function daemon(
     id: `daemon-${name}`,
     keyId: "key-of-others",
     name,
-    version: "v2.26.0",
+    version: "v2.36.1",
     lastSeenAt: NOW,
     tags: daemonTags({}),
     status,

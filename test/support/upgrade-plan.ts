@@ -10,10 +10,10 @@ import { upgradeSettings } from "../../src/operator/control-plane/upgrade/settin
 /* Facts and records of an upgrade from one version to another, for tests of what is planned on them. */
 
 export const NOW = Date.UTC(2026, 0, 1);
-export const OLD = "ghcr.io/coder/coder:v2.24.4";
-export const NEW = "ghcr.io/coder/coder:v2.26.0";
-export const THIRD = "ghcr.io/coder/coder:v2.26.1";
-export const BETWEEN = "ghcr.io/coder/coder:v2.25.0";
+export const OLD = "ghcr.io/coder/coder:v2.26.0";
+export const NEW = "ghcr.io/coder/coder:v2.36.1";
+export const THIRD = "ghcr.io/coder/coder:v2.36.2";
+export const BETWEEN = "ghcr.io/coder/coder:v2.30.0";
 export const DIGEST = "mirror.example.com/coder@sha256:aa";
 export const STABLE = "ghcr.io/coder/coder:stable";
 
@@ -21,12 +21,12 @@ export const calm: DatabaseSight = {
   isReadOnly: false,
   mayMigrate: true,
   freeConnections: 90,
-  schema: { version: 343, isDirty: false },
+  schema: { version: 362, isDirty: false },
   migration: undefined,
   tokenNames: [],
   replicas: [],
 };
-export const migrated = succeeded({ ...calm, schema: { version: 362, isDirty: false } });
+export const migrated = succeeded({ ...calm, schema: { version: 556, isDirty: false } });
 const migration = { pid: 7, application: "coder", user: "coder", seconds: 90, blockers: [] };
 export const running = succeeded({ ...calm, schema: "locked", migration } as const);
 export const gone = failed({ kind: "unreachable", message: "The database host does not answer." } as const);
@@ -34,12 +34,12 @@ export const unheard = failed({ kind: "transient", message: "coderd does not ans
 export const noDatabase = { why: "The operator runs no SQL." };
 
 export const nobody = {
-  ...{ names: [], isScaledToZero: true, ready: 0, isComplete: false },
-  ...{ areNewest: false, images: [], trouble: undefined },
+  ...{ names: [], isScaledToZero: true, ready: 0, isProbed: true, isComplete: false },
+  ...{ areNewest: false, images: [], isLate: false, trouble: undefined },
 };
 export const serving = {
-  ...{ names: ["coder-1"], isScaledToZero: false, ready: 1, isComplete: true },
-  ...{ areNewest: true, images: [NEW], trouble: undefined },
+  ...{ names: ["coder-1"], isScaledToZero: false, ready: 1, isProbed: true, isComplete: true },
+  ...{ areNewest: true, images: [NEW], isLate: false, trouble: undefined },
 };
 export const starting = { ...serving, ready: 0, isComplete: false, images: [] };
 export const halfway = { ...serving, isComplete: false };
@@ -55,15 +55,16 @@ export function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
     replicas: 3,
     present: OLD,
     settled: OLD,
-    version: "v2.24.4",
+    version: "v2.26.0",
     record: undefined,
     isKept: true,
     pods: serving,
     database: succeeded(calm),
+    image: { kind: "pulled" },
     neighbours: [],
     builds: 0,
     backup: { kind: "none" },
-    reported: succeeded("v2.26.0"),
+    reported: succeeded("v2.36.1"),
     followers: [],
     ...more,
   };
@@ -74,9 +75,11 @@ export function at(stage: UpgradeStage, more: Partial<UpgradeStatus> = {}): Upgr
     stage,
     from: OLD,
     to: NEW,
-    fromVersion: "v2.24.4",
-    schemaBefore: 343,
+    fromVersion: "v2.26.0",
+    schemaBefore: 362,
     previous: "coder-1",
+    pulledAt: timestamp(NOW - 300_000),
+    hosts: ["coder-1"],
     startedAt: timestamp(NOW - 600_000),
     since: timestamp(NOW - 60_000),
     ...more,
@@ -89,7 +92,7 @@ export function wordOf(plan: UpgradePlan): string {
   if (plan.do === "ask") return `ask ${plan.whom}`;
   if (plan.do !== "rest") return plan.do;
   const { shape } = plan;
-  const what = shape.template === "spec" ? shape.image : "previous";
+  const what = shape.template === "spec" ? shape.image : shape.template;
   return `${what} × ${shape.replicas}${plan.obstacles ? ` (${plan.obstacles.map(({ reason }) => reason)})` : ""}`;
 }
 

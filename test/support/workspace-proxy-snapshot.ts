@@ -20,7 +20,11 @@ export function snapshotOf(
     keptToken: undefined,
     deployment: undefined,
     pods: [],
+    warnings: new Map(),
+    refusal: undefined,
+    removePod: async () => {},
     isRouteServed: false,
+    ingressClasses: undefined,
     sources: { secret: (name) => secrets[name], configMap: () => undefined },
   };
 }

@@ -22,6 +22,18 @@ test("the bundle runs by itself, away from the sources and their dependencies", 
   expect(stdout.trim()).toBe(version);
 });
 
+test("on an older Node the bundle says which one it needs, before it does anything else", async () => {
+  const old =
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })";
+  const preload = `data:text/javascript,${encodeURIComponent(old)}`;
+  const run = promisify(execFile)(process.execPath, ["--import", preload, file, "--version"]);
+  await expect(run).rejects.toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: `This program needs Node.js 24 or newer, but ${process.execPath} is version 20.20.2.\n`,
+  });
+});
+
 test.each([
   "@kubernetes/",
   "@opentelemetry/",

@@ -15,6 +15,11 @@ export const pluginFile = "dist/kubectl-coder";
 const REQUIRE =
   'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);';
 
+const [NODE_MAJOR = ""] = /\d+/.exec(manifest.engines.node) ?? [];
+
+/** Before anything else: an older Node would fail somewhere in the middle, with words that lead astray. */
+const NODE_CHECK = `if(Number.parseInt(process.versions.node)<${NODE_MAJOR}){process.stderr.write("This program needs Node.js ${NODE_MAJOR} or newer, but "+process.execPath+" is version "+process.versions.node+".\\n");process.exit(1);}`;
+
 /** What went into a bundle. */
 export interface Bundle {
   readonly bytes: number;
@@ -42,9 +47,9 @@ export async function bundle(
     outfile,
     bundle: true,
     platform: "node",
-    target: "node24",
+    target: `node${NODE_MAJOR}`,
     format,
-    banner: format === "esm" ? { js: REQUIRE } : {},
+    banner: format === "esm" ? { js: `${NODE_CHECK}\n${REQUIRE}` } : {},
     // Optional native driver that pg looks for and does without.
     external: ["pg-native"],
     // Node keeps the source text in memory. Short lines, so that a stack trace is still useful.

@@ -24,20 +24,21 @@ export interface CoderBinariesContext {
 type Found = FoundOf<BinaryName>;
 
 /**
- * Finds Coder and Terraform in the pinned versions: in the per-user cache, where a build from Go modules puts
- * them when they are not there yet. Any number of processes may call this at once.
+ * Finds Coder and Terraform, or those of them that are wanted, in the pinned versions: in the per-user cache, where a
+ * build from Go modules puts them when they are not there yet. Any number of processes may call this at once.
  */
-export async function coderBinaries(
+export async function coderBinaries<Name extends BinaryName = BinaryName>(
   context: CoderBinariesContext = defaultContext(),
-): Promise<CoderBinaries> {
+  wanted: readonly Name[] = binaryNames as readonly BinaryName[] as readonly Name[],
+): Promise<Pick<CoderBinaries, Name>> {
   const pins = readPins(currentPlatform());
-  const found = await preparedBinaries(binaryNames, {
+  const found = await preparedBinaries(wanted, {
     ...context,
     folder: pins.folder,
     what: "Coder and Terraform",
     make: (missing, place) => make(missing, place, { ...context, pins }),
   });
-  return found as CoderBinaries;
+  return found as Pick<CoderBinaries, Name>;
 }
 
 /** The binaries if all of them are in the cache: whoever can do without does not wait for a build. */

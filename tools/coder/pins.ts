@@ -8,11 +8,14 @@ import {
   readGoModule,
 } from "kube-controller-runtime/testing/binaries";
 
+/** The name of the pair of files that pins the older Coder. */
+export const OLDER = "v2.26";
+
 /**
- * What end-to-end tests run in pods, in the order it is built: Coder with the licensed features, Coder as its
- * open-source build, an older Coder to upgrade from, and the Terraform that provisioner daemons call.
+ * What end-to-end tests run in pods, in the order it is built: Coder with the licensed features, the Terraform that
+ * provisioner daemons call, an older Coder to upgrade from, and Coder as its open-source build.
  */
-export const binaryNames = ["coder", "coder-oss", "coder-old", "terraform"] as const;
+export const binaryNames = ["coder", "terraform", "coder-old", "coder-oss"] as const;
 export type BinaryName = (typeof binaryNames)[number];
 
 /** Absolute path of every binary. */
@@ -27,7 +30,7 @@ export interface Pins {
 export function readPins({ os, arch }: Platform): Pins {
   const here = fileURLToPath(new URL(".", import.meta.url));
   const coder = readGoModule(here);
-  const older = readGoModule(here, "v2.24");
+  const older = readGoModule(here, OLDER);
   const terraform = readGoModule(fileURLToPath(new URL("../terraform/", import.meta.url)));
   const version = coder.versionOf("github.com/coder/coder/v2");
   const modules = [coder, older, terraform].map((module) => module.digest).join("");

@@ -76,8 +76,14 @@ function isForLease({ resources }: PolicyRule): boolean {
   return resources.includes("leases.coordination.k8s.io");
 }
 
-function operatorRules(permissions: readonly PolicyRule[]): RoleRule[] {
-  return mergedRules(permissions.filter((permission) => !isForLease(permission)));
+/** What a Role can grant, and an operator that is kept to some namespaces has. */
+function namespacedRules(permissions: readonly PolicyRule[]): RoleRule[] {
+  return mergedRules(permissions.filter((each) => !isForLease(each) && !each.clusterScoped));
+}
+
+/** What it takes a ClusterRole to grant. */
+function clusterScopedRules(permissions: readonly PolicyRule[]): RoleRule[] {
+  return mergedRules(permissions.filter(({ clusterScoped }) => clusterScoped));
 }
 
 export function clusterRole(permissions: readonly PolicyRule[]): object {
@@ -85,7 +91,7 @@ export function clusterRole(permissions: readonly PolicyRule[]): object {
     apiVersion: rbacVersion,
     kind: "ClusterRole",
     metadata: { name: operatorName },
-    rules: operatorRules(permissions),
+    rules: [...namespacedRules(permissions), ...clusterScopedRules(permissions)],
   };
 }
 
@@ -168,7 +174,7 @@ export function namespacedRole(permissions: readonly PolicyRule[]): readonly obj
       apiVersion: rbacVersion,
       kind: "Role",
       metadata: { name: operatorName },
-      rules: operatorRules(permissions),
+      rules: namespacedRules(permissions),
     },
     binding("RoleBinding", "Role"),
   ];
@@ -177,7 +183,8 @@ export function namespacedRole(permissions: readonly PolicyRule[]): readonly obj
 /** The rules of the chart's roles, by what the role is for. */
 export function chartRules(permissions: readonly PolicyRule[]): Record<string, unknown> {
   return {
-    operator: operatorRules(permissions),
+    operator: namespacedRules(permissions),
+    clusterScoped: clusterScopedRules(permissions),
     leaderElection: mergedRules(permissions.filter(isForLease)),
     metricsAuth: mergedRules(accessReviewRules),
     people: peopleRules,

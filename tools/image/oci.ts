@@ -1,15 +1,19 @@
 import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { type TarEntry, writeTar } from "./tar.ts";
+import { type TarEntry, tarChunks, writeTar } from "./tar.ts";
 
 const TYPES = {
   index: "application/vnd.oci.image.index.v1+json",
   manifest: "application/vnd.oci.image.manifest.v1+json",
   config: "application/vnd.oci.image.config.v1+json",
   layer: "application/vnd.oci.image.layer.v1.tar+gzip",
+  plainLayer: "application/vnd.oci.image.layer.v1.tar",
 } as const;
 
 /** Part of the digest of every layer, so never change it without need. */
@@ -60,6 +64,12 @@ export async function layerOf(entries: readonly TarEntry[]): Promise<Layer> {
   return { ...blob(TYPES.layer, content), diffId: digestOf(archive) };
 }
 
+/** A layer without compression, for an image that stays on this machine: it is packed and unpacked in seconds. */
+export function plainLayerOf(entries: readonly TarEntry[]): Layer {
+  const archive = blob(TYPES.plainLayer, writeTar(entries));
+  return { ...archive, diffId: archive.descriptor.digest };
+}
+
 /** The blobs of an image, its manifest last. */
 function imageBlobs({ architecture, layers, config, created }: PlatformImage): Blob[] {
   const settings = jsonBlob(TYPES.config, {
@@ -91,6 +101,24 @@ export async function writeLayout(
   images: readonly PlatformImage[],
   reference: Reference,
 ): Promise<string> {
+  return writeBlobs(dir, layoutBlobs(images), reference);
+}
+
+/** Writes the same layout as one file, which `ctr images import` takes; returns the image's digest. */
+export async function writeArchive(
+  file: string,
+  images: readonly PlatformImage[],
+  reference: Reference,
+): Promise<string> {
+  const { digest, files } = layoutOf(layoutBlobs(images), reference);
+  const entries = files.map(({ path, content }): TarEntry => ({ type: "file", path, content }));
+  await mkdir(dirname(file), { recursive: true });
+  await pipeline(Readable.from(tarChunks(entries)), createWriteStream(file));
+  return digest;
+}
+
+/** The blobs of an image for several platforms, its index last. */
+function layoutBlobs(images: readonly PlatformImage[]): Blob[] {
   const blobs = images.map(imageBlobs);
   const manifests = images.map(({ architecture }, index) => {
     const manifest = blobs[index]?.at(-1)?.descriptor;
@@ -98,7 +126,7 @@ export async function writeLayout(
   });
   const labels = images[0]?.config.Labels ?? {};
   const index = { schemaVersion: 2, mediaType: TYPES.index, manifests, annotations: labels };
-  return writeBlobs(dir, [...blobs.flat(), jsonBlob(TYPES.index, index)], reference);
+  return [...blobs.flat(), jsonBlob(TYPES.index, index)];
 }
 
 /** Something in a registry that is no image: a description and a file, each of a type of its own. */
@@ -126,8 +154,17 @@ export async function writeArtifact(
   return writeBlobs(dir, [description, content, manifest], reference);
 }
 
-/** The folder then has these blobs alone; the last one is what the layout is about. */
-async function writeBlobs(dir: string, blobs: readonly Blob[], { name, tag }: Reference): Promise<string> {
+/** The folder then has these blobs alone. */
+async function writeBlobs(dir: string, blobs: readonly Blob[], reference: Reference): Promise<string> {
+  const { digest, files } = layoutOf(blobs, reference);
+  await rm(dir, { recursive: true, force: true });
+  await mkdir(join(dir, "blobs/sha256"), { recursive: true });
+  for (const { path, content } of files) await writeFile(join(dir, path), content);
+  return digest;
+}
+
+/** The files of a layout; the last blob is what it is about. */
+function layoutOf(blobs: readonly Blob[], { name, tag }: Reference) {
   const top = blobs.at(-1)?.descriptor;
   if (top === undefined) throw new Error("a layout needs a blob");
   const annotations = {
@@ -136,14 +173,16 @@ async function writeBlobs(dir: string, blobs: readonly Blob[], { name, tag }: Re
     "io.containerd.image.name": `${name}:${tag}`,
   };
   const entry = { schemaVersion: 2, mediaType: TYPES.index, manifests: [{ ...top, annotations }] };
-  await rm(dir, { recursive: true, force: true });
-  await mkdir(join(dir, "blobs/sha256"), { recursive: true });
-  for (const { descriptor, content } of blobs) {
-    await writeFile(join(dir, "blobs", descriptor.digest.replace(":", "/")), content);
-  }
-  await writeFile(join(dir, "index.json"), JSON.stringify(entry));
-  await writeFile(join(dir, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
-  return top.digest;
+  const json = (path: string, value: object) => ({ path, content: Buffer.from(JSON.stringify(value)) });
+  const files = [
+    ...blobs.map(({ descriptor, content }) => ({
+      path: join("blobs", descriptor.digest.replace(":", "/")),
+      content,
+    })),
+    json("index.json", entry),
+    json("oci-layout", { imageLayoutVersion: "1.0.0" }),
+  ];
+  return { digest: top.digest, files };
 }
 
 export function digestOf(content: Buffer): string {

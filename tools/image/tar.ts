@@ -2,8 +2,11 @@ const BLOCK = 512;
 const NAME_BYTES = 100;
 const PREFIX_BYTES = 155;
 
-/** Something in an archive. Directories are named like files, without a slash at the end. */
-export type TarEntry = { readonly path: string } & (
+/**
+ * Something in an archive. Directories are named like files, without a slash at the end. The owner is a number that is
+ * both user and group; root when not given.
+ */
+export type TarEntry = { readonly path: string; readonly owner?: number } & (
   | { readonly type: "directory"; readonly mode?: number }
   | { readonly type: "file"; readonly content: Buffer; readonly mode?: number }
   | { readonly type: "link"; readonly to: string }
@@ -13,13 +16,19 @@ const FLAGS = { file: "0", link: "2", directory: "5" } as const;
 const MODES = { file: 0o644, link: 0o777, directory: 0o755 } as const;
 
 /**
- * An archive that depends on names, modes and contents alone: entries are sorted, belong to root, and date from
- * the beginning of time. Directories above an entry are added.
+ * An archive that depends on names, owners, modes and contents alone: entries are sorted and date from the beginning
+ * of time. Directories above an entry are added.
  */
 export function writeTar(entries: readonly TarEntry[]): Buffer {
+  return Buffer.concat([...tarChunks(entries)]);
+}
+
+/** The archive that `writeTar` returns, in parts, for archives that are better not held in memory twice. */
+export function* tarChunks(entries: readonly TarEntry[]): Generator<Buffer> {
   const named = new Map(withParents(entries).map((entry) => [entry.path, entry]));
   const sorted = [...named.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
-  return Buffer.concat([...sorted.flatMap(blocks), Buffer.alloc(2 * BLOCK)]);
+  for (const entry of sorted) yield* blocks(entry);
+  yield Buffer.alloc(2 * BLOCK);
 }
 
 /** The entries of an archive that `writeTar` or npm made; types that a `TarEntry` cannot have are left out. */
@@ -51,23 +60,34 @@ function blocks(entry: TarEntry): Buffer[] {
 }
 
 function header(entry: TarEntry, size: number): Buffer {
-  const path = entry.type === "directory" ? `${entry.path}/` : entry.path;
-  if (Buffer.byteLength(path) > NAME_BYTES) throw new Error(`${path} is too long for an archive`);
+  const { prefix, name } = splitPath(entry.type === "directory" ? `${entry.path}/` : entry.path);
   const block = Buffer.alloc(BLOCK);
   const mode = (entry.type === "link" ? undefined : entry.mode) ?? MODES[entry.type];
-  block.write(path, 0);
+  const owner = octal(entry.owner ?? 0, 8);
+  block.write(name, 0);
   block.write(octal(mode, 8), 100);
-  block.write(octal(0, 8), 108);
-  block.write(octal(0, 8), 116);
+  block.write(owner, 108);
+  block.write(owner, 116);
   block.write(octal(size, 12), 124);
   block.write(octal(0, 12), 136);
   block.write(" ".repeat(8), 148);
   block.write(FLAGS[entry.type], 156);
   if (entry.type === "link") block.write(entry.to, 157);
   block.write("ustar\x0000", 257);
+  block.write(prefix, 345);
   const sum = block.reduce((total, byte) => total + byte, 0);
   block.write(`${octal(sum, 7)} `, 148);
   return block;
+}
+
+/** The format has two fields for a path, which readers join with a slash. */
+function splitPath(path: string): { prefix: string; name: string } {
+  if (Buffer.byteLength(path) <= NAME_BYTES) return { prefix: "", name: path };
+  const slashes = [...path.matchAll(/\/(?=.)/g)].map(({ index }) => index);
+  const at = slashes.find((index) => Buffer.byteLength(path.slice(index + 1)) <= NAME_BYTES);
+  if (at === undefined || Buffer.byteLength(path.slice(0, at)) > PREFIX_BYTES)
+    throw new Error(`${path} is too long for an archive`);
+  return { prefix: path.slice(0, at), name: path.slice(at + 1) };
 }
 
 function entryOf(header: Buffer, content: Buffer): TarEntry | undefined {
@@ -75,13 +95,15 @@ function entryOf(header: Buffer, content: Buffer): TarEntry | undefined {
   const prefix = text(header, 345, PREFIX_BYTES);
   const path = (prefix ? `${prefix}/${name}` : name).replace(/\/$/, "");
   const mode = Number.parseInt(text(header, 100, 8), 8);
+  const user = Number.parseInt(text(header, 108, 8), 8);
+  const owner = user === 0 ? {} : { owner: user };
   switch (text(header, 156, 1)) {
     case FLAGS.file:
-      return { type: "file", path, mode, content };
+      return { type: "file", path, mode, content, ...owner };
     case FLAGS.directory:
-      return { type: "directory", path, mode };
+      return { type: "directory", path, mode, ...owner };
     case FLAGS.link:
-      return { type: "link", path, to: text(header, 157, NAME_BYTES) };
+      return { type: "link", path, to: text(header, 157, NAME_BYTES), ...owner };
     default:
       return undefined;
   }

@@ -28,6 +28,7 @@ export {
   type Controller,
   controller,
   type Reconcile,
+  type Followed,
   type RunContext,
   type RunLimits,
 } from "./controller/controller.ts";
@@ -35,6 +36,7 @@ export { type Action, awaitChange, requeue } from "./controller/action.ts";
 export { anyChange, contentChanged, specOrMetadataChanged } from "./controller/predicates.ts";
 export { finalizer } from "./controller/finalizer.ts";
 export { Children, CONTROLLER_INDEX } from "./controller/children.ts";
+export { giveFields } from "./controller/managed-fields.ts";
 export {
   allOf,
   describeForeign,

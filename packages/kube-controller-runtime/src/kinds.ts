@@ -8,11 +8,13 @@ export type CustomResourceDefinition = Wire<k8s.V1CustomResourceDefinition>;
 export type Deployment = Wire<k8s.V1Deployment>;
 export type CoreEvent = Wire<k8s.CoreV1Event>;
 export type Ingress = Wire<k8s.V1Ingress>;
+export type IngressClass = Wire<k8s.V1IngressClass>;
 export type Job = Wire<k8s.V1Job>;
 export type Lease = Wire<k8s.V1Lease>;
 export type Namespace = Wire<k8s.V1Namespace>;
 export type Pod = Wire<k8s.V1Pod>;
 export type PodDisruptionBudget = Wire<k8s.V1PodDisruptionBudget>;
+export type ReplicaSet = Wire<k8s.V1ReplicaSet>;
 export type Role = Wire<k8s.V1Role>;
 export type RoleBinding = Wire<k8s.V1RoleBinding>;
 export type Secret = Wire<k8s.V1Secret>;
@@ -71,6 +73,11 @@ export const CustomResourceDefinition = kind<CustomResourceDefinition>("apiexten
 export const Deployment = kind<Deployment>("apps/v1", { kind: "Deployment", plural: "deployments" });
 export const CoreEvent = kind<CoreEvent>("v1", { kind: "Event", plural: "events" });
 export const Ingress = kind<Ingress>("networking.k8s.io/v1", { kind: "Ingress", plural: "ingresses" });
+export const IngressClass = kind<IngressClass>("networking.k8s.io/v1", {
+  kind: "IngressClass",
+  plural: "ingressclasses",
+  namespaced: false,
+});
 export const Job = kind<Job>("batch/v1", { kind: "Job", plural: "jobs" });
 export const Lease = kind<Lease>("coordination.k8s.io/v1", { kind: "Lease", plural: "leases" });
 export const Namespace = kind<Namespace>("v1", {
@@ -92,6 +99,7 @@ export const PodDisruptionBudget = kind<PodDisruptionBudget>("policy/v1", {
   kind: "PodDisruptionBudget",
   plural: "poddisruptionbudgets",
 });
+export const ReplicaSet = kind<ReplicaSet>("apps/v1", { kind: "ReplicaSet", plural: "replicasets" });
 export const Role = kind<Role>("rbac.authorization.k8s.io/v1", { kind: "Role", plural: "roles" });
 export const RoleBinding = kind<RoleBinding>("rbac.authorization.k8s.io/v1", {
   kind: "RoleBinding",

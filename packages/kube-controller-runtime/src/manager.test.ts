@@ -42,6 +42,7 @@ function observing(reported: string[]): Pick<ManagerOptions, "observer"> {
     reconciled: () => reported.push("run counted"),
     watchRestarted: () => {},
     cached: () => {},
+    leaseFailed: () => {},
     leading: (isLeader) => reported.push(isLeader ? "leads" : "leads no more"),
   };
   return { observer };

@@ -34,6 +34,8 @@ export interface ManagerObserver {
   /** Called once for every cache, at the start. */
   cached(kind: Kind, objects: StoreReader<KubeObject>): void;
   leading(isLeader: boolean): void;
+  /** A request for the Lease failed. */
+  leaseFailed(reason: string): void;
 }
 
 /** What a manager works with. `runOperator` has defaults for most of it. */
@@ -80,7 +82,8 @@ export class Manager {
   constructor(options: ManagerOptions) {
     this.#options = options;
     const { client, leaderElection, observer } = options;
-    this.#leader = leaderElection && new Leader({ ...options, ...leaderElection });
+    const onFailure = (reason: string) => observer?.leaseFailed(reason);
+    this.#leader = leaderElection && new Leader({ ...options, ...leaderElection, onFailure });
     const environment: CacheEnvironment = {
       ...options,
       transform: (object) => withOwnFields(object, options.fieldManager),
@@ -186,17 +189,18 @@ export class Manager {
   }
 
   /** What runs work with while the fence lets them write. */
-  #contextOf(fence: Fence): Omit<RunContext, "log" | "referenced"> {
+  #contextOf(fence: Fence): Omit<RunContext, "log" | "referenced" | "follow"> {
     const { clock, fieldManager, marks } = this.#options;
     const caches = this.#caches;
     const client = caches.writeThrough(this.#options.client.fencedBy(fence));
     const onReverted = (owner: Owner, child: Stored<KubeObject>) =>
       this.#events.event(owner.object, reverted(child));
+    const dryRun = this.#options.client.dryRun().fencedBy(fence);
     return {
       client,
-      dryRun: this.#options.client.dryRun().fencedBy(fence),
+      dryRun,
       caches,
-      children: new Children({ client, caches, fieldManager, marks, onReverted }),
+      children: new Children({ client, dryRun, caches, fieldManager, marks, onReverted }),
       events: this.#events,
       clock,
       signal: fence.signal,

@@ -9,6 +9,8 @@ export interface PolicyRule {
   /** As `resourceName` spells them, with a subresource where needed: `pods`, `deployments.apps`, `leases.coordination.k8s.io`. */
   readonly resources: readonly string[];
   readonly verbs: readonly Verb[];
+  /** The resources belong to no namespace: a Role can't grant them, and whoever has only Roles does without. */
+  readonly clusterScoped?: boolean;
   /** For the person who reviews the role. */
   readonly because: string;
 }

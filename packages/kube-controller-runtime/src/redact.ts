@@ -106,7 +106,7 @@ function causesOf(error: Error, depth = 0): unknown[] {
 }
 
 /** Where a failure of the outside world was raised interests nobody; of a bug it is all that matters. */
-function isBug(error: Error): boolean {
+export function isBug(error: unknown): error is Error {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
 }
 

@@ -111,15 +111,27 @@ const tier = word<"none" | "trial" | "enterprise" | "premium" | "unknown">(
 );
 
 const license = object("The license that counts, merged from all that coderd has, whoever uploaded them.", {
+  aiSeatsAllowed: optional(int64("Users of AI that the license allows; absent means no limit.")),
+  aiSeatsUsed: optional(int64("Users of AI, as coderd counts them where the license limits them.")),
   expires: optional(
     time("End of the term; of licenses that follow one another without a gap, that of the last."),
   ),
   graceEnds: optional(time("End of the grace after the term: licensed features stop then.")),
+  managedAgentsAllowed: optional(
+    int64("Workspaces with managed agents that the license allows in its period; absent means no limit."),
+  ),
+  managedAgentsUsed: optional(
+    int64(
+      "Workspaces that were built with managed agents in the period of the license, as coderd counts them.",
+    ),
+  ),
   seatsAllowed: optional(int64("Active users that the license allows; absent means no limit.")),
   seatsUsed: optional(int64("Active users, as coderd counts them.")),
   tier,
   trial: flag("Whether it is a trial."),
-  warnings: optional(list("What coderd warns of, in its own words.", text("A warning."), atomic)),
+  warnings: optional(
+    list("What coderd warns of, in its own words, but for offers.", text("A warning."), atomic),
+  ),
 });
 export type LicenseStatus = Static<typeof license>;
 
@@ -147,6 +159,11 @@ const controlPlaneStatus = object("What the control plane is, as the operator la
   licenseLastAppliedHash: optional(text("SHA-256 of the license that was uploaded, in hexadecimal.")),
   licenseTier: optional(tier),
   operatorAccessReady: optional(flag("Whether the operator holds a token that coderd accepts.")),
+  operatorTokenExpires: optional(
+    time(
+      "End of the token that spec.operatorAccess.tokenSecretRef names. Its own token the operator renews.",
+    ),
+  ),
   operatorTokenSecretRef: optional(recordedSecretRef("Where the operator's token is.")),
   phase: optional(word<Phase>("Pending until one pod is ready, then Ready.")),
   upgrade: optional(upgradeStatus),

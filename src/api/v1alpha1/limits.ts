@@ -3,3 +3,6 @@ export const maxKeyNameLength = 64;
 
 /** Names that coderd keeps for its own keys, in any case. */
 export const reservedKeyNames = ["built-in", "user-auth", "psk"] as const;
+
+/** More replicas than this are not told apart by their host names. */
+export const maxUpgradeHosts = 100;

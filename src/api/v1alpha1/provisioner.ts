@@ -26,6 +26,7 @@ import {
   type Static,
   stringMap,
   text,
+  time,
   wideColumn,
   word,
 } from "./schema.ts";
@@ -207,6 +208,9 @@ const keyRecord = object("A key at coderd, and all that it takes to find it agai
 
 const provisionerStatus = object("What the provisioner is, as the operator last saw it.", {
   ...statusFields,
+  bootstrapTokenExpires: optional(
+    time("End of the token that spec.bootstrap.credentialsSecretRef names; nobody renews it."),
+  ),
   controlPlaneRefName: optional(text("Control plane for which the key was made.")),
   controlPlaneURL: optional(text("URL of the coderd that has the key.")),
   credentialsSecretRef: optional(

@@ -1,6 +1,22 @@
 import { upgradeDefaults } from "./defaults.ts";
+import { maxUpgradeHosts } from "./limits.ts";
 import { objectName } from "./names.ts";
-import { choice, int32, int64, object, optional, rules, type Static, text, time, word } from "./schema.ts";
+import {
+  atomic,
+  choice,
+  flag,
+  int32,
+  int64,
+  list,
+  object,
+  optional,
+  rules,
+  type Static,
+  stringMap,
+  text,
+  time,
+  word,
+} from "./schema.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -8,9 +24,28 @@ const backup = object(
   "A backup of the database to make before anything is changed. When it fails, the upgrade does not begin.",
   {
     cloudNativePG: optional(
-      object("Makes a Backup of a CloudNativePG cluster.", {
-        clusterName: objectName("Name of the Cluster (postgresql.cnpg.io), in the object's namespace."),
-      }),
+      object(
+        "Makes a Backup of a CloudNativePG cluster.",
+        {
+          clusterName: objectName("Name of the Cluster (postgresql.cnpg.io), in the object's namespace."),
+          method: optional(
+            choice(
+              "How the backup is made; absent leaves it to CloudNativePG. Its default barmanObjectStore is deprecated.",
+              ["barmanObjectStore", "volumeSnapshot", "plugin"],
+            ),
+          ),
+          pluginConfiguration: optional(
+            object("The plugin that makes the backup, for method plugin.", {
+              name: objectName("Name of the plugin, such as barman-cloud.cloudnative-pg.io."),
+              parameters: optional(stringMap("Parameters of the plugin.")),
+            }),
+          ),
+        },
+        rules({
+          rule: "(has(self.method) && self.method == 'plugin') == has(self.pluginConfiguration)",
+          message: "pluginConfiguration and method plugin need each other",
+        }),
+      ),
     ),
     cronJobName: optional(
       objectName("Name of a CronJob in the object's namespace. A Job is made from it, as kubectl would."),
@@ -79,12 +114,24 @@ export const upgradeStatus = object("The upgrade that is in progress, or the las
   from: text("Image before the upgrade."),
   fromVersion: optional(text("Version that coderd reported before the upgrade.")),
   generation: optional(int64("Generation of the spec whose backup failed.")),
+  hosts: optional(
+    list("Host names of the replicas that the upgrade has stopped.", text("Host name."), {
+      ...atomic,
+      maxItems: maxUpgradeHosts,
+    }),
+  ),
+  imageVersion: optional(text("Version that the new image printed before the old pods were stopped.")),
   message: optional(text("Why the upgrade ended where it is.")),
   migratingSince: optional(time("When a pod of the new version was started for the first time.")),
   previous: optional(text("Name of the ControllerRevision that holds the pod template before the upgrade.")),
+  pulledAt: optional(time("When a node had pulled the new image.")),
   schemaBefore: optional(int64("Version of the database schema before the upgrade.")),
+  schemaChanged: optional(
+    flag("Whether the schema was seen changed after a pod of an earlier attempt had ended."),
+  ),
   servedAgain: optional(time("When a pod of the new version served.")),
   since: time("When this stage began."),
+  started: optional(text("Image of the last pod that was started to migrate the database.")),
   stage: word<UpgradeStage>(`Stage of the upgrade: ${upgradeStages.join(", ")}.`),
   startedAt: time("When the upgrade began."),
   to: text("Image that the upgrade leads to."),

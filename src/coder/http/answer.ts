@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { DroppedRows, type RowFilter } from "./dropped-rows.ts";
 import { EmptiedLists } from "./emptied-lists.ts";
 import { NoAnswer } from "./no-answer.ts";
 
@@ -25,6 +26,8 @@ export interface AnswerShape {
   readonly mostValues?: number;
   /** The name of lists whose contents nobody needs: they are read as empty and count for nothing. */
   readonly emptiedLists?: string;
+  /** Rows of the list that nobody needs: they count for nothing. */
+  readonly droppedRows?: RowFilter;
 }
 
 /**
@@ -48,25 +51,26 @@ export async function readAnswer(
 async function readBody(
   body: AsyncIterable<Uint8Array>,
   deadline: AbortSignal,
-  { mostValues = MOST_VALUES, emptiedLists }: AnswerShape,
+  { mostValues = MOST_VALUES, emptiedLists, droppedRows }: AnswerShape,
 ): Promise<string> {
-  const filter = emptiedLists === undefined ? undefined : new EmptiedLists(emptiedLists);
+  const lists = emptiedLists === undefined ? undefined : new EmptiedLists(emptiedLists);
+  const rows = droppedRows === undefined ? undefined : new DroppedRows(droppedRows);
   const chunks: Uint8Array[] = [];
   let [read, size, values] = [0, 0, 0];
   for await (const arrived of body) {
     deadline.throwIfAborted();
-    const kept = filter ? filter.filter(arrived) : [arrived];
+    const kept = (rows ?? lists)?.filter(arrived) ?? [arrived];
     read += arrived.length;
     for (const chunk of kept) {
       size += chunk.length;
       values += separatorsIn(chunk);
       chunks.push(chunk);
     }
-    refuseLargerThan(LARGEST_BODY_BYTES, size);
+    refuseLargerThan(LARGEST_BODY_BYTES, size + (rows?.held ?? 0));
     refuseLargerThan(MOST_BYTES_READ, read);
     if (values > mostValues) throw new NoAnswer(`the body holds more than ${mostValues} values`);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat([...chunks, ...(rows?.end() ?? [])]).toString("utf8");
 }
 
 function refuseLargerThan(limit: number, size: number): void {

@@ -29,3 +29,34 @@ test.for<[string, Partial<Answer>, string]>([
   expect(message).not.toContain("hunter2");
   expect(message.length).toBeLessThan(500);
 });
+
+const INTERNAL = "An internal error occurred. Please try again or contact the system administrator.";
+
+test.for<[string, number, object, object]>([
+  [
+    "an unknown token",
+    401,
+    { message: "You are signed out." },
+    { kind: "forbidden", why: "unauthenticated" },
+  ],
+  [
+    "a token that coderd could not look up",
+    401,
+    { message: INTERNAL, detail: "Internal error fetching API key by id. dial tcp: connection refused" },
+    { kind: "transient", why: "database" },
+  ],
+  [
+    "the same, as later versions answer",
+    500,
+    { message: INTERNAL, detail: "Internal error fetching API key by id. pq: the database system is down" },
+    { kind: "transient", why: "database" },
+  ],
+  ["another internal error", 500, { message: INTERNAL, detail: "No OAuth2Configs" }, { kind: "transient" }],
+])("%s (HTTP %i) is told apart from the others", ([, status, body, expected]) => {
+  const answer = { status, contentType: "application/json", body: JSON.stringify(body) } as Answer;
+  const result = classify(answer, record(number), subject);
+  if (result.ok) return expect.fail("succeeded");
+  expect(result.failure).toMatchObject(expected);
+  expect(result.failure).toHaveProperty("message", expect.not.stringContaining("refused"));
+  expect("why" in result.failure && result.failure.why).toBe("why" in expected && expected.why);
+});

@@ -61,6 +61,11 @@ function explain(answer: Answer, json: unknown, subject: Subject): CoderFailure 
       `the way there refused it, not coderd (HTTP ${answer.status} ${redact(json.reason, subject.secrets)})`,
     );
   const error = readError(json);
+  if (blamesDatabase(answer.status, error))
+    return {
+      ...transient(subject.request, `coderd can't reach its database (HTTP ${answer.status})`),
+      why: "database",
+    };
   const said = redact(error.message, subject.secrets) || "no reason given";
   const message = `${subject.request}: ${said} (HTTP ${answer.status}).`;
   switch (answer.status) {
@@ -81,6 +86,19 @@ function explain(answer: Answer, json: unknown, subject: Subject): CoderFailure 
       return { kind: isRejection(answer.status) ? "invalid" : "transient", message };
   }
 }
+
+/**
+ * coderd looks a token up in its database. Where that fails, it answers 401 or 500, by version, as if the token were the
+ * problem.
+ */
+function blamesDatabase(status: number, { message, detail }: CoderError): boolean {
+  if (message.startsWith("A database error occurred")) return status === 500;
+  if (!message.startsWith("An internal error occurred.")) return false;
+  return status === 401 || (status === 500 && DATABASE_DETAIL.test(detail));
+}
+
+const DATABASE_DETAIL =
+  /fetching API key|fetching user's roles|API key couldn't update|update user last_seen_at/;
 
 function isRejection(status: number): boolean {
   return status > 400 && status < 500 && status !== 408;

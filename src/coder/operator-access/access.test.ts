@@ -43,7 +43,7 @@ test.each([
   const access = operatorAccess({ clock, fence: unfenced });
   const revoking = access.revokeToken({
     connectionUrl: `postgres://u:p@127.0.0.1:${port}/coder?sslmode=disable`,
-    controlPlane: { namespace: "n", name: "coder" },
+    controlPlane: { namespace: "n", name: "coder", uid: "1" },
     readFile: async () => undefined,
   });
   while (turns() <= complete) await settle();

@@ -38,8 +38,11 @@ export interface OperatorAccess {
     held: string | undefined,
     request?: TokenRequest,
   ): Promise<Result<OperatorToken, DatabaseFailure>>;
-  /** Ends every token of the control plane; the system user stays. Returns how many there were. */
-  revokeToken(target: DatabaseTarget): Promise<Result<number, DatabaseFailure>>;
+  /**
+   * Ends the tokens of the control plane that this cluster wrote, those that are held among them unless they are copies;
+   * the system user stays. Returns how many there were.
+   */
+  revokeToken(target: DatabaseTarget, held?: readonly string[]): Promise<Result<number, DatabaseFailure>>;
   /**
    * What an upgrade needs to know, such as which tokens of other control planes are here: those share the database.
    * Changes nothing, and does not wait for a migration to end.
@@ -74,12 +77,14 @@ export function operatorAccess({
       transact(way, target, async (session) => {
         const tables = await readTables(session);
         const context = { session, tables, now: new Date(clock.now()) };
-        const owner = { userId: await ensureAccount(context), tokenName: tokenName(target.controlPlane) };
+        const userId = await ensureAccount(context);
+        const owner = { userId, tokenName: tokenName(target.controlPlane), uid: target.controlPlane.uid };
         await lock(session, owner.tokenName);
         return ensureApiKey(context, owner, { held, ...request });
       }),
-    revokeToken: async (target) => {
-      const owner = { username: USERNAME, tokenName: tokenName(target.controlPlane) };
+    revokeToken: async (target, held = []) => {
+      const { uid } = target.controlPlane;
+      const owner = { username: USERNAME, tokenName: tokenName(target.controlPlane), uid, held };
       const revoked = await transact(way, target, async (session) => {
         await readTables(session);
         return revokeApiKeys(session, owner);

@@ -41,6 +41,11 @@ describe("a connection URL", () => {
     expect(problem("postgres://u:p,ss@db1,db2/coder")).toContain("several hosts");
   });
 
+  it("may have an at sign in a parameter, and one in the password", () => {
+    expect(settings("postgres://h/d?user=me@server")).toMatchObject({ host: "h", user: "me@server" });
+    expect(settings("postgres://u:p@ss@h/d")).toMatchObject({ host: "h", password: "p@ss" });
+  });
+
   it("may give any part as a parameter, which then wins", () => {
     const url = "postgres://a:b@c:1/d?user=u&password=p&host=h&port=2&dbname=n";
     expect(settings(url)).toMatchObject({ user: "u", password: "p", host: "h", port: 2, database: "n" });
@@ -91,6 +96,9 @@ describe("a connection URL", () => {
     ["postgres://u:s3cret@h/d?port=0", /not a port/],
     ["postgres://u:s3cret%@h/d", /percent-encoding/],
     ["postgres://h/s3cret", /names no user/],
+    ["postgres://u:p@s3cret#word@h:5432/d", /a special character in its credentials.*%23/],
+    ["postgres://u:7/s3cret@h:5432/d", /a special character in its credentials.*%2F/],
+    ["postgres://u:7?s3cret@h:5432/d", /a special character in its credentials.*%3F/],
     [
       "postgres://u:s3cret@h/d?sslmode=maybe-s3cret",
       /sslmode in the connection URL is not one of disable, allow/,

@@ -35,6 +35,10 @@ export function parseConnectionUrl(text: string): Result<ConnectionSettings, str
   const address = text.trim();
   if (!/^postgres(ql)?:\/\//i.test(address))
     return failed("The connection URL must start with postgres:// or postgresql://.");
+  if (endsInPassword(address))
+    return failed(
+      'The connection URL has a special character in its credentials, which ends them too early; percent-encode it: "#" as %23, "/" as %2F, "?" as %3F, "@" as %40.',
+    );
   if (hostsOf(address).includes(",")) return failed("The connection URL names several hosts; give it one.");
   const url = URL.parse(address.replace(USER_WITHOUT_HOST, "$1localhost"));
   if (!url) return failed("The connection URL is malformed; percent-encode special characters in it.");
@@ -43,6 +47,17 @@ export function parseConnectionUrl(text: string): Result<ConnectionSettings, str
   } catch {
     return failed("The connection URL has a malformed percent-encoding; correct it.");
   }
+}
+
+/**
+ * Whether what a parser takes for the host is a part of the login: its end is at the first of these characters. What it
+ * takes for the host must not be shown then.
+ */
+function endsInPassword(address: string): boolean {
+  if (address.includes("#")) return true;
+  const [authority = "", ...rest] = address.slice(address.indexOf("//") + 2).split(/(?=[/?])/);
+  const isLogin = /^[^@]+:[^@]*$/.test(authority);
+  return isLogin && /^[/?][^=]*@/.test(rest.join(""));
 }
 
 /** What stands for the host or the hosts; in the user and the password before them a comma is like any character. */

@@ -8,7 +8,7 @@ import { redact } from "../redact.ts";
 export interface DatabaseFailure {
   readonly kind: Kind;
   readonly message: string;
-  /** Of `unreachable`: the host's name does not resolve. */
+  /** Of `unreachable`: the host's name does not resolve, or could not be looked up. */
   readonly isNameUnknown?: true;
 }
 
@@ -105,7 +105,7 @@ export function describeDatabaseError(error: unknown): DatabaseFailure {
     return {
       kind: "unreachable",
       message: unreachable,
-      ...(code === "ENOTFOUND" ? { isNameUnknown: true } : {}),
+      ...(["ENOTFOUND", "EAI_AGAIN"].includes(code) ? { isNameUnknown: true } : {}),
     };
   if (isTlsProblem(error)) return { kind: "tlsFailed", message: tlsFailed(code) };
   return describeByText(text, code);

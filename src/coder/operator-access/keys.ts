@@ -6,6 +6,7 @@ import {
   type ApiKeyRow,
   hashSecret,
   type IssueReason,
+  isOwnKey,
   newToken,
   planApiKey,
   TOKEN_LIFETIME_MS,
@@ -30,50 +31,76 @@ export interface OperatorToken {
  */
 const HAND_OVER_MS = 5 * 60_000;
 
-/** Keeps the caller's token when it is good, and issues another when it is not. */
+/** Whose keys are meant: those of the system user with the name of the control plane's token. */
+interface KeyOwner {
+  readonly userId: string;
+  readonly tokenName: string;
+  /** Of the control plane: keys of that name may belong to another cluster. */
+  readonly uid: string;
+}
+
+/**
+ * Keeps the caller's token when it is good, and issues another when it is not. Ends keys that this cluster wrote and
+ * nobody holds any more, and what has expired; keys of other clusters stay.
+ */
 export async function ensureApiKey(
   context: AccountContext,
-  owner: { readonly userId: string; readonly tokenName: string },
+  owner: KeyOwner,
   { held, ...request }: TokenRequest & { readonly held: string | undefined },
 ): Promise<OperatorToken> {
   const now = context.now.getTime();
   const keys = await readKeys(context, owner);
-  const plan = planApiKey(held, keys, { now, ...request });
+  const plan = planApiKey(held, keys, { now, uid: owner.uid, ...request });
+  const isOwn = (key: ApiKeyRow) => isOwnKey(key, { uid: owner.uid, held: held === undefined ? [] : [held] });
+  const isExpired = ({ expiresAt }: ApiKeyRow) => expiresAt <= now;
   if (plan.do === "keep") {
     const others = keys.filter((key) => key !== plan.key);
-    await remove(context, others);
-    if (plan.key.name !== owner.tokenName) await rename(context, plan.key, owner.tokenName);
+    const ended = others.filter((key) => isOwn(key) || isExpired(key));
+    await remove(context, ended);
+    const isTaken = others.some((key) => key.name === owner.tokenName && !ended.includes(key));
+    if (!isTaken && plan.key.name !== owner.tokenName) await rename(context, plan.key, owner.tokenName);
     return { token: plan.token, expiresAt: plan.key.expiresAt };
   }
-  const abandoned = keys.filter((key) => key !== plan.stillValid && key.createdAt <= now - HAND_OVER_MS);
-  await remove(context, abandoned);
-  const valid = keys.filter((key) => !abandoned.includes(key));
+  const isAbandoned = (key: ApiKeyRow) => isOwn(key) && key.createdAt <= now - HAND_OVER_MS;
+  const ended = keys.filter((key) => key !== plan.stillValid && (isAbandoned(key) || isExpired(key)));
+  await remove(context, ended);
+  const valid = keys.filter((key) => !ended.includes(key));
   const current = valid.find((key) => key.name === owner.tokenName);
-  if (current) await rename(context, current, `${owner.tokenName}-${current.id}`);
-  const issued = await issue(context, owner);
-  return { ...issued, issuedBecause: plan.because, hasPredecessor: valid.length > 0 };
+  if (current && isOwn(current)) await rename(context, current, `${owner.tokenName}-${current.id}`);
+  const issued = await issue(context, owner, { isNameTaken: current !== undefined && !isOwn(current) });
+  return { ...issued, issuedBecause: plan.because, hasPredecessor: valid.some(isOwn) };
 }
 
-/** Ends every token of a control plane, and returns how many there were. */
+/** Ends the tokens of a control plane that this cluster wrote, and returns how many there were. */
 export async function revokeApiKeys(
   session: DatabaseSession,
-  owner: { readonly username: string; readonly tokenName: string },
+  owner: Pick<KeyOwner, "tokenName" | "uid"> & {
+    readonly username: string;
+    readonly held: readonly string[];
+  },
 ): Promise<number> {
-  const revoked = await session.query(
-    `DELETE FROM api_keys k USING users u
-     WHERE u.id = k.user_id AND lower(u.username) = $1 AND k.login_type = 'token'
-       AND (k.token_name = $2 OR starts_with(k.token_name, $2 || '-'))
-     RETURNING k.id`,
+  const rows = await session.query(
+    `SELECT k.id, encode(k.hashed_secret, 'hex') AS hashed_secret FROM api_keys k JOIN users u ON u.id = k.user_id
+     WHERE lower(u.username) = $1 AND k.login_type = 'token'
+       AND (k.token_name = $2 OR starts_with(k.token_name, $2 || '-'))`,
     [owner.username, owner.tokenName],
   );
-  return revoked.length;
+  const keys = rows.map((row) => ({
+    id: String(row.id),
+    hashedSecret: Buffer.from(String(row.hashed_secret), "hex"),
+  }));
+  const own = keys.filter((key) => isOwnKey(key, owner));
+  await remove({ session }, own);
+  return own.length;
 }
 
+/** coderd wants a user's tokens to have different names. */
 async function issue(
   { session, tables, now }: AccountContext,
-  { userId, tokenName }: { userId: string; tokenName: string },
+  { userId, tokenName, uid }: KeyOwner,
+  { isNameTaken }: { readonly isNameTaken: boolean },
 ): Promise<{ token: string; expiresAt: number }> {
-  const { id, secret } = newToken(randomBytes);
+  const { id, secret } = newToken(randomBytes, uid);
   const expiresAt = now.getTime() + TOKEN_LIFETIME_MS;
   await tables.api_keys.insert(session, {
     id,
@@ -85,7 +112,7 @@ async function issue(
     updated_at: now,
     login_type: tables.api_keys.label("login_type", "token"),
     lifetime_seconds: TOKEN_LIFETIME_MS / 1_000,
-    token_name: tokenName,
+    token_name: isNameTaken ? `${tokenName}-${id}` : tokenName,
     ip_address: "0.0.0.0",
     ...fullAccess(tables.api_keys),
   });
@@ -103,7 +130,7 @@ function fullAccess(table: Table): Record<string, unknown> {
 
 async function readKeys(
   { session, tables }: AccountContext,
-  { userId, tokenName }: { userId: string; tokenName: string },
+  { userId, tokenName }: KeyOwner,
 ): Promise<ApiKeyRow[]> {
   const checks = [
     ...(tables.api_keys.has("scope") ? ["scope::text IN ('all', 'coder:all')"] : []),
@@ -130,7 +157,10 @@ async function readKeys(
   }));
 }
 
-async function remove({ session }: AccountContext, keys: readonly ApiKeyRow[]): Promise<void> {
+async function remove(
+  { session }: Pick<AccountContext, "session">,
+  keys: readonly Pick<ApiKeyRow, "id">[],
+): Promise<void> {
   if (keys.length === 0) return;
   await session.query("DELETE FROM api_keys WHERE id = ANY ($1)", [keys.map(({ id }) => id)]);
 }

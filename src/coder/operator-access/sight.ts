@@ -61,9 +61,9 @@ const MIGRATION = `
 const SESSIONS = `SELECT ${SESSION} FROM pg_stat_activity a WHERE a.pid = ANY ($1::int[]) ORDER BY a.pid LIMIT 5`;
 
 const REPLICAS = `
-  SELECT left(hostname, 253) AS hostname FROM replicas
+  SELECT DISTINCT left(hostname, 253) AS hostname FROM replicas
   WHERE stopped_at IS NULL AND updated_at > now() - interval '1 minute' AND "primary"
-  ORDER BY hostname LIMIT 20`;
+  ORDER BY hostname LIMIT 100`;
 
 const TOKENS = `SELECT DISTINCT token_name FROM api_keys WHERE token_name = ANY ($1::text[]) LIMIT 5`;
 

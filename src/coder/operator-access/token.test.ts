@@ -1,6 +1,16 @@
+import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ApiKeyRow, hashSecret, newToken, planApiKey, RENEW_BEFORE_MS, tokenName } from "./token.ts";
+import {
+  type ApiKeyRow,
+  hashSecret,
+  isCopiedToken,
+  isOwnKey,
+  newToken,
+  planApiKey,
+  RENEW_BEFORE_MS,
+  tokenName,
+} from "./token.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const SECRET = "abcdefghijklmnopqrstuv";
@@ -32,7 +42,7 @@ describe("a new token", () => {
         let position = 0;
         const source = (size: number) =>
           Uint8Array.from({ length: size }, () => (bytes[position++ % bytes.length] ?? 0) ^ (position % 251));
-        const { id, secret } = newToken(source);
+        const { id, secret } = newToken(source, "1");
         expect(`${id}-${secret}`).toMatch(/^[0-9A-Za-z]{10}-[0-9A-Za-z]{22}$/);
       }),
     );
@@ -46,18 +56,57 @@ describe("a new token", () => {
       const { id, secret } = newToken((size) => {
         const chunk = Uint8Array.from({ length: size }, () => bytes[start++ % 256] ?? 0);
         return chunk;
-      });
-      for (const letter of id + secret) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+      }, "1");
+      for (const letter of id.slice(4, 8) + secret) counts.set(letter, (counts.get(letter) ?? 0) + 1);
     }
     expect(counts.size).toBe(62);
     expect(Math.max(...counts.values()) - Math.min(...counts.values())).toBeLessThanOrEqual(4);
   });
 });
 
+describe("the id of a key tells who wrote it", () => {
+  const issued = (uid: string) => {
+    const { id, secret } = newToken(randomBytes, uid);
+    return { row: key({ id, hashedSecret: hashSecret(secret) }), token: `${id}-${secret}` };
+  };
+
+  it("to the object that it was made for, also when nobody holds it", () => {
+    const { row, token } = issued("1");
+    expect(isOwnKey(row, { uid: "1", held: [] })).toBe(true);
+    expect(isCopiedToken(token, "1")).toBe(false);
+  });
+
+  it("to every other object, also to one that holds a copy", () => {
+    const { row, token } = issued("1");
+    expect(isOwnKey(row, { uid: "2", held: [token] })).toBe(false);
+    expect(isCopiedToken(`${token}\n`, "2")).toBe(true);
+    expect(planApiKey(token, [row], { now: NOW, uid: "2" })).toEqual({
+      do: "issue",
+      because: "copied",
+      stillValid: row,
+    });
+  });
+
+  it("unless an earlier version wrote it: then it is of those who hold it", () => {
+    expect(isOwnKey(key(), { uid: "1", held: [HELD] })).toBe(true);
+    expect(isOwnKey(key(), { uid: "1", held: [HELD.toUpperCase(), "nonsense"] })).toBe(false);
+    expect(isOwnKey(key(), { uid: "1", held: [] })).toBe(false);
+    expect(isCopiedToken(HELD, "1")).toBe(false);
+    expect(isCopiedToken("nonsense", "1")).toBe(false);
+  });
+});
+
 describe("the plan for a held token", () => {
   it("is to keep it while it is good, blanks around it or not", () => {
-    expect(planApiKey(HELD, [key()], { now: NOW })).toEqual({ do: "keep", key: key(), token: HELD });
-    expect(planApiKey(`${HELD}\n`, [key()], { now: NOW })).toMatchObject({ do: "keep", token: HELD });
+    expect(planApiKey(HELD, [key()], { now: NOW, uid: "1" })).toEqual({
+      do: "keep",
+      key: key(),
+      token: HELD,
+    });
+    expect(planApiKey(`${HELD}\n`, [key()], { now: NOW, uid: "1" })).toMatchObject({
+      do: "keep",
+      token: HELD,
+    });
   });
 
   it.each([
@@ -70,21 +119,23 @@ describe("the plan for a held token", () => {
     ["wrongSecret", HELD, [key({ hashedSecret: Buffer.alloc(3) })]],
     ["expired", HELD, [key({ expiresAt: NOW })]],
   ] as const)("is to issue another, since it is %s", (because, held, keys) => {
-    expect(planApiKey(held, keys, { now: NOW })).toEqual({ do: "issue", because });
+    expect(planApiKey(held, keys, { now: NOW, uid: "1" })).toEqual({ do: "issue", because });
   });
 
   it("is to issue another before it ends, and to leave it valid meanwhile", () => {
     const ending = key({ expiresAt: NOW + RENEW_BEFORE_MS - 1 });
-    expect(planApiKey(HELD, [ending], { now: NOW })).toEqual({
+    expect(planApiKey(HELD, [ending], { now: NOW, uid: "1" })).toEqual({
       do: "issue",
       because: "expiring",
       stillValid: ending,
     });
-    expect(planApiKey(HELD, [key({ expiresAt: NOW + RENEW_BEFORE_MS })], { now: NOW }).do).toBe("keep");
+    expect(planApiKey(HELD, [key({ expiresAt: NOW + RENEW_BEFORE_MS })], { now: NOW, uid: "1" }).do).toBe(
+      "keep",
+    );
   });
 
   it("is to issue another when that is asked for, and to leave it valid meanwhile", () => {
-    expect(planApiKey(HELD, [key()], { now: NOW, replace: true })).toEqual({
+    expect(planApiKey(HELD, [key()], { now: NOW, uid: "1", replace: true })).toEqual({
       do: "issue",
       because: "requested",
       stillValid: key(),
@@ -93,7 +144,7 @@ describe("the plan for a held token", () => {
 
   it("is to issue another when it may not do everything", () => {
     const restricted = key({ fullAccess: false });
-    expect(planApiKey(HELD, [restricted], { now: NOW })).toEqual({
+    expect(planApiKey(HELD, [restricted], { now: NOW, uid: "1" })).toEqual({
       do: "issue",
       because: "restricted",
       stillValid: restricted,

@@ -1,4 +1,14 @@
-import type { CoderFailure } from "../../coder/failure.ts";
+import type { Condition } from "kube-controller-runtime";
+import { type CoderFailure, isDatabaseOutage } from "../../coder/failure.ts";
+
+/** The reason of all conditions that coderd's own database keeps from being known. */
+export const WITHOUT_DATABASE = "CoderdWithoutDatabase";
+
+/** Whether a condition of an object says that coderd could not reach its database. */
+export function reportsOutage(object: object): boolean {
+  const { status } = object as { readonly status?: { readonly conditions?: readonly Condition[] } };
+  return status?.conditions?.some(({ reason }) => reason === WITHOUT_DATABASE) ?? false;
+}
 
 type Reasons = Readonly<Record<CoderFailure["kind"], string>>;
 
@@ -15,9 +25,10 @@ const reasons: Reasons = {
 
 /**
  * What a failure of coderd means in a condition; `words` has what it means there in particular. That no answer came at
- * all means the same everywhere.
+ * all, or that coderd's database is out of reach, means the same everywhere.
  */
 export function reasonOf(failure: CoderFailure, words: Partial<Reasons> = {}): string {
+  if (isDatabaseOutage(failure)) return WITHOUT_DATABASE;
   const isSilent = failure.kind === "transient" && failure.why === "noAnswer";
   return (isSilent ? undefined : words[failure.kind]) ?? reasons[failure.kind];
 }
@@ -39,6 +50,8 @@ const ACCESS_ADVICE = {
 
 /** What a condition says about a failure that is retried: what happened, and what helps. */
 export function withAdvice(failure: CoderFailure): string {
+  if (isDatabaseOutage(failure))
+    return `${failure.message} Check that the database runs and that coderd's pods reach it; the operator retries.`;
   const advice = failure.kind === "forbidden" ? ACCESS_ADVICE[failure.why] : ADVICE[failure.kind];
   return advice ? `${failure.message} ${advice}` : failure.message;
 }

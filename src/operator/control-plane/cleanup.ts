@@ -10,19 +10,20 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { namespaceEndsSince } from "../ending-namespace.ts";
 import { leadsToOurPods } from "../exposure/own-service.ts";
 import { releaseGrants } from "../permissions/ensure-workspace-rbac.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { namedControlPlane } from "./session/find.ts";
-import { mayHoldToken, revokeToken } from "./token/revoke.ts";
+import { knowsToken, mayHoldToken, revokeToken } from "./token/revoke.ts";
 
 /** So long provisioners and proxies may use the operator's token to clean up behind themselves. */
 const MOST_WAIT_MS = 60_000;
 
 /**
  * Removes what is outside of the namespace and, when the control plane is being deleted, revokes the operator's
- * token once nobody needs it any more. Best effort: what can't be revoked is logged and counted, and holds nothing
- * up.
+ * token once nobody needs it any more. Best effort: a token that can't be revoked is logged and counted, and holds
+ * nothing up.
  */
 export async function cleanUp(snapshot: Snapshot, environment: Environment): Promise<Action | undefined> {
   await releaseGrants(snapshot, environment);
@@ -31,7 +32,7 @@ export async function cleanUp(snapshot: Snapshot, environment: Environment): Pro
   const waitMs = Date.parse(`${deletionTimestamp}`) + MOST_WAIT_MS - snapshot.now;
   if (waitMs > 0 && snapshot.hasDependents) return requeue(Math.min(waitMs, MOST_WAIT_MS));
   const problem = await endToken(snapshot, environment);
-  if (problem !== undefined) {
+  if (problem !== undefined && knowsToken({ snapshot, environment })) {
     environment.log.warn("operator token was left behind", { problem });
     environment.ports.tokenLeftBehind?.();
   }
@@ -53,5 +54,11 @@ async function endToken(snapshot: Snapshot, environment: Environment): Promise<s
 /** For `watches`: the control plane that an object names, if its deletion may be waiting for that object to go. */
 export function endingControlPlane(dependent: Stored<KubeObject>, caches: Caches): ObjectKey[] {
   const controlPlanes = caches.of(CoderControlPlane);
-  return namedControlPlane(dependent).filter((key) => controlPlanes.get(key)?.metadata.deletionTimestamp);
+  return namedControlPlane(dependent).filter((key) => {
+    const controlPlane = controlPlanes.get(key);
+    if (!controlPlane) return false;
+    return (
+      (controlPlane.metadata.deletionTimestamp ?? namespaceEndsSince(controlPlane, caches)) !== undefined
+    );
+  });
 }

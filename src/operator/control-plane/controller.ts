@@ -1,6 +1,8 @@
 import {
   accept,
   anyChange,
+  type Caches,
+  type Change,
   ConfigMap,
   type ConflictAdvice,
   type Controller,
@@ -10,6 +12,11 @@ import {
   Deployment,
   explain,
   Ingress,
+  IngressClass,
+  type KubeObject,
+  keyOfObject,
+  Namespace,
+  type ObjectKey,
   Pod,
   PodDisruptionBudget,
   Role,
@@ -24,10 +31,19 @@ import {
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import type { CoderFailure } from "../../coder/failure.ts";
+import { reportsOutage } from "../coderd/failure.ts";
+import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
 import { ensureExposure } from "../exposure/ensure-exposure.ts";
 import { ensureService } from "../exposure/ensure-service.ts";
 import { HTTPRoute } from "../exposure/gateway.ts";
-import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
+import {
+  INGRESS_CLASS_INDEX,
+  ingressClassWatch,
+  namesIngressClass,
+  thoseNamingIngressClasses,
+} from "../exposure/ingress-class.ts";
+import { conflictAdvice, identityOf, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureServiceAccount, referencedAccounts } from "../permissions/ensure-service-account.ts";
 import { ensureWorkspaceRbac, recordedNamespaces } from "../permissions/ensure-workspace-rbac.ts";
@@ -40,6 +56,7 @@ import { availability, noPods, readyPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout.ts";
 import type { CoderPorts } from "../ports.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
+import { findOutage, suspecting, withoutDatabase } from "./health/outage.ts";
 import { reportHealth } from "./health/step.ts";
 import { newMemory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
@@ -47,7 +64,7 @@ import { references } from "./references.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./resources/workspace-rbac.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "./session/find.ts";
 import { withDefaults } from "./spec.ts";
-import { conditionTypes, quietReasons, readiness } from "./status.ts";
+import { type ControlPlaneResult, conditionTypes, quietReasons, readiness } from "./status.ts";
 import { compareAccessURL } from "./steps/access-url.ts";
 import { ensureDeployment } from "./steps/deployment.ts";
 import { checkDurability } from "./steps/durable-database.ts";
@@ -55,8 +72,10 @@ import { publishEntitlements } from "./steps/entitlements.ts";
 import { ensureLicense } from "./steps/license.ts";
 import { reportLicenseTerm } from "./steps/license-term.ts";
 import { mayHoldToken } from "./token/revoke.ts";
+import { usableToken } from "./token/secret.ts";
 import { checkTokenSecret, ensureOperatorAccess } from "./token/step.ts";
 import { checkUpgrade } from "./upgrade/check.ts";
+import { imageCheckOwner } from "./upgrade/image-check.ts";
 import { ensureUpgrade } from "./upgrade/step.ts";
 
 /** Runs coderd from a CoderControlPlane, and manages its license through a token of its own. */
@@ -65,29 +84,39 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
   const grants = { ...children, indexes: { [controlPlaneTie.index]: controlPlaneTie.ofGrant } };
   const foreignGrants = { ...managedByUs, when: changedByOthers };
   const dependents = { indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane } };
-  return controller("control-plane")
-    .for(CoderControlPlane, {
-      when: anyChange,
-      indexes: {
-        [POD_OWNER_INDEX]: podOwnerOf("coder-control-plane"),
-        [controlPlaneTie.index]: controlPlaneTie.ofOwner,
-      },
-    })
-    .owns([ServiceAccount, Service, Ingress, Secret, PodDisruptionBudget], children)
-    .owns([Deployment], { ...managedByUs, when: rolloutMoved })
-    .owns([ControllerRevision], { labelSelector: managedByUs.labelSelector, when: contentChanged })
-    .owns([Role, RoleBinding], grants)
-    .owns([HTTPRoute], { ...children, optional: true })
-    .watches(Role, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
-    .watches(RoleBinding, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
-    .watches(CoderProvisioner, endingControlPlane, dependents)
-    .watches(CoderWorkspaceProxy, endingControlPlane, dependents)
-    .watches(Pod, podOwners(CoderControlPlane), podWatch)
-    .accepts(awaitsAcceptance, accept(CoderControlPlane, noPods))
-    .refersTo(Secret, references.secrets)
-    .refersTo(ConfigMap, references.configMaps)
-    .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
-    .reconcile(reconciler(reconciliation(tenancy), ports));
+  return (
+    controller("control-plane")
+      .for(CoderControlPlane, {
+        when: anyChange,
+        indexes: {
+          [POD_OWNER_INDEX]: (object) => [
+            ...podOwnerOf("coder-control-plane")(object),
+            imageCheckOwner({ app: "coder-control-plane", identity: identityOf(object) }),
+          ],
+          [controlPlaneTie.index]: controlPlaneTie.ofOwner,
+          [INGRESS_CLASS_INDEX]: namesIngressClass,
+        },
+      })
+      .owns([ServiceAccount, Service, Ingress, Secret, PodDisruptionBudget], children)
+      .owns([Deployment], { ...managedByUs, when: rolloutMoved })
+      .owns([ControllerRevision], { labelSelector: managedByUs.labelSelector, when: contentChanged })
+      .owns([Role, RoleBinding], grants)
+      .owns([HTTPRoute], { ...children, optional: true })
+      .watches(Role, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
+      .watches(RoleBinding, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
+      // What the queue reports is a write of this process, which wakes nobody else.
+      .watches(CoderControlPlane, (object) => [keyOfObject(object)], { when: outageReported })
+      .watches(CoderProvisioner, concernedControlPlane, dependents)
+      .watches(CoderWorkspaceProxy, concernedControlPlane, dependents)
+      .watches(Pod, podOwners(CoderControlPlane), podWatch)
+      .watches(Namespace, thoseWithin(CoderControlPlane), namespaceWatch)
+      .watches(IngressClass, thoseNamingIngressClasses(CoderControlPlane), ingressClassWatch)
+      .accepts(awaitsAcceptance, accept(CoderControlPlane, noPods))
+      .refersTo(Secret, references.secrets)
+      .refersTo(ConfigMap, references.configMaps)
+      .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
+      .reconcile(reconciler(reconciliation(tenancy), ports))
+  );
 }
 
 function reconciliation(tenancy: Tenancy) {
@@ -100,6 +129,7 @@ function reconciliation(tenancy: Tenancy) {
     needsCleanup: (object: Stored<CoderControlPlane>) => grantsOutside(object) || mayHoldToken(object),
     observe,
     converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),
+    endsSince: namespaceEndsSince,
     quiet: quietReasons,
     cleanup: cleanUp,
   };
@@ -133,7 +163,8 @@ async function converge(
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
   await steps.run(conditionTypes.image, async () => reportImage(controlPlane.image, snapshot.object));
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
-  await steps.run(conditionTypes.ready, async () => ({ condition: readiness(steps.conditions) }));
+  const outage = await findOutage(snapshot, environment, isServed ? usableToken(snapshot) : undefined);
+  await steps.run(conditionTypes.ready, async () => reportReadiness(steps.conditions, snapshot, outage));
   await steps.run(conditionTypes.upgradePossible, () => checkUpgrade({ snapshot, environment, isServed }));
   const isServing = isServed && readyPods(pods, snapshot.deployment) > 0;
   await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, isServing));
@@ -151,8 +182,30 @@ async function converge(
     reportLicenseTerm(snapshot, environment, { token, facts }),
   );
   const isBusy = facts?.entitlements.ok ?? false;
-  await steps.run(conditionTypes.health, () => reportHealth(snapshot, environment, { token, isBusy }));
+  await steps.run(conditionTypes.health, async () => {
+    const health = await reportHealth(snapshot, environment, { token, isBusy, outage });
+    return suspecting(health, steps.conditions, environment);
+  });
   return steps;
+}
+
+/** The pods serve also while coderd itself can't do its work without its database. */
+function reportReadiness(
+  conditions: Steps<ControlPlaneStatus>["conditions"],
+  { object }: Snapshot,
+  outage: CoderFailure | undefined,
+): ControlPlaneResult {
+  const condition = readiness(conditions, object.status?.conditions);
+  return { condition: outage && condition.status === "True" ? withoutDatabase(outage) : condition };
+}
+
+function outageReported({ object, previous }: Change<CoderControlPlane>): boolean {
+  return reportsOutage(object) && !(previous && reportsOutage(previous));
+}
+
+/** For `watches`: the control plane that waits for an object to go, or that should hear of what it met at coderd. */
+function concernedControlPlane(dependent: Stored<KubeObject>, caches: Caches): ObjectKey[] {
+  return reportsOutage(dependent) ? namedControlPlane(dependent) : endingControlPlane(dependent, caches);
 }
 
 /** A ServiceAccount of somebody else can serve as it is. */

@@ -3,6 +3,9 @@ import type { CoderFailure } from "../../coder/failure.ts";
 import type { License } from "../../coder/model.ts";
 import type { Result } from "../../coder/result.ts";
 import { calmBackoff, coderdBackoff } from "../coderd/backoff.ts";
+import type { TokenEndMemory } from "../coderd/token-end.ts";
+import type { WarningMemory } from "../pods/pod-warnings.ts";
+import type { StuckMemory } from "../pods/replace-stuck.ts";
 import type { CoderPorts } from "../ports.ts";
 import type { HeldFindings } from "./health/steady.ts";
 import type { AccessFailure } from "./token/failure.ts";
@@ -14,7 +17,7 @@ export const DATABASE_RETRY_MS = 30_000;
  * What the operator remembers of one control plane between runs, so that a run with nothing to do asks
  * neither coderd nor its database. Losing it costs a few questions, never correctness.
  */
-export interface Memory extends StartMemory {
+export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory {
   /** The token that was last found good, by hash, and when. */
   goodToken?: { readonly hash: string; readonly checkedAt: number };
   /** The Secret of the token was found to be other than the cache has it, so that it is read past the cache once. */
@@ -34,7 +37,16 @@ export interface Memory extends StartMemory {
   /** The last answer to whether an upgrade could begin. */
   upgradeCheck?: { readonly question: string; readonly at: number; readonly condition: ConditionState };
   health?: ReportedHealth;
+  databaseProbe?: DatabaseProbe;
+  /** A request of the last run failed because coderd could not reach its database. */
+  suspectsDatabase?: true;
   readonly healthBackoff: Backoff<CoderFailure>;
+}
+
+/** The last answer to whether coderd reaches its database. */
+interface DatabaseProbe {
+  readonly askedAt: number;
+  readonly outage: CoderFailure | undefined;
 }
 
 /** What coderd last reported of its health, and when. */

@@ -17,12 +17,18 @@ import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { autoscalingDefaults, provisionerDefaults } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
+import { reportsOutage } from "../coderd/failure.ts";
+import { namespaceEndsSince } from "../ending-namespace.ts";
 import { isRouteServed } from "../exposure/gateway.ts";
+import { ingressClasses } from "../exposure/ingress-class.ts";
 import { commonLabels } from "../names.ts";
 import { type ObservedAccount, observeAccount } from "../permissions/ensure-service-account.ts";
 import type { Grants } from "../permissions/ensure-workspace-rbac.ts";
 import { foreignGrants } from "../permissions/grant-tie.ts";
 import { podsOf } from "../pods/our-pods.ts";
+import { observeWarnings, type PodWarnings } from "../pods/pod-warnings.ts";
+import { observeRefusal } from "../pods/refusal.ts";
+import { type RemovePod, removeWith } from "../pods/replace-stuck.ts";
 import type { CoderPorts } from "../ports.ts";
 import { gatherSources, type Sources } from "../sources.ts";
 import { databaseTarget } from "./database-target.ts";
@@ -42,6 +48,10 @@ export interface Snapshot {
   /** That of this control plane, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
   readonly pods: readonly Stored<Pod>[];
+  readonly removePod: RemovePod;
+  readonly warnings: PodWarnings;
+  /** Why pods of the newest template are refused. */
+  readonly refusal: string | undefined;
   /** The one that has the name of this control plane's, whoever it belongs to. */
   readonly service: Stored<Service> | undefined;
   readonly account: ObservedAccount;
@@ -54,8 +64,12 @@ export interface Snapshot {
   readonly hasDependents: boolean;
   /** Whether there are provisioners of this control plane and each may have no daemon, as it is meant. */
   readonly poolsMayRest: boolean;
+  /** Whether the queue, a provisioner or a proxy met a coderd that could not reach its database. */
+  readonly suspectsDatabase: boolean;
   /** Whether the cluster has the Gateway API. */
   readonly isRouteServed: boolean;
+  /** The names of the cluster's ingress classes; absent where the operator may not read them. */
+  readonly ingressClasses: readonly string[] | undefined;
   /** The Secrets and ConfigMaps that the spec refers to. */
   readonly sources: Sources;
   /** The database as coderd's pods reach it. What its URL names is read only when somebody connects. */
@@ -80,18 +94,27 @@ export async function observe(
   const owner = { kind: CoderControlPlane, object, labels: commonLabels(controlPlane) };
   const deployment = caches.of(Deployment).get(keyOf({ namespace, name }));
   const [sources, [tokenSecret]] = await Promise.all([
-    gatherSources(namespace, sourceNames(controlPlane), context),
+    gatherSources(namespace, sourceNames(controlPlane, object), context),
     Promise.allSettled([findTokenSecret(controlPlane, context, { owner, memory })]),
   ]);
   const pools = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
   const proxies = caches.of(CoderWorkspaceProxy).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
+  const pods = podsOf(controlPlane, caches);
+  const isNamespaceEnding = namespaceEndsSince(object, caches) !== undefined;
+  // In a namespace that ends, those that have cleaned up stay until all of it goes.
+  const dependents = [...pools, ...proxies].filter(
+    ({ metadata }) => !isNamespaceEnding || (metadata.finalizers ?? []).length > 0,
+  );
   return {
     now: clock.now(),
     object,
     controlPlane,
     owner,
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
-    pods: podsOf(controlPlane, caches),
+    pods,
+    removePod: removeWith(context),
+    warnings: await observeWarnings(pods, context, memory),
+    refusal: await observeRefusal(deployment, context),
     service: caches.of(Service).get(keyOf({ namespace, name })),
     account: await observeAccount(controlPlane, context),
     grants: {
@@ -105,9 +128,11 @@ export async function observe(
     },
     secrets: caches.of(Secret).byIndex(CONTROLLER_INDEX, identity.uid),
     tokenSecret,
-    hasDependents: pools.length > 0 || proxies.length > 0,
+    hasDependents: dependents.length > 0,
     poolsMayRest: mayRest(pools),
+    suspectsDatabase: [object, ...pools, ...proxies].some(reportsOutage),
     isRouteServed: isRouteServed(controlPlane.exposure, caches),
+    ingressClasses: ingressClasses(caches),
     sources,
     databaseAt: (connectionUrl) => databaseTarget(controlPlane, connectionUrl, context),
     upgrade: await observeUpgrade(object, controlPlane, context),

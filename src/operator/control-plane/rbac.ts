@@ -1,5 +1,12 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { childVerbs, podRules, readVerbs, rulesOfKind, workspaceRules } from "../permissions/rbac.ts";
+import {
+  childVerbs,
+  exposureRules,
+  podRules,
+  readVerbs,
+  rulesOfKind,
+  workspaceRules,
+} from "../permissions/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
   ...rulesOfKind("codercontrolplanes", "control planes"),
@@ -8,11 +15,7 @@ export const rules: readonly PolicyRule[] = [
     verbs: childVerbs,
     because: "runs coderd",
   },
-  {
-    resources: ["ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"],
-    verbs: childVerbs,
-    because: "exposes coderd outside the cluster",
-  },
+  ...exposureRules("coderd"),
   ...workspaceRules({ whom: "coderd", lets: "lets coderd run workspaces" }),
   {
     resources: ["secrets"],
@@ -25,6 +28,11 @@ export const rules: readonly PolicyRule[] = [
     resources: ["controllerrevisions.apps"],
     verbs: childVerbs,
     because: "keeps the pod template of before an upgrade",
+  },
+  {
+    resources: ["pods"],
+    verbs: ["create", "patch", "delete"],
+    because: "pulls the image of an upgrade before the old version is stopped",
   },
   {
     resources: ["cronjobs.batch"],

@@ -9,11 +9,17 @@ import { type ControlPlane, withDefaults } from "./spec.ts";
 /** The variable with which coderd, and so the operator, finds its database. */
 export const databaseVariable = "CODER_PG_CONNECTION_URL";
 
-const variables = [...addressVariables, databaseVariable];
+/** The variable that says how coderd logs in to its database. */
+export const databaseLoginVariable = "CODER_PG_AUTH";
+
+const variables = [...addressVariables, databaseVariable, databaseLoginVariable];
 
 /** The Secrets and ConfigMaps whose content matters to the operator; of those that only pods read, what may restart them. */
-export function sourceNames({ license, operatorAccess, pod }: ControlPlane): SourceNames {
-  const restarting = restartSources(pod);
+export function sourceNames(
+  { license, operatorAccess, pod }: ControlPlane,
+  object: Stored<CoderControlPlane>,
+): SourceNames {
+  const restarting = restartSources(pod, object);
   const authorities = pod.tlsSecretNames.length > 0 ? pod.authorities : [];
   return {
     secrets: [
@@ -29,5 +35,5 @@ export function sourceNames({ license, operatorAccess, pod }: ControlPlane): Sou
 }
 
 export const references = referencesTo((object: Stored<CoderControlPlane>) =>
-  sourceNames(withDefaults(object)),
+  sourceNames(withDefaults(object), object),
 );

@@ -10,16 +10,24 @@ import {
 } from "kube-controller-runtime";
 import { type Exposed, httpRoute, ingress } from "./expose.ts";
 import { HTTPRoute } from "./gateway.ts";
+import { missingIngressClass } from "./ingress-class.ts";
 
 /** How soon an object asks again for the Gateway API that it needs; while the API is missing that costs no request. */
 const GATEWAY_RETRY_MS = 2_000;
+
+interface Surroundings {
+  readonly owner: Owner;
+  readonly isRouteServed: boolean;
+  /** Absent where the operator may not read them. */
+  readonly ingressClasses: readonly string[] | undefined;
+}
 
 /**
  * Keeps the Ingress or the HTTPRoute that the spec asks for, and removes the one that it does not. Who changes
  * from one to the other has the new way in before the old one is taken away.
  */
 export async function ensureExposure(
-  { owner, isRouteServed }: { readonly owner: Owner; readonly isRouteServed: boolean },
+  { owner, isRouteServed, ingressClasses }: Surroundings,
   { children }: { readonly children: Pick<Children, "apply" | "converge"> },
   exposed: Exposed,
 ): Promise<StepResult<object>> {
@@ -37,6 +45,8 @@ export async function ensureExposure(
   const { exposure } = exposed;
   if (exposure.kind === "none")
     return notRequested("spec.expose asks for neither an Ingress nor an HTTPRoute.");
+  const missing = exposure.kind === "ingress" && missingIngressClass(exposure.className, ingressClasses);
+  if (missing) return blocked("IngressClassMissing", missing);
   return applied(
     `${exposure.kind === "ingress" ? "Ingress" : "HTTPRoute"} for host "${exposure.host}" is in place.`,
   );

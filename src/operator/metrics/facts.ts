@@ -26,6 +26,8 @@ export interface Facts {
   readonly url?: string | undefined;
   /** The Secret with the token that the operator uses. */
   readonly tokenSecret?: string | undefined;
+  /** When the token ends that somebody gave. */
+  readonly givenTokenExpires?: string | undefined;
   /** The stage of an upgrade and since when, in milliseconds. */
   readonly upgrade?: { readonly stage: string; readonly since: number } | undefined;
   /** The provisioner key in use, and the coderd that has it. */
@@ -49,6 +51,7 @@ export const measuredKinds: readonly MeasuredKind[] = [
     license: status?.license,
     url: status?.url,
     tokenSecret: status?.operatorTokenSecretRef?.name,
+    givenTokenExpires: status?.operatorTokenExpires,
     queueOf: keyOfObject({ metadata }),
     upgrade: upgradeOf(status),
   })),
@@ -57,6 +60,7 @@ export const measuredKinds: readonly MeasuredKind[] = [
     // What the queue asked for last, where the number follows it.
     desiredReplicas: provisionerWithDefaults(object).replicas,
     key: keyOf(object.status),
+    givenTokenExpires: object.status?.bootstrapTokenExpires,
     queueOf: namedControlPlane(object)[0],
   })),
   measured(CoderWorkspaceProxy, ({ spec, status }) => ({

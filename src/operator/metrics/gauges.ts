@@ -97,6 +97,26 @@ export const objectGauges: readonly ObjectGauge[] = [
     read: ({ facts: { license } }) => counted(license?.seatsAllowed),
   },
   {
+    name: "license_managed_agents_used",
+    help: "Workspaces that were built with managed agents in the period of the license, as coderd counts them.",
+    read: ({ facts: { license } }) => counted(license?.managedAgentsUsed),
+  },
+  {
+    name: "license_managed_agents_allowed",
+    help: "Workspaces with managed agents that the license allows in its period; no sample means no limit.",
+    read: ({ facts: { license } }) => counted(license?.managedAgentsAllowed),
+  },
+  {
+    name: "license_ai_seats_used",
+    help: "Users of AI, as coderd counts them where the license limits them.",
+    read: ({ facts: { license } }) => counted(license?.aiSeatsUsed),
+  },
+  {
+    name: "license_ai_seats_allowed",
+    help: "Users of AI that the license allows; no sample means no limit.",
+    read: ({ facts: { license } }) => counted(license?.aiSeatsAllowed),
+  },
+  {
     name: "upgrade_stage",
     help: "1 for the stage that an upgrade of the control plane is in, or ended in.",
     labelNames: ["stage"],
@@ -113,6 +133,11 @@ export const objectGauges: readonly ObjectGauge[] = [
     name: "operator_token_expiry_timestamp_seconds",
     help: "When the token ends that the operator made for itself, in Unix time; it is renewed 30 days before that.",
     read: ({ tokenExpiry }) => known(tokenExpiry),
+  },
+  {
+    name: "given_token_expiry_timestamp_seconds",
+    help: "When the token ends that somebody put into a Secret for the object, in Unix time; nobody renews it.",
+    read: ({ facts: { givenTokenExpires } }) => known(dateInSeconds(givenTokenExpires)),
   },
   {
     name: "provisioner_key_created_timestamp_seconds",

@@ -44,8 +44,45 @@ export const podRules: readonly PolicyRule[] = [
     verbs: childVerbs,
     because: "limits how many pods a drain evicts at a time",
   },
-  { resources: ["pods"], verbs: readVerbs, because: "finds out why pods do not become ready" },
+  {
+    resources: ["pods"],
+    verbs: [...readVerbs, "delete"],
+    because: "finds out why pods do not become ready, and replaces those when what they read has changed",
+  },
+  {
+    resources: ["replicasets.apps"],
+    verbs: ["list"],
+    because: "finds out why pods of the newest spec can't be created: a quota, or Pod Security",
+  },
+  {
+    resources: ["events"],
+    verbs: ["list"],
+    because: "finds out what keeps a pod from starting, such as a volume that can't be mounted",
+  },
+  {
+    resources: ["namespaces"],
+    verbs: ["list", "watch"],
+    because: "cleans up at coderd as soon as a namespace is deleted, while that is possible",
+    clusterScoped: true,
+  },
 ];
+
+/** What the controller of a kind needs that may be reached from outside the cluster. */
+export function exposureRules(whom: string): PolicyRule[] {
+  return [
+    {
+      resources: ["ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"],
+      verbs: childVerbs,
+      because: `exposes ${whom} outside the cluster`,
+    },
+    {
+      resources: ["ingressclasses.networking.k8s.io"],
+      verbs: ["list", "watch"],
+      because: "reports an ingress class that does not exist",
+      clusterScoped: true,
+    },
+  ];
+}
 
 /** What it takes to make Roles by which `whom` may run workspaces. */
 export function workspaceRules({ whom, lets }: { readonly [part in "whom" | "lets"]: string }): PolicyRule[] {

@@ -1,33 +1,36 @@
 import { type Children, Deployment, type Owner, type Stored } from "kube-controller-runtime";
-import type { Sources } from "../sources.ts";
+import { withTimelyAdditions } from "./additions.ts";
+import { type PodsPresent, replaceStuck, type StuckParts } from "./replace-stuck.ts";
 import { podInputs, remembering } from "./restart.ts";
 import type { PodSettings } from "./settings.ts";
 
-interface Present {
+interface Present extends PodsPresent {
   readonly owner: Owner;
-  readonly sources: Sources;
   readonly deployment: Stored<Deployment> | undefined;
 }
 
 /** Makes `desired` the only Deployment of its owner, and replaces its pods when what they read at start has changed. */
 export async function convergeDeployment(
-  { owner, deployment, sources }: Present,
-  { children, own }: Parts,
+  present: Present,
+  parts: Parts,
   { desired: asked, pod }: { readonly desired: Deployment; readonly pod: PodSettings },
 ): Promise<Stored<Deployment> | undefined> {
-  const { deployment: desired, restarts } = remembering(asked, deployment, podInputs(pod, sources));
-  if (deployment && leavesRollingUpdate(deployment, desired)) {
-    const strategy = { type: desired.spec?.strategy?.type, rollingUpdate: null };
+  const { owner, deployment, sources } = present;
+  const { children, own } = parts;
+  const { deployment: remembered, restarts } = remembering(asked, deployment, podInputs(pod, sources));
+  if (deployment && leavesRollingUpdate(deployment, remembered)) {
+    const strategy = { type: remembered.spec?.strategy?.type, rollingUpdate: null };
     await children.patch(Deployment, deployment, { owner, patch: { spec: { strategy } } });
   }
+  const desired = await withTimelyAdditions(remembered, { owner, deployment }, children);
   const [applied] = await children.converge(Deployment, [desired], owner);
+  await replaceStuck(present, parts, pod);
   if (restarts) own.emit("Normal", "Restarting", restartMessage(desired, pod));
   return applied;
 }
 
-interface Parts {
-  readonly children: Pick<Children, "converge" | "patch">;
-  readonly own: { emit(type: "Normal", reason: string, message: string): void };
+interface Parts extends StuckParts {
+  readonly children: Pick<Children, "converge" | "patch" | "preview">;
 }
 
 function restartMessage({ metadata }: Deployment, { restartOn }: PodSettings): string {

@@ -2,11 +2,12 @@ import type { V1Container, V1HostAlias, V1PodSpec } from "@kubernetes/client-nod
 import type { Deployment, Wire } from "kube-controller-runtime";
 import { childMetadata, commonLabels, type Labels, type Parent } from "../names.ts";
 import { defined, unlessEmpty } from "../normalise.ts";
+import { LOG_ON_ERROR } from "./additions.ts";
 import { anyAddress } from "./address-family.ts";
 import { type ContainerPort, type PodParts, servedTls, trustedAuthorities } from "./certificates.ts";
 import { type EnvVar, mergeEnv } from "./env.ts";
 import { affinityOf, securityContextOf } from "./presets.ts";
-import { httpProbe, type ProbeTarget, patientProbe } from "./probes.ts";
+import { httpProbe, type ProbeSettings, type ProbeTarget } from "./probes.ts";
 import type { PodSettings } from "./settings.ts";
 
 export type HostAlias = Wire<V1HostAlias>;
@@ -39,8 +40,10 @@ interface Program {
   readonly ports: readonly ContainerPort[];
   /** Where its probes ask, if they are on. */
   readonly health: ProbeTarget;
-  /** Whether a liveness probe must wait until the program has started, however long that takes. */
-  readonly isStartGuarded?: boolean;
+  /** What the other probes wait for, however long the program takes to start. */
+  readonly startupProbe?: ProbeSettings | undefined;
+  /** A condition of the pod that the operator sets before the pod counts as ready. */
+  readonly readinessGate?: string;
 }
 
 /** A rollout strategy that the spec does not give is left to Kubernetes and to whoever sets one by hand. */
@@ -85,6 +88,7 @@ function podSpec(workload: Workload, labels: Labels): Wire<V1PodSpec> {
     tolerations: unlessEmpty(pod.tolerations),
     affinity: affinityOf(pod, labels),
     topologySpreadConstraints: unlessEmpty(pod.topologySpreadConstraints),
+    readinessGates: program.readinessGate ? [{ conditionType: program.readinessGate }] : undefined,
     initContainers: unlessEmpty(pod.initContainers),
     containers: [container(program, pod, { ...tls, volumeMounts })],
     volumes: unlessEmpty(overridden(volumes, pod.volumes, ({ name }) => name)),
@@ -107,11 +111,11 @@ function container(
     ports: unlessEmpty([...program.ports, ...certificates.ports]),
     readinessProbe: readinessProbe && httpProbe(readinessProbe, program.health),
     livenessProbe: livenessProbe && httpProbe(livenessProbe, program.health),
-    startupProbe:
-      program.isStartGuarded && livenessProbe ? httpProbe(patientProbe, program.health) : undefined,
+    startupProbe: program.startupProbe && httpProbe(program.startupProbe, program.health),
     lifecycle: pod.lifecycle,
     resources: pod.resources,
     securityContext: securityContextOf(pod),
+    terminationMessagePolicy: LOG_ON_ERROR,
     volumeMounts: unlessEmpty(
       overridden(certificates.volumeMounts, pod.volumeMounts, ({ mountPath }) => mountPath),
     ),

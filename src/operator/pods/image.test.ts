@@ -5,8 +5,8 @@ test.each([
   ["ghcr.io/coder/coder:latest", true],
   ["ghcr.io/coder/coder", true],
   ["localhost:5000/coder", true],
-  ["ghcr.io/coder/coder:v2.26.0", false],
-  ["localhost:5000/coder:v2.26.0", false],
+  ["ghcr.io/coder/coder:v2.36.1", false],
+  ["localhost:5000/coder:v2.36.1", false],
   ["ghcr.io/coder/coder:latest@sha256:abc", false],
 ])("the image %s may become another one: %s", (image, expected) => {
   expect(isMovingTag(image)).toBe(expected);

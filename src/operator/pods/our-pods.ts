@@ -9,8 +9,16 @@ import {
   Pod,
   type Stored,
 } from "kube-controller-runtime";
-import { commonLabelNames, commonLabels, identityOf, managedByUs, type Parent } from "../names.ts";
+import {
+  commonLabelNames,
+  commonLabels,
+  identityOf,
+  type Labels,
+  managedByUs,
+  type Parent,
+} from "../names.ts";
 import { defined } from "../normalise.ts";
+import type { ContainerStatus } from "./container-end.ts";
 import { podTrouble } from "./pod-trouble.ts";
 
 /** The index of pods, and of the objects that run them, by the labels that tie the ones to the others. */
@@ -18,18 +26,26 @@ export const POD_OWNER_INDEX = "podOwner";
 
 /** A long name is shortened in the label, so the tie is looked up and never read as a name. */
 export function podOwner(parent: Parent): string {
-  return [parent.identity.namespace, ...Object.values(commonLabels(parent))].join("/");
+  return podOwnerByLabels(parent.identity.namespace, commonLabels(parent));
 }
 
 /** The same tie, as a pod has it. */
 export function podOwnerOfLabels({ metadata }: Stored<Pod>): string {
-  return [metadata.namespace, ...commonLabelNames.map((name) => metadata.labels?.[name])].join("/");
+  return podOwnerByLabels(metadata.namespace, metadata.labels);
+}
+
+/** The tie by labels, in a namespace. */
+export function podOwnerByLabels(namespace: string | undefined, labels: Labels = {}): string {
+  return [namespace, ...commonLabelNames.map((name) => labels[name])].join("/");
 }
 
 /** The tie under which an object's pods are found, for the index of its kind. */
 export function podOwnerOf(app: Parent["app"]): (object: Stored<KubeObject>) => string[] {
   return (object) => [podOwner({ app, identity: identityOf(object) })];
 }
+
+/** One function for the controllers of provisioners and of queues, which share a cache. */
+export const podOwnerOfProvisioner = podOwnerOf("coder-provisioner");
 
 /** What the pod of a busy daemon is marked with: the last to be removed, and none for a node autoscaler to take. */
 export const BUSY_MARKS: Readonly<Record<string, string>> = {
@@ -61,7 +77,13 @@ export function podsOf(runner: Parent & { readonly childName: string }, caches: 
 function troubleChanged({ type, object, previous }: Change<Pod>): boolean {
   // With a pod its image goes out of use, and its key.
   if (type === "deleted" || imagesOf(previous) !== imagesOf(object)) return true;
-  return (previous && messageOf(previous)) !== messageOf(object);
+  if (isOver(previous) !== isOver(object)) return true;
+  return (previous && digestOf(previous)) !== digestOf(object);
+}
+
+/** Whether all containers of a pod have ended for good. */
+function isOver(pod: Stored<Pod> | undefined): boolean {
+  return pod?.status?.phase === "Succeeded" || pod?.status?.phase === "Failed";
 }
 
 /** What the nodes pulled, which status shows. */
@@ -72,12 +94,20 @@ function imagesOf(pod: Stored<Pod> | undefined): string {
     .trim();
 }
 
-function messageOf(pod: Stored<Pod>): string | undefined {
+/** What our controllers report of a pod, but for the time that passes. */
+function digestOf(pod: Stored<Pod>): string {
   const trouble = podTrouble(pod, Number.POSITIVE_INFINITY);
-  return trouble?.kind === "found" ? trouble.message : undefined;
+  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  const restarts = [...initContainerStatuses, ...containerStatuses].map(({ restartCount }) => restartCount);
+  const message = trouble?.kind === "found" ? trouble.message : "";
+  const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
+  return [ready?.status, ready?.reason, restarts.join("+"), message].join(" ");
 }
 
-type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
+/** Whether its kubelet calls the pod ready: its containers run and their probes pass. */
+export function isReadyPod({ status }: Stored<Pod>): boolean {
+  return status?.conditions?.some(({ type, status: state }) => type === "Ready" && state === "True") ?? false;
+}
 
 function withoutWhatNobodyReads({ apiVersion, kind, metadata, status = {} }: Stored<Pod>): Stored<Pod> {
   const { annotations = {}, managedFields: _, ...kept } = metadata;
@@ -96,8 +126,7 @@ function withoutWhatNobodyReads({ apiVersion, kind, metadata, status = {} }: Sto
   });
 }
 
-/** Without counts and times, which change while nothing else does. */
 function containerState(status: ContainerStatus): ContainerStatus {
-  const { name, image, imageID, ready, state, lastState } = status;
-  return defined({ name, image, imageID, ready, restartCount: 0, state, lastState });
+  const { name, image, imageID, ready, restartCount, state, lastState } = status;
+  return defined({ name, image, imageID, ready, restartCount, state, lastState });
 }

@@ -9,6 +9,13 @@ export type ProbeSettings = Readonly<Record<keyof typeof probeDefaults, number>>
 /** Fails after a day: a migration may take hours, and coderd answers nobody before it is over. */
 export const patientProbe: ProbeSettings = { ...probeDefaults, failureThreshold: 8_640 };
 
+/** The same patience, asked every second: pods serve as soon as coderd does, and not a period of the readiness probe later. */
+export const quickStartProbe: ProbeSettings = {
+  ...probeDefaults,
+  periodSeconds: 1,
+  failureThreshold: 86_400,
+};
+
 /** Whom the probe asks; `port` is the name of a container port. */
 export interface ProbeTarget {
   readonly path: string;

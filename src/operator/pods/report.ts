@@ -34,6 +34,8 @@ interface PodStatus {
 export interface PodReport {
   readonly ready: number;
   readonly rollout: Rollout;
+  /** Whether the pods are what the spec asks for, but perhaps for their number. */
+  readonly isServing: boolean;
 }
 
 interface WithConditions {
@@ -70,13 +72,31 @@ export function reportPods(
   const images = runningImages(seen.pods, container?.name ?? "");
   const status = { ...podStatus(deployment, runner), images };
   const rollout = rolloutOf(deployment ?? {}, seen);
-  const lookAgainMs = "lookAgainMs" in rollout ? rollout.lookAgainMs : undefined;
+  const startMs = startsWithinMs(seen);
+  const condition = conditionOf(deployment?.status, runner, { rollout, isStarting: startMs !== undefined });
+  const waits = [rollout.lookAgainMs, condition.reason === SCALING ? startMs : undefined];
+  const again = Math.min(...waits.map((ms) => ms ?? Number.POSITIVE_INFINITY));
   return {
     status,
-    condition: conditionOf(deployment?.status, runner, rollout),
-    value: { ready: status.readyReplicas, rollout },
-    ...(lookAgainMs === undefined ? {} : { requeueAfterMs: lookAgainMs }),
+    condition,
+    value: { ready: status.readyReplicas, rollout, isServing: condition.status === "True" },
+    ...(Number.isFinite(again) ? { requeueAfterMs: again } : {}),
   };
+}
+
+/** A pod that is asked for after none was wanted has this long to become available. */
+const START_MS = 60_000;
+
+/**
+ * How long the first pods after none may still take to start: a change of the number alone takes nothing away. Undefined where pods that served are gone, or the time is over.
+ */
+function startsWithinMs({ object, pods, now }: PodsSeen): number | undefined {
+  const conditions = object?.status?.conditions;
+  const wasReady = findCondition(conditions, "Ready")?.status === "True";
+  if (!wasReady || isLoss(conditions)) return undefined;
+  const createdAt = pods.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ""));
+  const leftMs = Math.min(...createdAt.filter(Number.isFinite), now) + START_MS - now;
+  return leftMs > 0 ? leftMs : undefined;
 }
 
 /** With what the scale subresource shows to `kubectl scale` and to autoscalers. */
@@ -87,17 +107,17 @@ export function podStatus(deployment: Deployment | undefined, runner: PodRunner)
   return { pods, readyReplicas, replicas, selector: selectorOf(commonLabels(runner)), phase };
 }
 
+const SCALING = "Scaling";
+
 function conditionOf(
   counts: Deployment["status"],
   { app, childName, replicas, autoscaling }: PodRunner,
-  rollout: Rollout,
+  { rollout, isStarting }: { readonly rollout: Rollout; readonly isStarting: boolean },
 ): ConditionState {
+  if (rollout.state === "stalled") return { status: "False", reason: "Stalled", message: rollout.cause };
   // An autoscaler may change the number at any time, so reaching it is no part of being ready.
   const isScaledByOthers = app !== "coder-control-plane";
   const { updatedReplicas = 0, availableReplicas = 0, replicas: present = 0 } = counts ?? {};
-  const status =
-    rollout.state === "complete" || (rollout.state === "scaling" && isScaledByOthers) ? "True" : "False";
-  if (rollout.state === "stalled") return { status, reason: "Stalled", message: rollout.cause };
   if (replicas === 0 && present === 0) {
     const why = autoscaling ? "no daemon is wanted now" : "spec.replicas is 0";
     const message = `Deployment "${childName}" has no pods because ${why}.`;
@@ -105,14 +125,17 @@ function conditionOf(
   }
   if (rollout.state === "complete") {
     const message = `${replicas} of ${replicas} pods of Deployment "${childName}" run the newest spec and are available.`;
-    return { status, reason: "AllReplicasReady", message };
+    return { status: "True", reason: "AllReplicasReady", message };
   }
   const old = present - updatedReplicas;
   const numbers = `${updatedReplicas} of ${replicas} pods of Deployment "${childName}" run the newest spec, ${availableReplicas} are available`;
-  const left = old > 0 ? `, ${count(old)} of an older spec left` : "";
-  const cause = rollout.state === "scaling" && rollout.cause ? ` ${rollout.cause}` : "";
-  const reason = rollout.state === "scaling" && isScaledByOthers ? "Scaling" : "RollingOut";
-  return { status, reason, message: `${numbers}${left}.${cause}` };
+  const message = `${numbers}${old > 0 ? `, ${count(old)} of an older spec left` : ""}.`;
+  // Pods that are there serve whatever their number; with none, nothing is served.
+  const isOnlyNumber =
+    rollout.state === "scaling" && isScaledByOthers && (availableReplicas > 0 || isStarting);
+  return isOnlyNumber
+    ? { status: "True", reason: SCALING, message }
+    : { status: "False", reason: "RollingOut", message };
 }
 
 /** That pods which served are gone is worth a warning; that there are none yet, or that none is wanted, is not. */
@@ -129,11 +152,16 @@ export function availability(
     const message = `${count(ready)} of Deployment "${runner.childName}" can serve.`;
     return { condition: { status: "True", reason: "PodsReady", message } };
   }
-  const earlier = findCondition(status?.conditions, AVAILABLE);
-  const isLoss = earlier?.status === "True" || earlier?.reason === "NoPodReady";
-  const reason = runner.replicas === 0 ? "ScaledToZero" : isLoss ? "NoPodReady" : "Starting";
+  const reason =
+    runner.replicas === 0 ? "ScaledToZero" : isLoss(status?.conditions) ? "NoPodReady" : "Starting";
   const message = `No pod of Deployment "${runner.childName}" is ready; see condition DeploymentReady.`;
   return { condition: { status: "False", reason, message } };
+}
+
+/** Whether pods that served before are gone, rather than not there yet. */
+function isLoss(conditions: readonly Condition[] | undefined): boolean {
+  const earlier = findCondition(conditions, AVAILABLE);
+  return earlier?.status === "True" || earlier?.reason === "NoPodReady";
 }
 
 /** The pods that serve. A Deployment that can't be changed, so that there is no report, may have some all the same. */

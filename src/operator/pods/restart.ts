@@ -3,6 +3,7 @@ import { certificateBlocks } from "../../coder/certificates.ts";
 import { readSecretValue } from "../secret.ts";
 import type { SourceNames, Sources } from "../sources.ts";
 import { type PodReference, podReferences } from "./pod-references.ts";
+import { isStalled } from "./replace-stuck.ts";
 import type { PodSettings } from "./settings.ts";
 
 /*
@@ -24,10 +25,13 @@ export type PodInputs =
   | { readonly kind: "none" | "unknown" }
   | { readonly kind: "known"; readonly scope: Scope; readonly text: string };
 
-/** The objects whose change may restart the pods. */
-export function restartSources(pod: PodSettings): Required<Omit<SourceNames, "tokens">> {
+/** The objects whose change may restart the pods: all that they read while they fail. */
+export function restartSources(
+  pod: PodSettings,
+  object: Parameters<typeof isStalled>[0] = {},
+): Required<Omit<SourceNames, "tokens">> {
   const scope = scopeOf(pod);
-  const references = scope === "All" ? podReferences(pod) : [];
+  const references = scope === "All" || isStalled(object) ? podReferences(pod) : [];
   const named = (kind: PodReference["kind"]) =>
     references.filter((reference) => reference.kind === kind).map(({ name }) => name);
   const certificates = scope === "Certificates" ? certificateKeys(pod).map(({ name }) => name) : [];

@@ -53,7 +53,7 @@ function aPod(
     image: "coder:x",
     imageID: "",
     ready: false,
-    restartCount: 7,
+    restartCount: 1,
     ...container,
   };
   return stored<Pod>({
@@ -94,8 +94,48 @@ describe("a rollout", () => {
     expect(rolloutOf(aDeployment({ updated: 0, conditions }), { pods: [], now: NOW })).toEqual({
       state: "stalled",
       cause:
-        "No pod can be created: a pod is forbidden: exceeded quota: small, requested: pods=1, used: pods=2",
+        "No pod can be created: a pod is forbidden: exceeded quota: small, requested: pods=1, used: pods=2.",
       mayPass: true,
+      lookAgainMs: 15_000,
+    });
+  });
+
+  test("does not stall by what a ReplicaSet of an older template says, and tells all that Pod Security asks for", () => {
+    const message = 'pods "coder-1" is forbidden: exceeded quota';
+    const conditions = [{ type: "ReplicaFailure", status: "True", reason: "FailedCreate", message }];
+    const seen = { pods: [], now: NOW };
+    const deployment = aDeployment({ updated: 0, conditions });
+    expect(rolloutOf(deployment, { ...seen, refusal: undefined })).toEqual({ state: "moving" });
+    const asked = `(container "coder" must set ${"x".repeat(600)}), seccompProfile (must be set)`;
+    const refusal = `pods "coder-2" is forbidden: violates PodSecurity "restricted:latest": ${asked}`;
+    const { cause } = rolloutOf(deployment, { ...seen, refusal }) as { cause?: string };
+    expect(cause).toMatch(
+      /seccompProfile \(must be set\)\. Set spec\.presets\.securityContext .*how-to\/pods\.md\.$/,
+    );
+  });
+
+  test("tells what its pods suffer from beside a refusal, which may be over", () => {
+    const pod = aPod("coder-1", { lastState: { terminated: { exitCode: 1 } } });
+    const seen = { pods: [pod], now: NOW, refusal: 'pods "x" is forbidden: exceeded quota: small' };
+    expect(rolloutOf(stuck, seen)).toMatchObject({
+      state: "stalled",
+      cause: expect.stringMatching(/exit code 1.* No pod can be created: a pod is forbidden: exceeded quota/),
+    });
+  });
+
+  test("names every requirement of Pod Security that the pods do not meet", () => {
+    const violations = [
+      'allowPrivilegeEscalation != false (containers "wait-for-database", "coder" must set securityContext.allowPrivilegeEscalation=false)',
+      'unrestricted capabilities (containers "wait-for-database", "coder" must set securityContext.capabilities.drop=["ALL"])',
+      'runAsNonRoot != true (pod or containers "wait-for-database", "coder" must set securityContext.runAsNonRoot=true)',
+      'seccompProfile (pod or containers "wait-for-database", "coder" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+    ].join(", ");
+    const message = `pods "coder-6f-x2k9z" is forbidden: violates PodSecurity "restricted:latest": ${violations}`;
+    const conditions = [{ type: "ReplicaFailure", status: "True", reason: "FailedCreate", message }];
+    expect(rolloutOf(aDeployment({ updated: 0, conditions }), { pods: [], now: NOW })).toMatchObject({
+      cause: expect.stringContaining(
+        `No pod can be created: a pod is forbidden: violates PodSecurity "restricted:latest": ${violations}`,
+      ),
     });
   });
 
@@ -154,9 +194,78 @@ describe("the cause of a stalled rollout", () => {
     });
   });
 
+  test("shows no provisioner key that the error of a daemon has in a URL", () => {
+    const url =
+      "https://coder.example.com/api/v2/provisionerkeys/6qlSQ4Dergo5KY1D3wk4UZ4uEKClLEk2BSKd9iFPrty";
+    const message = `error: unable to get provisioner key details: Get "${url}": x509: unknown authority`;
+    const shown = causeWith(aPod("coder-1", { state: { terminated: { exitCode: 1, message } } }));
+    expect(JSON.stringify(shown)).not.toContain("6qlSQ4Dergo5");
+    expect(shown).toMatchObject({ cause: expect.stringContaining("provisionerkeys/***") });
+  });
+
   test("is no crash of a container that has become ready since", () => {
     const lastState = { terminated: { exitCode: 1 } };
-    expect(causeWith(aPod("coder-1", { ready: true, lastState }))).toEqual({ state: "moving" });
+    const state = { running: { startedAt: "2026-01-01T11:59:00Z" } };
+    expect(causeWith(aPod("coder-1", { ready: true, state, lastState }))).toEqual({ state: "moving" });
+  });
+
+  describe("of a container that is restarted again and again", () => {
+    const ended = (finishedAt: string, more: object = {}) => ({
+      lastState: {
+        terminated: { exitCode: 3, startedAt: "2026-01-01T11:30:00Z", ...more, finishedAt },
+      },
+      state: { running: { startedAt: finishedAt } },
+      ready: true,
+    });
+    const short = { startedAt: "2026-01-01T11:59:15Z" };
+
+    test("counts while it happens to run, also when all pods are available, until ten minutes have passed", () => {
+      const looping = aPod("coder-1", { restartCount: 3, ...ended("2026-01-01T11:59:30Z", short) });
+      expect(rolloutOf(aDeployment({}), { pods: [looping], now: NOW })).toEqual({
+        state: "stalled",
+        cause:
+          'Pod "coder-1": container "coder" crashes with exit code 3 (3 restarts in 30 seconds). See: kubectl -n team logs coder-1 -c coder --previous',
+        lookAgainMs: 10 * 60_000 - 30_000,
+      });
+      const later = NOW + 10 * 60_000;
+      expect(rolloutOf(aDeployment({}), { pods: [looping], now: later })).toEqual({ state: "complete" });
+    });
+
+    test.each([
+      ["twice", { restartCount: 2, ...ended("2026-01-01T11:59:30Z", short) }],
+      ["after it had run for long", { restartCount: 9, ...ended("2026-01-01T11:59:30Z") }],
+    ])("does not when it was restarted only %s", (_, container) => {
+      const pods = [aPod("coder-1", container)];
+      expect(rolloutOf(aDeployment({}), { pods, now: NOW })).toMatchObject({ state: "complete" });
+    });
+
+    test("is an end with exit code 0 too, but not of an init container, which is to end so", () => {
+      const terminated = {
+        exitCode: 0,
+        startedAt: "2026-01-01T11:59:00Z",
+        finishedAt: "2026-01-01T11:59:02Z",
+      };
+      const waiting = { reason: "CrashLoopBackOff" };
+      const pod = aPod("coder-1", { state: { waiting }, lastState: { terminated } });
+      expect(causeWith(pod)).toMatchObject({
+        cause: expect.stringContaining("ends with exit code 0 instead of running on"),
+      });
+      const init = { ...pod.status?.containerStatuses?.[0], state: { terminated } } as ContainerStatus;
+      const starting = aPod("coder-1", {}, { initContainerStatuses: [init] });
+      expect(causeWith(starting)).toEqual({ state: "moving" });
+    });
+  });
+
+  test("quotes the line of the log that names the error, not what follows it", () => {
+    const message = [
+      "Started HTTP listener at http://0.0.0.0:8080",
+      "Encountered an error running coder server, see help",
+      "error: connect to postgres://coder:hunter2@db/coder: connection refused",
+      "exiting",
+    ].join("\n");
+    const cause = causeWith(aPod("coder-1", { lastState: { terminated: { exitCode: 1, message } } }));
+    expect(JSON.stringify(cause)).toMatch(/exit code 1: error: connect to .* connection refused\. See/);
+    expect(JSON.stringify(cause)).not.toContain("hunter2");
   });
 
   test("names what a container lacks to be started", () => {
@@ -196,6 +305,53 @@ describe("the cause of a stalled rollout", () => {
       cause: expect.stringContaining(
         "no node takes it: 0/3 nodes are available: 3 Insufficient cpu. Add nodes",
       ),
+    });
+  });
+
+  describe("of a pod that no node takes", () => {
+    const unscheduled = (message: string, since = "2026-01-01T11:58:00Z") =>
+      aPod(
+        "coder-1",
+        {},
+        {
+          containerStatuses: [],
+          conditions: [
+            {
+              type: "PodScheduled",
+              status: "False",
+              reason: "Unschedulable",
+              lastTransitionTime: since,
+              message,
+            },
+          ],
+        },
+      );
+    const causeOf = (message: string) => (causeWith(unscheduled(message)) as { cause?: string }).cause;
+
+    test("leaves out what the scheduler says of preemption, in whichever words", () => {
+      expect(
+        causeOf(
+          "0/1 nodes are available: 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+        ),
+      ).toBe(
+        'Pod "coder-1": no node takes it: 0/1 nodes are available: 1 node(s) were unschedulable. Add nodes, or change resources, nodeSelector, tolerations or affinity.',
+      );
+    });
+
+    test("says to create a PersistentVolumeClaim that is missing, once and at once, and not to add nodes", () => {
+      const message = '0/1 nodes are available: persistentvolumeclaim "data" not found. not found';
+      const expected =
+        'Pod "coder-1": no node takes it: 0/1 nodes are available: persistentvolumeclaim "data" not found. Create PersistentVolumeClaim "data", or correct spec.volumes.';
+      expect(causeOf(message)).toBe(expected);
+      expect(causeWith(unscheduled(message, "2026-01-01T12:00:00Z"))).toMatchObject({ cause: expected });
+    });
+
+    test("says to look at a PersistentVolumeClaim that has no volume", () => {
+      expect(
+        causeOf("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: x"),
+      ).toContain(
+        "PersistentVolumeClaims. Correct the storage class of the claim, or add a volume for it; kubectl describe pvc shows what is missing.",
+      );
     });
   });
 

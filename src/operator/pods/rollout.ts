@@ -9,7 +9,11 @@ import {
   type Pod,
   type Stored,
 } from "kube-controller-runtime";
-import { podTrouble, short } from "./pod-trouble.ts";
+import { type PodTrouble, podTrouble, short } from "./pod-trouble.ts";
+import type { PodWarnings } from "./pod-warnings.ts";
+
+/** Whether the pods are what the spec asks for: the condition of every kind that runs pods. */
+export const DEPLOYMENT_READY = "DeploymentReady";
 
 /**
  * How far the pods of a Deployment are behind its spec:
@@ -18,15 +22,15 @@ import { podTrouble, short } from "./pod-trouble.ts";
  *       │ ▲                                                                │ the number changes, or pods come
  *  a cause│ │it is gone                                                    ▼ and go
  *       ▼ │                                                              scaling ──▶ complete
- *     stalled
+ *     stalled ◀──────────────────────────a cause──────────────────────────┘
  */
 export type Rollout =
-  | { readonly state: "complete" }
+  | { readonly state: "complete"; readonly lookAgainMs?: number }
   /** Every pod is of the newest spec, which has been rolled out before: only their number is not what it should be. */
-  | ({ readonly state: "scaling"; readonly lookAgainMs?: number } & Partial<Hindrance>)
+  | { readonly state: "scaling"; readonly lookAgainMs?: number }
   | { readonly state: "moving"; readonly lookAgainMs?: number }
-  /** It does not go on by itself; the cause is a sentence for a person. */
-  | ({ readonly state: "stalled" } & Hindrance);
+  /** It does not go on by itself, or does not last; the cause is a sentence for a person. */
+  | ({ readonly state: "stalled"; readonly lookAgainMs?: number } & Hindrance);
 
 export interface Hindrance {
   readonly cause: string;
@@ -40,8 +44,18 @@ export interface Hindrance {
 export interface PodsSeen {
   readonly pods: readonly Stored<Pod>[];
   readonly now: number;
+  /** Why the API server refuses pods of the newest template; known only to who has looked. */
+  readonly refusal?: string | undefined;
+  /** What events say of those that are stuck. */
+  readonly warnings?: PodWarnings;
   /** Whether its template is one that was rolled out before, so that only the number can be new. */
   readonly isSameTemplate?: boolean;
+  /** The object that the pods belong to, with what was reported of it before. */
+  readonly object?: WithConditions;
+}
+
+interface WithConditions {
+  readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
 /** Whether an object was ready with the template that its Deployment has now. */
@@ -54,13 +68,13 @@ export function isSameTemplate(
   return wasReady && isDeepStrictEqual(before?.spec?.template, applied?.spec?.template);
 }
 
-/** Judges by the Deployment's own counts; its pods and conditions only say why they are not reached. */
+/** Judges by the Deployment's own counts; its pods and conditions say why they are not reached, or will not last. */
 export function rolloutOf(deployment: Deployment, seen: PodsSeen): Rollout {
-  if (isComplete(deployment)) return { state: "complete" };
   const found = causeOf(deployment, seen);
+  if ("cause" in found) return { state: "stalled", ...found };
+  if (isComplete(deployment)) return { state: "complete", ...found };
   const isUnseen = seen.isSameTemplate === true && !isObserved(deployment);
-  if (isUnseen || isScaling(deployment)) return { state: "scaling", ...found };
-  return "cause" in found ? { state: "stalled", ...found } : { state: "moving", ...found };
+  return { state: isUnseen || isScaling(deployment) ? "scaling" : "moving", ...found };
 }
 
 /** The Deployment was seen by its controller; all replicas are updated and available, and none is old. */
@@ -80,40 +94,71 @@ export function isObserved(deployment: Deployment | undefined): boolean {
   return (deployment?.status?.observedGeneration ?? 0) >= (deployment?.metadata?.generation ?? 0);
 }
 
-/** Its controller keeps saying that the newest spec is rolled out while only the number changes. */
+/** Its controller keeps saying that the newest spec is rolled out while only the number changes, or pods are lost. */
 function isScaling(deployment: Deployment): boolean {
   const { replicas = 0, updatedReplicas = 0 } = deployment.status ?? {};
   const isRolledOut = conditionOf(deployment, "Progressing")?.reason === "NewReplicaSetAvailable";
   return isObserved(deployment) && isRolledOut && replicas === updatedReplicas;
 }
 
-function causeOf(
-  deployment: Deployment,
-  { pods, now }: PodsSeen,
-): Hindrance | { readonly lookAgainMs?: number } {
+/** Pod Security lists every requirement that is not met, each with what to set. */
+const MAX_REFUSAL = 1_000;
+
+type Again = { readonly lookAgainMs?: number };
+
+function causeOf(deployment: Deployment, seen: PodsSeen): (Hindrance & Again) | Again {
   if (!isObserved(deployment)) return {};
-  const refusal = conditionOf(deployment, "ReplicaFailure");
-  if (refusal?.status === "True") {
-    return { cause: `No pod can be created: ${short(refused(refusal.message ?? ""))}`, mayPass: true };
+  const troubles = newest(seen.pods).flatMap(
+    (pod) => podTrouble(pod, seen.now, seen.warnings?.get(pod.metadata.uid)) ?? [],
+  );
+  const waits = troubles.flatMap(({ afterMs }) => afterMs ?? []);
+  const again = waits.length > 0 ? { lookAgainMs: Math.min(...waits) } : {};
+  const found = mostBasic(troubles, wasStalled(seen));
+  const refusal = refusalOf(deployment, seen);
+  if (refusal !== undefined) {
+    // A pod that exists says more than one that does not, and the refusal may be over before it is withdrawn.
+    const cause = found ? `${found.message} ${explainRefusal(refusal)}` : explainRefusal(refusal);
+    return { cause, mayPass: true, lookAgainMs: REFUSAL_AGAIN_MS };
   }
-  const troubles = newest(pods).flatMap((pod) => podTrouble(pod, now) ?? []);
-  const found = troubles.find((trouble) => trouble.kind === "found");
-  if (found) return { cause: found.message, ...(found.mayPass ? { mayPass: true } : {}) };
+  if (found) return { cause: found.message, ...(found.mayPass ? { mayPass: true } : {}), ...again };
   const progressing = conditionOf(deployment, "Progressing");
-  if (progressing?.status === "False") {
-    const name = deployment.metadata?.name;
-    return {
-      cause: `Deployment "${name}" has made no progress for longer than its deadline; its pods start and do not become ready.`,
-      isLate: true,
-    };
-  }
-  const waits = troubles.flatMap((trouble) => (trouble.kind === "perhaps" ? [trouble.afterMs] : []));
-  return waits.length > 0 ? { lookAgainMs: Math.min(...waits) } : {};
+  if (progressing?.status !== "False") return again;
+  const name = deployment.metadata?.name;
+  const cause = `Deployment "${name}" has made no progress for longer than its deadline; its pods start and do not become ready.`;
+  return { cause, isLate: true, ...again };
 }
 
-/** The API server names a pod that never came to be, by another name each time. */
-function refused(message: string): string {
-  return message.replace(/^pods "[^"]*" is /, "a pod is ");
+/** A container that was reported to crash and runs again is reported until it has run for a while. */
+function mostBasic(
+  troubles: readonly PodTrouble[],
+  isHeld: boolean,
+): { readonly message: string; readonly mayPass?: boolean } | undefined {
+  const found = troubles.find(({ kind }) => kind === "found");
+  const settling = isHeld ? troubles.find(({ kind }) => kind === "settling") : undefined;
+  const cause = found ?? settling;
+  return cause && "message" in cause ? cause : undefined;
+}
+
+function wasStalled({ object }: PodsSeen): boolean {
+  return findCondition(object?.status?.conditions, DEPLOYMENT_READY)?.reason === "Stalled";
+}
+
+/** A Deployment's status does not tell when the words of a refusal change. */
+const REFUSAL_AGAIN_MS = 15_000;
+
+function refusalOf(deployment: Deployment, seen: PodsSeen): string | undefined {
+  if ("refusal" in seen) return seen.refusal;
+  const { status, message = "" } = conditionOf(deployment, "ReplicaFailure") ?? {};
+  return status === "True" ? message : undefined;
+}
+
+function explainRefusal(message: string): string {
+  // The API server names a pod that never came to be, by another name each time.
+  const words = message.replace(/^pods "[^"]*" is /, "a pod is ");
+  const advice = words.includes("violates PodSecurity")
+    ? ". Set spec.presets.securityContext and what else is listed in spec.securityContext; see docs/how-to/pods.md"
+    : "";
+  return `No pod can be created: ${short(words, MAX_REFUSAL).replace(/\.$/, "")}${advice}.`;
 }
 
 /**

@@ -2,6 +2,9 @@ import type { Pod, Stored } from "kube-controller-runtime";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
+import { isReadyPod } from "../pods/our-pods.ts";
+import { podTrouble } from "../pods/pod-trouble.ts";
+import { awaitsAdmission } from "./admit.ts";
 import { appliedKey } from "./key/record.ts";
 import type { Memory } from "./memory.ts";
 import type { Snapshot } from "./observe.ts";
@@ -13,10 +16,14 @@ export const JOINS_WITHIN_MS = 60_000;
 
 /** Which of our daemons coderd lists, and with which key. */
 export interface Connections {
-  /** How many pods that stay have a daemon that is connected with the key in use. */
+  /** How many pods that stay are ready and have a daemon that is connected with the key in use. */
   readonly connected: number;
+  /** Pods whose daemon is connected with the key in use, which may count as ready. */
+  readonly admissible: readonly Stored<Pod>[];
   /** Names of pods that stay and run, whose daemon is not connected with the key in use. */
   readonly awaited: readonly string[];
+  /** Whether one of them can't be ready before that, as in a rollout that keeps the old daemons meanwhile. */
+  readonly isGateClosed: boolean;
   /** Those of them that run at this moment, which one that crashes at its start does not for long. */
   readonly silent: readonly string[];
   /** Those awaited, by name, whose daemon has had the time. */
@@ -31,17 +38,20 @@ export interface Connections {
 
 /** Whether there is something to ask coderd for: a daemon that may connect at any moment. */
 export function isAwaited(
-  { connected, awaited }: Connections,
+  { connected, awaited, isGateClosed }: Connections,
   { replicas }: Pick<Provisioner, "replicas">,
 ): boolean {
-  return connected < replicas && awaited.length > 0;
+  return awaited.length > 0 && (connected < replicas || isGateClosed);
 }
 
 interface Seen extends Pick<Snapshot, "pods" | "now"> {
   readonly daemons: readonly ProvisionerDaemon[];
 }
 
-/** Joins daemons to pods by name and key. A daemon without a pod serves nobody: its row outlives it. */
+/**
+ * Joins daemons to pods by name and key. coderd lists a daemon for a while after its end, so one counts only while its pod
+ * is ready and does not crash again and again.
+ */
 export function connectionsOf(
   provisioner: Provisioner,
   status: Partial<ProvisionerStatus>,
@@ -54,6 +64,7 @@ export function connectionsOf(
   const byName = new Map(current.map((daemon) => [daemon.name, daemon]));
   const staying = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const missing = staying.filter((pod) => !byName.has(nameOf(pod)));
+  const serving = staying.filter((pod) => byName.has(nameOf(pod)) && isSteady(pod, now));
   const awaited = missing
     .flatMap((pod) => {
       const ms = lateInMs(pod, now);
@@ -62,16 +73,22 @@ export function connectionsOf(
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   const left = awaited.map(({ ms }) => ms).filter((ms) => ms > 0);
   return {
-    connected: staying.length - missing.length,
+    connected: serving.length,
+    admissible: staying.filter((pod) => byName.has(nameOf(pod)) && awaitsAdmission(pod)),
     awaited: awaited.map(({ name }) => name),
+    isGateClosed: awaited.some(({ pod }) => awaitsAdmission(pod)),
     silent: awaited.filter(({ pod }) => containerOf(pod)?.state?.running).map(({ name }) => name),
     late: awaited.filter(({ ms }) => ms <= 0).map(({ pod }) => pod),
     nextLateInMs: left.length > 0 ? Math.min(...left) : undefined,
     buildingWithOldKey: daemons
       .filter(({ keyId, status }) => status === "busy" && keyId !== inUse && replaced.includes(keyId))
       .map(({ name }) => name),
-    versions: staying.flatMap((pod) => byName.get(nameOf(pod))?.version ?? []),
+    versions: serving.flatMap((pod) => byName.get(nameOf(pod))?.version ?? []),
   };
+}
+
+function isSteady(pod: Stored<Pod>, now: number): boolean {
+  return isReadyPod(pod) && podTrouble(pod, now)?.kind !== "found";
 }
 
 /** How long its daemon has left; undefined for one that never ran, which has nothing to be late for. */

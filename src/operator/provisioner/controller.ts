@@ -10,6 +10,7 @@ import {
   Deployment,
   explain,
   keyOfObject,
+  Namespace,
   Pod,
   PodDisruptionBudget,
   Role,
@@ -32,6 +33,7 @@ import {
   thoseNaming,
   thoseServedBy,
 } from "../control-plane/session/find.ts";
+import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
 import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureServiceAccount, referencedAccounts } from "../permissions/ensure-service-account.ts";
@@ -40,7 +42,7 @@ import { behindGrant, changedByOthers } from "../permissions/grant-tie.ts";
 import type { Tenancy } from "../permissions/tenancy.ts";
 import { ensureDisruptionBudget } from "../pods/disruption-budget.ts";
 import { reportImage } from "../pods/image.ts";
-import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
+import { POD_OWNER_INDEX, podOwnerOfProvisioner, podOwners, podWatch } from "../pods/our-pods.ts";
 import { availability, noPods, stalling } from "../pods/report.ts";
 import { rolloutMoved } from "../pods/rollout.ts";
 import type { CoderPorts } from "../ports.ts";
@@ -65,7 +67,7 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
   };
   const foreignGrants = { ...managedByUs, when: changedByOthers };
   const indexes = {
-    [POD_OWNER_INDEX]: podOwnerOf("coder-provisioner"),
+    [POD_OWNER_INDEX]: podOwnerOfProvisioner,
     [CONTROL_PLANE_INDEX]: namedControlPlane,
     [provisionerTie.index]: provisionerTie.ofOwner,
   };
@@ -80,6 +82,7 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
     .watches(Service, thoseServedBy(CoderProvisioner), { ...managedByUs, when: addressGiven })
     .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })
     .watches(Pod, podOwners(CoderProvisioner), podWatch)
+    .watches(Namespace, thoseWithin(CoderProvisioner), namespaceWatch)
     .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
     .refersTo(Secret, references.secrets)
     .refersTo(ConfigMap, references.configMaps)
@@ -102,6 +105,7 @@ function reconciliation(tenancy: Tenancy) {
     needsCleanup: () => true,
     observe,
     converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),
+    endsSince: namespaceEndsSince,
     quiet: quietReasons,
     cleanup: cleanUp,
   };

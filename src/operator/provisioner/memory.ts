@@ -3,6 +3,9 @@ import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { Entitlement } from "../../coder/entitlements.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { coderdBackoff } from "../coderd/backoff.ts";
+import type { TokenEndMemory } from "../coderd/token-end.ts";
+import type { WarningMemory } from "../pods/pod-warnings.ts";
+import type { StuckMemory } from "../pods/replace-stuck.ts";
 import type { CoderPorts } from "../ports.ts";
 import type { KeyRecord, SecretProof } from "./key/record.ts";
 
@@ -10,7 +13,7 @@ import type { KeyRecord, SecretProof } from "./key/record.ts";
 export type FailedRemoval = CoderFailure & { readonly keyName: string };
 
 /** What the operator remembers of one provisioner between runs. */
-export interface Memory extends StartMemory {
+export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory {
   /** What coderd itself said about the license, and of which state of the control plane that was. */
   knownEntitlement?: { readonly of: string; readonly at: number; readonly value: Entitlement };
   readonly entitlement: Backoff<CoderFailure>;

@@ -20,13 +20,17 @@ import { type ObservedAccount, observeAccount } from "../permissions/ensure-serv
 import type { Grants } from "../permissions/ensure-workspace-rbac.ts";
 import { foreignGrants } from "../permissions/grant-tie.ts";
 import { podsOf } from "../pods/our-pods.ts";
+import { observeWarnings, type PodWarnings } from "../pods/pod-warnings.ts";
+import { observeRefusal } from "../pods/refusal.ts";
+import { type RemovePod, removeWith } from "../pods/replace-stuck.ts";
 import { restartSources } from "../pods/restart.ts";
 import type { CoderPorts } from "../ports.ts";
 import { gatherSources, referencesTo, type SourceNames, type Sources } from "../sources.ts";
+import { type Admit, admitWith } from "./admit.ts";
 import { recordedKeys } from "./key/record.ts";
 import type { Memory } from "./memory.ts";
 import { provisionerGrants, provisionerTie } from "./resources/rbac.ts";
-import { type Provisioner, withDefaults } from "./spec.ts";
+import { continuing, type Provisioner, withDefaults } from "./spec.ts";
 
 /** A provisioner as one run sees it: all that is read of the cluster, the time included. */
 export interface Snapshot {
@@ -41,6 +45,11 @@ export interface Snapshot {
   /** That of this provisioner, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
   readonly pods: readonly Stored<Pod>[];
+  readonly removePod: RemovePod;
+  readonly warnings: PodWarnings;
+  /** Why pods of the newest template are refused. */
+  readonly refusal: string | undefined;
+  readonly admit: Admit;
   readonly account: ObservedAccount;
   readonly grants: Grants;
   /** The Secrets that sessions at those control planes need. */
@@ -49,26 +58,36 @@ export interface Snapshot {
 
 export type Environment = RunEnvironment<CoderProvisioner, ProvisionerStatus, Memory, CoderPorts>;
 
-export async function observe(object: Stored<CoderProvisioner>, context: RunContext): Promise<Snapshot> {
+export async function observe(
+  object: Stored<CoderProvisioner>,
+  context: RunContext,
+  memory: Memory,
+): Promise<Snapshot> {
   const { caches, children, clock } = context;
   const provisioner = withDefaults(object);
   const { namespace } = provisioner.identity;
   const owner = { kind: CoderProvisioner, object, labels: commonLabels(provisioner) };
   const controlPlanes = namedControlPlanes(object, caches);
-  const sources = await gatherSources(namespace, sourceNames(provisioner, controlPlanes), context);
+  const sources = await gatherSources(namespace, sourceNames(object, controlPlanes), context);
   const secrets = caches.of(Secret);
-  const named = secrets.get(keyOf({ namespace, name: provisioner.key.secret.name }));
+  const secret = secrets.get(keyOf({ namespace, name: provisioner.key.secret.name }));
   const owned = secrets.byIndex(CONTROLLER_INDEX, object.metadata.uid);
-  const deployment = caches.of(Deployment).get(keyOf({ namespace, name: provisioner.childName }));
+  const named = caches.of(Deployment).get(keyOf({ namespace, name: provisioner.childName }));
+  const deployment = named && children.owns(named, owner) ? named : undefined;
+  const pods = podsOf(provisioner, caches);
   return {
     now: clock.now(),
     object,
-    provisioner,
+    provisioner: continuing(provisioner, object, deployment?.spec?.replicas),
     owner,
     controlPlanes,
-    secrets: [...new Set([...(named && children.owns(named, owner) ? [named] : []), ...owned])],
-    deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
-    pods: podsOf(provisioner, caches),
+    secrets: [...new Set([...(secret && children.owns(secret, owner) ? [secret] : []), ...owned])],
+    deployment,
+    pods,
+    removePod: removeWith(context),
+    warnings: await observeWarnings(pods, context, memory),
+    refusal: await observeRefusal(deployment, context),
+    admit: admitWith(context.client, () => clock.now()),
     account: await observeAccount(provisioner, context),
     grants: {
       object,
@@ -97,9 +116,10 @@ function namedControlPlanes(object: Stored<CoderProvisioner>, caches: Caches): C
 }
 
 /** What sessions at these control planes need, and what may restart the pods. */
-function sourceNames({ session, pod }: Provisioner, controlPlanes: ControlPlanes): SourceNames {
+function sourceNames(object: Stored<CoderProvisioner>, controlPlanes: ControlPlanes): SourceNames {
+  const { session, pod } = withDefaults(object);
   const needed = [...controlPlanes.values()].map(sessionSources);
-  const restarting = restartSources(pod);
+  const restarting = restartSources(pod, object);
   return {
     tokens: [...(session ? [session.name] : []), ...needed.flatMap(({ tokens }) => [...tokens])],
     secrets: [...needed, restarting].flatMap(({ secrets }) => [...secrets]),
@@ -108,5 +128,5 @@ function sourceNames({ session, pod }: Provisioner, controlPlanes: ControlPlanes
 }
 
 export const references = referencesTo((object: Stored<CoderProvisioner>, caches) =>
-  sourceNames(withDefaults(object), namedControlPlanes(object, caches)),
+  sourceNames(object, namedControlPlanes(object, caches)),
 );

@@ -26,4 +26,9 @@ export const rules: readonly PolicyRule[] = [
     because: "finds the access URL of a control plane, and what pods are restarted for",
   },
   ...podRules,
+  {
+    resources: ["pods/status"],
+    verbs: ["patch"],
+    because: "lets a daemon's pod count as ready once coderd lists the daemon",
+  },
 ];

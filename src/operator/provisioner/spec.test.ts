@@ -2,7 +2,7 @@ import { stored } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../api/v1alpha1/provisioner.ts";
-import { withDefaults } from "./spec.ts";
+import { continuing, withDefaults } from "./spec.ts";
 
 const a = (count: number) => "a".repeat(count);
 
@@ -150,5 +150,18 @@ describe("where the number follows the queue, there are", () => {
     ["as many as the spec says once it no longer does", { replicas: 3 }, 4, 3],
   ])("%s", (_, spec, desired, expected) => {
     expect(withStatus(spec, desired)).toBe(expected);
+  });
+
+  test.each<[string, number | undefined, number | undefined, number]>([
+    ["as many as run when it begins to follow, also above the maximum", 9, undefined, 9],
+    ["at least the minimum when it begins to follow", 1, undefined, 2],
+    ["as many as were asked for last, whatever runs", 9, 4, 4],
+    ["at least the minimum when none run yet", undefined, undefined, 2],
+  ])("%s", (_, running, desiredReplicas, expected) => {
+    const object = stored<CoderProvisioner>({
+      spec: { controlPlaneRef: { name: "coder" }, autoscaling },
+      status: desiredReplicas === undefined ? {} : { desiredReplicas },
+    });
+    expect(continuing(withDefaults(object), object, running).replicas).toBe(expected);
   });
 });

@@ -90,6 +90,20 @@ function settingsOf(stored: Stored<CoderProvisioner>): Provisioner {
   };
 }
 
+/**
+ * The same settings for a pool whose Deployment runs. Daemons that ran before the pool began to follow the queue stay until
+ * the queue was looked at: only it tells which of them are busy.
+ */
+export function continuing(
+  provisioner: Provisioner,
+  { status }: Stored<CoderProvisioner>,
+  running: number | undefined,
+): Provisioner {
+  const { autoscaling } = provisioner;
+  if (!autoscaling || running === undefined || status?.desiredReplicas !== undefined) return provisioner;
+  return { ...provisioner, replicas: Math.max(running, autoscaling.minReplicas) };
+}
+
 function wantedReplicas(
   { autoscaling, replicas = provisionerDefaults.replicas }: Partial<ProvisionerSpec>,
   status: ProvisionerStatus = {},

@@ -12,6 +12,7 @@ import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import { DISRUPTION_BUDGET } from "../pods/disruption-budget.ts";
 import { IMAGE_PINNED, UNPINNED } from "../pods/image.ts";
 import { STALLED } from "../pods/report.ts";
+import { DEPLOYMENT_READY } from "../pods/rollout.ts";
 import type { Snapshot } from "./observe.ts";
 
 export const CONNECTING = "Connecting";
@@ -32,7 +33,7 @@ export const conditionTypes = {
   keySecret: "ProvisionerKeySecretReady",
   rbac: "WorkspaceRBACReady",
   disruption: DISRUPTION_BUDGET,
-  deployment: "DeploymentReady",
+  deployment: DEPLOYMENT_READY,
   daemons: "DaemonsConnected",
   available: AVAILABLE,
   stalled: STALLED,
@@ -78,6 +79,8 @@ export function readiness(
 ): ConditionState {
   const state = summary(conditions, parts, "The daemons serve and their objects are as the spec says.");
   const daemons = conditions.get(conditionTypes.daemons);
+  // A rollout that waits for daemons which do not connect does not move.
+  if (state.reason === "RollingOut" && daemons?.reason === "Stalled") return daemons;
   const isUnknown = daemons?.status === "Unknown" && daemons.reason !== NOT_PERMITTED;
   const wasReady = findCondition(before, conditionTypes.ready)?.status === "True";
   if (state.status === "False" || !isUnknown || wasReady) return state;

@@ -1,5 +1,5 @@
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
-import type { Pool, PoolPod } from "./pool.ts";
+import { isAble, type Pool, type PoolPod } from "./pool.ts";
 
 /** What the pods of a pool are doing, leaving ones apart. */
 export interface Census {
@@ -9,6 +9,10 @@ export interface Census {
   readonly idle: number;
   /** The versions of idle daemons, each once. */
   readonly idleVersions: readonly string[];
+  /** Pods that fail, those among them that coderd calls busy, and why the first of all fails. */
+  readonly failing: number;
+  readonly failingBusy: number;
+  readonly trouble: string | undefined;
   /** Pods that may run a daemon which coderd does not list (yet). */
   readonly starting: number;
   /** A few of them by name. */
@@ -23,7 +27,7 @@ export interface Census {
 
 const MOST_NAMES = 3;
 
-/** Counts by pods: a daemon that coderd lists without a pod behind it can't take a job. */
+/** Counts by pods: a daemon that coderd lists without a pod behind it, or with one that fails, can't take a job. */
 export function takeCensus(
   pools: readonly Pool[],
   daemons: readonly ProvisionerDaemon[],
@@ -42,13 +46,19 @@ export function takeCensus(
 function countPods(pool: Pool, daemons: ReadonlyMap<string, ProvisionerDaemon>): Omit<Census, "podless"> {
   const isIn = (state: string) => (pod: PoolPod) => daemons.get(pod.name)?.status === state;
   const staying = pool.pods.filter(({ isLeaving }) => !isLeaving);
-  const [busy, idle] = [staying.filter(isIn("busy")), staying.filter(isIn("idle"))];
-  const silent = staying.filter((pod) => !isIn("busy")(pod) && !isIn("idle")(pod));
+  const busy = staying.filter(isIn("busy"));
+  const failing = staying.filter(({ trouble }) => trouble !== undefined);
+  const idle = staying.filter((pod) => isIn("idle")(pod) && isAble(pod));
+  const known = new Set([...busy, ...failing, ...idle]);
+  const silent = staying.filter((pod) => !known.has(pod));
   const started = silent.filter(({ startedAt }) => startedAt !== undefined);
   return {
     busy: busy.length,
     exposed: busy.filter(({ isReady }) => !isReady).length,
     idle: idle.length,
+    failing: failing.length,
+    failingBusy: failing.filter(isIn("busy")).length,
+    trouble: failing.toSorted((a, b) => (a.name < b.name ? -1 : 1))[0]?.trouble,
     idleVersions: [...new Set(idle.flatMap(({ name }) => daemons.get(name)?.version ?? []))],
     starting: started.length,
     unlisted: few(started.map(({ name }) => name)),

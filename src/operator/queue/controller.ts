@@ -1,20 +1,25 @@
 import {
   awaitChange,
+  type Caches,
   type Change,
   ConfigMap,
   type Controller,
   controller,
   Deployment,
   keyOfObject,
+  Namespace,
   type ObjectKey,
   Pod,
+  type RunContext,
   Secret,
   Service,
+  type Stored,
 } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../control-plane/session/find.ts";
+import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
 import { managedByUs } from "../names.ts";
-import { podWatch } from "../pods/our-pods.ts";
+import { POD_OWNER_INDEX, podOwnerOfLabels, podOwnerOfProvisioner, podWatch } from "../pods/our-pods.ts";
 import type { CoderPorts } from "../ports.ts";
 import { references } from "./access.ts";
 import { type QueueMemory, watchQueues } from "./watch-queues.ts";
@@ -27,19 +32,23 @@ export function queueController(ports: CoderPorts): Controller {
       .for(CoderControlPlane)
       .watches(CoderControlPlane, (object) => [keyOfObject(object)], { when: accessChanged })
       .watches(CoderProvisioner, (object) => namedControlPlane(object), {
-        indexes: { [CONTROL_PLANE_INDEX]: namedControlPlane },
+        indexes: {
+          [CONTROL_PLANE_INDEX]: namedControlPlane,
+          [POD_OWNER_INDEX]: podOwnerOfProvisioner,
+        },
         when: poolChanged,
       })
       .watches(Deployment, () => [], managedByUs)
       // To see where tokens go, and to have them.
       .watches(Service, () => [], managedByUs)
       .watches(Secret, () => [], managedByUs)
-      .watches(Pod, () => [], podWatch)
+      .watches(Namespace, thoseWithin(CoderControlPlane), namespaceWatch)
+      .watches(Pod, controlPlaneOfPod, podWatch)
       .refersTo(Secret, references.secrets)
       .refersTo(ConfigMap, references.configMaps)
       .reconcile(async (key, context) => {
         const object = context.caches.of(CoderControlPlane).get(key);
-        if (!object || object.metadata.deletionTimestamp !== undefined) {
+        if (!object || isEnding(object, context)) {
           memories.delete(key);
           ports.queueObserved?.(key, undefined);
           return awaitChange;
@@ -50,6 +59,16 @@ export function queueController(ports: CoderPorts): Controller {
         return watchQueues({ key, object, memory }, { ports, context });
       })
   );
+}
+
+/** Builds wait for, or run on, a pod of a provisioner: that it fails is news. */
+function controlPlaneOfPod(pod: Stored<Pod>, caches: Caches): ObjectKey[] {
+  const owners = caches.of(CoderProvisioner).byIndex(POD_OWNER_INDEX, podOwnerOfLabels(pod));
+  return owners.flatMap((owner) => namedControlPlane(owner));
+}
+
+function isEnding(object: Stored<CoderControlPlane>, { caches }: RunContext): boolean {
+  return (object.metadata.deletionTimestamp ?? namespaceEndsSince(object, caches)) !== undefined;
 }
 
 /** The operator may ask coderd from now on, or no longer. */

@@ -124,6 +124,15 @@ describe("while coderd can't be asked, a pool", () => {
     ["is not lowered to the fallback", 10 * MINUTE, { fallback: 1 }, [2, "blind"]],
     ["has no more than its maximum", 10 * MINUTE, { fallback: 50, max: 7 }, [7, "fallback"]],
     ["does not move without a fallback", 60 * MINUTE, {}, [2, "blind"]],
+    ["is lowered to a maximum that people have lowered", MINUTE, { max: 1 }, [1, "capped"]],
+    [
+      "is lowered to it rather than raised to the fallback",
+      10 * MINUTE,
+      { max: 1, fallback: 5 },
+      [1, "capped"],
+    ],
+    ["is not lowered because of a moment without an answer", 30_000, { max: 1 }, [2, "blind"]],
+    ["is not lowered while it is held", 60 * MINUTE, { max: 1, held: "it is paused" }, [2, "held"]],
     [
       "does not move while it is held",
       60 * MINUTE,

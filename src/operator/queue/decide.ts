@@ -5,6 +5,9 @@ import { type History, highestOf, isStuck, type Pool, type QueueSight, remember 
 /** coderd may be out of reach for so long before a pool falls back to a number that people gave. */
 const FALLBACK_AFTER_MS = 10 * 60_000;
 
+/** Minimum outage before a lowered maximum removes daemons that may be busy. */
+const CAP_AFTER_MS = 60_000;
+
 /** Why a pool gets the number that it gets. */
 type Cause =
   /** What is wanted is what is there, or it is on the way up. */
@@ -24,6 +27,8 @@ type Cause =
   | "held"
   /** coderd can't be asked, so nothing moves. */
   | "blind"
+  /** coderd can't be asked, and more daemons run than people allow. */
+  | "capped"
   /** coderd can't be asked for so long that the number given for this case counts. */
   | "fallback";
 
@@ -66,13 +71,18 @@ export function decide(pools: readonly Pool[], sight: QueueSight, now: number): 
 
 /** What happened meanwhile is unknown, so the delay begins anew once coderd answers again. */
 function decideBlindly(pool: Pool, blindMs: number, now: number): Decision {
-  const isLong = blindMs >= FALLBACK_AFTER_MS;
-  const fallback = isLong ? Math.min(pool.fallback ?? 0, pool.max) : 0;
-  const isRaised = pool.held === undefined && fallback > pool.replicas;
-  const replicas = isRaised ? fallback : pool.replicas;
-  const cause = pool.held === undefined ? (isRaised ? "fallback" : "blind") : "held";
+  const { replicas, cause } = moveBlindly(pool, blindMs);
   const history = remember(pool.history, { at: now, wanted: replicas }, pool.scaleDownDelayMs);
   return { pool, replicas, cause, demand: undefined, pending: 0, census: undefined, history };
+}
+
+function moveBlindly(pool: Pool, blindMs: number): Pick<Decision, "replicas" | "cause"> {
+  const { replicas, max, held } = pool;
+  if (held !== undefined) return { replicas, cause: "held" };
+  if (replicas > max)
+    return blindMs >= CAP_AFTER_MS ? { replicas: max, cause: "capped" } : { replicas, cause: "blind" };
+  const fallback = blindMs >= FALLBACK_AFTER_MS ? Math.min(pool.fallback ?? 0, max) : 0;
+  return fallback > replicas ? { replicas: fallback, cause: "fallback" } : { replicas, cause: "blind" };
 }
 
 interface Known {
@@ -123,7 +133,7 @@ function move(
 }
 
 /** Pods that certainly have no job, those that do not exist among them. */
-function removable({ pods, replicas }: Pool, { idle, waiting }: Census): number {
+function removable({ pods, replicas }: Pool, { idle, waiting, failing, failingBusy }: Census): number {
   const existing = pods.filter(({ isLeaving }) => !isLeaving).length;
-  return idle + waiting + Math.max(replicas - existing, 0);
+  return idle + waiting + failing - failingBusy + Math.max(replicas - existing, 0);
 }

@@ -3,6 +3,7 @@ import { MOST_JOBS, type Tags } from "../../coder/provisioning.ts";
 import { distinctiveTags } from "../../coder/tags.ts";
 import type { Decision } from "./decide.ts";
 import { highestOf } from "./pool.ts";
+import type { StrandedJobs } from "./stranded.ts";
 import type { WaitCause, WaitingJobs } from "./waiting.ts";
 
 const MOST_TAGS = 8;
@@ -32,6 +33,8 @@ export function explainDecision(decision: Decision): string {
       return `Stays at ${daemons}: ${pool.held}.`;
     case "blind":
       return `Stays at ${daemons}: coderd can't be asked for its queue; see condition BuildsServed of the control plane.`;
+    case "capped":
+      return `Wants ${daemons}, the maximum: coderd can't be asked for its queue; see condition BuildsServed of the control plane.`;
     case "fallback":
       return `Wants ${daemons}, the fallback: coderd can't be asked for its queue; see condition BuildsServed of the control plane.`;
   }
@@ -46,7 +49,9 @@ function limits({ demand = 0, replicas, pool }: Decision): string {
 /** What waits since when, why, and what to do about it. Equal while nothing changes, however much time passes. */
 export function explainWaiting({ tags, count, since, cause }: WaitingJobs): string {
   const wait = count === 1 ? "1 build waits" : `${count} builds wait, the first`;
-  return `${wait} since ${timestamp(since)} for a daemon with the tags ${tagList(tags)}: ${explainCause(cause)}.`;
+  const story = `${wait} since ${timestamp(since)} for a daemon with the tags ${tagList(tags)}: ${explainCause(cause)}`;
+  // What a pod says ends with a command to copy.
+  return cause.kind === "failing" ? story : `${story}.`;
 }
 
 function explainCause(cause: WaitCause): string {
@@ -60,6 +65,8 @@ function explainCause(cause: WaitCause): string {
       return `no node has room for more pods of provisioner "${cause.pool}"`;
     case "held":
       return `provisioner "${cause.pool}" does not grow: ${cause.held}`;
+    case "failing":
+      return `pods of provisioner "${cause.pool}" fail. ${cause.trouble}`;
     case "offline":
       return `pods of provisioner "${cause.pool}" run (${names(cause.pods)}), but coderd does not list their daemons; look at their logs`;
     case "starting":
@@ -69,6 +76,18 @@ function explainCause(cause: WaitCause): string {
     case "due":
       return "a daemon is free, but does not take it; look at its log";
   }
+}
+
+/** Builds that no daemon works on any more, although coderd has them running. Equal while nothing changes. */
+export function explainStranded(
+  { count, since, pool, daemon, trouble }: StrandedJobs,
+  isTold: boolean,
+): string {
+  const run = count === 1 ? "1 build runs" : `${count} builds run, the first`;
+  const where = `on a daemon of provisioner "${pool}" that has ended (${cut(daemon)})`;
+  const failure = isTold ? "its pod fails." : `its pod fails. ${trouble}`;
+  const why = trouble === undefined ? "its pod is gone; coderd ends such a build after 5 minutes." : failure;
+  return `${run} since ${timestamp(since)} ${where}: ${why}`;
 }
 
 /** People who look at coderd would take these for free daemons. */

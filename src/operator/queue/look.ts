@@ -16,7 +16,7 @@ export interface Looks {
   readonly tookMs: number;
   /** Looks in vain in a row, and the last reason. */
   readonly failures: number;
-  readonly failure: Pick<CoderFailure, "message"> | undefined;
+  readonly failure: CoderFailure | { readonly message: string } | undefined;
 }
 
 /** A way to ask coderd, or why there is none. */

@@ -10,9 +10,10 @@ import type { Refusal } from "./mark.ts";
 import { numbersOf } from "./numbers.ts";
 import { isMoving, pauseAfterLook } from "./pace.ts";
 import type { History, Pool, QueueSight } from "./pool.ts";
-import { observePool, type PoolSource } from "./pools.ts";
+import { failingPods, observePool, type PoolSource } from "./pools.ts";
 import { type Decided, type Scaled, scalePools } from "./scale.ts";
 import { type LateBuilds, lateBuilds, noneLate } from "./served.ts";
+import { noneStranded, type StrandedSight, strandedJobs } from "./stranded.ts";
 import { whyJobsWait } from "./waiting.ts";
 import { isFresh, isKeptWarm, listWarmth, neverListed, type Warmth } from "./warmth.ts";
 
@@ -31,6 +32,9 @@ export interface OrganizationMemory {
   readonly outgrown: ReadonlySet<string>;
   readonly warmth: Warmth;
   readonly late: LateBuilds;
+  readonly stranded: StrandedSight;
+  /** The pods that failed at the last look. */
+  readonly failing: string;
   readonly numbers: QueueNumbers | undefined;
 }
 
@@ -40,6 +44,8 @@ export interface Organization {
   readonly pools: readonly Stored<CoderProvisioner>[];
   /** Equal as long as nobody changes a spec, adds a pool or removes one. */
   readonly specs: string;
+  /** Equal as long as the same pods fail. */
+  readonly failing: string;
   /** The shortest interval that a pool that follows the queue asks for. */
   readonly pollMs: number;
   readonly memory: OrganizationMemory;
@@ -48,8 +54,9 @@ export interface Organization {
 export function organization(
   id: string,
   pools: readonly Stored<CoderProvisioner>[],
-  { known, now }: { readonly known: OrganizationMemory | undefined; readonly now: number },
+  { known, context }: { readonly known: OrganizationMemory | undefined; readonly context: RunContext },
 ): Organization {
+  const failing = failingPods(pools, context);
   const specs = pools
     .map(({ metadata: { uid, generation } }) => `${uid} ${generation}`)
     .sort()
@@ -57,15 +64,17 @@ export function organization(
   const pollMs = pollOf(pools);
   const unknown = {
     specs,
-    looks: neverLooked(now, pollMs),
+    failing,
+    looks: neverLooked(context.clock.now(), pollMs),
     warmth: neverListed,
     late: noneLate,
+    stranded: noneStranded,
     numbers: undefined,
     histories: new Map(),
     refusals: new Map(),
     outgrown: new Set<string>(),
   };
-  return { id, pools, specs, pollMs, memory: known ?? unknown };
+  return { id, pools, specs, failing, pollMs, memory: known ?? unknown };
 }
 
 function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
@@ -76,10 +85,11 @@ function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
   return Math.min(POLL_MS, ...wished);
 }
 
-/** When to look next: soon after a spec has changed, unless coderd does not answer. */
-export function dueAt({ specs, pollMs, memory }: Organization): number {
+/** When to look next: soon after a spec has changed or pods begin to fail, unless coderd does not answer. */
+export function dueAt({ specs, failing, pollMs, memory }: Organization): number {
   const { nextAt, since, tookMs, failures } = memory.looks;
-  if (failures > 0 || memory.specs === specs) return nextAt;
+  const isSame = memory.specs === specs && memory.failing === failing;
+  if (failures > 0 || isSame) return nextAt;
   return Math.min(nextAt, since + tookMs + pauseAfterLook({ pollMs, isMoving: true, tookMs }));
 }
 
@@ -103,7 +113,7 @@ export async function watchOrganization(
   coderd: Coderd,
   context: RunContext,
 ): Promise<Finding> {
-  const { id, pools, specs, pollMs, memory } = organization;
+  const { id, pools, specs, failing, pollMs, memory } = organization;
   const now = () => context.clock.now();
   const asked = { observer: coderd.observer, organizationId: id, pollMs, now };
   const { looks, sight } = await look(coderd.access, memory.looks, asked);
@@ -120,21 +130,37 @@ export async function watchOrganization(
   const refused = scaled.flatMap(({ decision: { pool }, refusal }) =>
     refusal ? [[pool.name, refusal] as const] : [],
   );
+  const stranded = strandedIn(sources, sight, memory);
   return {
     memory: {
-      looks: scheduled(looks, scaled, { pollMs, at }),
+      looks: scheduled(looks, scaled, { pollMs, at, isUnconfirmed: stranded.isUnconfirmed }),
       specs,
+      failing,
+      stranded,
       histories: new Map(plan.decisions.map(({ pool, history }) => [pool.name, history])),
       refusals: new Map(refused),
       outgrown,
-      warmth: sight.seen ? await renewWarmth(organization, sources, { coderd, now }) : memory.warmth,
+      warmth: sight.seen ? await renewWarmth(organization, sources, { coderd, context }) : memory.warmth,
       late: sight.seen
-        ? lateBuilds(whyJobsWait(plan, { now: at, coderdVersion: coderd.version }), sight.queue.isCut, at)
+        ? lateBuilds(
+            whyJobsWait(plan, { now: at, coderdVersion: coderd.version }),
+            { stranded: stranded.groups, isCut: sight.queue.isCut },
+            at,
+          )
         : noneLate,
       numbers: sight.seen ? numbersOf(plan) : undefined,
     },
     error: scaled.find(({ error }) => error !== undefined)?.error,
   };
+}
+
+function strandedIn(
+  sources: readonly PoolSource[],
+  sight: QueueSight,
+  { stranded }: OrganizationMemory,
+): StrandedSight {
+  const pools = sources.map(({ pool }) => pool);
+  return sight.seen ? strandedJobs(pools, sight.queue, stranded) : noneStranded;
 }
 
 function remembered({ pool }: PoolSource, { histories, warmth }: OrganizationMemory, at: number): Pool {
@@ -160,14 +186,21 @@ function warnedOf(
 async function renewWarmth(
   { id, specs, memory }: Organization,
   sources: readonly PoolSource[],
-  { coderd: { access }, now }: { readonly coderd: Coderd; readonly now: () => number },
+  { coderd: { access }, context }: { readonly coderd: Coderd; readonly context: RunContext },
 ): Promise<Warmth> {
   const { warmth } = memory;
+  const now = () => context.clock.now();
   const isSame = memory.specs === specs;
   if (!access.client || (isSame && isFresh(warmth, now()))) return warmth;
   const { unfinished: _, ...anew } = warmth;
   const pools = sources.map(({ pool }) => pool);
-  return listWarmth(pools, isSame ? warmth : anew, { client: access.client, organizationId: id, now });
+  const listing = { client: access.client, organizationId: id, now };
+  const renewed = await listWarmth(pools, isSame ? warmth : anew, listing);
+  if (renewed.problem !== undefined && renewed.problem !== warmth.problem)
+    context.log.warn("workspaces could not be listed: pools at zero may miss automatic starts and stops", {
+      problem: renewed.problem,
+    });
+  return renewed;
 }
 
 function together(sources: readonly PoolSource[], { decisions }: Plan): Decided[] {
@@ -181,12 +214,16 @@ function together(sources: readonly PoolSource[], { decisions }: Plan): Decided[
 function scheduled(
   looks: Looks,
   scaled: readonly Scaled[],
-  { pollMs, at }: { readonly pollMs: number; readonly at: number },
+  {
+    pollMs,
+    at,
+    isUnconfirmed,
+  }: { readonly pollMs: number; readonly at: number; readonly isUnconfirmed: boolean },
 ): Looks {
   if (!looks.seen) return looks;
   const following = scaled.filter(({ source }) => source.provisioner.autoscaling);
   const decisions = following.map(({ decision }) => decision);
   const { since, tookMs } = looks;
-  const pauseMs = pauseAfterLook({ pollMs, isMoving: isMoving(decisions, at), tookMs });
+  const pauseMs = pauseAfterLook({ pollMs, isMoving: isUnconfirmed || isMoving(decisions, at), tookMs });
   return { ...looks, nextAt: since + tookMs + pauseMs };
 }

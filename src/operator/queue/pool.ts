@@ -21,6 +21,8 @@ export interface PoolPod {
   readonly isLeaving: boolean;
   /** A ReplicaSet removes pods that are not ready before all others, however busy they are. */
   readonly isReady: boolean;
+  /** Why its container does not run, or not for long, as a sentence: its daemon takes no work, whatever coderd lists. */
+  readonly trouble?: string;
   /** Since when its daemon may be running. A pod that waits for a node or an image does no work. */
   readonly startedAt?: number;
   /** Since when no node has room for it. */
@@ -75,6 +77,11 @@ export function remember(history: History, entry: History[number], windowMs: num
 
 export function highestOf(history: History): number {
   return history[0]?.wanted ?? 0;
+}
+
+/** Whether its daemon can take a job, if coderd lists it. */
+export function isAble({ isReady, trouble }: PoolPod): boolean {
+  return isReady && trouble === undefined;
 }
 
 /** A node autoscaler brings a node within this time, if it brings one at all. */

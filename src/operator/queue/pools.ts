@@ -12,7 +12,8 @@ import { daemonTags } from "../../coder/tags.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../control-plane/session/find.ts";
 import { isReplacingPods } from "../control-plane/upgrade/record.ts";
 import { isPaused } from "../pause.ts";
-import { podsOf } from "../pods/our-pods.ts";
+import { isReadyPod, podsOf } from "../pods/our-pods.ts";
+import { podTrouble } from "../pods/pod-trouble.ts";
 import { daemonNameOf } from "../provisioner/resources/deployment.ts";
 import { type Provisioner, withDefaults } from "../provisioner/spec.ts";
 import { conditionTypes } from "../provisioner/status.ts";
@@ -40,7 +41,10 @@ export function organizationsOf(
 }
 
 /** A provisioner as a pool, from its pods and its Deployment. */
-export function observePool(object: Stored<CoderProvisioner>, { caches }: RunContext): PoolSource {
+export function observePool(
+  object: Stored<CoderProvisioner>,
+  { caches, clock }: Pick<RunContext, "caches" | "clock">,
+): PoolSource {
   const provisioner = withDefaults(object);
   const { name, namespace } = provisioner.identity;
   const deployment = caches.of(Deployment).get(keyOf({ namespace, name: provisioner.childName }));
@@ -51,12 +55,27 @@ export function observePool(object: Stored<CoderProvisioner>, { caches }: RunCon
     keyIds: keysOf(object),
     // Without a Deployment, what was asked for is taken to be on its way.
     replicas: deployment?.spec?.replicas ?? object.status?.desiredReplicas ?? 0,
-    pods: [...pods].map(([daemonName, pod]) => poolPod(pod, daemonName)),
+    pods: [...pods].map(([daemonName, pod]) => poolPod(pod, daemonName, clock.now())),
     isRollingOut: isRollingOut(deployment),
     ...limitsOf(provisioner),
     ...heldBy(object, caches),
   };
   return { object, provisioner, pods, pool };
+}
+
+/** Equal as long as the same pods of the provisioners fail. */
+export function failingPods(
+  objects: readonly Stored<CoderProvisioner>[],
+  { caches, clock }: Pick<RunContext, "caches" | "clock">,
+): string {
+  const now = clock.now();
+  const failing = objects
+    .flatMap((object) => podsOf(withDefaults(object), caches))
+    .filter((pod) => podTrouble(pod, now)?.kind === "found");
+  return failing
+    .map(({ metadata }) => metadata.name)
+    .sort()
+    .join();
 }
 
 /** A fixed number is a minimum that is the maximum too. */
@@ -103,7 +122,9 @@ function isRollingOut(deployment: Stored<Deployment> | undefined): boolean {
 }
 
 /** A pod as the decision sees it. `daemonName` is what its daemon calls itself at coderd. */
-function poolPod({ metadata, status }: Stored<Pod>, daemonName: string): PoolPod {
+function poolPod(pod: Stored<Pod>, daemonName: string, now: number): PoolPod {
+  const { metadata, status } = pod;
+  const trouble = podTrouble(pod, now);
   const running = status?.containerStatuses?.find(({ state }) => state?.running)?.state?.running;
   const refused = status?.conditions?.find(
     ({ type, status: isScheduled, reason }) =>
@@ -113,8 +134,9 @@ function poolPod({ metadata, status }: Stored<Pod>, daemonName: string): PoolPod
   return {
     name: daemonName,
     isLeaving: metadata.deletionTimestamp !== undefined,
-    isReady:
-      status?.conditions?.some(({ type, status: state }) => type === "Ready" && state === "True") ?? false,
+    isReady: isReadyPod(pod),
+    // A node that is missing is another story.
+    ...(trouble?.kind === "found" && !refused ? { trouble: trouble.message } : {}),
     ...(running ? { startedAt: timeOf(running.startedAt) } : {}),
     ...(unschedulableSince === undefined ? {} : { unschedulableSince }),
   };

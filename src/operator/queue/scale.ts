@@ -135,7 +135,7 @@ async function writeScaling(
 
 function activity(decision: Decision, warning: string | undefined): ConditionState {
   const { cause } = decision;
-  if (cause === "blind" || cause === "fallback")
+  if (cause === "blind" || cause === "capped" || cause === "fallback")
     return { status: "False", reason: "QueueUnknown", message: explainDecision(decision) };
   if (cause === "held") return { status: "False", reason: "ScalingHeld", message: explainDecision(decision) };
   const sentences = ["The number of daemons follows coderd's queue.", ...(warning ? [warning] : [])];

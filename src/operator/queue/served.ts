@@ -1,6 +1,7 @@
 import { type ConditionState, timestamp } from "kube-controller-runtime";
 import { MOST_JOBS } from "../../coder/provisioning.ts";
-import { explainWaiting } from "./explain.ts";
+import { explainStranded, explainWaiting } from "./explain.ts";
+import type { StrandedJobs } from "./stranded.ts";
 import type { WaitCause, WaitingJobs } from "./waiting.ts";
 
 /** A build may wait so long before it is worth a word: a daemon starts within seconds. */
@@ -12,13 +13,20 @@ const REASONS: Readonly<Record<WaitCause["kind"], string>> = {
   atMaximum: "AtMaximum",
   unschedulable: "Unschedulable",
   held: "ScalingHeld",
+  failing: "PodsNotReady",
   offline: "DaemonsOffline",
   starting: "DaemonsStarting",
   otherVersion: "VersionSkew",
   due: "NotTaken",
 };
 
-/** Builds of one organization that wait for longer than they should: a few sentences, however many there are. */
+/** Of builds that coderd has running on a daemon that has ended. */
+const LOST = "DaemonsLost";
+
+/** Causes that no waiting resolves. */
+const KNOWN_CAUSES: ReadonlySet<string> = new Set(["noPool", "failing"]);
+
+/** Builds of one organization that nobody serves as they should be: a few sentences, however many there are. */
 export interface LateBuilds {
   /** Those that wait the longest, first. */
   readonly groups: readonly LateGroup[];
@@ -37,9 +45,13 @@ interface LateGroup {
 
 export const noneLate: LateBuilds = { groups: [], more: 0, isCut: false };
 
-export function lateBuilds(waiting: readonly WaitingJobs[], isCut: boolean, now: number): LateBuilds {
+export function lateBuilds(
+  waiting: readonly WaitingJobs[],
+  { stranded = [], isCut }: { readonly stranded?: readonly StrandedJobs[]; readonly isCut: boolean },
+  now: number,
+): LateBuilds {
   const late = waiting.filter(
-    ({ since, cause }) => cause.kind === "noPool" || now - since >= WORTH_A_WORD_MS,
+    ({ since, cause }) => KNOWN_CAUSES.has(cause.kind) || now - since >= WORTH_A_WORD_MS,
   );
   const groups = late.slice(0, MOST_GROUPS).map((group) => ({
     count: group.count,
@@ -47,12 +59,19 @@ export function lateBuilds(waiting: readonly WaitingJobs[], isCut: boolean, now:
     reason: REASONS[group.cause.kind],
     story: explainWaiting(group),
   }));
-  return { groups, more: sumOf(late.slice(MOST_GROUPS)), isCut };
+  const told = new Set(late.map(({ cause }) => (cause.kind === "failing" ? cause.trouble : undefined)));
+  const lost = stranded.slice(0, MOST_GROUPS).map((group) => ({
+    count: group.count,
+    since: group.since,
+    reason: LOST,
+    story: explainStranded(group, told.has(group.trouble)),
+  }));
+  return { groups: [...groups, ...lost], more: sumOf(late.slice(MOST_GROUPS)), isCut };
 }
 
 /** Whether builds of any organization wait for longer than they should, since when, for which tags and why. */
 export function buildsServed(all: readonly LateBuilds[]): ConditionState {
-  const groups = all.flatMap((each) => each.groups).toSorted((a, b) => a.since - b.since);
+  const groups = all.flatMap((each) => each.groups).toSorted(byUrgency);
   const isCut = all.some((each) => each.isCut);
   const [first] = groups;
   if (!first && !isCut) return { status: "True", reason: "Served", message: "No build waits for a daemon." };
@@ -67,6 +86,11 @@ export function buildsServed(all: readonly LateBuilds[]): ConditionState {
       : []),
   ];
   return { status: "False", reason: first?.reason ?? "QueueTooLong", message: sentences.join(" ") };
+}
+
+/** Those that wait come before those that are lost, and the oldest first. */
+function byUrgency(a: LateGroup, b: LateGroup): number {
+  return Number(a.reason === LOST) - Number(b.reason === LOST) || a.since - b.since;
 }
 
 function sumOf(groups: readonly { readonly count: number }[]): number {

@@ -20,7 +20,7 @@ function story(
     seen(scenes, jobs, strangers),
     NOW,
   );
-  return whyJobsWait(plan, { now: NOW, coderdVersion: "v2.26.1+abc" }).map((group) => explainWaiting(group));
+  return whyJobsWait(plan, { now: NOW, coderdVersion: "v2.36.2+abc" }).map((group) => explainWaiting(group));
 }
 
 function without(node: Scene): Scene {
@@ -79,8 +79,8 @@ describe("a person who asks why a build waits reads that", () => {
     ],
     [
       "free daemons have another version than coderd",
-      [ofVersion(scene("i", { tags }), "v2.25.3")],
-      'daemons of provisioner "pool" are free, but of version v2.25.3, which is not coderd\'s; give them an image of the same version.',
+      [ofVersion(scene("i", { tags }), "v2.35.3")],
+      'daemons of provisioner "pool" are free, but of version v2.35.3, which is not coderd\'s; give them an image of the same version.',
     ],
     ["a daemon is free", [scene("i", { tags })], "a daemon is free, but does not take it; look at its log."],
   ])("%s", (_, scenes, expected) => {

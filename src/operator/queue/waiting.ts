@@ -1,11 +1,9 @@
 import type { Tags } from "../../coder/provisioning.ts";
 import { minorOf } from "../../coder/version.ts";
+import { JOINS_WITHIN_MS } from "../provisioner/connections.ts";
 import { type Assignment, tagsKey } from "./assign.ts";
 import type { Decision, Plan } from "./decide.ts";
 import { isStuck, type Pool } from "./pool.ts";
-
-/** A daemon joins coderd within a second of its start, or something keeps it away. */
-const JOINS_WITHIN_MS = 2 * 60_000;
 
 /** Why jobs wait. */
 export type WaitCause =
@@ -14,6 +12,8 @@ export type WaitCause =
   | { readonly kind: "atMaximum"; readonly pool: string; readonly max: number }
   | { readonly kind: "unschedulable"; readonly pool: string }
   | { readonly kind: "held"; readonly pool: string; readonly held: string }
+  /** Its pods fail; the trouble of one of them is a sentence. */
+  | { readonly kind: "failing"; readonly pool: string; readonly trouble: string }
   /** Its pods run, and coderd does not list their daemons; `pods` are a few of them. */
   | { readonly kind: "offline"; readonly pool: string; readonly pods: readonly string[] }
   /** More daemons are on their way. `podless` are daemons that coderd still lists, without a pod to run them. */
@@ -84,12 +84,15 @@ function causeInPool(
 ): WaitCause {
   const { name, pods, max } = pool;
   const { busy = 0, idle = 0, idleVersions = [], unlisted = [], podless = [] } = census ?? {};
+  const { failing = 0, failingBusy = 0, trouble } = census ?? {};
   if (before < idle) {
     const isOther = !idleVersions.some((version) => agree(version, coderdVersion));
     return isOther ? { kind: "otherVersion", pool: name, versions: idleVersions } : { kind: "due" };
   }
   if (pool.held !== undefined) return { kind: "held", pool: name, held: pool.held };
   if (isStuck(pool, now)) return { kind: "unschedulable", pool: name };
+  if (trouble !== undefined && busy - failingBusy + before >= replicas - failing)
+    return { kind: "failing", pool: name, trouble };
   if (busy + before >= replicas && replicas >= max) return { kind: "atMaximum", pool: name, max };
   const isLate = pods.some(
     ({ isLeaving, startedAt }) => !isLeaving && startedAt !== undefined && now - startedAt > JOINS_WITHIN_MS,

@@ -161,7 +161,10 @@ describe("workspaces are listed", () => {
   it("again after a failure, which leaves what was known", async () => {
     const known = await warmthOf([resting("pool")], [workspace(DUE)]);
     const { listing } = coderd([], { fails: true });
-    expect((await listWarmth([resting("pool")], known, listing)).windows).toBe(known.windows);
+    const failing = await listWarmth([resting("pool")], known, listing);
+    expect(failing).toMatchObject({ windows: known.windows, problem: "down" });
+    const healed = await listWarmth([resting("pool")], failing, coderd([workspace(DUE)]).listing);
+    expect(healed.problem).toBeUndefined();
   });
 
   it("at once when the clock was set back by hours", () => {

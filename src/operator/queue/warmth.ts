@@ -24,6 +24,8 @@ export interface Warmth {
   readonly windows: ReadonlyMap<string, readonly Window[]>;
   /** A list that the next look goes on with. */
   readonly unfinished?: UnfinishedList;
+  /** Why coderd did not list them the last time. */
+  readonly problem?: string;
 }
 
 interface UnfinishedList {
@@ -86,7 +88,7 @@ export async function listWarmth(
   if (leads.length === 0) return neverListed;
   const began = listing.now();
   const list = before.unfinished ?? newList(began, Math.max(...leads));
-  const { due, nextPage } = await readOn(list, listing);
+  const { due, nextPage, problem } = await readOn(list, listing);
   const now = listing.now();
   const tookMs = list.tookMs + now - began;
   if (due === "unfinished") return { ...before, nextAt: now, unfinished: { ...list, nextPage, tookMs } };
@@ -94,6 +96,7 @@ export async function listWarmth(
   return {
     nextAt: now + Math.min(Math.max(pauseMs, tookMs * REST_PER_LOOK), SLOWEST_PAUSE_MS),
     windows: due ? warmWindows(pools, due) : before.windows,
+    ...(problem === undefined ? {} : { problem }),
   };
 }
 
@@ -108,16 +111,24 @@ function newList(now: number, leadMs: number): UnfinishedList {
   return { beganAt: now, period, nextPage: 0, due: new Map(), tookMs: 0 };
 }
 
-/** What is due in the period, by tags; undefined when coderd does not say. */
+/** How far a list was read. */
+interface Progress {
+  /** What is due in the period, by tags; undefined when coderd does not say. */
+  readonly due: readonly Due[] | "anything" | "unfinished" | undefined;
+  readonly nextPage: number;
+  /** Why coderd does not say. */
+  readonly problem?: string;
+}
+
 async function readOn(
   { beganAt, period, nextPage, due }: UnfinishedList,
   { client, organizationId, now }: Listing,
-): Promise<{ due: readonly Due[] | "anything" | "unfinished" | undefined; nextPage: number }> {
+): Promise<Progress> {
   const began = now();
   for (let page = nextPage; page < MOST_PAGES && now() - beganAt < LONGEST_LIST_MS; page++) {
     if (now() - began >= LONGEST_READING_MS) return { due: "unfinished", nextPage: page };
     const answer = await client.workspaces(organizationId, page * WORKSPACES_PER_PAGE);
-    if (!answer.ok) return { due: undefined, nextPage: 0 };
+    if (!answer.ok) return { due: undefined, nextPage: 0, problem: answer.failure.message };
     const { workspaces, count } = answer.value;
     for (const workspace of workspaces) note(workspace, period, due);
     const isLast = workspaces.length === 0 || (page + 1) * WORKSPACES_PER_PAGE >= count;

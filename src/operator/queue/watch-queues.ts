@@ -8,6 +8,8 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { isDatabaseOutage } from "../../coder/failure.ts";
+import { WITHOUT_DATABASE, withAdvice } from "../coderd/failure.ts";
 import type { CoderPorts } from "../ports.ts";
 import { connect } from "./access.ts";
 import { sumNumbers } from "./numbers.ts";
@@ -54,7 +56,7 @@ export async function watchQueues(watched: Watched, { ports, context }: Environm
     return awaitChange;
   }
   const organizations = () =>
-    [...present].map(([id, pools]) => organization(id, pools, { known: memory.get(id), now: now() }));
+    [...present].map(([id, pools]) => organization(id, pools, { known: memory.get(id), context }));
   for (const each of organizations()) memory.set(each.id, each.memory);
   const due = organizations().filter((each) => isDue(each, now()));
   const error = await lookAt(due, watched, { ports, context });
@@ -101,6 +103,8 @@ function conditionOf(known: readonly OrganizationMemory[]): ConditionState | und
   if (served.status === "False") return served;
   const looks = known.map((each) => each.looks);
   const blind = looks.find(({ failures }) => failures >= VAIN_LOOKS);
+  const outage = looks.flatMap(({ failure }) => failure ?? []).find(isDatabaseOutage);
+  if (outage) return { status: "Unknown", reason: WITHOUT_DATABASE, message: withAdvice(outage) };
   if (blind) return queueUnknown(blind.failure?.message ?? "", blind.since);
   return looks.every(({ seen }) => seen) ? served : undefined;
 }

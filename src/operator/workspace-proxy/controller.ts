@@ -8,6 +8,8 @@ import {
   Deployment,
   explain,
   Ingress,
+  IngressClass,
+  Namespace,
   Pod,
   PodDisruptionBudget,
   reconciler,
@@ -27,9 +29,16 @@ import {
   thoseNaming,
   thoseServedBy,
 } from "../control-plane/session/find.ts";
+import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
 import { ensureExposure } from "../exposure/ensure-exposure.ts";
 import { ensureService } from "../exposure/ensure-service.ts";
 import { HTTPRoute } from "../exposure/gateway.ts";
+import {
+  INGRESS_CLASS_INDEX,
+  ingressClassWatch,
+  namesIngressClass,
+  thoseNamingIngressClasses,
+} from "../exposure/ingress-class.ts";
 import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../pods/disruption-budget.ts";
@@ -57,6 +66,7 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
       indexes: {
         [POD_OWNER_INDEX]: podOwnerOf("coder-workspace-proxy"),
         [CONTROL_PLANE_INDEX]: namedControlPlane,
+        [INGRESS_CLASS_INDEX]: namesIngressClass,
       },
     })
     .owns([Service, Ingress, Secret, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
@@ -65,6 +75,8 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
     .watches(Service, thoseServedBy(CoderWorkspaceProxy), { ...managedByUs, when: addressGiven })
     .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy), { when: controlPlaneReported })
     .watches(Pod, podOwners(CoderWorkspaceProxy), podWatch)
+    .watches(Namespace, thoseWithin(CoderWorkspaceProxy), namespaceWatch)
+    .watches(IngressClass, thoseNamingIngressClasses(CoderWorkspaceProxy), ingressClassWatch)
     .accepts(awaitsAcceptance, accept(CoderWorkspaceProxy, noPods))
     .refersTo(Secret, references.secrets)
     .refersTo(ConfigMap, references.configMaps)
@@ -81,6 +93,7 @@ const reconciliation = {
   observe,
   converge,
   cleanup: deregister,
+  endsSince: namespaceEndsSince,
   quiet: quietReasons,
 };
 

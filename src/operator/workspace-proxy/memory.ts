@@ -2,6 +2,8 @@ import type { Backoff, StartMemory } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../coder/model.ts";
 import { coderdBackoff } from "../coderd/backoff.ts";
+import type { WarningMemory } from "../pods/pod-warnings.ts";
+import type { StuckMemory } from "../pods/replace-stuck.ts";
 import type { CoderPorts } from "../ports.ts";
 import type { ProxySession } from "./coderd.ts";
 
@@ -16,7 +18,7 @@ export interface SeenProxy {
 }
 
 /** What the operator remembers of one workspace proxy between runs, so that most of them need not ask coderd. */
-export interface Memory extends StartMemory {
+export interface Memory extends StartMemory, WarningMemory, StuckMemory {
   seen?: SeenProxy;
   readonly registration: Backoff<CoderFailure>;
   /** The session that last worked: it may outlive its Secret when a whole namespace is deleted. */

@@ -19,9 +19,13 @@ import {
 } from "../control-plane/session/find.ts";
 import { sessionSources } from "../control-plane/session/open.ts";
 import { isRouteServed } from "../exposure/gateway.ts";
+import { ingressClasses } from "../exposure/ingress-class.ts";
 import { commonLabels } from "../names.ts";
 import { variableSources } from "../pods/env-sources.ts";
 import { podsOf } from "../pods/our-pods.ts";
+import { observeWarnings, type PodWarnings } from "../pods/pod-warnings.ts";
+import { observeRefusal } from "../pods/refusal.ts";
+import { type RemovePod, removeWith } from "../pods/replace-stuck.ts";
 import { restartSources } from "../pods/restart.ts";
 import type { CoderPorts } from "../ports.ts";
 import { readSecretValue } from "../secret.ts";
@@ -49,15 +53,25 @@ export interface Snapshot {
   /** That of this proxy, not one of somebody else that has its name. */
   readonly deployment: Stored<Deployment> | undefined;
   readonly pods: readonly Stored<Pod>[];
+  readonly removePod: RemovePod;
+  readonly warnings: PodWarnings;
+  /** Why pods of the newest template are refused. */
+  readonly refusal: string | undefined;
   /** Whether the cluster has the Gateway API. */
   readonly isRouteServed: boolean;
+  /** The names of the cluster's ingress classes; absent where the operator may not read them. */
+  readonly ingressClasses: readonly string[] | undefined;
   /** The Secrets and ConfigMaps that the spec refers to. */
   readonly sources: Sources;
 }
 
 export type Environment = RunEnvironment<CoderWorkspaceProxy, WorkspaceProxyStatus, Memory, CoderPorts>;
 
-export async function observe(object: Stored<CoderWorkspaceProxy>, context: RunContext): Promise<Snapshot> {
+export async function observe(
+  object: Stored<CoderWorkspaceProxy>,
+  context: RunContext,
+  memory: Memory,
+): Promise<Snapshot> {
   const { caches, children, clock } = context;
   const proxy = withDefaults(object);
   const { namespace } = proxy.identity;
@@ -65,8 +79,9 @@ export async function observe(object: Stored<CoderWorkspaceProxy>, context: RunC
   const ref = { namespace, name: controlPlaneNameOf(proxy) };
   const controlPlane = observeControlPlane(ref, caches);
   const deployment = caches.of(Deployment).get(keyOf({ namespace, name: proxy.childName }));
-  const sources = await gatherSources(namespace, sourceNames(proxy, controlPlane), context);
+  const sources = await gatherSources(namespace, sourceNames(object, controlPlane), context);
   const secrets = caches.of(Secret).byIndex(CONTROLLER_INDEX, object.metadata.uid);
+  const pods = podsOf(proxy, caches);
   return {
     now: clock.now(),
     object,
@@ -78,8 +93,12 @@ export async function observe(object: Stored<CoderWorkspaceProxy>, context: RunC
     secrets,
     keptToken: keptToken(proxy, owner, context),
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
-    pods: podsOf(proxy, caches),
+    pods,
+    removePod: removeWith(context),
+    warnings: await observeWarnings(pods, context, memory),
+    refusal: await observeRefusal(deployment, context),
     isRouteServed: isRouteServed(proxy.exposure, caches),
+    ingressClasses: ingressClasses(caches),
     sources,
   };
 }
@@ -106,9 +125,10 @@ function keptToken(
 type ControlPlane = ObservedControlPlane | undefined;
 
 /** The Secrets and ConfigMaps whose content matters to the operator; of those that only pods read, what may restart them. */
-function sourceNames(proxy: WorkspaceProxy, controlPlane: ControlPlane): SourceNames {
+function sourceNames(object: Stored<CoderWorkspaceProxy>, controlPlane: ControlPlane): SourceNames {
+  const proxy = withDefaults(object);
   const { tokens = [], secrets, configMaps = [] } = credentialSources(proxy, controlPlane);
-  const restarting = restartSources(proxy.pod);
+  const restarting = restartSources(proxy.pod, object);
   const urls = (kind: "Secret" | "ConfigMap") => variableSources(kind, ownURLVariables, proxy.pod);
   return {
     tokens,
@@ -120,7 +140,7 @@ function sourceNames(proxy: WorkspaceProxy, controlPlane: ControlPlane): SourceN
 export const references = referencesTo((object: Stored<CoderWorkspaceProxy>, caches) => {
   const proxy = withDefaults(object);
   const { namespace } = proxy.identity;
-  return sourceNames(proxy, observeControlPlane({ namespace, name: controlPlaneNameOf(proxy) }, caches));
+  return sourceNames(object, observeControlPlane({ namespace, name: controlPlaneNameOf(proxy) }, caches));
 });
 
 function credentialSources({ credentials, pod }: WorkspaceProxy, controlPlane: ControlPlane): SourceNames {

@@ -1,5 +1,5 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { childVerbs, podRules, readVerbs, rulesOfKind } from "../permissions/rbac.ts";
+import { childVerbs, exposureRules, podRules, readVerbs, rulesOfKind } from "../permissions/rbac.ts";
 
 export const rules: readonly PolicyRule[] = [
   ...rulesOfKind("coderworkspaceproxies", "workspace proxies"),
@@ -9,11 +9,7 @@ export const rules: readonly PolicyRule[] = [
     because: "finds the control plane of a proxy",
   },
   { resources: ["deployments.apps", "services"], verbs: childVerbs, because: "runs workspace proxies" },
-  {
-    resources: ["ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"],
-    verbs: childVerbs,
-    because: "exposes workspace proxies outside the cluster",
-  },
+  ...exposureRules("workspace proxies"),
   { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; keeps proxy tokens" },
   { resources: ["configmaps"], verbs: readVerbs, because: "finds the proxy's URLs that envFrom may set" },
   ...podRules,

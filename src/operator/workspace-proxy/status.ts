@@ -10,6 +10,7 @@ import type { WorkspaceProxyStatus } from "../../api/v1alpha1/workspace-proxy.ts
 import { DISRUPTION_BUDGET } from "../pods/disruption-budget.ts";
 import { IMAGE_PINNED, UNPINNED } from "../pods/image.ts";
 import { STALLED } from "../pods/report.ts";
+import { DEPLOYMENT_READY } from "../pods/rollout.ts";
 
 /** The conditions of a workspace proxy, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {
@@ -19,7 +20,7 @@ export const conditionTypes = {
   service: "ServiceReady",
   exposure: "ExposureReady",
   disruption: DISRUPTION_BUDGET,
-  deployment: "DeploymentReady",
+  deployment: DEPLOYMENT_READY,
   available: AVAILABLE,
   stalled: STALLED,
   image: IMAGE_PINNED,

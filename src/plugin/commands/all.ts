@@ -5,6 +5,7 @@ import { completion } from "./completion.ts";
 import { importHelm } from "./import-helm/command.ts";
 import { mcp } from "./mcp.ts";
 import { pause, resume } from "./pause.ts";
+import { releaseToHelm } from "./release-to-helm/command.ts";
 import { restart } from "./restart.ts";
 import { rotate } from "./rotate.ts";
 import { status } from "./status/command.ts";
@@ -22,6 +23,7 @@ export const commands: readonly Command[] = [
   rotate,
   check,
   importHelm,
+  releaseToHelm,
   bundle,
   mcp,
   completion,

@@ -39,12 +39,12 @@ export const upgradeCheck: Command = {
   examples: [
     {
       does: "Before a maintenance window",
-      line: "kubectl coder upgrade check ghcr.io/coder/coder:v2.25.0 -n coder",
+      line: "kubectl coder upgrade check ghcr.io/coder/coder:v2.36.1 -n coder",
     },
   ],
   run: async (context, { arguments: [image = "", name] }) => {
     if (!/^\S+$/.test(image))
-      throw new CommandError("Name the image as in ghcr.io/coder/coder:v2.25.0.", EXIT.usage);
+      throw new CommandError("Name the image as in ghcr.io/coder/coder:v2.36.1.", EXIT.usage);
     const cluster = await context.connect();
     const object = await controlPlaneNamed(cluster, name);
     const request = randomUUID();

@@ -28,6 +28,7 @@ export const logs: Tool = {
     },
   },
   required: ["pod"],
+  quotes: true,
   call: async (context, inputs) => {
     const cluster = await context.connect();
     const pod = await ourPod(cluster, `${inputs.pod}`);

@@ -6,7 +6,10 @@ import {
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf, redactText } from "kube-controller-runtime";
-import type { Context } from "../command.ts";
+import { CommandError, type Context } from "../command.ts";
+import { redactorFor } from "../commands/bundle/known-values.ts";
+import type { Redactor } from "../commands/bundle/redact.ts";
+import { Gaps } from "../gaps.ts";
 import { boundedText } from "./bound.ts";
 import { complaint, type Inputs, schemaOf, type Tool } from "./tool.ts";
 import { toolsFor } from "./tools.ts";
@@ -21,11 +24,23 @@ export async function serve(context: Context, options: { readonly allowWrites: b
   const transport = new StdioServerTransport(stdin, stdout);
   const over = Promise.withResolvers<void>();
   server.onclose = over.resolve;
+  server.onerror = (error) => answerGarbage(error, stdout);
   stdin.once("end", over.resolve);
   context.signal.addEventListener("abort", () => over.resolve(), { once: true });
   await server.connect(transport);
   await over.promise;
   await server.close();
+}
+
+/** A line that is no message has no id to answer to; JSON-RPC wants an answer all the same. */
+function answerGarbage(error: Error, stdout: Context["streams"]["stdout"]): void {
+  const wrong =
+    error instanceof SyntaxError
+      ? { code: -32_700, message: "Parse error" }
+      : error.name === "ZodError"
+        ? { code: -32_600, message: "Invalid Request" }
+        : undefined;
+  if (wrong) stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: wrong })}\n`);
 }
 
 function serverOf(context: Context, tools: readonly Tool[]): Server {
@@ -63,11 +78,27 @@ async function called(
   if (wrong) return failed(wrong);
   try {
     const inputs = given as Inputs;
-    const data = await tool.call(within(context, inputs.namespace?.toString()), inputs);
-    return { content: [{ type: "text", text: boundedText(data) }] };
+    const inside = within(context, inputs.namespace?.toString());
+    const redactor = await redactorOf(tool, inside);
+    return { content: [{ type: "text", text: boundedText(await tool.call(inside, inputs), redactor) }] };
   } catch (error) {
     return failed(redactText(messageOf(error)));
   }
+}
+
+/** Read for each answer: a key that was rotated a moment ago is a secret too. */
+async function redactorOf({ quotes }: Tool, { connect, env }: Context): Promise<Redactor> {
+  const cluster = await connect();
+  const { homeNamespace: namespace } = cluster;
+  const { redactor, isWhole } = await redactorFor(
+    quotes ? { ...cluster, namespace } : cluster,
+    env,
+    new Gaps(),
+  );
+  if (isWhole || !quotes) return redactor;
+  throw new CommandError(
+    `You may not list secrets in namespace "${namespace}", so the values that a log quotes can't be recognized. Logs are only read by people who may list them.`,
+  );
 }
 
 function failed(text: string): CallToolResult {

@@ -21,6 +21,8 @@ export interface Tool {
   readonly required: readonly string[];
   /** Absent: it only reads. */
   readonly writes?: { readonly destructive: boolean };
+  /** Its answers are what programs wrote, so it is refused where not all secrets that they may quote are known. */
+  readonly quotes?: true;
   readonly call: (context: Context, inputs: Inputs) => Promise<unknown>;
 }
 

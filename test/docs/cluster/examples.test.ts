@@ -13,9 +13,10 @@ import { pages, repository } from "../pages.ts";
 const files = globSync("examples/*.yaml", { cwd: repository }).sort();
 const watched = [CoderControlPlane, CoderProvisioner];
 
-/** What is missing where only this example was applied: Secrets, a license, pods, the Gateway API. */
+/** What is missing where only this example was applied: Secrets, a license, pods, the Gateway API, an ingress controller. */
 const expectable = [
   "GatewayAPIMissing",
+  "IngressClassMissing",
   "NotFound",
   "OperatorAccessNotReady",
   "Pending",

@@ -21,7 +21,7 @@ const database = {
   valueFrom: { secretKeyRef: { name: "coder-db", key: "url" } },
 };
 const ownToken = { tokenSecretRef: { name: "owner-token" } };
-const image = "ghcr.io/coder/coder:v2.26.0";
+const image = "ghcr.io/coder/coder:v2.36.1";
 const deployed = ["DeploymentReady", "Available", "Stalled", "Ready"] as const;
 
 const pods: readonly BrokenObject[] = [

@@ -24,7 +24,7 @@ export interface NewcomersTown extends AsyncDisposable {
 export async function newcomersTown(cluster: LocalCluster): Promise<NewcomersTown> {
   await using building = new AsyncDisposableStack();
   const databases = building.adopt(sharedPostgres(), (postgres) => postgres.stop());
-  const database = await databases.createDatabase("2.26");
+  const database = await databases.createDatabase("migrated");
   const databaseUrl = `${database.url}?sslmode=disable`;
   const server = building.adopt(await startCoderdServer(), (running) => running.close());
   const accounts = new PostgresAccounts(databaseUrl);

@@ -120,7 +120,8 @@ describe("a release", { timeout: 120_000 }, () => {
     );
     expect(await knownFields()).toContain("workspaceNamespaces");
     const role = JSON.parse(await kubectl("get", "clusterrole", release.name, "-o", "json"));
-    expect(role.rules).toEqual(parse(await readFile(join(chartDir, "files/rbac.yaml"), "utf8")).operator);
+    const rules = parse(await readFile(join(chartDir, "files/rbac.yaml"), "utf8"));
+    expect(role.rules).toEqual([...rules.operator, ...rules.clusterScoped]);
     const { spec } = await person.get(Deployment, release);
     expect(spec?.template.spec?.containers[0]?.image).toBe(`${names.image}:${names.version}`);
     const now = [

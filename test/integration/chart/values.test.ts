@@ -93,6 +93,8 @@ describe("the chart", () => {
     const { stdout } = succeeded(await helm.release("install", { ...release, values }, "--dry-run=client"));
     const notes = stdout.slice(stdout.indexOf("NOTES:"));
     expect(notes.includes("docker build")).toBe(isLocal);
+    // The namespace of the tutorials.
+    expect(notes).toContain("kubectl create namespace coder\n");
     expect(notes.includes(`${manifest.config.image}:${manifest.version}`)).toBe(isLocal);
   });
 

@@ -4,10 +4,11 @@ import { type ClusterAccess, eventually } from "kube-controller-runtime/testing"
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
+import { pullImage } from "../../support/image-check.ts";
 import { openStage, type Stage } from "./stage.ts";
 
-const OLD = "coder:v2.24.4";
-const NEW = "coder:v2.26.0";
+const OLD = "coder:v2.26.0";
+const NEW = "coder:v2.36.1";
 const HOUR_MS = 60 * 60_000;
 const OBSTACLE_RETRY_MS = 30_000;
 const TIME_LIMIT = { withinMs: 30_000 };
@@ -66,12 +67,15 @@ async function expectUnchanged(): Promise<void> {
 async function tryAgain(attempt: string): Promise<void> {
   await stage.timePasses(1_000);
   await stage.change("coder", { podAnnotations: { attempt } });
+  await pullImage(stage, "v2.36.1");
 }
 
 // One story in order: each test begins where the one before it ended.
 describe("a backup of CloudNativePG before an upgrade", () => {
   test("keeps the upgrade from beginning while CloudNativePG is not installed", async () => {
-    const upgrade = { backup: { cloudNativePG: { clusterName: "db" }, timeoutSeconds: 600 } };
+    const pluginConfiguration = { name: "barman-cloud.cloudnative-pg.io" };
+    const cloudNativePG = { clusterName: "db", method: "plugin" as const, pluginConfiguration };
+    const upgrade = { backup: { cloudNativePG, timeoutSeconds: 600 } };
     await stage.create("coder", { image: OLD, operatorAccess: { disabled: true }, upgrade });
     await eventually(() => stage.get(Deployment, "coder"), TIME_LIMIT);
     await stage.untilStatus("coder", { image: OLD });
@@ -91,8 +95,10 @@ describe("a backup of CloudNativePG before an upgrade", () => {
       TIME_LIMIT,
     );
     await stage.timePasses(OBSTACLE_RETRY_MS);
+    await pullImage(stage, "v2.36.1");
     const made = await backup(1);
-    expect(made.spec).toMatchObject({ cluster: { name: "db" } });
+    const pluginConfiguration = { name: "barman-cloud.cloudnative-pg.io" };
+    expect(made.spec).toMatchObject({ cluster: { name: "db" }, method: "plugin", pluginConfiguration });
     await end(made, "failed");
     await untilFailed(`Backup "${made.metadata.name}" of CloudNativePG failed`);
   });
@@ -107,7 +113,13 @@ describe("a backup of CloudNativePG before an upgrade", () => {
 
   test("lets the upgrade go on when it is complete, also where somebody has paused the Deployment", async () => {
     await stage.person.mergePatch(Deployment, stage.ref("coder"), { spec: { paused: true } });
+    const [late] = (await backups()).filter(({ status }) => status?.phase === undefined);
     await tryAgain("completed");
+    await stage.untilCondition("coder", "Upgrading", {
+      reason: "BackingUp",
+      message: expect.stringContaining("of an earlier attempt"),
+    });
+    await end(late ?? expect.fail("none"), "failed");
     await end(await backup(3), "completed");
     await stage.untilCondition("coder", "Upgrading", { status: "True", reason: "Migrating" });
     await eventually(async () => {

@@ -45,6 +45,18 @@ function content(object: Stored<KubeObject>): object {
   return { ...rest, metadata };
 }
 
+test("a field that excludes one of ours is taken over from the person who set it", async () => {
+  const container = async () => (await child(Deployment)).spec?.template.spec?.containers[0];
+  const env = (await container())?.env ?? [];
+  const index = env.findIndex(({ name }) => name === "CODER_ACCESS_URL");
+  const path = `/spec/template/spec/containers/0/env/${index}`;
+  const value = { name: "CODER_ACCESS_URL", valueFrom: { secretKeyRef: { name: "mine", key: "url" } } };
+  await injector.jsonPatch(Deployment, { namespace: stage.namespace, name: "coder" }, [
+    { op: "replace", path, value },
+  ]);
+  await eventually(async () => expect((await container())?.env).toEqual(env), TIME_LIMIT);
+});
+
 describe("an edit by hand is undone", () => {
   const labels = { "app.kubernetes.io/managed-by": null };
   const edits: { what: string; kind: Kind; edit: object }[] = [

@@ -87,7 +87,7 @@ describe("an image that does not exist", () => {
   });
 });
 
-test("a container that crashes shows exit code and last words, and restarts alone write no status", async () => {
+test("a container that crashes shows exit code and last words, and a status changes only with its restarts", async () => {
   await stage.create("crashing", { image: "coder:crash" });
   const pods = await podsWith("crashing", "coder:crash");
   const lastState = { terminated: { exitCode: 3, reason: "Error", message: "no such host" } };
@@ -95,11 +95,15 @@ test("a container that crashes shows exit code and last words, and restarts alon
   const { message } = await stage.untilCondition("crashing", "Ready", { status: "False", reason: "Stalled" });
   expect(message).toContain('container "coder" crashes with exit code 3: no such host. See: kubectl');
   await stage.untilIdle();
+  await report(pods, { state: { waiting: { reason: "CrashLoopBackOff" } }, lastState, restartCount: 3 });
+  await stage.eventually(async () => {
+    const { status } = await stage.controlPlane("crashing");
+    expect(status?.conditions?.find(({ type }) => type === "Ready")?.message).toContain("3 restarts");
+  });
+  await stage.untilIdle();
   const before = await stage.controlPlane("crashing");
-  for (const restartCount of [1, 2, 3]) {
-    await report(pods, { state: { running: {} }, lastState, restartCount });
-    await report(pods, { state: { waiting: { reason: "CrashLoopBackOff" } }, lastState, restartCount });
-  }
+  for (const reason of ["CrashLoopBackOff", "ContainerCreating", "CrashLoopBackOff"])
+    await report(pods, { state: { waiting: { reason } }, lastState, restartCount: 3 });
   await stage.untilIdle();
   expect((await stage.controlPlane("crashing")).metadata.resourceVersion).toBe(
     before.metadata.resourceVersion,

@@ -30,6 +30,7 @@ export const cases: readonly Case[] = [
   caseOf("controlPlane", { DeploymentReady: ["False", "NamesTaken"] }, broken("DeploymentReady")),
   caseOf("controlPlane", { WorkspaceRBACReady: ["False", "GrantRefused"] }, broken("WorkspaceRBACReady")),
   caseOf("controlPlane", { ExposureReady: ["False", "GatewayAPIMissing"] }, broken("ExposureReady")),
+  caseOf("controlPlane", { ExposureReady: ["False", "IngressClassMissing"] }, broken("ExposureReady")),
   caseOf("controlPlane", { LicenseApplied: ["False", "Pending"] }, waits("LicenseApplied")),
   caseOf("controlPlane", { LicenseApplied: ["False", "Forbidden"] }, broken("LicenseApplied")),
   caseOf(

@@ -54,7 +54,7 @@ describe("Argo CD", () => {
     const { conditionTypes, quietReasons } = kinds[name];
     // The others are reasons of operator access, of what is well, of names that a person must free, and of advice that
     // Ready does not depend on.
-    const others = ["Disabled", "Applied", "Completed", "NamesTaken", "TagMoves"];
+    const others = ["Disabled", "NotMigrated", "Applied", "Completed", "NamesTaken", "TagMoves"];
     const reasons = [...quietReasons].filter((reason) => !others.includes(reason));
     for (const reason of reasons) {
       const object = observed(name, { [conditionTypes.deployment]: ["False", reason] });

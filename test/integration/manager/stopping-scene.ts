@@ -124,7 +124,7 @@ export async function openScene(cluster: ClusterAccess, stopAt: string): Promise
   ]);
   opening.defer(() => server.close());
   const postgres = opening.adopt(sharedPostgres(), (databases) => databases.stop());
-  const url = new URL((await postgres.createDatabase("2.26")).url);
+  const url = new URL((await postgres.createDatabase("migrated")).url);
   const host = `coder.${namespace}.svc.cluster.local`;
   const coderd = server.add({ accounts: new PostgresAccounts(url.href) }, { host });
   coderd.addLicense(fakeLicense());

@@ -10,6 +10,8 @@ interface Release {
   readonly chart: string;
   readonly namespace: string;
   readonly values: object;
+  /** `upgrade` with `--install` instead of `install`, as somebody does who has the release already. */
+  readonly upgrade?: boolean;
 }
 
 /** Coder's own charts for the tests of a file, and how to install one of them. */
@@ -22,6 +24,9 @@ export function installerOfCharts(): (helm: Helm, release: Release) => Promise<v
   return async (helm, release) => {
     const chart = join(charts, release.chart);
     succeeded(await helm.run(["dependency", "build", chart]));
-    succeeded(await helm.release("install", { ...release, chart }));
+    const [verb, flags] = release.upgrade
+      ? (["upgrade", ["--install"]] as const)
+      : (["install", []] as const);
+    succeeded(await helm.release(verb, { ...release, chart }, ...flags));
   };
 }

@@ -5,8 +5,7 @@ import {
   findCondition,
   type Kind,
   type KubeObject,
-  keyOfObject,
-  kind,
+  Pod,
   Role,
   RoleBinding,
   Service,
@@ -20,21 +19,10 @@ import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
 import { type Helm, helmFor, succeeded } from "../../support/helm.ts";
 import { installerOfCharts } from "./charts.ts";
+import { Serving, TIME_LIMIT } from "./serving.ts";
 
-const TIME_LIMIT = { withinMs: 40_000 };
 const OLD_PODS = "app.kubernetes.io/name=coder";
 const NEW_PODS = "app.kubernetes.io/name=coder-control-plane";
-
-interface EndpointSlice extends KubeObject {
-  endpoints?: { addresses: string[]; conditions?: { ready?: boolean } }[] | null;
-}
-const EndpointSlice = kind<EndpointSlice>("discovery.k8s.io/v1", {
-  kind: "EndpointSlice",
-  plural: "endpointslices",
-});
-const Pod = kind<KubeObject & { spec?: { nodeName?: string } }>("v1", { kind: "Pod", plural: "pods" });
-const Node = kind<KubeObject>("v1", { kind: "Node", plural: "nodes", namespaced: false });
-const Binding = kind<KubeObject & { target: object }>("v1", { kind: "Binding", plural: "bindings" });
 
 const install = installerOfCharts();
 
@@ -44,11 +32,7 @@ describe("moving a control plane from Coder's chart", () => {
   let person: Client;
   let operator: RunningOperator;
   let namespace: string;
-  const stop = new AbortController();
-  /** How many endpoints of the Service were ready, after every change. */
-  const ready: number[] = [];
-  const seen = new Map<string, Stored<EndpointSlice>>();
-  let addresses = 0;
+  let serving: Serving;
 
   beforeAll(async () => {
     cluster = await sharedClusterWithControllers();
@@ -64,64 +48,22 @@ describe("moving a control plane from Coder's chart", () => {
       namespace,
       values: { coder: { image: { tag: "v2.26.0" }, env } },
     });
-    // Endpoints are made for pods of a node that exists.
-    await person.create(Node, { metadata: { name: namespace } });
-    await podsAreReady(OLD_PODS);
-    await eventually(async () => expect(readyIn(await slices())).toBeGreaterThan(0), TIME_LIMIT);
-    followEndpoints(await listEndpoints()).catch((error) => {
-      if (!stop.signal.aborted) throw error;
-    });
+    serving = new Serving(cluster, person, namespace);
+    await serving.begin();
+    await serving.podsAreReady(OLD_PODS);
+    await serving.follow();
     operator = await startOperator(cluster, { namespaces: [namespace] });
   }, 120_000);
   afterAll(async () => {
-    stop.abort();
     await operator?.stop();
-    await person?.delete(Node, { name: namespace });
+    await serving?.end();
     await helm?.[Symbol.asyncDispose]();
   });
 
   const ref = { name: "coder" };
   const get = <T extends KubeObject>(child: Kind<T>) => person.get(child, { namespace, ...ref });
   const controlPlane = () => person.get(CoderControlPlane, { namespace, ...ref });
-  const slices = async () => (await person.list(EndpointSlice, { namespace })).items;
-  const readyIn = (items: Iterable<EndpointSlice>) =>
-    [...items].flatMap(({ endpoints }) => endpoints ?? []).filter(({ conditions }) => conditions?.ready)
-      .length;
   const condition = async (type: string) => findCondition((await controlPlane()).status?.conditions, type);
-
-  /** Plays scheduler and kubelet: the pods get a node, addresses and are ready. */
-  async function podsAreReady(labelSelector: string): Promise<void> {
-    await eventually(async () => {
-      const { items } = await person.list(Pod, { namespace, labelSelector });
-      expect(items.length).toBeGreaterThan(0);
-      for (const { metadata, spec } of items) {
-        const target = { apiVersion: "v1", kind: "Node", name: namespace };
-        if (!spec?.nodeName)
-          await person.create(Binding, { metadata: { namespace, name: metadata.name }, target });
-        const podIP = `10.9.0.${++addresses}`;
-        const status = { podIP, podIPs: [{ ip: podIP }] };
-        await person.patchStatus(Pod, { namespace, name: metadata.name }, { status });
-      }
-    }, TIME_LIMIT);
-    await cluster.markPodsReady(namespace, labelSelector);
-  }
-
-  /** Before anything changes, so that no change is missed. */
-  async function listEndpoints(): Promise<string> {
-    const { items, resourceVersion } = await person.list(EndpointSlice, { namespace });
-    for (const slice of items) seen.set(keyOfObject(slice), slice);
-    return resourceVersion;
-  }
-
-  async function followEndpoints(resourceVersion: string): Promise<void> {
-    const options = { namespace, resourceVersion, timeoutSeconds: 600, idleTimeoutMs: 600_000 };
-    for await (const { type, object } of person.watch(EndpointSlice, { ...options, signal: stop.signal })) {
-      if (type === "BOOKMARK") continue;
-      if (type === "DELETED") seen.delete(keyOfObject(object));
-      else seen.set(keyOfObject(object), object);
-      ready.push(readyIn(seen.values()));
-    }
-  }
 
   test("begins with a conflict that names the release, and changes nothing of it", async () => {
     const before = await Promise.all([get(Deployment), get(Service), get(ServiceAccount)]);
@@ -168,7 +110,7 @@ describe("moving a control plane from Coder's chart", () => {
   });
 
   test("switches the Service last, and at no moment was it without a ready endpoint", async () => {
-    await podsAreReady(NEW_PODS);
+    await serving.podsAreReady(NEW_PODS);
     await eventually(async () => {
       const service = await get(Service);
       expect(controllerOf(service)?.kind).toBe("CoderControlPlane");
@@ -176,14 +118,8 @@ describe("moving a control plane from Coder's chart", () => {
       expect(service.spec?.ports).toMatchObject([{ name: "http", port: 80, targetPort: 8080 }]);
     }, TIME_LIMIT);
     const [pod] = (await person.list(Pod, { namespace, labelSelector: NEW_PODS })).items;
-    const { podIP } = (pod as { status?: { podIP?: string } } | undefined)?.status ?? {};
-    // By what the watch has shown: a list may be ahead of it.
-    await eventually(() => {
-      const served = [...seen.values()].flatMap(({ endpoints }) => endpoints ?? []);
-      expect(served.flatMap((endpoint) => endpoint.addresses)).toEqual([podIP]);
-    }, TIME_LIMIT);
-    expect(ready.length).toBeGreaterThan(0);
-    expect(Math.min(...ready)).toBeGreaterThan(0);
+    await eventually(() => expect(serving.addresses).toEqual([pod?.status?.podIP]), TIME_LIMIT);
+    expect(serving.fewest).toBeGreaterThan(0);
     expect(await condition("Conflict")).toBeUndefined();
   });
 

@@ -38,7 +38,7 @@ test.for([
   const access = operatorAccess({ clock: systemClock, fence: unfenced });
   const result = await access.revokeToken({
     connectionUrl: `postgres://u:p@127.0.0.1:${port}/coder?sslmode=disable`,
-    controlPlane: { namespace: "n", name: "coder" },
+    controlPlane: { namespace: "n", name: "coder", uid: "1" },
     readFile: async () => undefined,
   });
   expect(result).toMatchObject({

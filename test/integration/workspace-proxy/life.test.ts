@@ -76,9 +76,9 @@ describe("a workspace proxy", () => {
 });
 
 test("a proxy that names a control plane is registered with its operator token and runs its image", async () => {
-  const coderd = await stage.controlPlane("coder-two", { image: "ghcr.io/coder/coder:v2.26.0" });
+  const coderd = await stage.controlPlane("coder-two", { image: "ghcr.io/coder/coder:v2.36.1" });
   await stage.create("tokyo", { controlPlaneRef: { name: "coder-two" } });
   await stage.untilTokenWorks(coderd, "tokyo-proxy-token");
   expect(await stage.untilRegistered("tokyo")).toMatchObject({ coderURL: coderd.url });
-  expect((await stage.container("tokyo")).image).toBe("ghcr.io/coder/coder:v2.26.0");
+  expect((await stage.container("tokyo")).image).toBe("ghcr.io/coder/coder:v2.36.1");
 });

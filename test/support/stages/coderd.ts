@@ -51,7 +51,7 @@ export class CoderdStage<D extends CoderdDatabase = CoderdDatabase> extends Chil
         if (result.ok) this.secrets.add(result.value.token);
         return result;
       },
-      revokeToken: (target) => way.revokeToken(target),
+      revokeToken: (...call) => way.revokeToken(...call),
       look: (target, tokenNames) => way.look(target, tokenNames),
     };
   }

@@ -10,6 +10,7 @@ beforeAll(async () => {
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
 const TYPE = "OperatorAccessReady";
+const DAY_MS = 24 * 60 * 60_000;
 const nowhere = "postgres://operator:some-password@127.0.0.1:1/nowhere";
 const keysOf = ({ database }: Coderd) => database.keys();
 
@@ -23,6 +24,7 @@ async function withOwnToken(name: string): Promise<Coderd> {
 
 describe("a given token", () => {
   const owner = "givenowner-0123456789abcdefghijkl";
+  const successor = "givenafter-0123456789abcdefghijkl";
   const member = "givenmembr-0123456789abcdefghijkl";
   const given = (name: string) => ({ operatorAccess: { tokenSecretRef: { name: `${name}-token` } } });
 
@@ -46,6 +48,30 @@ describe("a given token", () => {
     expect(stage.databases.connections).toBe(connections);
     expect(await coderd.database.users()).toEqual([]);
     expect(await stage.exists(Secret, "given-operator-token")).toBe(false);
+  });
+
+  test("that ends is reported two weeks before, with one event, until another is given", async () => {
+    const coderd = await coderdWithPeople("ending");
+    const endsAt = stage.clock.now() + 15 * DAY_MS;
+    const day = new Date(endsAt).toISOString().slice(0, 10);
+    coderd.accounts.add(owner, { owner: true, expiresAt: endsAt });
+    coderd.accounts.add(successor, { owner: true });
+    await stage.putSecret("ending-token", { token: owner });
+    await stage.serve("ending", coderd, given("ending"));
+    await stage.untilCondition("ending", TYPE, { status: "True", reason: "TokenReady" });
+    await stage.untilStatus("ending", { operatorTokenExpires: expect.stringContaining(day) });
+    await stage.timePasses(DAY_MS + 60 * 60_000);
+    const soon = await stage.untilCondition("ending", TYPE, { status: "True", reason: "TokenExpiresSoon" });
+    expect(soon.message).toContain(`"ending-token" ends on ${day}`);
+    await stage.timePasses(DAY_MS);
+    const events = await stage.events("ending");
+    expect(events.filter(({ reason }) => reason === "TokenExpiresSoon")).toHaveLength(1);
+    await stage.putSecret("ending-token", { token: successor });
+    await stage.untilCondition("ending", TYPE, { status: "True", reason: "TokenReady" });
+    await stage.change("ending", { operatorAccess: null });
+    await stage.eventually(async () =>
+      expect((await stage.status("ending")).operatorTokenExpires).toBeUndefined(),
+    );
   });
 
   test("has a reason for each way in which it is no good, until it is good", async () => {

@@ -117,6 +117,25 @@ describe("a database that is no good has its own reason, and is tried again ever
     await stage.untilReady(name);
   });
 
+  test("tables that coderd has yet to make are no warning before a pod is ready, and one after that", async () => {
+    const coderd = await stage.coderd("first");
+    coderd.database.trouble = new DatabaseProblem("schemaMissing", missing);
+    await stage.create("first", { extraEnv: [urlVariable(coderd.database.url)], operatorAccess: {} });
+    await stage.untilCondition("first", TYPE, { status: "False", reason: "NotMigrated" });
+    const warnings = async () =>
+      (await stage.events("first")).filter(({ type }) => type === "Warning").map((event) => event.message);
+    expect(await warnings()).toEqual([]);
+    await stage.untilServing("first");
+    await stage.eventually(async () =>
+      expect(await warnings()).toEqual([
+        `${missing} A pod of coderd is ready, so the connection URL names another database or schema than its pods use; correct it.`,
+      ]),
+    );
+    coderd.database.trouble = undefined;
+    await stage.timePasses(30_000);
+    await stage.untilReady("first");
+  });
+
   test("and not sooner, however often the control plane is looked at", async () => {
     const coderd = await stage.coderd("waiting");
     await stage.create("waiting", {
@@ -147,6 +166,23 @@ describe("without a connection URL", () => {
     expect(message).toContain("spec.operatorAccess.tokenSecretRef");
     await stage.change("no-url", { extraEnv: [urlVariable(database.url)] });
     await stage.untilReady("no-url");
+  });
+
+  test.each<[string, (url: string) => object]>([
+    [
+      "by its variable",
+      (url) => ({ extraEnv: [urlVariable(url), { name: "CODER_PG_AUTH", value: "awsiamrds" }] }),
+    ],
+    ["by its flag", (url) => ({ extraEnv: [urlVariable(url)], extraArgs: ["--postgres-auth", "awsiamrds"] })],
+  ])("DatabaseUsesCloudIdentity: a login by IAM, given %s, leaves the database alone", async (how, spec) => {
+    const name = how.replaceAll(" ", "-");
+    const { database } = await stage.coderd(name);
+    await stage.create(name, { ...spec(database.url), operatorAccess: {} });
+    await stage.untilServing(name);
+    const { message } = await stage.untilCondition(name, TYPE, { reason: "DatabaseUsesCloudIdentity" });
+    expect(message).toContain("give a token with spec.operatorAccess.tokenSecretRef");
+    await stage.timePasses(120_000);
+    expect(await database.keys()).toEqual([]);
   });
 
   test("SecretMissing names the Secret and the key, and filling it in helps", async () => {

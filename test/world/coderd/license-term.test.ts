@@ -37,6 +37,21 @@ test("a license with 20 days left is reported, with an event and without a fault
   expect(await reasons("short")).toContain("ExpiresSoon");
 });
 
+test("what a license counts besides seats is in the status, and no offer is among the warnings", async () => {
+  const coderd = await withLicenses("counted", { days: 300, limits: { ai_governance_user_limit: 40 } });
+  Object.assign(coderd.deployment.usage, { managedAgents: 120, aiUsers: 12 });
+  await stage.timePasses(120_000);
+  await stage.untilStatus("counted", {
+    license: expect.objectContaining({
+      managedAgentsUsed: 120,
+      managedAgentsAllowed: 1_000,
+      aiSeatsUsed: 12,
+      aiSeatsAllowed: 40,
+      warnings: [],
+    }),
+  });
+});
+
 test("a license goes from its term into grace and to its end, with one event for each, and back with a new one", async () => {
   const { deployment } = await withLicenses("aging", { days: 31, grace: 2 });
   await stage.untilCondition("aging", TYPE, { status: "True", reason: "Valid" });
@@ -72,7 +87,7 @@ test("a successor that begins in time ends the warning, and one after a gap does
 
 test("more users than seats are a fault while they last, and a larger license ends it", async () => {
   const { deployment } = await withLicenses("crowded", { days: 300, seats: 10 });
-  deployment.activeUsers = 12;
+  deployment.usage.users = 12;
   await stage.timePasses(120_000);
   const { message } = await stage.untilCondition("crowded", TYPE, { status: "False", reason: "OverSeats" });
   expect(message).toContain("12 users are active, but the license has 10 seats");

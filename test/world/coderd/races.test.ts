@@ -31,7 +31,7 @@ test("twenty operators without a leader make one user, one live token per contro
   const { access } = stage.databases;
   const watched: OperatorAccess = {
     ensureToken: (...call) => access.ensureToken(...call).finally(look),
-    revokeToken: (target) => access.revokeToken(target).finally(look),
+    revokeToken: (...call) => access.revokeToken(...call).finally(look),
     look: access.look,
   };
   const fault: Fault = (request, pass) => (request.path.includes("/secrets") ? pass().finally(look) : pass());

@@ -73,7 +73,11 @@ describe("a connection URL that depends on a field of the pod", () => {
 
 describe("a database host that does not resolve", () => {
   test.each([
-    ["short", "postgres", "use its full name, for example postgres.<namespace>.svc."],
+    [
+      "short",
+      "postgres",
+      "use its full name, for example postgres.<namespace>.svc, and percent-encode special characters of the credentials.",
+    ],
     ["long", "db.example.com", "correct it or check DNS."],
   ])("is named with its Secret, key and the operator's namespace: %s", async (name, host, advice) => {
     const { database } = await stage.coderd(name);
@@ -87,6 +91,16 @@ describe("a database host that does not resolve", () => {
       `Host "${host}" (Secret "${name}-db", key "url") does not resolve from namespace "coder-system"; ${advice.replace("<namespace>", stage.namespace)}`,
     );
   });
+});
+
+test("a password that ends the connection URL is said to be percent-encoded, and no part of it is shown", async () => {
+  await stage.putSecret("hash-db", { url: "postgres://coder:p@ss#word@db.example.com:5432/coder" });
+  const valueFrom = { secretKeyRef: { name: "hash-db", key: "url" } };
+  await stage.create("hash", { extraEnv: [{ name: VARIABLE, valueFrom }], operatorAccess: {} });
+  await stage.untilServing("hash");
+  const { message } = await stage.untilCondition("hash", ACCESS, { reason: "InvalidConnectionURL" });
+  expect(message).toContain('percent-encode it: "#" as %23');
+  expect(message).not.toMatch(/"ss"|word@/);
 });
 
 test("with access turned off a license is said to be yours to upload, and nobody waits for it", async () => {

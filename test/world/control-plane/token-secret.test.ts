@@ -79,10 +79,10 @@ test("a control plane that loses its connection URL still revokes its token when
   await stage.change("coder", { extraEnv: [] });
   await stage.untilStatus("coder", { observedGeneration: 2 });
   await stage.untilIdle();
-  expect(await stage.tokens.accounts.find(token)).toBeDefined();
+  expect(await stage.tokens.accounts.find(token, Date.now())).toBeDefined();
   await stage.delete(CoderControlPlane, "coder");
   await stage.untilGone(CoderControlPlane, "coder");
-  expect(await stage.tokens.accounts.find(token)).toBeUndefined();
+  expect(await stage.tokens.accounts.find(token, Date.now())).toBeUndefined();
 });
 
 test("access that is turned off before coderd is ready revokes its token once, and one event reports it", async () => {

@@ -1,13 +1,14 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync, inflateRawSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { ConfigMap, CoreEvent, Deployment, Pod, Secret, type Transport } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { zip } from "../../../src/plugin/commands/bundle/zip.ts";
 import { kubectlCoder, limited, type Person } from "../../support/plugin.ts";
+import { unzipped } from "../../support/unzipped.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 /** In every place where a secret might be; whatever has this in it must not be in the zip. */
@@ -169,23 +170,6 @@ async function* bytes(body: Uint8Array): AsyncGenerator<Uint8Array> {
   yield body;
 }
 
-/** The files of an archive, read by its central directory as unzip does. */
-async function unzipped(path: string): Promise<Map<string, string>> {
-  const archive = await readFile(path);
-  const end = archive.length - 22;
-  const files = new Map<string, string>();
-  let entry = archive.readUInt32LE(end + 16);
-  for (let left = archive.readUInt16LE(end + 10); left > 0; left--) {
-    const [packed, nameLength] = [archive.readUInt32LE(entry + 20), archive.readUInt16LE(entry + 28)];
-    const local = archive.readUInt32LE(entry + 42);
-    const name = archive.toString("utf8", entry + 46, entry + 46 + nameLength);
-    const body = local + 30 + archive.readUInt16LE(local + 26);
-    files.set(name, inflateRawSync(archive.subarray(body, body + packed)).toString("utf8"));
-    entry += 46 + nameLength;
-  }
-  return files;
-}
-
 test("a bundle has everything that helps, prints what it has, and none of the secrets", async () => {
   const file = join(dir, "all.zip");
   const person = { transport: withLogs, clock: world.clock, namespace: "dev" };
@@ -281,6 +265,21 @@ test("a log that does not answer is a line, and costs nothing else", async () =>
   expect(about.gaps).toContain(
     "Could not read logs/dev/coder-1/coder.previous.log: The operation timed out.",
   );
+});
+
+test("the log of a container that has not started is one line, and costs no other", async () => {
+  const message = 'container "coder" in pod "coder-1" is waiting to start: ContainerCreating';
+  const transport: Transport = {
+    ...withLogs,
+    send: async (request) =>
+      request.path.includes("previous")
+        ? { status: 400, headers: {}, body: bytes(Buffer.from(JSON.stringify({ kind: "Status", message }))) }
+        : withLogs.send(request),
+  };
+  const { about, files } = await bundled("starting.zip", { transport });
+  expect(files.has("logs/dev/coder-1/coder.log")).toBe(true);
+  expect(about.gaps).toContain(`Could not read logs/dev/coder-1/coder.previous.log: ${message}.`);
+  expect(about.gaps.join("\n")).not.toContain("logs of pods in namespace");
 });
 
 test("no more than eight logs are read at a time", async () => {

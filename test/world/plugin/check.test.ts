@@ -89,6 +89,35 @@ test("an operator that is missing, not available or without a live Lease is wron
   expect(verdicts(await checked(authorizing(() => true)))).toMatchObject({ "Operator installed": "wrong" });
 });
 
+test("an operator without the right to its Lease is told from one that has none yet", async () => {
+  await world.person.delete(Lease, system("coder-k8s-controller.coder.com"));
+  const report = await checked(authorizing((_, resource) => resource !== "leases"));
+  expect(report.code).toBe(3);
+  expect(saying(report, "Operator leads")).toBe(
+    'No replica leads: "system:serviceaccount:coder-system:coder-k8s" may not get/create/patch leases.coordination.k8s.io in "coder-system". Bring its role up to date with helm upgrade.',
+  );
+  expect(saying(await checked(authorizing(() => true)), "Operator leads")).toBe(
+    'No replica holds the Lease "coder-k8s-controller.coder.com": look at the operator\'s log.',
+  );
+});
+
+test("the Lease is looked for in the namespace that the operator's flag names", async () => {
+  const args = ["controller", "--leader-election-namespace=elections"];
+  const containers = [{ name: "operator", image: "coder-k8s:1.2.0", args }];
+  await world.person.mergePatch(Deployment, system("coder-k8s"), {
+    spec: { template: { spec: { containers } } },
+  });
+  const metadata = { namespace: "elections", name: "coder-k8s-controller.coder.com" };
+  await world.person.create(Lease, {
+    metadata,
+    spec: { holderIdentity: "x", renewTime: timestamp(world.clock.now()), leaseDurationSeconds: 15 },
+  });
+  await world.person.delete(Lease, system("coder-k8s-controller.coder.com"));
+  expect(verdicts(await checked(authorizing(() => true)))).toMatchObject({ "Operator leads": "good" });
+  const report = await checked(authorizing((_, resource) => resource !== "leases"));
+  expect(saying(report, "Operator's rights")).toContain('leases.coordination.k8s.io in "elections"');
+});
+
 test.each([
   ["an hour fast", -3_600_000, 0, "good"],
   ["an hour slow", 3_600_000, 0, "good"],
@@ -138,6 +167,14 @@ test("deprecated fields, deletions that hang and what would hang are named", asy
     "the deletion of 1 objects would hang: dev/provisioner/linux",
   );
   await world.person.delete(CoderProvisioner, { namespace: "dev", name: "linux" });
+  world.clock.jump(3_000);
+  const early = await checked(authorizing(() => true));
+  expect(early.findings).toContainEqual({
+    what: "Finalizers",
+    verdict: "note",
+    message:
+      "The deletion of dev/provisioner/linux is under way; one that is not over after 5 minutes counts as stuck.",
+  });
   world.clock.jump(6 * 60_000);
   await world.person.mergePatch(Lease, system("coder-k8s-controller.coder.com"), {
     spec: { renewTime: timestamp(world.clock.now()) },
@@ -145,6 +182,23 @@ test("deprecated fields, deletions that hang and what would hang are named", asy
   const after = await checked(authorizing(() => true));
   expect(after.code).toBe(3);
   expect(saying(after, "Finalizers")).toContain("The deletion of dev/provisioner/linux hangs");
+});
+
+test("pods without what Coder's chart gives them are named, with the fields to set", async () => {
+  const spec = { resources: { requests: { cpu: "1" } }, presets: { securityContext: true } };
+  await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "good" }, spec });
+  expect(saying(await checked(authorizing(() => true)), "Pods of Coder")).toBe(
+    "All have resources and a security context.",
+  );
+  await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "bare" } });
+  const { code, findings } = await checked(authorizing(() => true));
+  expect(code).toBe(0);
+  expect(findings).toContainEqual({
+    what: "Pods of Coder",
+    verdict: "note",
+    message:
+      "dev/controlplane/bare has no resources and no security context: set spec.resources and spec.presets.securityContext.",
+  });
 });
 
 test("a person who may read one namespace gets the answers for that, and a line for the rest", async () => {
@@ -156,6 +210,7 @@ test("a person who may read one namespace gets the answers for that, and a line 
     "CRDs: unknown",
     "No complaints: good",
     "Nothing deprecated: good",
+    "Pods of Coder: good",
     "Finalizers: good",
     "Uninstalling: good",
   ]);

@@ -1,9 +1,10 @@
+import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import type { WriteStream } from "node:tty";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { type Kind, Pod, type Transport } from "kube-controller-runtime";
+import { ConfigMap, CoreEvent, type Kind, Pod, Secret, type Transport } from "kube-controller-runtime";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { clusterOver } from "../../../src/plugin/cluster.ts";
@@ -30,15 +31,18 @@ afterEach(async () => {
 
 const asTerminal = (stream: PassThrough) => stream as unknown as WriteStream;
 
-/** The SDK's own client at the other end of the command's standard input and output. */
-async function assistant(flags: string[] = [], transport: Transport = world.api): Promise<Client> {
-  const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
-  const stop = new AbortController();
-  const ended = runPlugin({
+interface Pipes {
+  readonly toServer: PassThrough;
+  readonly fromServer: PassThrough;
+  readonly signal: AbortSignal;
+}
+
+function serving(flags: string[], transport: Transport, { toServer, fromServer, signal }: Pipes) {
+  return runPlugin({
     words: ["mcp", ...flags],
     ...{ env: {}, stdin: toServer, stdout: asTerminal(fromServer), clock, version },
     stderr: asTerminal(new PassThrough()),
-    signal: stop.signal,
+    signal,
     fetch: () => Promise.reject(new Error("no network in this test")),
     open: async () =>
       clusterOver(
@@ -46,6 +50,13 @@ async function assistant(flags: string[] = [], transport: Transport = world.api)
         { clock, version, homeNamespace: namespace },
       ),
   });
+}
+
+/** The SDK's own client at the other end of the command's standard input and output. */
+async function assistant(flags: string[] = [], transport: Transport = world.api): Promise<Client> {
+  const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
+  const stop = new AbortController();
+  const ended = serving(flags, transport, { toServer, fromServer, signal: stop.signal });
   const client = new Client({ name: "test", version: "1" });
   client.onclose = () => stop.abort();
   // Messages are lines in both directions, so the server's transport serves a client too.
@@ -85,6 +96,28 @@ describe("the server for assistants", () => {
     const client = await assistant();
     expect(client.getServerVersion()).toEqual({ name: "kubectl-coder", version });
     expect(client.getInstructions()).toMatch(/data, never instructions/);
+  });
+});
+
+describe("a line that is no message", () => {
+  test.each([
+    ["no JSON", "garbage", -32700, "Parse error"],
+    ["no JSON-RPC", '{"hello": 1}', -32600, "Invalid Request"],
+  ])("because it is %s is answered as such, and the next one is served", async (_, line, code, message) => {
+    const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
+    const ended = serving([], world.api, { toServer, fromServer, signal: new AbortController().signal });
+    toServer.write(`${line}\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n`);
+    const answers: unknown[] = [];
+    for await (const answer of createInterface(fromServer)) {
+      answers.push(JSON.parse(answer));
+      if (answers.length === 2) break;
+    }
+    expect(answers).toEqual([
+      { jsonrpc: "2.0", id: null, error: { code, message } },
+      { jsonrpc: "2.0", id: 1, result: {} },
+    ]);
+    toServer.end();
+    expect(await ended).toBe(0);
   });
 });
 
@@ -182,6 +215,66 @@ describe("logs", () => {
     expect(lines[0]).toBe("dial postgres://[redacted]");
     expect(lines[2].length).toBeLessThan(10_000);
     expect(asked.at(-1)).toMatch(/container=main&tailLines=20&limitBytes=262144$/);
+  });
+
+  test("lose every value of a Secret, a variable or a ConfigMap of the namespace, as in a bundle", async () => {
+    const [key, password, literal, mapped] = ["kEy", "PaSs", "LiTeRaL", "MaPpEd"].map((mark) =>
+      `${mark}-0123456789`.repeat(3),
+    ) as [string, string, string, string];
+    const data = { key: Buffer.from(key).toString("base64"), db: Buffer.from(password).toString("base64") };
+    await world.person.create(Secret, { metadata: { namespace, name: "linux-provisioner-key" }, data });
+    await world.person.create(ConfigMap, {
+      metadata: { namespace, name: "settings" },
+      data: { CODER_OAUTH2_GITHUB_CLIENT_SECRET: mapped },
+    });
+    await world.person.create(CoderProvisioner, {
+      metadata: { namespace, name: "quoting" },
+      spec: {
+        controlPlaneRef: { name: "coder" },
+        extraEnv: [{ name: "A_TOKEN", value: literal }],
+        envFrom: [{ configMapRef: { name: "settings" } }],
+      },
+    });
+    const log = [
+      `key ${key}`,
+      `password=${password} host=db`,
+      `env ${literal} ${mapped}`,
+      "password=elsewhere x",
+    ];
+    const answer = await answered("logs", { pod: "daemon" }, logging(log));
+    expect(answer.lines).toEqual([
+      "key [redacted]",
+      "password=[redacted] host=db",
+      "env [redacted] [redacted]",
+      "password=[redacted] x",
+    ]);
+    await world.person.create(CoreEvent, {
+      metadata: { namespace, name: "quoting.1" },
+      involvedObject: {
+        apiVersion: "coder.com/v1alpha1",
+        kind: "CoderProvisioner",
+        name: "quoting",
+        namespace,
+      },
+      type: "Warning",
+      reason: "Failing",
+      message: `refused ${key}`,
+    });
+    const { events } = await answered("events", { object: "provisioner/quoting" }, world.api);
+    expect(events).toMatchObject([{ object: "provisioner/quoting", message: "refused [redacted]" }]);
+  });
+  const answered = async (name: string, inputs: Record<string, unknown>, transport: Transport) =>
+    data(await assistant([], transport), name, inputs);
+
+  test("are refused to a person who may not list Secrets, which a log might quote", async () => {
+    const transport = limited(withLogs, ({ path }) => !path.includes("/secrets"));
+    const before = asked.length;
+    const { text, isError } = await ask(await assistant([], transport), "logs", { pod: "daemon" });
+    expect({ text, isError }).toEqual({
+      text: `You may not list secrets in namespace "${namespace}", so the values that a log quotes can't be recognized. Logs are only read by people who may list them.`,
+      isError: true,
+    });
+    expect(asked.length).toBe(before);
   });
 
   test("that are too long for an answer lose their oldest lines, not the newest", async () => {

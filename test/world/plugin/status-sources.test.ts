@@ -2,8 +2,10 @@ import { type Kind, kind, Pod, Secret } from "kube-controller-runtime";
 import { createCertificateAuthority } from "kube-controller-runtime/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
+import { commonLabels } from "../../../src/operator/names.ts";
 import type { StatusReport } from "../../../src/plugin/commands/status/report.ts";
 import { kubectlCoder, limited, type Person } from "../../support/plugin.ts";
+import { runningStatus } from "../../support/pod-statuses.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 const ORGANIZATION = "0d4f1d5c-0000-4000-8000-000000000001";
@@ -28,9 +30,10 @@ async function pool(name: string, namespace: string, spec: object = {}): Promise
 }
 
 describe("the daemons of a pool with a fixed number", () => {
-  const daemon = (key: string, status: string) => ({
-    ...{ id: "1", key_id: key, name: "any", version: "v2.26.0", tags: {}, status },
+  const daemon = (key: string, status: string, name = "any") => ({
+    ...{ id: "1", key_id: key, name, version: "v2.36.1", tags: {}, status },
   });
+  const PODS = ["fixed-0", "fixed-1", "fixed-2"];
   const job = (tags: object) => ({
     ...{ id: "1", created_at: "2026-01-01T00:00:00Z", status: "pending", type: "workspace_build" },
     ...{ tags: { scope: "organization", owner: "", ...tags }, queue_position: 1 },
@@ -38,7 +41,9 @@ describe("the daemons of a pool with a fixed number", () => {
   const coderd: Required<Pick<Person, "env" | "fetch">> = {
     env: { CODER_URL: "https://coder.example.com", CODER_SESSION_TOKEN: "mine" },
     fetch: async (url) => {
-      const busy = ["busy", "busy", "idle", "offline"].map((state) => daemon("key-of-fixed", state));
+      const states = ["busy", "busy", "idle", "offline", "busy", "idle"];
+      // Of the last two the pods are gone, which coderd does not know for a while.
+      const busy = states.map((state, index) => daemon("key-of-fixed", state, `fixed-${index}`));
       const isOfDaemons = `${url}`.includes(`/organizations/${ORGANIZATION}/provisionerdaemons`);
       return Response.json(
         isOfDaemons ? [...busy, daemon("key-of-other", "busy")] : [job({ os: "linux" }), job({ os: "mac" })],
@@ -48,14 +53,29 @@ describe("the daemons of a pool with a fixed number", () => {
   beforeEach(async () => {
     await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "coder" } });
     await pool("fixed", "dev");
+    const labels = commonLabels({
+      app: "coder-provisioner",
+      identity: { name: "fixed", namespace: "dev", uid: "" },
+    });
+    for (const name of PODS) {
+      const metadata = { namespace: "dev", name };
+      await world.person.create(Pod, { metadata: { ...metadata, labels } });
+      await world.person.patchStatus(Pod, metadata, { status: runningStatus(world.clock.now()) });
+    }
   });
 
-  test("are counted by coderd, which the person asks with a token of their own", async () => {
+  test("are counted by coderd, as far as their pods are ready, with a token of the person's own", async () => {
     const { controlPlanes, gaps } = await statusOf({ ...me, ...coderd });
     expect(controlPlanes[0]?.pools[0]).toMatchObject({ busy: 2, idle: 1, pending: 1 });
     expect(gaps).toEqual([]);
     const { out } = await kubectlCoder({ ...me, ...coderd, columns: 80 }, "status");
     expect(out).not.toContain("is not known");
+  });
+
+  test("are counted as coderd lists them where the person may not see pods", async () => {
+    const transport = limited(world.api, ({ path }) => path.includes("/coder.com/"));
+    const { controlPlanes } = await statusOf({ ...me, ...coderd, transport });
+    expect(controlPlanes[0]?.pools[0]).toMatchObject({ busy: 3, idle: 2 });
   });
 
   test("are not counted by nobody's guess: the dash has a line that says whom to ask", async () => {
@@ -160,7 +180,7 @@ describe("a control plane behind a Gateway", () => {
     const { controlPlanes } = await statusOf(me);
     expect(controlPlanes[0]?.certificates).toEqual([
       { secret: "own-tls", servedBy: "Gateway public", expires: expect.any(String), daysLeft: 30 },
-      { secret: "wildcard-tls", servedBy: "Gateway public" },
+      { secret: "wildcard-tls", servedBy: "Gateway public", isMissing: true },
     ]);
   });
 

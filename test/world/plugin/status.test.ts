@@ -1,10 +1,10 @@
-import type { TransportRequest } from "kube-controller-runtime";
+import { Deployment, Namespace, type TransportRequest } from "kube-controller-runtime";
 import { FaultyTransport, offline } from "kube-controller-runtime/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { StatusReport } from "../../../src/plugin/commands/status/report.ts";
 import { kubectlCoder, limited } from "../../support/plugin.ts";
-import { setUpScene } from "../../support/plugin-scene.ts";
+import { createOperator, setUpScene } from "../../support/plugin-scene.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 const world = new MemoryWorld();
@@ -160,12 +160,13 @@ test("200 control planes are a table with the broken ones first, and cost no mor
     const conditions = [{ ...condition, message: "m", lastTransitionTime: "2026-01-01T00:00:00Z" }];
     await fleet.person.patchStatus(CoderControlPlane, metadata, { status: { conditions } });
   }
+  await createOperator(fleet.person, { namespace: "coder-system", now: fleet.clock.now() });
   const { code, out } = await kubectlCoder({ ...me, transport, clock: fleet.clock }, "status", "-A");
   const lines = out.split("\n");
   expect(code).toBe(3);
   expect(lines[1]).toMatch(/^!! {2}team-117 +coder +Invalid .*controlplane\/coder Invalid$/);
   expect(lines.filter((line) => line.startsWith("ok  team-"))).toHaveLength(199);
-  expect(transport.requests).toHaveLength(5);
+  expect(transport.requests).toHaveLength(7);
 });
 
 test("a namespace without a control plane says so and is fine", async () => {
@@ -174,6 +175,117 @@ test("a namespace without a control plane says so and is fine", async () => {
     code: 0,
     out: "There is no CoderControlPlane here. Look elsewhere with -n or -A.\n",
   });
+});
+
+test("a namespace that does not exist is a failure, where the person named it", async () => {
+  for (const command of ["status", "bundle"])
+    expect(await kubectlCoder(me, command, "-n", "nonexist")).toEqual({
+      code: 1,
+      out: "",
+      error: 'kubectl coder: There is no namespace "nonexist".\n',
+    });
+  await world.person.create(Namespace, { metadata: { name: "exists" } });
+  expect((await kubectlCoder(me, "status", "-n", "exists")).code).toBe(0);
+  const transport = limited(world.api, ({ path }) => !/\/api\/v1\/namespaces\/[^/]+$/.test(path));
+  expect((await kubectlCoder({ ...me, transport }, "status", "-n", "nonexist")).code).toBe(0);
+});
+
+test("a certificate whose Secret does not exist is wrong, and one that may not be read is not known", async () => {
+  const ref = { namespace: "certificates", name: "coder" };
+  const ingress = { host: "coder.example.com", tls: { secretName: "nowhere" } };
+  await world.person.create(CoderControlPlane, { metadata: ref, spec: { expose: { ingress } } });
+  const conditions = [
+    {
+      type: "Ready",
+      status: "True",
+      reason: "Serving",
+      message: "m",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    },
+  ];
+  await world.person.patchStatus(CoderControlPlane, ref, { status: { conditions } });
+  const person = { ...terminal, namespace: "certificates" };
+  const { code, out } = await kubectlCoder(person, "status");
+  expect(code).toBe(3);
+  expect(out).toContain("  Certificate nowhere · Ingress · Secret does not exist\n");
+  expect(out).toContain("✗ controlplane/coder Certificate: SecretMissing");
+  expect(out).toContain(
+    'Secret "nowhere", from which Ingress serves its certificate, does not exist; create it.',
+  );
+  const transport = limited(world.api, ({ path }) => !path.includes("/secrets/"));
+  const unread = await kubectlCoder({ ...person, transport }, "status");
+  expect(unread.code).toBe(0);
+  expect(unread.out).toContain("  Certificate nowhere · Ingress · days left unknown\n");
+});
+
+describe("without an operator at work", () => {
+  const lonely = new MemoryWorld();
+  const person = { transport: lonely.api, clock: lonely.clock, namespace: "coder", columns: 100 };
+  const ref = { namespace: "coder", name: "coder" };
+  beforeAll(async () => {
+    await lonely.person.create(CoderControlPlane, { metadata: ref });
+    const conditions = [
+      {
+        type: "Ready",
+        status: "True",
+        reason: "Serving",
+        message: "m",
+        lastTransitionTime: "2026-01-01T00:00:00Z",
+      },
+    ];
+    await lonely.person.patchStatus(CoderControlPlane, ref, { status: { conditions } });
+  });
+
+  test("status and why say that none is installed, whatever the conditions say", async () => {
+    const status = await kubectlCoder(person, "status");
+    expect(status.code).toBe(3);
+    expect(status.out.split("\n").slice(0, 3)).toEqual([
+      "✗ operator NotInstalled",
+      "  No Deployment of the operator exists, so nothing reconciles these objects. Install its chart.",
+      "",
+    ]);
+    const why = await kubectlCoder(person, "why", "controlplane/coder");
+    expect(why.code).toBe(3);
+    expect(why.out).toContain("└─ ✗ operator NotInstalled\n");
+  });
+
+  test("they say that it does not run, or does not lead", async () => {
+    await createOperator(lonely.person, { namespace: "coder-system", now: lonely.clock.now() });
+    expect((await kubectlCoder(person, "status")).code).toBe(0);
+    lonely.clock.jump(60_000);
+    expect((await kubectlCoder(person, "status")).out).toContain(
+      '✗ operator NoLeader\n  No replica of Deployment "coder-system/coder-k8s" holds the Lease',
+    );
+    const operator = { namespace: "coder-system", name: "coder-k8s" };
+    await lonely.person.patchStatus(Deployment, operator, { status: { availableReplicas: 0 } });
+    expect((await kubectlCoder(person, "status")).out).toContain(
+      '✗ operator NotRunning\n  No replica of Deployment "coder-system/coder-k8s" is available',
+    );
+  });
+
+  test("a person who may not look for it gets no line about it", async () => {
+    const transport = limited(lonely.api, ({ path }) => path.includes("/namespaces/coder/"));
+    expect((await kubectlCoder({ ...person, transport }, "status")).out).not.toContain("operator");
+  });
+});
+
+test("an object that is being deleted says so, in status and in why", async () => {
+  const ref = { namespace: "coder", name: "leaving" };
+  const finalizers = ["coder.com/provisioner-key-cleanup"];
+  await world.person.create(CoderProvisioner, {
+    metadata: { ...ref, finalizers },
+    spec: { controlPlaneRef: { name: "coder" } },
+  });
+  await world.person.delete(CoderProvisioner, ref);
+  const expected =
+    "It is being deleted; the operator removes finalizer coder.com/provisioner-key-cleanup after its cleanup.";
+  const { controlPlanes } = reportOf((await kubectlCoder(me, "status", "coder", "-o", "json")).out);
+  expect(controlPlanes[0]?.problems).toContainEqual(
+    expect.objectContaining({ object: "provisioner/leaving", reason: "BeingDeleted", message: expected }),
+  );
+  const why = await kubectlCoder(me, "why", "provisioner/leaving", "-o", "json");
+  expect(JSON.parse(why.out).chain[0]).toMatchObject({ state: "Deletion: BeingDeleted", message: expected });
+  await world.person.mergePatch(CoderProvisioner, ref, { metadata: { finalizers: [] } });
 });
 
 test("a person who may read nothing gets a line for each part in the order of the parts, and nothing else", async () => {

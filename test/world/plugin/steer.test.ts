@@ -62,6 +62,16 @@ test("a write that is refused is one line with exit code 1", async () => {
   }
 });
 
+test("a cluster that can't be reached is named with the cause", async () => {
+  const refused = Object.assign(new Error("connect ECONNREFUSED 192.0.2.1:6443"), { code: "ECONNREFUSED" });
+  const transport = { send: () => Promise.reject(refused), close: async () => {} };
+  const { code, error } = await world.finish(
+    kubectlCoder({ transport, clock: world.clock, namespace: "dev" }, "pause", "provisioner/linux"),
+  );
+  expect(code).toBe(1);
+  expect(error).toMatch(/could not be reached: connect ECONNREFUSED 192\.0\.2\.1:6443\n$/);
+});
+
 test("an error can't move the cursor either", async () => {
   const hostile = "\x1b[2J\u202enothing here\u009bm";
   const { error } = await run("pause", `ccp/${hostile}`);

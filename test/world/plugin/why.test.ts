@@ -2,7 +2,7 @@ import { CoreEvent, type Kind, Pod } from "kube-controller-runtime";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { kubectlCoder, limited } from "../../support/plugin.ts";
-import { setUpScene } from "../../support/plugin-scene.ts";
+import { createOperator, setUpScene } from "../../support/plugin-scene.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 const world = new MemoryWorld();
@@ -180,6 +180,71 @@ describe("why about a build", () => {
     expect(out).toMatch(/No CoderProvisioner .* The nearest, "\w+", lacks region=eu\./);
   });
 
+  describe("that failed", () => {
+    /** What the Kubernetes provider of Terraform prints; coderd keeps it as a line of the log. */
+    const refusal = (verb: string, resource: string, namespace: string) =>
+      `Error: Failed to ${verb}: ${resource} is forbidden: User "system:serviceaccount:coder:few-provisioner" cannot ${verb} resource "${resource.split(".")[0]}" in API group "${resource.split(".")[1] ?? ""}" in the namespace "${namespace}"`;
+    const failed = (output: string) =>
+      coderd({
+        "/api/v2/users/me/workspace/dev": {
+          latest_build: { id: "b9", job: { status: "failed", error: "terraform apply: exit status 1" } },
+        },
+        "/api/v2/workspacebuilds/b9/logs": [{ output: "Plan: 2 to add" }, { output }],
+      });
+    beforeAll(() =>
+      world.person.create(CoderProvisioner, {
+        metadata: { namespace: "coder", name: "few" },
+        spec: {
+          controlPlaneRef: { name: "coder" },
+          rbac: { enableDeployments: false, workspaceNamespaces: ["workspaces"] },
+        },
+      }),
+    );
+
+    test.each([
+      ["create", "deployments.apps", "workspaces", "Set spec.rbac.enableDeployments to true."],
+      ["create", "pods", "elsewhere", 'Add "elsewhere" to spec.rbac.workspaceNamespaces.'],
+      ["create", "services", "workspaces", "Add create on services to spec.rbac.extraRules."],
+    ])("for want of the right to %s %s in %s names the field that grants it", async (...right) => {
+      const [verb, resource, namespace, advice] = right;
+      const person = { ...failed(refusal(verb, resource, namespace)), columns: 300 };
+      const { code, out } = await kubectlCoder(person, "why", "workspace/dev");
+      expect(code).toBe(3);
+      expect(out).toContain("terraform apply: exit status 1");
+      expect(out).toContain("provisioner/few lacks a right");
+      expect(out).toContain(
+        `ServiceAccount "few-provisioner" may not ${verb} ${resource} in namespace "${namespace}". ${advice}`,
+      );
+    });
+
+    test("for another reason shows coderd's words alone", async () => {
+      const { out } = await kubectlCoder(failed("Error: no space left"), "why", "workspace/dev");
+      expect(out).toContain("terraform apply: exit status 1");
+      expect(out).not.toContain("lacks a right");
+    });
+  });
+
+  test.each([
+    ["is gone", "provisioner-gpu-7d9c-gone", /whose pod is gone; coderd ends it after 5 minutes/],
+    [
+      "is not ready",
+      "provisioner-gpu-7d9c-x2",
+      /whose pod is not ready; .*pod\/provisioner-gpu-7d9c-x2 Pending/s,
+    ],
+  ])("that runs on a daemon whose pod %s says so", async (_, worker_name, expected) => {
+    const job = { status: "running", tags, worker_name };
+    const person = coderd({ "/api/v2/workspacebuilds/b1": { job } });
+    const { code, out } = await kubectlCoder({ ...person, columns: 200 }, "why", "build/b1");
+    expect(code).toBe(3);
+    expect(out).toMatch(expected);
+  });
+
+  test("that runs on a daemon of others is fine", async () => {
+    const job = { status: "running", tags, worker_name: "laptop" };
+    const person = coderd({ "/api/v2/workspacebuilds/b1": { job } });
+    expect((await kubectlCoder(person, "why", "build/b1")).code).toBe(0);
+  });
+
   test("that coderd does not show is one line, without the token", async () => {
     const seen = await kubectlCoder(coderd({}), "why", "workspace/dev");
     expect(seen.code).toBe(1);
@@ -192,6 +257,29 @@ describe("why about a build", () => {
     const { out } = await kubectlCoder(me, "why", "workspace/dev");
     expect(out).toContain("controlplane/coder BuildsServed: NoMatchingProvisioner");
     expect(out).toContain("-- Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this one");
+  });
+});
+
+test.each(["build/zzz", "workspace/alice/nothing"])(
+  "%s can't be explained without a token where no build waits, and says what to set",
+  async (object) => {
+    const calm = new MemoryWorld();
+    await createOperator(calm.person, { namespace: "coder-system", now: calm.clock.now() });
+    const person = { ...me, transport: calm.api, clock: calm.clock };
+    const { code, out } = await kubectlCoder(person, "why", object);
+    expect(code).toBe(1);
+    expect(out.split("\n").filter(Boolean)).toEqual([
+      `-- ${object}: Not known: coderd was not asked, and no control plane reports a build that waits.`,
+      "-- Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this one; this is what is known of all builds.",
+    ]);
+  },
+);
+
+test.each(["build/", "workspace/"])("%s without a name is a mistake in the command line", async (object) => {
+  const { code, error } = await kubectlCoder(me, "why", object);
+  expect({ code, error }).toEqual({
+    code: 2,
+    error: `kubectl coder: "${object}" names nothing; use workspace/[owner/]name or build/id.\n`,
   });
 });
 

@@ -1,5 +1,6 @@
 import { Deployment } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import type { Fault } from "../../../lab/coderd/faults.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
@@ -93,6 +94,28 @@ describe("credentials", () => {
     await stage.putSecret("my-session", { session: "operator-token-of-the-tests" });
     await stage.untilCondition("self-made", "ProvisionerKeyReady", { status: "True" });
     expect(await conditionsOf("self-made")).not.toContain("OperatorAccessReady");
+  });
+
+  test("of the user's own that end within two weeks are reported", async () => {
+    const token = "endingsoon-0123456789abcdefghijkl";
+    const accounts = new StaticAccounts();
+    const endsAt = stage.clock.now() + 10 * 24 * 60 * 60_000;
+    accounts.add(token, { owner: true, expiresAt: endsAt });
+    await stage.controlPlane("strict", { accounts });
+    await stage.putSecret("ending-session", { token });
+    await stage.create("ending", {
+      controlPlaneRef: { name: "strict" },
+      bootstrap: { credentialsSecretRef: { name: "ending-session" } },
+    });
+    const day = new Date(endsAt).toISOString().slice(0, 10);
+    const reason = "TokenExpiresSoon";
+    const { message } = await stage.untilCondition("ending", "BootstrapSecretReady", {
+      status: "True",
+      reason,
+    });
+    expect(message).toContain(`"ending-session" ends on ${day}`);
+    const { status } = await stage.get(CoderProvisioner, "ending");
+    expect(status?.bootstrapTokenExpires).toContain(day);
   });
 
   test("that are exchanged for others cause no rotation", async () => {

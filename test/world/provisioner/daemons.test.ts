@@ -121,10 +121,10 @@ describe("a provisioner", () => {
   });
 
   test.each([
-    ["v2.25.1", "VersionSkew"],
-    ["v2.26.7-devel+abc", "Connected"],
+    ["v2.30.1", "VersionSkew"],
+    ["v2.36.7-devel+abc", "Connected"],
   ])("with daemons of version %s is ready, and connected with reason %s", async (version, reason) => {
-    await stage.publish("coder", { version: "v2.26.0" });
+    await stage.publish("coder", { version: "v2.36.1" });
     await stage.serve("pool");
     for (const daemon of coderd.daemons) daemon.version = version;
     await pass(2 * MINUTE);

@@ -61,6 +61,14 @@ describe("while the control plane's answer is fresh", () => {
     expect(await stage.keyIn(`${name}-provisioner-key`)).toBeUndefined();
   });
 
+  test("without any license the message says so, and names the field for one", async () => {
+    const { name } = await pair({ licensed: false, status: { licenseTier: "none" } });
+    const expected = { status: "False", reason: "NotEntitled" } as const;
+    const { message } = await stage.untilCondition(name, ENTITLED, expected);
+    expect(message).toContain(`CoderControlPlane "${name}" has no license`);
+    expect(message).toContain("spec.licenseSecretRef");
+  });
+
   test("it passes within a second of the control plane saying so, and a key is made", async () => {
     const { name, coderd } = await pair({ licensed: false });
     await stage.untilCondition(name, ENTITLED, { reason: "NotEntitled" });

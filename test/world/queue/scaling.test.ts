@@ -146,6 +146,23 @@ describe("a pool that follows the queue", () => {
     });
   });
 
+  test("has no more daemons than a maximum that is lowered while coderd does not answer", async () => {
+    await pool("pool", { ...LIMITS, minReplicas: 3 });
+    await within(5 * MINUTE, async () => expect(coderd.daemons).toHaveLength(3));
+    coderd.faults.inject({ fault: { kind: "answer", status: 503 } });
+    await within(10 * MINUTE, () =>
+      stage.untilCondition("pool", "ScalingActive", { status: "False", reason: "QueueUnknown" }),
+    );
+    await stage.change("pool", { autoscaling: { minReplicas: 1, maxReplicas: 2 } });
+    await within(5 * MINUTE, async () => expect(await replicas("pool")).toBe(2));
+    await within(MINUTE, async () => {
+      const active = findCondition((await stage.status("pool")).conditions, "ScalingActive");
+      expect(active).toMatchObject({ status: "False", reason: "QueueUnknown" });
+    });
+    const scaled = (await stage.events("pool")).filter(({ reason }) => reason === "Scaled").at(-1);
+    expect(scaled?.message).toMatch(/^From 3 to 2\. Wants 2 daemons, the maximum: coderd can't be asked/);
+  });
+
   test("does not move while coderd does not answer, and has the fallback after ten minutes", async () => {
     await pool("pool", { ...LIMITS, fallbackReplicas: 3 });
     const end = coderd.faults.inject({ on: LOOKS, fault: { kind: "cut" } });
@@ -325,6 +342,17 @@ describe("a pool that rests at zero", () => {
     await within(15 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
   });
 
+  test("says once in the log why coderd does not list workspaces", async () => {
+    await pool("pool", LIMITS, { tags });
+    const problems = () =>
+      stage.operator.log.filter(({ msg }) => `${msg}`.startsWith("workspaces could not be listed"));
+    expect(problems()).toEqual([]);
+    const heal = coderd.faults.inject({ on: WORKSPACES, fault: { kind: "answer", status: 500 } });
+    await within(20 * MINUTE, async () => expect(coderd.count(WORKSPACES)).toBeGreaterThan(3));
+    heal();
+    expect(problems()).toMatchObject([{ level: "warn", problem: expect.stringContaining("HTTP 500") }]);
+  });
+
   test("lists workspaces every five minutes, and not at all when it keeps none warm", async () => {
     await pool("pool", LIMITS, { tags });
     const listed = coderd.count(WORKSPACES);
@@ -338,6 +366,31 @@ describe("a pool that rests at zero", () => {
     const later = stage.clock.now() + 20 * MINUTE;
     await within(21 * MINUTE, async () => expect(stage.clock.now()).toBeGreaterThan(later));
     expect(coderd.count(WORKSPACES) - before).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("a pool with a fixed number that begins to follow the queue", () => {
+  test.each([
+    ["and whose daemons are many more than its minimum", { minReplicas: 1, maxReplicas: 20 }],
+    ["and whose daemons are more than its maximum", { minReplicas: 1, maxReplicas: 3 }],
+  ])("%s keeps those that are busy", async (_, autoscaling) => {
+    await stage.create("pool", { replicas: 6 });
+    await within(5 * MINUTE, async () => expect(coderd.daemons).toHaveLength(6));
+    pods.buildMs = 15 * MINUTE;
+    const builds = submit(5);
+    await within(5 * MINUTE, async () => expect(builds.every(({ startedAt }) => startedAt)).toBe(true));
+    const spec = { replicas: null, autoscaling: { ...autoscaling, scaleDownDelaySeconds: 0 } };
+    await stage.person.mergePatch(CoderProvisioner, stage.ref("pool"), { spec });
+    const numbers: number[] = [];
+    await within(20 * MINUTE, async () => {
+      numbers.push((await replicas("pool")) ?? 0);
+      expect(numbers.at(-1)).toBe(5);
+    });
+    expect(Math.min(...numbers)).toBe(5);
+    expect(pods.disturbed).toEqual([]);
+    await within(30 * MINUTE, async () => expect(builds.every(isOver)).toBe(true));
+    expect(pods.disturbed).toEqual([]);
+    await within(10 * MINUTE, async () => expect(await replicas("pool")).toBe(1));
   });
 });
 

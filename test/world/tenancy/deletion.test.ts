@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import { bootstrap, openProxyStage } from "../../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
-import { openCoderdStage } from "../coderd/stage.ts";
+import { openCoderdStage, urlVariable } from "../coderd/stage.ts";
 
 /** The API server never takes the request for this Secret, however often it is asked. */
 function refusing(secret: string): Fault {
@@ -23,7 +23,36 @@ test("a control plane goes though the Secret with its database's URL can never b
   });
   await stage.delete(CoderControlPlane, "coder");
   await stage.untilGone(CoderControlPlane, "coder");
+  expect(stage.operator.log.map(({ msg }) => msg)).not.toContain("operator token was left behind");
+});
+
+test("a control plane that never had a token leaves none behind, also where its database is out of reach", async () => {
+  const stage = await openCoderdStage();
+  onTestFinished(() => stage[Symbol.asyncDispose]());
+  await stage.coderd("coder");
+  const nowhere = "postgres://operator:some-password@127.0.0.1:1/nowhere";
+  await stage.create("coder", { extraEnv: [urlVariable(nowhere)], operatorAccess: {} });
+  await stage.untilServing("coder");
+  await stage.untilCondition("coder", "OperatorAccessReady", { reason: "DatabaseUnreachable" });
+  await stage.delete(CoderControlPlane, "coder");
+  await stage.untilGone(CoderControlPlane, "coder");
+  expect(stage.operator.log.map(({ msg }) => msg)).not.toContain("operator token was left behind");
+  expect(stage.witness.tokensLeftBehind).toBe(0);
+});
+
+test("a token that coderd or its database can't be asked to end is logged and counted", async () => {
+  const stage = await openCoderdStage();
+  onTestFinished(() => stage[Symbol.asyncDispose]());
+  const coderd = await stage.coderd("coder");
+  await stage.serve("coder", coderd);
+  await stage.untilReady("coder");
+  coderd.deployment.faults.inject({ fault: { kind: "cut" } });
+  const nowhere = "postgres://operator:some-password@127.0.0.1:1/nowhere";
+  await stage.change("coder", { extraEnv: [urlVariable(nowhere)] });
+  await stage.delete(CoderControlPlane, "coder");
+  await stage.untilGone(CoderControlPlane, "coder");
   expect(stage.operator.log.map(({ msg }) => msg)).toContain("operator token was left behind");
+  expect(stage.witness.tokensLeftBehind).toBe(1);
 });
 
 test("a proxy goes though the Secret with its credentials can never be read", async () => {

@@ -2,23 +2,23 @@ import { ControllerRevision, CronJob, Deployment, Job } from "kube-controller-ru
 import { describe, expect, test } from "vitest";
 import { BAD_AFTER, BROKEN, LATER, NEW, OLD, openUpgradeStage, type UpgradeStage } from "./stage.ts";
 
-const WRONG = "ghcr.io/coder/coder:v2.26.00";
-
 /** The old version serves again, on its own schema, and both versions never met. */
 async function expectOldVersion(stage: UpgradeStage): Promise<void> {
   await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([OLD, OLD]));
-  expect(stage.schema.version).toBe(343);
+  expect(stage.schema.version).toBe(362);
   expect(stage.rollouts.violations).toEqual([]);
 }
 
 describe("the complete previous pod template comes back by itself when the new pod", () => {
   test.each([
-    ["has an image that does not exist", WRONG, "can't be pulled"],
+    ["finds its image no longer in the registry", NEW, "can't be pulled"],
     ["crashes before its migration is committed", BROKEN, "crashes with exit code 1"],
   ])("%s", async (_case, image, why) => {
     await using stage = await openUpgradeStage();
     await stage.settle({ podAnnotations: { note: "old" } });
     await stage.change("coder", { image, podAnnotations: { note: "new" } });
+    await stage.untilStage("ScalingDown");
+    if (image === NEW) delete stage.programs[NEW];
     await stage.untilStage("RolledBack");
     await expectOldVersion(stage);
     const { spec } = await stage.get(Deployment, "coder");
@@ -65,7 +65,7 @@ describe("a pod that crashes after its migration was committed", () => {
     await stage.settle();
     await stage.change("coder", { image: BAD_AFTER });
     await stage.untilStage("Stuck");
-    expect(stage.schema.version).toBe(351);
+    expect(stage.schema.version).toBe(413);
     return stage;
   }
 
@@ -84,13 +84,54 @@ describe("a pod that crashes after its migration was committed", () => {
     await using stage = await crashed();
     await stage.change("coder", { image: NEW });
     await stage.untilStage("Completed");
-    expect(stage.schema.version).toBe(362);
+    expect(stage.schema.version).toBe(556);
     expect(stage.rollouts.violations).toEqual([]);
+  });
+
+  test.each([
+    ["a later version", NEW, LATER],
+    ["an earlier version than the one that was never started", LATER, NEW],
+  ])("is replaced by what the spec says when its pod has ended: %s", async (_case, first, second) => {
+    await using stage = await crashed();
+    await stage.change("coder", { image: first });
+    await stage.untilStage("ScalingDown");
+    await stage.change("coder", { image: second });
+    await stage.untilStage("Completed");
+    expect(stage.rollouts.alive()).toEqual([second, second]);
+    expect(stage.rollouts.started).not.toContain(first);
+    expect(stage.rollouts.violations).toEqual([]);
+  });
+
+  test("is replaced by a version whose migration the old version in the spec does not interrupt", async () => {
+    await using stage = await crashed();
+    stage.schema.isBlocked = true;
+    await stage.change("coder", { image: NEW });
+    await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined());
+    await stage.change("coder", { image: OLD });
+    await stage.timePasses(5 * 60_000);
+    expect(stage.rollouts.started.filter((image) => image === NEW)).toHaveLength(1);
+    stage.schema.isBlocked = false;
+    await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "DowngradeRefused" });
+    await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([NEW, NEW]));
+  });
+
+  test("comes back where the spec names the old version while it ends", async () => {
+    await using stage = await crashed();
+    await stage.change("coder", { image: NEW });
+    await stage.untilStage("ScalingDown");
+    await stage.change("coder", { image: OLD });
+    await stage.untilStage("Stuck");
+    expect(stage.rollouts.started).not.toContain(NEW);
+    expect(stage.rollouts.violations).toEqual([]);
+    await stage.untilCondition("coder", "Upgrading", {
+      reason: "Stuck",
+      message: expect.stringContaining(`"${OLD}" of the spec is refused`),
+    });
   });
 
   test("gives way to the old version once the backup was restored", async () => {
     await using stage = await crashed();
-    stage.schema.version = 343;
+    stage.schema.version = 362;
     await stage.change("coder", { image: OLD });
     await stage.untilCondition("coder", "Ready", { status: "True" });
     await expectOldVersion(stage);
@@ -98,7 +139,7 @@ describe("a pod that crashes after its migration was committed", () => {
 
   test("goes on when it starts after all", async () => {
     await using stage = await crashed();
-    stage.programs[BAD_AFTER] = { schema: 351, version: "v2.25.1" };
+    stage.programs[BAD_AFTER] = { schema: 413, version: "v2.30.1" };
     await stage.untilStage("Completed");
     expect(stage.rollouts.alive()).toEqual([BAD_AFTER, BAD_AFTER]);
   });
@@ -123,6 +164,40 @@ test("a migration that waits for a lock of somebody else names that session, and
   stage.schema.isBlocked = false;
   await stage.untilStage("Completed");
   expect(stage.rollouts.violations).toEqual([]);
+});
+
+test("a migration goes on in the same pod whatever changes in the spec, which is rolled out once it serves", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  stage.schema.isBlocked = true;
+  await stage.change("coder", { image: NEW });
+  await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined());
+  await stage.change("coder", { podAnnotations: { note: "new" }, resources: { limits: { cpu: "2" } } });
+  await stage.restart();
+  await stage.touch("coder", "look");
+  const isLater = (at: number) => () => expect(stage.clock.now()).toBeGreaterThan(at);
+  await stage.eventually(isLater(stage.clock.now() + 60_000), { withinMs: 120_000 });
+  expect(stage.rollouts.started.filter((image) => image === NEW)).toHaveLength(1);
+  stage.schema.isBlocked = false;
+  await stage.untilStage("Completed");
+  const { spec } = await stage.get(Deployment, "coder");
+  expect(spec?.template.metadata?.annotations).toMatchObject({ note: "new" });
+  await stage.untilCondition("coder", "Ready", { status: "True" });
+});
+
+test("a new pod that fails before it migrates is replaced by one of a corrected spec", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  await stage.change("coder", { image: BROKEN });
+  await stage.untilStage("Migrating");
+  await stage.eventually(async () =>
+    expect((await stage.status("coder")).upgrade?.failingSince).toBeDefined(),
+  );
+  await stage.change("coder", { podAnnotations: { note: "new" } });
+  await stage.eventually(async () => {
+    const { spec } = await stage.get(Deployment, "coder");
+    expect(spec?.template.metadata?.annotations).toMatchObject({ note: "new" });
+  });
 });
 
 test("a database that goes away in the middle is waited for", async () => {
@@ -175,7 +250,7 @@ describe("the spec changes in the middle:", () => {
         withinMs: 30 * 60_000,
       });
       await stage.untilStage("Completed");
-      expect(stage.schema.version).toBe(363);
+      expect(stage.schema.version).toBe(557);
       expect(stage.rollouts.violations).toEqual([]);
     },
   );
@@ -185,7 +260,7 @@ describe("the old image in the spec is refused", () => {
   test.each<[string, (stage: UpgradeStage) => Promise<unknown>]>([
     [
       "as soon as the migration is committed",
-      (stage) => stage.eventually(() => expect(stage.schema.version).toBe(362)),
+      (stage) => stage.eventually(() => expect(stage.schema.version).toBe(556)),
     ],
     ["while the other pods start", (stage) => stage.untilStage("ScalingOut")],
     ["after the upgrade", (stage) => stage.untilStage("Completed")],
@@ -197,7 +272,7 @@ describe("the old image in the spec is refused", () => {
     await stage.change("coder", { image: OLD });
     await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "DowngradeRefused" });
     await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([NEW, NEW]));
-    expect(await stage.status("coder")).toMatchObject({ image: NEW, version: "v2.26.0" });
+    expect(await stage.status("coder")).toMatchObject({ image: NEW, version: "v2.36.1" });
     expect(stage.rollouts.violations).toEqual([]);
   });
 });
@@ -237,16 +312,60 @@ test("an older version is refused, and what runs goes on", async () => {
   await stage.untilCondition("coder", "Ready", { status: "True" });
 });
 
-test("control planes that share a database are refused an upgrade, and serve on", async () => {
-  await using stage = await openUpgradeStage();
-  await stage.settle();
-  const { sight } = stage.schema;
-  Object.defineProperty(stage.schema, "sight", {
-    value: { ...sight, replicas: ["coder-1", "coder-2", "other-1"] },
+describe("a foreign coderd on the same database", () => {
+  const shared = (stage: UpgradeStage) =>
+    stage.untilCondition("coder", "Upgrading", {
+      status: "False",
+      reason: "DatabaseShared",
+      message: expect.stringContaining("clone-1"),
+    });
+
+  test("keeps an upgrade from beginning, and the old version serves on", async () => {
+    await using stage = await openUpgradeStage();
+    await stage.settle();
+    stage.schema.strangers.add("clone-1");
+    await stage.change("coder", { image: NEW });
+    await shared(stage);
+    await expectOldVersion(stage);
+    stage.schema.strangers.clear();
+    await stage.untilStage("Completed");
   });
-  await stage.change("coder", { image: NEW });
-  await stage.untilCondition("coder", "Upgrading", { status: "False", reason: "DatabaseShared" });
-  await expectOldVersion(stage);
+
+  test("is seen although pods of ours that do not serve make the numbers equal", async () => {
+    await using stage = await openUpgradeStage();
+    await stage.settle();
+    stage.rollouts.hasRoom = false;
+    await stage.change("coder", { replicas: 3 });
+    await stage.eventually(() => expect(stage.rollouts.alive()).toHaveLength(3));
+    stage.schema.strangers.add("clone-1");
+    await stage.change("coder", { image: NEW });
+    await shared(stage);
+  });
+
+  test("that starts while the old pods end keeps the new one from starting", async () => {
+    await using stage = await openUpgradeStage();
+    await stage.settle();
+    await stage.change("coder", { image: NEW });
+    await stage.untilStage("ScalingDown");
+    stage.schema.strangers.add("clone-1");
+    await stage.untilCondition("coder", "Upgrading", {
+      status: "True",
+      reason: "ScalingDown",
+      message: expect.stringMatching(/not this control plane's: clone-1; stop them.*set spec\.image to/),
+    });
+    expect(stage.rollouts.started).not.toContain(NEW);
+    stage.schema.strangers.clear();
+    await stage.untilStage("Completed");
+  });
+
+  test("is not a pod of ours that was killed", async () => {
+    await using stage = await openUpgradeStage();
+    await stage.settle();
+    stage.rollouts.isKilled = true;
+    await stage.change("coder", { image: NEW });
+    await stage.untilStage("Completed");
+    expect(stage.schema.hosts.size).toBe(4);
+  });
 });
 
 test("without access to the database one pod migrates, and nothing goes back by itself", async () => {
@@ -256,6 +375,16 @@ test("without access to the database one pod migrates, and nothing goes back by 
   await stage.untilStage("Stuck");
   const condition = await stage.untilCondition("coder", "Upgrading", { reason: "Stuck" });
   expect(condition.message).toContain("runs no SQL");
+  await stage.change("coder", { image: NEW });
+  await stage.untilStage("Completed");
+  expect(stage.rollouts.violations).toEqual([]);
+  expect(stage.tokens.asked).toBe(0);
+});
+
+test("where coderd logs in to its database by IAM, an upgrade goes on without a look at it", async () => {
+  await using stage = await openUpgradeStage();
+  const url = { name: "CODER_PG_CONNECTION_URL", value: "postgres://coder@db/coder" };
+  await stage.settle({ extraEnv: [url, { name: "CODER_PG_AUTH", value: "awsiamrds" }] });
   await stage.change("coder", { image: NEW });
   await stage.untilStage("Completed");
   expect(stage.rollouts.violations).toEqual([]);
@@ -310,6 +439,31 @@ describe("a backup by a CronJob", () => {
     await expectOldVersion(stage);
     await stage.change("coder", { upgrade: { backup: null } });
     await stage.untilStage("Completed");
+  });
+
+  test("that takes too long is ended by Kubernetes, and the next attempt waits until it has ended", async () => {
+    await using stage = await openUpgradeStage();
+    await withCronJob(stage);
+    await stage.settle({ upgrade: { backup: { ...backup.upgrade.backup, timeoutSeconds: 60 } } });
+    await stage.change("coder", { image: NEW });
+    await stage.untilStage("BackingUp");
+    const jobs = async () => (await stage.person.list(Job, { namespace: stage.namespace })).items;
+    await stage.eventually(async () => expect(await jobs()).toHaveLength(1));
+    const [late] = await jobs();
+    expect(late?.spec?.activeDeadlineSeconds).toBe(60);
+    await stage.timePasses(61_000);
+    await stage.untilStage("BackupFailed");
+    await stage.change("coder", { podAnnotations: { attempt: "2" } });
+    await stage.untilCondition("coder", "Upgrading", {
+      reason: "BackingUp",
+      message: expect.stringContaining(`Waiting for Job "${late?.metadata.name}" of an earlier attempt.`),
+    });
+    expect(await jobs()).toHaveLength(1);
+    const failed = { type: "Failed", status: "True", reason: "DeadlineExceeded" };
+    await stage.person.patchStatus(Job, stage.ref(late?.metadata.name ?? ""), {
+      status: { conditions: [failed] },
+    });
+    await stage.eventually(async () => expect(await jobs()).toHaveLength(2));
   });
 
   test("is refused before the upgrade begins when there is no such CronJob", async () => {

@@ -1,6 +1,9 @@
 import { answers, when } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { BAD_AFTER, NEW, OLD, openUpgradeStage } from "./stage.ts";
+import { BAD_AFTER, BROKEN, NEW, OLD, openUpgradeStage } from "./stage.ts";
+
+/** Longer than a version may be unconfirmed. */
+const LONG_MS = 10 * 60_000;
 
 test("without access to the database the way of the runbook restores a backup that no new pod migrates again", async () => {
   await using stage = await openUpgradeStage();
@@ -9,16 +12,16 @@ test("without access to the database the way of the runbook restores a backup th
   await stage.untilStage("Stuck");
   await stage.change("coder", { replicas: 0, image: OLD });
   await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([]));
-  stage.schema.version = 343;
+  stage.schema.version = 362;
   await stage.change("coder", { replicas: 2 });
   await stage.untilCondition("coder", "Upgrading", {
     reason: "Stuck",
     message: expect.stringContaining("set spec.upgrade.strategy to Rolling"),
   });
-  expect([stage.schema.version, stage.rollouts.alive()]).toEqual([343, []]);
+  expect([stage.schema.version, stage.rollouts.alive()]).toEqual([362, []]);
   await stage.change("coder", { upgrade: { strategy: "Rolling" } });
   await stage.untilCondition("coder", "Ready", { status: "True" });
-  expect([stage.schema.version, stage.rollouts.alive()]).toEqual([343, [OLD, OLD]]);
+  expect([stage.schema.version, stage.rollouts.alive()]).toEqual([362, [OLD, OLD]]);
 });
 
 test("an image whose Deployment was refused is not taken for the one that runs", async () => {
@@ -36,6 +39,49 @@ test("an image whose Deployment was refused is not taken for the one that runs",
   stage.operator.transport.fault = undefined;
   await stage.untilStage("Completed");
   expect(stage.rollouts.violations).toEqual([]);
+});
+
+test("the time without service counts from the first stop when the first attempt failed", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  await stage.change("coder", { image: BROKEN });
+  const { downSince = "" } = await stage.untilStage("Migrating");
+  await stage.timePasses(30_000);
+  await stage.change("coder", { image: NEW });
+  const { servedAgain = "" } = await stage.untilStage("Completed");
+  expect(stage.rollouts.served).toEqual([OLD, NEW]);
+  const downSeconds = (Date.parse(servedAgain) - Date.parse(downSince)) / 1_000;
+  const { message } = await stage.untilCondition("coder", "Upgrading", { reason: "Completed" });
+  expect(message).toContain(`not served for ${downSeconds} s`);
+});
+
+test("an outage that was over before the upgrade is none of its own", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  await stage.change("coder", { image: BROKEN });
+  await stage.untilStage("RolledBack");
+  await stage.untilCondition("coder", "Available", { status: "True" });
+  await stage.timePasses(60_000);
+  const since = stage.clock.now();
+  await stage.change("coder", { image: NEW });
+  const { downSince = "" } = await stage.untilStage("Completed");
+  expect(Date.parse(downSince)).toBeGreaterThanOrEqual(since);
+});
+
+test("without a readiness probe a pod that migrates is not taken for one that serves", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle({ readinessProbe: { enabled: false } });
+  stage.schema.isBlocked = true;
+  await stage.change("coder", { image: NEW });
+  await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined());
+  const since = stage.clock.now();
+  const isLater = () => expect(stage.clock.now() - since).toBeGreaterThan(LONG_MS);
+  await stage.eventually(isLater, { withinMs: 2 * LONG_MS });
+  expect((await stage.status("coder")).upgrade).toMatchObject({ stage: "Migrating" });
+  expect(stage.rollouts.alive()).toEqual([NEW]);
+  stage.schema.isBlocked = false;
+  const { servedAgain = "", migratingSince = "" } = await stage.untilStage("Completed");
+  expect(Date.parse(servedAgain) - Date.parse(migratingSince)).toBeGreaterThan(LONG_MS);
 });
 
 test("a coderd that does not answer for a moment does not end the wait for its builds", async () => {

@@ -2,6 +2,7 @@ import { type Deployment, fingerprint, Pod, type Stored } from "kube-controller-
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import type { ControlPlaneStage } from "../control-plane/stage.ts";
 import { PlayedDeployments, statusOfPods } from "../played-deployments.ts";
+import { ImageChecks } from "./image-checks.ts";
 import type { Program, SimulatedSchema } from "./schema.ts";
 
 const START_MS = 2_000;
@@ -14,6 +15,8 @@ interface RunningPod {
   readonly deployment: string;
   readonly hash: string;
   readonly image: string;
+  /** Whether a probe says when it serves; without one it counts as ready as soon as it runs. */
+  readonly isProbed: boolean;
   condition: Condition;
   since: number;
 }
@@ -34,17 +37,25 @@ export class Rollouts implements AsyncDisposable {
   readonly violations: string[] = [];
   /** The images of the control plane in the order in which they came to serve. */
   readonly served: string[] = [];
+  /** The images of the control plane's pods in the order in which they were created. */
+  readonly started: string[] = [];
   /** Whether a node takes new pods. */
   hasRoom = true;
+  /** Whether pods are killed before they can say that they end: their replicas stay in the database for a minute. */
+  isKilled = false;
   /** The Deployments as they were when they were not paused. */
   readonly #resumed = new Map<string, Stored<Deployment>>();
+  readonly imageChecks: ImageChecks;
   readonly #stage: Scene;
   readonly #pods = new Map<string, RunningPod>();
   readonly #played: PlayedDeployments;
   #count = 0;
+  #silence: "stall" | "cut" | undefined;
+  #endSilence: () => void = () => {};
 
   constructor(stage: Scene) {
     this.#stage = stage;
+    this.imageChecks = new ImageChecks(stage);
     this.#played = new PlayedDeployments(stage, {
       resize: (deployment) => this.#resize(deployment),
       live: (deployments) => this.#liveAll(deployments),
@@ -66,7 +77,23 @@ export class Rollouts implements AsyncDisposable {
     for (const [, pod] of this.#pods)
       if (!names.has(pod.deployment) && pod.condition !== "leaving") this.#turn(pod, "leaving");
     for (const [name, pod] of this.#pods) await this.#live(name, pod);
+    await this.imageChecks.live(this.hasRoom);
+    this.#answer();
     if (new Set(this.alive()).size > 1) this.violations.push(`alive at once: ${this.alive().join(", ")}`);
+  }
+
+  /** Without a pod that serves nobody answers: a connection is refused, and one to a pod that migrates hangs. */
+  #answer(): void {
+    const conditions = this.#of("coder").map(([, { condition }]) => condition);
+    const silence = conditions.includes("ready")
+      ? undefined
+      : conditions.includes("running")
+        ? "stall"
+        : "cut";
+    if (silence === this.#silence) return;
+    this.#silence = silence;
+    this.#endSilence();
+    this.#endSilence = silence ? this.#stage.coderd.faults.inject({ fault: { kind: silence } }) : () => false;
   }
 
   #of(deployment: string): [string, RunningPod][] {
@@ -83,7 +110,7 @@ export class Rollouts implements AsyncDisposable {
     const current = this.#of(name).filter(([, pod]) => pod.hash === hash);
     for (let missing = wanted - current.length; missing > 0; missing--) await this.#start(rolled, hash);
     for (const [, pod] of current.slice(wanted)) this.#turn(pod, "leaving");
-    const ready = current.filter(([, pod]) => pod.condition === "ready").length;
+    const ready = current.filter(([, pod]) => isReady(pod)).length;
     if (ready < wanted) return;
     for (const [, pod] of this.#of(name)) if (pod.hash !== hash) this.#turn(pod, "leaving");
   }
@@ -97,9 +124,11 @@ export class Rollouts implements AsyncDisposable {
     const ownerReferences = [{ ...replicaSet, controller: true }];
     const metadata = { ...this.#stage.ref(name), labels, ownerReferences };
     await this.#stage.person.create(Pod, { ...Pod, metadata } as Pod);
-    const image = template?.spec?.containers[0]?.image ?? "";
+    const { image = "", readinessProbe, startupProbe } = template?.spec?.containers[0] ?? {};
+    const isProbed = readinessProbe !== undefined || startupProbe !== undefined;
+    if (parent === "coder") this.started.push(image);
     const since = this.#stage.clock.now();
-    this.#pods.set(name, { deployment: parent, hash, image, condition: "starting", since });
+    this.#pods.set(name, { deployment: parent, hash, image, isProbed, condition: "starting", since });
   }
 
   #turn(pod: RunningPod, condition: Condition): void {
@@ -113,6 +142,7 @@ export class Rollouts implements AsyncDisposable {
     if (pod.condition === "leaving" && ageMs >= END_MS) {
       this.#pods.delete(name);
       this.#stage.schema.leave(pod);
+      if (!this.isKilled) this.#stage.schema.hosts.delete(name);
       await this.#stage.delete(Pod, name);
       return;
     }
@@ -121,6 +151,7 @@ export class Rollouts implements AsyncDisposable {
     if (pod.condition === "starting" && ageMs >= START_MS) this.#turn(pod, "running");
     if (pod.condition === "crashed" && ageMs >= RESTART_MS) this.#turn(pod, "running");
     if (pod.condition === "running") this.#run(pod);
+    if (pod.condition === "ready" && pod.deployment === "coder") this.#stage.schema.hosts.add(name);
     if (pod.condition !== before) await this.#say(name, pod);
   }
 
@@ -143,9 +174,10 @@ export class Rollouts implements AsyncDisposable {
     return outcome === "serves" ? "ready" : "running";
   }
 
-  async #say(name: string, { condition, image }: RunningPod): Promise<void> {
+  async #say(name: string, pod: RunningPod): Promise<void> {
+    const { condition, image } = pod;
     if (condition === "unscheduled") return this.#refuse(name);
-    const container = { name: "coder", image, imageID: image, ready: condition === "ready", restartCount: 0 };
+    const container = { name: "coder", image, imageID: image, ready: isReady(pod), restartCount: 0 };
     const states: Partial<Record<Condition, object>> = {
       ready: { state: { running: {} } },
       unpulled: { state: { waiting: { reason: "ErrImagePull", message: "not found" } } },
@@ -169,10 +201,15 @@ export class Rollouts implements AsyncDisposable {
   #statusOf(deployment: Stored<Deployment>): object {
     const present = this.#of(deployment.metadata.name);
     const updated = present.filter(([, pod]) => pod.hash === hashOf(deployment)).length;
-    const ready = present.filter(([, { condition }]) => condition === "ready").length;
+    const ready = present.filter(([, pod]) => isReady(pod)).length;
     const isRolledOut = updated === present.length && ready === present.length;
     return statusOfPods({ all: present.length, updated, ready, isRolledOut });
   }
+}
+
+/** Whether a kubelet calls it ready. */
+function isReady({ condition, isProbed }: RunningPod): boolean {
+  return condition === "ready" || (condition === "running" && !isProbed);
 }
 
 function hashOf({ spec }: Stored<Deployment>): string {

@@ -1,6 +1,23 @@
-import { ControllerRevision } from "kube-controller-runtime";
+import { ControllerRevision, Deployment } from "kube-controller-runtime";
 import { expect, test } from "vitest";
 import { NEW, OLD, openUpgradeStage } from "./stage.ts";
+
+test("an upgrade adds a startup probe that asks every second, and nothing before it replaces pods for one", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.settle();
+  const probe = async () =>
+    (await stage.get(Deployment, "coder")).spec?.template.spec?.containers[0]?.startupProbe;
+  expect(await probe()).toBeUndefined();
+  await stage.change("coder", { image: NEW });
+  await stage.untilStage("Completed");
+  expect(await probe()).toMatchObject({ periodSeconds: 1, failureThreshold: 86_400 });
+  const started = stage.rollouts.started.length;
+  await stage.restart();
+  await stage.change("coder", { replicas: 1 });
+  await stage.eventually(() => expect(stage.rollouts.alive()).toHaveLength(1));
+  expect(await probe()).toMatchObject({ periodSeconds: 1 });
+  expect(stage.rollouts.started).toHaveLength(started);
+});
 
 test("another version in the spec stops all pods, lets one migrate and then starts the others", async () => {
   await using stage = await openUpgradeStage();
@@ -11,12 +28,12 @@ test("another version in the spec stops all pods, lets one migrate and then star
   expect(stage.rollouts.alive()).toEqual([]);
   await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([NEW]));
   await stage.untilStage("Completed");
-  expect(stage.schema.version).toBe(362);
+  expect(stage.schema.version).toBe(556);
   expect(stage.rollouts.alive()).toEqual([NEW, NEW]);
   expect(stage.rollouts.violations).toEqual([]);
   expect(stage.rollouts.served).toEqual([OLD, NEW]);
   await stage.untilCondition("coder", "Ready", { status: "True" });
-  expect(await stage.status("coder")).toMatchObject({ image: NEW, upgrade: { toVersion: "v2.26.0" } });
+  expect(await stage.status("coder")).toMatchObject({ image: NEW, upgrade: { toVersion: "v2.36.1" } });
   expect(await stage.condition("Upgrading")).toMatchObject({ status: "False", reason: "Completed" });
   const { items } = await stage.person.list(ControllerRevision, { namespace: stage.namespace });
   expect(items).toEqual([]);

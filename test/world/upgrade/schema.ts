@@ -18,6 +18,9 @@ export class SimulatedSchema {
   version: number;
   /** Whether a lock that somebody else holds keeps migrations from going on. */
   isBlocked = false;
+  /** Host names of the replicas that say that they live: those of our pods, and of somebody else's. */
+  readonly hosts = new Set<string>();
+  readonly strangers = new Set<string>();
   #migrating: { readonly by: object; readonly program: Program; readonly since: number } | undefined;
 
   constructor(version: number) {
@@ -25,7 +28,9 @@ export class SimulatedSchema {
   }
 
   get sight(): DatabaseSight {
-    if (!this.#migrating) return { ...calmSight, schema: { version: this.version, isDirty: false } };
+    const replicas = [...this.hosts, ...this.strangers];
+    if (!this.#migrating)
+      return { ...calmSight, schema: { version: this.version, isDirty: false }, replicas };
     const blockers = this.isBlocked ? [blocker] : [];
     const migration = { pid: 7, application: "coder", user: "coder", seconds: 1, blockers };
     return { ...calmSight, schema: "locked", migration };

@@ -10,24 +10,24 @@ import { ControlPlaneStage } from "../control-plane/stage.ts";
 import { Rollouts } from "./rollouts.ts";
 import { type Program, SimulatedSchema } from "./schema.ts";
 
-export const OLD = "ghcr.io/coder/coder:v2.24.4";
-export const NEW = "ghcr.io/coder/coder:v2.26.0";
-export const LATER = "ghcr.io/coder/coder:v2.26.1";
-export const BROKEN = "ghcr.io/coder/coder:v2.25.0";
-export const BAD_AFTER = "ghcr.io/coder/coder:v2.25.1";
+export const OLD = "ghcr.io/coder/coder:v2.26.0";
+export const NEW = "ghcr.io/coder/coder:v2.36.1";
+export const LATER = "ghcr.io/coder/coder:v2.36.2";
+export const BROKEN = "ghcr.io/coder/coder:v2.30.0";
+export const BAD_AFTER = "ghcr.io/coder/coder:v2.30.1";
 
 /** An upgrade takes its time, and so does giving one up. */
 const TIME_LIMIT = { withinMs: 30 * 60_000 };
 
 /** A stage with a control plane `coder` whose pods are played, with the database that they migrate. */
 export class UpgradeStage extends ControlPlaneStage {
-  readonly schema = new SimulatedSchema(343);
+  readonly schema = new SimulatedSchema(362);
   readonly programs: Record<string, Program> = {
-    [OLD]: { schema: 343, version: "v2.24.4" },
-    [NEW]: { schema: 362, version: "v2.26.0", migrateMs: 10_000 },
-    [LATER]: { schema: 363, version: "v2.26.1", migrateMs: 10_000 },
-    [BROKEN]: { schema: 350, version: "v2.25.0", crashes: "before" },
-    [BAD_AFTER]: { schema: 351, version: "v2.25.1", crashes: "after" },
+    [OLD]: { schema: 362, version: "v2.26.0" },
+    [NEW]: { schema: 556, version: "v2.36.1", migrateMs: 10_000 },
+    [LATER]: { schema: 557, version: "v2.36.2", migrateMs: 10_000 },
+    [BROKEN]: { schema: 412, version: "v2.30.0", crashes: "before" },
+    [BAD_AFTER]: { schema: 413, version: "v2.30.1", crashes: "after" },
   };
   #coderd: CoderdDeployment | undefined;
   #rollouts: Rollouts | undefined;
@@ -53,7 +53,7 @@ export class UpgradeStage extends ControlPlaneStage {
   async settle(spec: object = {}): Promise<void> {
     const host = `coder.${this.namespace}.svc.cluster.local`;
     this.#coderd = this.world.coderds.add(
-      { accounts: this.tokens.accounts, now: () => this.clock.now(), version: "v2.24.4" },
+      { accounts: this.tokens.accounts, now: () => this.clock.now(), version: "v2.26.0" },
       { host },
     );
     this.coderd.addLicense(fakeLicense({ now: this.clock.now() }));
@@ -64,7 +64,7 @@ export class UpgradeStage extends ControlPlaneStage {
     await this.eventually(async () => {
       const { image, operatorAccessReady, version } = await this.status("coder");
       expect(image).toBe(OLD);
-      if (operatorAccessReady) expect(version).toBe("v2.24.4");
+      if (operatorAccessReady) expect(version).toBe("v2.26.0");
     });
   }
 

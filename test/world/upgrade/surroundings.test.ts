@@ -14,8 +14,9 @@ describe("when no node takes the new pod", () => {
   async function roomless(): Promise<UpgradeStage> {
     const stage = await openUpgradeStage();
     await stage.settle();
-    stage.rollouts.hasRoom = false;
     await stage.change("coder", { image: NEW });
+    await stage.untilStage("ScalingDown");
+    stage.rollouts.hasRoom = false;
     await stage.untilStage("Migrating");
     return stage;
   }
@@ -73,7 +74,7 @@ test("an upgrade is completed although the operator can't reach coderd, and says
   expect(status.image).toBe(NEW);
   expect(status.version).toBeUndefined();
   reachable();
-  await stage.untilStatus("coder", { version: "v2.26.0" });
+  await stage.untilStatus("coder", { version: "v2.36.1" });
 });
 
 test("an image that changes while somebody deletes the Deployment is an upgrade all the same", async () => {
@@ -85,7 +86,7 @@ test("an image that changes while somebody deletes the Deployment is an upgrade 
   await stage.change("coder", { image: NEW });
   await stage.startOperator();
   await expectCompleted(stage);
-  expect(await stage.status("coder")).toMatchObject({ upgrade: { schemaBefore: 343, from: OLD } });
+  expect(await stage.status("coder")).toMatchObject({ upgrade: { schemaBefore: 362, from: OLD } });
 });
 
 test("with strategy Rolling the version of another image is not known until coderd reports it", async () => {
@@ -98,6 +99,6 @@ test("with strategy Rolling the version of another image is not known until code
   await stage.eventually(rolled, { withinMs: 20 * MINUTE_MS });
   expect((await stage.status("coder")).version).toBeUndefined();
   reachable();
-  const reported = async () => expect((await stage.status("coder")).version).toBe("v2.26.0");
+  const reported = async () => expect((await stage.status("coder")).version).toBe("v2.36.1");
   await stage.eventually(reported, { withinMs: 5 * MINUTE_MS });
 });

@@ -13,13 +13,13 @@ afterAll(() => stage?.[Symbol.asyncDispose]());
 const by = (name: string) => ({ controlPlaneRef: { name } });
 
 test("a proxy that names a control plane is registered with its operator token and runs its image", async () => {
-  const coderd = await stage.controlPlane("coder", { image: "ghcr.io/coder/coder:v2.26.0" });
+  const coderd = await stage.controlPlane("coder", { image: "ghcr.io/coder/coder:v2.36.1" });
   await stage.create("sydney", { ...by("coder"), registration: { displayName: "Sydney" } });
   await stage.untilTokenWorks(coderd, "sydney-proxy-token");
   expect(await stage.untilRegistered("sydney")).toMatchObject({ coderURL: coderd.url });
   expect(coderd.deployment.proxies).toMatchObject([{ name: "sydney", displayName: "Sydney" }]);
   const { image, env } = await stage.container("sydney");
-  expect(image).toBe("ghcr.io/coder/coder:v2.26.0");
+  expect(image).toBe("ghcr.io/coder/coder:v2.36.1");
   const service = `http://coder.${stage.namespace}.svc.cluster.local`;
   expect(env?.[0]).toEqual({ name: "CODER_PRIMARY_ACCESS_URL", value: service });
 });

@@ -70,6 +70,13 @@ describe("RuntimeMetrics", () => {
     expect(await metrics.registry.metrics()).toMatch(/^widget_leader 1$/m);
   });
 
+  it("counts failed requests for the Lease by reason, a missing right from 0 on", async () => {
+    const metrics = new RuntimeMetrics({ prefix: "widget_" });
+    expect(await metrics.registry.metrics()).toContain('widget_lease_failures_total{reason="Forbidden"} 0');
+    metrics.leaseFailed("Forbidden");
+    expect(await metrics.registry.metrics()).toContain('widget_lease_failures_total{reason="Forbidden"} 1');
+  });
+
   it("reads the size of caches at the scrape", async () => {
     const metrics = new RuntimeMetrics({ prefix: "widget_" });
     const objects = new Store<Secret>();

@@ -34,6 +34,7 @@ export class RuntimeMetrics implements ManagerObserver {
   readonly #requestSeconds: Histogram<"verb" | "resource">;
   readonly #cacheSizes: Readings;
   readonly #leader: Gauge;
+  readonly #leaseFailures: Counter<"reason">;
 
   constructor({ prefix, registry = new Registry() }: MetricsOptions) {
     this.registry = registry;
@@ -70,6 +71,12 @@ export class RuntimeMetrics implements ManagerObserver {
     });
     const leader = { name: `${prefix}leader`, help: "1 while this process leads, else 0." };
     this.#leader = new Gauge({ ...leader, registers: [registry] });
+    this.#leaseFailures = counter(registry, {
+      name: `${prefix}lease_failures_total`,
+      help: "Requests for the Lease of the leader election that failed, by reason: Forbidden is a missing right.",
+      labelNames: ["reason"],
+    });
+    this.#leaseFailures.inc({ reason: "Forbidden" }, 0);
     registerProcessMetrics(registry);
   }
 
@@ -95,6 +102,10 @@ export class RuntimeMetrics implements ManagerObserver {
 
   leading(isLeader: boolean): void {
     this.#leader.set(isLeader ? 1 : 0);
+  }
+
+  leaseFailed(reason: string): void {
+    this.#leaseFailures.inc({ reason });
   }
 
   cached(kind: Kind, objects: StoreReader<KubeObject>): void {

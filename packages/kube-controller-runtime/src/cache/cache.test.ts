@@ -132,6 +132,47 @@ describe("synced", () => {
     expect(cache.synced).toBe(false);
     expect(warnings).toContainEqual(expect.objectContaining({ kind: "configmaps", reason: "Forbidden" }));
   });
+
+  test("is said of a kind that may be forbidden, which is used after the right was granted", async () => {
+    const { clock, api, transport, caches, run, retries, warnings } = setUp();
+    const cache = caches.define(ConfigMap, { mayBeForbidden: true });
+    await api.client().create(ConfigMap, configMap("a"));
+    transport.fault = answers(403);
+    run();
+    await clock.advance(0);
+    expect([cache.synced, cache.served]).toEqual([true, false]);
+    await clock.advance(60 * 60_000);
+    expect([retries, warnings]).toEqual([[], []]);
+    expect(transport.requests.length).toBeLessThan(10);
+    transport.fault = undefined;
+    await clock.advance(11 * 60_000);
+    expect([cache.served, cache.get("n/a")?.metadata.name]).toEqual([true, "a"]);
+  });
+
+  test("is said of a cluster-scoped kind that may be forbidden without a request, in chosen namespaces", async () => {
+    const { clock, transport, caches, run } = setUp({ namespaces: ["one"] });
+    const cache = caches.define(CustomResourceDefinition, { mayBeForbidden: true });
+    run();
+    await clock.advance(60_000);
+    await cache.whenSynced();
+    expect([cache.synced, cache.served, transport.requests.length]).toEqual([true, false, 0]);
+  });
+
+  test("a right that is taken away and given back loses no object of a kind that may be forbidden", async () => {
+    const { clock, api, transport, caches, run } = setUp();
+    const cache = caches.define(ConfigMap, { mayBeForbidden: true });
+    await api.client().create(ConfigMap, configMap("a"));
+    run();
+    await clock.advance(0);
+    expect([cache.served, cache.size]).toEqual([true, 1]);
+    transport.fault = answers(403);
+    transport.cutWatches();
+    await clock.advance(60_000);
+    expect([cache.served, cache.size]).toEqual([false, 0]);
+    transport.fault = undefined;
+    await clock.advance(11 * 60_000);
+    expect([cache.served, cache.size]).toEqual([true, 1]);
+  });
 });
 
 describe("several namespaces", () => {

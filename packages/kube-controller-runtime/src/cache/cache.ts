@@ -1,5 +1,5 @@
 import type { Client } from "../client/client.ts";
-import { type ApiError, isNotFound } from "../client/error.ts";
+import { type ApiError, isForbidden, isNotFound } from "../client/error.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import {
@@ -29,6 +29,12 @@ export interface CacheOptions<T extends KubeObject> extends KindSelection {
    * seldom unless somebody calls `seek`.
    */
   readonly optional?: boolean;
+  /**
+   * The process may lack the right to read this kind: then the cache counts as synced and not served, and asks for it
+   * seldom. A process that is kept to some namespaces never asks for a kind that belongs to none. Without this a missing
+   * right keeps the process from becoming ready.
+   */
+  readonly mayBeForbidden?: boolean;
 }
 
 /** What every cache of a process shares. */
@@ -75,13 +81,13 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     const transform = (object: Stored<T>) => options.transform?.(common(object)) ?? common(object);
     this.#options = { ...options, ...kind.selection, transform };
     this.#selects = selectsOf(kind.selection);
-    const scopes = kind.namespaced && environment.namespaces.length > 0 ? environment.namespaces : [""];
-    for (const namespace of scopes) {
+    for (const namespace of scopesOf(kind, environment, options)) {
       this.#unsynced.add(namespace);
       const onChange = (change: Change<T>) => this.#emit(change);
       const onFault = (fault: StoreFault) => this.#confine(fault);
       this.#stores.set(namespace, new Store({ ...this.#options, onChange, onFault }));
     }
+    if (this.synced) this.#whenSynced.resolve();
   }
 
   get size(): number {
@@ -93,9 +99,9 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     return this.#unsynced.size === 0;
   }
 
-  /** Whether the API server knows this kind, as far as was asked. */
+  /** Whether the API server knows this kind and lets this process read it, as far as was asked. */
   get served(): boolean {
-    return this.#missing.size === 0;
+    return this.#stores.size > 0 && this.#missing.size === 0;
   }
 
   /** Somebody wants this kind: a missing one is asked for soon. Call it again for as long as it is wanted. */
@@ -145,14 +151,17 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   }
 
   async #feed(namespace: string, store: Store<T>, signal: AbortSignal): Promise<void> {
-    const { labelSelector, fieldSelector, metadataOnly, optional } = this.#options;
+    const { labelSelector, fieldSelector, metadataOnly, optional, mayBeForbidden } = this.#options;
     const events = watcher<T>({
       ...this.#environment,
       kind: this.kind,
       selection: { namespace: namespace || undefined, labelSelector, fieldSelector, metadataOnly },
       signal,
       timing: { ...this.#environment.timing, ...(optional && { retryCapMs: SOUGHT_RETRY_CAP_MS }) },
-      ...(optional && { whileMissing: () => this.#untilSought(signal) }),
+      ...((optional || mayBeForbidden) && {
+        isMissing: (error: ApiError) => this.#isMissing(error),
+        whileMissing: () => this.#untilSought(signal),
+      }),
       onRetry: (error, waitMs, expected) => this.#retrying(error, { namespace, waitMs, expected }),
     });
     for await (const event of events) {
@@ -178,8 +187,8 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   ): void {
     const { log, onWatchRetry } = this.#environment;
     const kind = resourceName(this.kind);
-    if (this.#options.optional && isNotFound(error)) {
-      log.debug("kind is not served by this cluster", { kind });
+    if (this.#isMissing(error)) {
+      log.debug("kind is not served by this cluster, or not to this process", { kind, reason: error.reason });
       this.#missing.add(namespace);
       this.#stores.get(namespace)?.clear();
       this.#markSynced(namespace);
@@ -193,6 +202,11 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
       error: error.message,
       waitMs,
     });
+  }
+
+  #isMissing(error: ApiError): boolean {
+    const { optional, mayBeForbidden } = this.#options;
+    return Boolean((optional && isNotFound(error)) || (mayBeForbidden && isForbidden(error)));
   }
 
   #markSynced(namespace: string): void {
@@ -219,6 +233,17 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     const { log } = this.#environment;
     log.error(`a cache's ${what} failed`, { kind: resourceName(this.kind), object: key, error });
   }
+}
+
+/** The namespaces to watch, the empty one for the whole cluster; none for what a process with Roles alone does without. */
+function scopesOf(
+  { namespaced }: Kind,
+  { namespaces }: CacheEnvironment,
+  { mayBeForbidden }: Pick<CacheOptions<never>, "mayBeForbidden">,
+): readonly string[] {
+  if (namespaces.length === 0) return [""];
+  if (namespaced) return namespaces;
+  return mayBeForbidden ? [] : [""];
 }
 
 /** Only the server can judge most fields: what a write does to an object that is selected by one, the watch reports. */

@@ -28,6 +28,8 @@ export interface ApiErrorDetails {
   readonly code: number;
   /** How long the server asked us to wait, in milliseconds; more than a minute counts as one. */
   readonly retryAfter?: number | undefined;
+  /** Paths of the fields that the server rejects, such as `spec.containers[0].env[1].valueFrom`. */
+  readonly fields?: readonly string[] | undefined;
   readonly cause?: unknown;
 }
 
@@ -40,11 +42,13 @@ export class ApiError extends Error {
   readonly reason: ApiErrorReason;
   readonly code: number;
   readonly retryAfter: number | undefined;
+  readonly fields: readonly string[];
 
   constructor(message: string, details: ApiErrorDetails) {
     super(message, { cause: details.cause });
     this.reason = details.reason;
     this.code = details.code;
+    this.fields = details.fields ?? [];
     const { retryAfter } = details;
     this.retryAfter = retryAfter === undefined ? undefined : Math.min(retryAfter, MOST_RETRY_AFTER_MS);
   }

@@ -74,6 +74,17 @@ describe("a request", () => {
     expect(reported).toEqual(["get 0"]);
   });
 
+  test("that fails inside this program is not blamed on the server, nor tried again", async () => {
+    const bug = new TypeError("Promise.withResolvers is not a function");
+    const { clock, client, reported } = setUp(async () => {
+      throw bug;
+    });
+    const error = await failure(clock, client.get(ConfigMap, ref));
+    expect(error).toMatchObject({ reason: "InternalError", code: 0, cause: bug });
+    expect(error.message).toBe(`get ConfigMap "n/a": the request failed inside this program: ${bug.message}`);
+    expect(reported).toEqual(["get 0"]);
+  });
+
   test("is given up after half a minute also when its answer drips", async () => {
     const { clock, transport, client } = setUp();
     await client.create(ConfigMap, { metadata: ref });

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { NotLeaderError, RunTimeoutError } from "../errors.ts";
 import type { Fence } from "../fence.ts";
 import { type Kind, type KubeObject, type ObjectRef, refOf, type Stored } from "../object.ts";
+import { isBug, redactText } from "../redact.ts";
 import {
   type Call,
   createCall,
@@ -267,7 +268,7 @@ export class HttpClient implements FenceableClient {
 
 /** Whether there was no answer, or no whole one: nobody has said what became of the request. */
 function isBroken(error: unknown): boolean {
-  return !isOurs(error) && !(error instanceof KubeconfigError);
+  return !isOurs(error) && !(error instanceof KubeconfigError) && !isBug(error);
 }
 
 function isOurs(error: unknown): error is Error {
@@ -290,6 +291,10 @@ function remains({ metadata }: KubeObject): boolean {
 function asApiError(what: string, error: unknown, signal: AbortSignal): Error {
   if (isOurs(error)) return error;
   if (signal.reason instanceof ApiError) return signal.reason;
+  if (isBug(error)) {
+    const message = `${what}: the request failed inside this program: ${redactText(error.message)}`;
+    return new ApiError(message, { reason: "InternalError", code: 0, cause: error });
+  }
   const why = error instanceof KubeconfigError ? error.message : "the API server could not be reached";
   return new ApiError(`${what}: ${why}`, { reason: "Unreachable", code: 0, cause: error });
 }

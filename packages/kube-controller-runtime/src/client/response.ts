@@ -45,7 +45,8 @@ export async function errorFromResponse(what: string, response: TransportRespons
   const status = parseStatus(text) ?? { message: `HTTP ${response.status}` };
   const error = errorFromStatus(what, status, response.status);
   const retryAfter = error.retryAfter ?? retryAfterHeader(response.headers["retry-after"]);
-  return new ApiError(error.message, { reason: error.reason, code: error.code, retryAfter });
+  const { reason, code, fields } = error;
+  return new ApiError(error.message, { reason, code, retryAfter, fields });
 }
 
 export function errorFromStatus(what: string, status: StatusBody, httpCode: number): ApiError {
@@ -55,6 +56,7 @@ export function errorFromStatus(what: string, status: StatusBody, httpCode: numb
     reason: status.reason || (REASON_BY_CODE[code] ?? "InternalError"),
     code,
     retryAfter: seconds ? seconds * 1000 : undefined,
+    fields: status.details?.causes?.flatMap(({ field }) => field ?? []),
   });
 }
 

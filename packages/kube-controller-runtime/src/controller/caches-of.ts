@@ -22,7 +22,14 @@ export function cachesOf(controllers: readonly Controller[], environment: CacheE
 }
 
 function merge(kind: Kind, left: Options, right: Options): Options {
-  const shared = ["labelSelector", "fieldSelector", "metadataOnly", "transform", "optional"] as const;
+  const shared = [
+    "labelSelector",
+    "fieldSelector",
+    "metadataOnly",
+    "transform",
+    "optional",
+    "mayBeForbidden",
+  ] as const;
   const differing = shared.find((field) => left[field] !== right[field]);
   if (differing)
     throw new TypeError(

@@ -49,6 +49,24 @@ const apply = (data: Record<string, string>, metadata = {}) =>
 const stored = () => world.person.get(ConfigMap, ref);
 const isApply = ({ method }: { method: string }) => method === "PATCH";
 
+describe("a preview", () => {
+  test("says what an apply would make of a child, and stores nothing", async () => {
+    await apply({ a: "1", b: "2" });
+    await seen();
+    const preview = await children.preview(ConfigMap, configMap({ a: "3" }), owner);
+    expect(preview?.data).toEqual({ a: "3" });
+    expect((await stored()).data).toEqual({ a: "1", b: "2" });
+  });
+
+  test("of what was applied last, or of a child that is not there, is none and costs no request", async () => {
+    expect(await children.preview(ConfigMap, configMap({ a: "1" }), owner)).toBeUndefined();
+    await apply({ a: "1" });
+    await seen();
+    expect(await children.preview(ConfigMap, configMap({ a: "1" }), owner)).toBeUndefined();
+    expect(world.requests()).toEqual([]);
+  });
+});
+
 describe("a child", () => {
   test("is applied with the owner as its controller", async () => {
     await apply({ a: "1" });

@@ -5,7 +5,13 @@ import { find, findSame } from "../client/find.ts";
 import { type Kind, type KubeObject, keyOfObject, refOf, type Stored } from "../object.ts";
 import { controllerOf } from "../owner.ts";
 import { marked, on, wasAppliedLast } from "./desired.ts";
-import { adoptFields, hasUpdatedFields, ownsAll } from "./managed-fields.ts";
+import {
+  adoptFields,
+  hasUpdatedFields,
+  type ManagedFields,
+  ownsAll,
+  takeExclusive,
+} from "./managed-fields.ts";
 import {
   allOf,
   NotOursError,
@@ -22,6 +28,8 @@ export const CONTROLLER_INDEX = "controller";
 export interface ChildrenOptions {
   /** Writes must show in the caches: see `Caches.writeThrough`. */
   readonly client: Client;
+  /** Sends the same without storing anything. */
+  readonly dryRun: Client;
   /** Those of the kinds of children must keep our manager's part of `managedFields`: see `withOwnFields`. */
   readonly caches: Caches;
   readonly fieldManager: string;
@@ -149,6 +157,23 @@ export class Children {
     return applied;
   }
 
+  /**
+   * What the API server would make of a child of the owner's by `apply`, without storing it. Resolves with `undefined`
+   * when there is no such child, and without a request when the apply would be skipped.
+   */
+  async preview<T extends KubeObject>(
+    kind: Kind<T>,
+    desired: T,
+    owner: Owner,
+  ): Promise<Stored<T> | undefined> {
+    const { caches, marks, fieldManager, dryRun } = this.#options;
+    const present = caches.of(kind).get(keyOfObject(desired));
+    if (!present || !this.owns(present, owner)) return undefined;
+    const child = marked(desired, owner, marks);
+    if (wasAppliedLast(present, child, marks) && ownsAll(present, child, fieldManager)) return undefined;
+    return dryRun.apply(kind, on(child, { uid: present.metadata.uid }));
+  }
+
   /** Changes what no apply can, in exactly this version of a child; nothing in an object that is not the owner's. */
   async patch<T extends KubeObject>(
     kind: Kind<T>,
@@ -208,8 +233,27 @@ export class Children {
       return present && (await this.#client.apply(kind, on(desired, versionOf(present))));
     } catch (error) {
       if (isConflict(error) || (await this.#isAnother(child, seen, error))) return undefined;
+      if (error instanceof ApiError && (await this.#takeExclusive(child, error))) return undefined;
       throw error;
     }
+  }
+
+  /**
+   * Where the API server rejects fields, takes over what others have set beside ours: an environment variable that got
+   * `valueFrom` from a person can't have our `value` too. Resolves with whether there was anything to take.
+   */
+  async #takeExclusive<T extends KubeObject>(
+    { kind, desired, owner }: Child<T>,
+    { reason, fields }: ApiError,
+  ): Promise<boolean> {
+    if (reason !== "Invalid" || fields.length === 0) return false;
+    const present = await find(this.#client, kind, refOf(desired));
+    if (!present || !this.owns(present, owner)) return false;
+    const { managedFields } = present.metadata;
+    const taken = takeExclusive(managedFields, { manager: this.#options.fieldManager, paths: fields });
+    if (!taken) return false;
+    await this.#giveFields(kind, present, taken);
+    return true;
   }
 
   /** Hands fields over to our apply, in an object that still is for the owner to take. */
@@ -221,12 +265,20 @@ export class Children {
     const standing = refuseForeign(kind, { present, desired, owner }, this.#options.marks);
     if (standing === "earlier") await this.#refuseLater(kind, present, owner);
     const takesOver = standing === "ours" ? {} : { takesOver: { controllerUid: controllerOf(present)?.uid } };
-    const { managedFields, resourceVersion } = present.metadata;
+    const { managedFields } = present.metadata;
     const adopted = adoptFields(managedFields, { manager: this.#options.fieldManager, ...takesOver });
-    if (!adopted) return present;
+    return adopted ? this.#giveFields(kind, present, adopted) : present;
+  }
+
+  /** Changes no field, but to whom each belongs. */
+  #giveFields<T extends KubeObject>(
+    kind: Kind<T>,
+    present: Stored<T>,
+    managedFields: readonly ManagedFields[],
+  ): Promise<Stored<T>> {
     return this.#client.jsonPatch(kind, refOf(present), [
-      { op: "replace", path: "/metadata/managedFields", value: adopted },
-      { op: "replace", path: "/metadata/resourceVersion", value: resourceVersion },
+      { op: "replace", path: "/metadata/managedFields", value: managedFields },
+      { op: "replace", path: "/metadata/resourceVersion", value: present.metadata.resourceVersion },
     ]);
   }
 

@@ -40,6 +40,17 @@ export interface RunContext extends Fence {
   readonly log: Logger;
   /** The objects of a kind that this controller's objects refer to; see `refersTo`. */
   referenced<T extends KubeObject>(kind: Kind<T>): Pick<References<T>, "get">;
+  /**
+   * Runs the object again when one of these changes or is deleted, until the next call names others. For objects that
+   * nothing declares, such as those of others that have the name of a child.
+   */
+  follow(objects: readonly Followed[]): void;
+}
+
+/** An object that a run waits for. */
+export interface Followed {
+  readonly kind: Kind;
+  readonly ref: ObjectRef;
 }
 
 /**

@@ -2,9 +2,11 @@ import { describe, expect, test } from "vitest";
 import { stored } from "../../testing/stored.ts";
 import {
   adoptFields,
+  giveFields,
   hasUpdatedFields,
   type ManagedFields,
   ownsAll,
+  takeExclusive,
   withOwnFields,
 } from "./managed-fields.ts";
 
@@ -88,6 +90,28 @@ describe("what was somebody else's until now", () => {
   });
 });
 
+describe("what another tool manages from now on", () => {
+  const given = { from: ["us", "person"], to: "helm" };
+
+  test("is owned by the other's apply, together with what that had before", () => {
+    const entries = [
+      entry("helm", "Apply", { "f:metadata": { "f:labels": {} } }),
+      entry("us", "Apply", { "f:metadata": { "f:annotations": {} }, "f:spec": {} }),
+      entry("person", "Update", { "f:spec": { "f:selector": {} } }),
+    ];
+    const all = { "f:metadata": { "f:labels": {}, "f:annotations": {} }, "f:spec": { "f:selector": {} } };
+    expect(giveFields(entries, given)).toEqual([entry("helm", "Apply", all)]);
+  });
+
+  test("leaves third parties and subresources their entries", () => {
+    const others = [
+      entry("hpa", "Update", { "f:spec": {} }),
+      entry("us", "Update", { "f:status": {} }, "status"),
+    ];
+    expect(giveFields(others, given)).toEqual(others);
+  });
+});
+
 describe("a cached object", () => {
   test("keeps the fields that we apply, and of those that we set by Update only that there are some", () => {
     const managedFields = [
@@ -157,5 +181,58 @@ describe("whether all that is desired is still ours", () => {
     expect(
       ownsAll(stored({}, { managedFields: [entry("us", "Update", fields)] }), { spec } as object, "us"),
     ).toBe(false);
+  });
+});
+
+describe("fields of others that exclude ours", () => {
+  const paths = ["spec.containers[0].env[1].valueFrom"];
+  const container = (fields: object) => ({ "f:spec": { "f:containers": { 'k:{"name":"c"}': fields } } });
+  const variable = (name: string, fields: object) => ({
+    [`k:{"name":"${name}"}`]: { "f:name": {}, ...fields },
+  });
+  const ours = entry(
+    "us",
+    "Apply",
+    container({ "f:env": { ...variable("A", { "f:value": {} }), ...variable("B", {}) } }),
+  );
+
+  test("are taken from the struct that has fields of ours, and nothing else is", () => {
+    const theirs = container({
+      "f:env": {
+        ...variable("B", { "f:valueFrom": { "f:key": {} } }),
+        ...variable("C", { "f:valueFrom": {} }),
+      },
+      "f:resources": {},
+    });
+    const taken = takeExclusive([ours, entry("kubectl-edit", "Update", theirs)], { ...us, paths });
+    expect(taken).toEqual([
+      entry(
+        "kubectl-edit",
+        "Update",
+        container({ "f:env": variable("C", { "f:valueFrom": {} }), "f:resources": {} }),
+      ),
+      entry(
+        "us",
+        "Apply",
+        container({
+          "f:env": {
+            ...variable("A", { "f:value": {} }),
+            ...variable("B", { "f:valueFrom": { "f:key": {} } }),
+          },
+        }),
+      ),
+    ]);
+  });
+
+  test("are none where all that others have is elsewhere, or of a subresource", () => {
+    const elsewhere = entry("kubectl-edit", "Update", container({ "f:resources": {} }));
+    const status = entry(
+      "kubelet",
+      "Update",
+      container({ "f:env": variable("B", { "f:valueFrom": {} }) }),
+      "status",
+    );
+    expect(takeExclusive([ours, elsewhere, status], { ...us, paths })).toBeUndefined();
+    expect(takeExclusive(undefined, { ...us, paths })).toBeUndefined();
   });
 });

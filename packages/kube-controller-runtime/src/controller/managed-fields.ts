@@ -24,13 +24,67 @@ export function adoptFields(
   entries: readonly ManagedFields[] | undefined,
   { manager, takesOver }: Adoption,
 ): ManagedFields[] | undefined {
+  return handOver(entries, manager, (entry) => split(entry, takesOver));
+}
+
+/**
+ * Hands over to the server-side apply of `manager` what others have set in the structs around the given paths, as far as the
+ * manager has fields in the same struct: its next apply removes what it does not send. For fields that exclude each
+ * other, of which each has another manager. Returns `undefined` when there is nothing to hand over.
+ */
+export function takeExclusive(
+  entries: readonly ManagedFields[] | undefined,
+  { manager, paths }: { readonly manager: string; readonly paths: readonly string[] },
+): ManagedFields[] | undefined {
+  const own = ownOf(entries, manager).map(fieldsOf).reduce(union, {});
+  return handOver(entries, manager, (entry) => {
+    const all: Gift = { taken: {}, left: fieldsOf(entry) };
+    if (entry.subresource) return all;
+    return paths.reduce(({ taken, left }, path) => {
+      const gives = splitAt(left, own, structAround(path));
+      return { taken: union(taken, gives.taken), left: gives.left };
+    }, all);
+  });
+}
+
+interface Gift {
+  readonly taken: FieldSet;
+  readonly left: FieldSet;
+}
+
+/** The names on the way to the struct that has the field; `*` stands for the items of a list. */
+function structAround(path: string): string[] {
+  const names = path.split(/[.[\]]+/).filter((name) => name !== "");
+  const steps = names.map((name) => (/^\d+$/.test(name) ? "*" : name));
+  return steps.length > 1 ? steps.slice(0, -1) : steps;
+}
+
+/** Parts the fields below a path, where `own` has some too, from the others. */
+function splitAt(fields: FieldSet, own: FieldSet, [step, ...rest]: readonly string[]): Gift {
+  if (step === undefined) return { taken: fields, left: {} };
+  const [taken, left]: [FieldSet, FieldSet] = [{}, {}];
+  for (const [name, below] of Object.entries(fields)) {
+    const ours = own[name];
+    const isOnPath = step === "*" ? name.startsWith("k:") : name === `f:${step}`;
+    const gives = isOnPath && ours ? splitAt(below, ours, rest) : { taken: {}, left: below };
+    if (Object.keys(gives.taken).length > 0) taken[name] = gives.taken;
+    if (Object.keys(gives.left).length > 0 || gives.left === below) left[name] = gives.left;
+  }
+  return { taken, left };
+}
+
+function handOver(
+  entries: readonly ManagedFields[] | undefined,
+  manager: string,
+  split: (entry: ManagedFields) => Gift,
+): ManagedFields[] | undefined {
   const own = ownOf(entries, manager);
   const applied = own.find(isApply);
   let taken = fieldsOf(applied);
   const kept: ManagedFields[] = [];
   for (const entry of entries ?? []) {
     if (entry === applied) continue;
-    const gives = own.includes(entry) ? { taken: fieldsOf(entry), left: {} } : split(entry, takesOver);
+    const gives = own.includes(entry) ? { taken: fieldsOf(entry), left: {} } : split(entry);
     taken = union(taken, gives.taken);
     if (Object.keys(gives.left).length > 0) kept.push({ ...entry, fieldsV1: gives.left });
   }
@@ -40,8 +94,27 @@ export function adoptFields(
   return [...kept, { ...template, manager, operation: "Apply", fieldsV1: taken }];
 }
 
+/**
+ * Hands all fields of the managers `from` over to the server-side apply of `to`, for an object that another tool manages
+ * from now on: its next apply meets no conflict with them, and removes those that it does not send. Entries of
+ * subresources stay as they are.
+ */
+export function giveFields(
+  entries: readonly ManagedFields[] | undefined,
+  { from, to }: { readonly from: readonly string[]; readonly to: string },
+): ManagedFields[] {
+  const isGiven = ({ manager = "", operation, subresource }: ManagedFields) =>
+    !subresource && (from.includes(manager) || (manager === to && operation === "Apply"));
+  const given = entries?.filter(isGiven) ?? [];
+  const [first] = given;
+  const kept = entries?.filter((entry) => !given.includes(entry)) ?? [];
+  if (!first) return kept;
+  const fieldsV1 = given.map(fieldsOf).reduce(union);
+  return [...kept, { ...first, manager: to, operation: "Apply", fieldsV1 }];
+}
+
 /** Parts the fields of another manager into those that are taken from it and those that it keeps. */
-function split(entry: ManagedFields, takesOver: Adoption["takesOver"]): { taken: FieldSet; left: FieldSet } {
+function split(entry: ManagedFields, takesOver: Adoption["takesOver"]): Gift {
   const fields = fieldsOf(entry);
   if (!takesOver || entry.subresource) return { taken: {}, left: fields };
   const { "f:spec": spec, "f:metadata": metadata = {}, ...rest } = fields;

@@ -16,7 +16,7 @@ import {
 import { type QueueObserver, WorkQueue } from "../queue/work-queue.ts";
 import { type Outcome, runWorkers } from "../queue/workers.ts";
 import { type Action, requeue } from "./action.ts";
-import type { Controller, RunContext, Source } from "./controller.ts";
+import type { Controller, Followed, RunContext, Source } from "./controller.ts";
 
 /** A run that has ended: whose, how, and how long it took. */
 export type FinishedRun = Outcome & {
@@ -28,7 +28,7 @@ export type FinishedRun = Outcome & {
 export interface RunnerEnvironment extends CacheEnvironment {
   readonly caches: Caches;
   /** All of a run's context but what the runner itself provides, for runs that end by `deadline`. */
-  readonly context: (deadline?: AbortSignal) => Omit<RunContext, "log" | "referenced">;
+  readonly context: (deadline?: AbortSignal) => Omit<RunContext, "log" | "referenced" | "follow">;
   readonly concurrency: number;
   readonly queueObserver?: QueueObserver;
   readonly onOutcome?: (run: FinishedRun) => void;
@@ -43,6 +43,8 @@ export class ControllerRunner {
   readonly #environment: RunnerEnvironment;
   readonly #queue: WorkQueue;
   readonly #references = new Map<string, HeldReferences<KubeObject>>();
+  /** By kind, what runs follow beside what the controller declares. */
+  readonly #followed = new Map<string, HeldReferences<KubeObject>>();
   /** The log of each run under way: a key never runs twice at once. */
   readonly #logs = new Map<ObjectKey, Logger>();
 
@@ -166,6 +168,7 @@ export class ControllerRunner {
   #declareReferences(holder: ObjectKey): void {
     const { caches } = this.#environment;
     const object = caches.of(this.#controller.kind).get(holder);
+    if (!object) this.#follow(holder, []);
     for (const [name, references] of this.#references) {
       const referrals = this.#controller.referrals.filter(({ kind }) => resourceName(kind) === name);
       references.set(holder, object ? referrals.flatMap(({ refsOf }) => refsOf(object, caches)) : []);
@@ -179,7 +182,23 @@ export class ControllerRunner {
       ...context(deadline),
       log: log.child({ controller: this.#controller.name, object: key, run }),
       referenced: (kind) => this.#referencesOf(kind),
+      follow: (objects) => this.#follow(key, objects),
     };
+  }
+
+  #follow(holder: ObjectKey, objects: readonly Followed[]): void {
+    for (const { kind } of objects) {
+      if (this.#followed.has(resourceName(kind))) continue;
+      const held = this.#environment.caches.referencesTo(kind).heldBy((key) => this.#queue.add(key));
+      this.#followed.set(resourceName(kind), held);
+    }
+    for (const [name, held] of this.#followed) {
+      const ofKind = objects.filter(({ kind }) => resourceName(kind) === name);
+      held.set(
+        holder,
+        ofKind.map(({ ref }) => ref),
+      );
+    }
   }
 
   #referencesOf<T extends KubeObject>(kind: Kind<T>): Pick<References<T>, "get"> {

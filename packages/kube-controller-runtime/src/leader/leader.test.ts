@@ -39,6 +39,30 @@ describe("acquiring", () => {
     expect(b.machine.requests).toBeLessThan(600);
   });
 
+  it("without the right to the lease says so once a minute, counts every failure, and leads once it has it", async () => {
+    const { clock, server, candidate } = leaseCandidates();
+    server.isForbidden = true;
+    const a = candidate("a");
+    await clock.advance(10 * 60_000);
+    expect(new Set(a.warnings)).toEqual(new Set(["lease request failed: the server said Forbidden"]));
+    expect(a.warnings.length).toBeGreaterThanOrEqual(9);
+    expect(a.warnings.length).toBeLessThanOrEqual(11);
+    expect(new Set(a.failures)).toEqual(new Set(["Forbidden"]));
+    expect(a.failures.length).toBeGreaterThan(200);
+    server.isForbidden = false;
+    await clock.advance(5_000);
+    expect(a.leader.isLeader()).toBe(true);
+  });
+
+  it("counts requests that are not answered in time as such", async () => {
+    const { clock, candidate } = leaseCandidates();
+    const a = candidate("a");
+    await clock.advance(1_000);
+    a.machine.network = { ...GOOD_NETWORK, fails: "hangs" };
+    await clock.advance(20_000);
+    expect(new Set(a.failures)).toEqual(new Set(["Timeout"]));
+  });
+
   it("lets one of two candidates who start together lead", async () => {
     const { clock, candidate } = leaseCandidates();
     const [a, b] = [candidate("a"), candidate("b")];

@@ -1,4 +1,5 @@
 import type { Client } from "../client/client.ts";
+import { ApiError } from "../client/error.ts";
 import type { Clock, Random } from "../clock.ts";
 import { messageOf, NotLeaderError } from "../errors.ts";
 import type { Lease } from "../kinds.ts";
@@ -24,7 +25,12 @@ export interface LeaderOptions {
   /** Unique to this process: see `candidateIdentity`. */
   readonly identity: string;
   readonly timing?: LeaseTiming;
+  /** Called with the reason of every request for the lease that fails. */
+  readonly onFailure?: ((reason: string) => void) | undefined;
 }
+
+/** A failure that goes on is logged again after this time: whoever reads the end of a log must find it. */
+const REPEAT_WARNING_MS = 60_000;
 
 const DEFAULT_TIMING: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
@@ -60,6 +66,7 @@ export class Leader {
   #underWay: Promise<boolean> | undefined;
   #failure: { readonly cause?: unknown } = {};
   #lastSaid = "";
+  #lastSaidAt = 0;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
@@ -129,7 +136,7 @@ export class Leader {
     } catch (error) {
       this.#failure = { cause: error };
       if (error instanceof NotLeaderError) this.#lose(error);
-      else this.#say("warn", "lease request failed", messageOf(error));
+      else this.#report(error);
       return false;
     }
   }
@@ -173,7 +180,8 @@ export class Leader {
 
   #within<T>(ms: number, answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const expire = () => reject(new Error(`no answer within ${Math.round(ms)} ms`));
+      const why = `no answer within ${Math.round(ms)} ms`;
+      const expire = () => reject(new ApiError(why, { reason: "Timeout", code: 0 }));
       const cancel = this.#options.clock.setTimer(expire, ms);
       answer.then(resolve, reject).finally(cancel);
     });
@@ -185,10 +193,19 @@ export class Leader {
     this.#lost.resolve(reason);
   }
 
-  /** Logs what is new; the same again and again every two seconds helps nobody. */
+  #report(error: unknown): void {
+    this.#options.onFailure?.(error instanceof ApiError ? error.reason : "InternalError");
+    this.#say("warn", "lease request failed", messageOf(error));
+  }
+
+  /** Logs what is new, and a warning once a minute: the same every two seconds is of no help. */
   #say(level: "info" | "warn", message: string, detail: string): void {
+    const { clock, lease, log } = this.#options;
     const said = `${message}: ${detail}`;
-    if (said !== this.#lastSaid) this.#options.log[level](said, { lease: this.#options.lease.name });
+    const isDue = level === "warn" && clock.monotonic() - this.#lastSaidAt >= REPEAT_WARNING_MS;
+    if (said === this.#lastSaid && !isDue) return;
+    log[level](said, { lease: lease.name, namespace: lease.namespace });
     this.#lastSaid = said;
+    this.#lastSaidAt = clock.monotonic();
   }
 }

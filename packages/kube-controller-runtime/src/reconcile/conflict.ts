@@ -7,7 +7,7 @@ import { resourceName } from "../object.ts";
 /** True while a child's name is taken by an object that is not ours; otherwise there is no such condition. */
 export const CONFLICT = "Conflict";
 
-/** A foreign object is not watched, because it does not have our label: it is read again this often. */
+/** A foreign object is followed from the end of a run on; what happened a moment before is found by reading it again. */
 const RETRY_MS = 30_000;
 
 /** What the condition of the step says that found names taken by objects of others. */

@@ -49,6 +49,14 @@ export interface Reconciliation<
   /** All reads of a run, the time included. */
   readonly observe: (object: Stored<T>, context: RunContext, memory: M) => Promise<O>;
   readonly converge: (snapshot: O, environment: Environment<T, S, M, P>) => Promise<Steps<S>>;
+  /**
+   * Since when what contains the object is being deleted, if it is. The object then counts as being deleted from that time
+   * on: it is cleaned up after and not applied any more.
+   */
+  readonly endsSince?: (
+    object: Stored<T>,
+    caches: RunContext["caches"],
+  ) => Stored<T>["metadata"]["deletionTimestamp"];
   /** Reasons that are part of a normal life: no event is emitted for them. */
   readonly quiet: ReadonlySet<string>;
   /** Gets the object as the API server has it. An action means that a deletion has to wait. */
@@ -70,13 +78,20 @@ export function reconciler<
   P,
 >(reconciliation: Reconciliation<T, S, O, M, P>, ports: P): Reconcile {
   const { kind, finalizer: name, pausedBy, needsCleanup, observe, converge, cleanup, quiet } = reconciliation;
+  const withEnd = (object: Stored<T>, { caches }: RunContext): Stored<T> => {
+    const { deletionTimestamp = reconciliation.endsSince?.(object, caches), ...metadata } = object.metadata;
+    return deletionTimestamp === undefined
+      ? object
+      : { ...object, metadata: { ...metadata, deletionTimestamp } };
+  };
   const memories = new Memories<M>(() => reconciliation.newMemory(ports));
   return async (key, context) => {
-    const found = context.caches.of(kind).get(key);
-    if (!found) {
+    const cached = context.caches.of(kind).get(key);
+    if (!cached) {
       memories.forget(key);
       return awaitChange;
     }
+    const found = withEnd(cached, context);
     const lives = found.metadata.deletionTimestamp === undefined;
     if (lives && isPausedBy(pausedBy, found)) return reportPause(pausedBy, { kind, object: found }, context);
     const object = lives ? await endPause({ kind, object: found }, context) : found;
@@ -96,12 +111,14 @@ export function reconciler<
         const around = environment(current);
         const snapshot = await observe(current, context, memory);
         const steps = await converge(snapshot, around);
+        // What others have is not in the caches: that they give it away or remove it shows only here.
+        context.follow(steps.conflicts);
         const run = { kind, object: around.own.latest, now: snapshot.now, quiet };
         return finish(steps, run, { context, memory });
       },
       cleanup: async (cached) => {
         // The cache may not know yet of what was made outside a moment ago.
-        const current = (await findSame(client, kind, cached)) ?? cached;
+        const current = withEnd((await findSame(client, kind, cached)) ?? cached, context);
         return (await cleanup(await observe(current, context, memory), environment(current))) ?? undefined;
       },
       reportFailure: (current, error) => reportFailedCleanup({ kind, object: current, error }, context),

@@ -32,7 +32,9 @@ export interface WatcherOptions<T extends KubeObject> {
    * connection fell silent for the first time, which a proxy on the way may have made of a quiet kind.
    */
   readonly onRetry?: (error: ApiError, waitMs: number, expected: boolean) => void;
-  /** For a kind that the server may not know: waits, beyond the backoff, until it is worth to ask again. */
+  /** For a kind that the server may not serve: which failures say so. That it does not know the kind when absent. */
+  readonly isMissing?: (error: ApiError) => boolean;
+  /** Waits, beyond the backoff, until it is worth to ask again for a kind that is missing. */
   readonly whileMissing?: () => Promise<void>;
 }
 
@@ -239,7 +241,7 @@ class Watcher<T extends KubeObject> {
       return;
     }
     this.#silences = at === "listed" && failure?.reason === "Timeout" ? this.#silences + 1 : 0;
-    const isLost = failure && (isExpired(failure) || isNotFound(failure));
+    const isLost = failure && (isExpired(failure) || isNotFound(failure) || this.#isMissing(failure));
     if (isLost || this.#silences >= MOST_SILENCES) this.#state = EMPTY;
     else if (failure || livedMs < this.#timeoutSeconds * 1_000) {
       this.#state = { at: "doubtful", resourceVersion: this.#state.resourceVersion };
@@ -255,7 +257,11 @@ class Watcher<T extends KubeObject> {
     const waitMs = Math.max(failure?.retryAfter ?? 0, backoff({ baseMs, capMs }, this.#failures, random));
     if (failure) onRetry?.(failure, waitMs, this.#silences === 1);
     await clock.sleep(waitMs, signal);
-    if (failure && isNotFound(failure)) await whileMissing?.();
+    if (failure && this.#isMissing(failure)) await whileMissing?.();
+  }
+
+  #isMissing(failure: ApiError): boolean {
+    return (this.#options.isMissing ?? isNotFound)(failure);
   }
 }
 

@@ -80,7 +80,7 @@ export class FakeMachine {
     return { env: this.env, fetch, log: (line) => this.lines.push(line) };
   }
 
-  writeExecutable(path: string, content: string): void {
+  writeExecutable(path: string, content: string | Buffer): void {
     writeFileSync(join(this.folder, path), content);
     chmodSync(join(this.folder, path), 0o755);
   }

@@ -10,11 +10,14 @@ export function leaseCandidates() {
   const server = new LeaseServer();
   const candidate = (identity: string) => {
     const machine = new Machine(clock, server);
+    const warnings: string[] = [];
+    const failures: string[] = [];
     const leader = new Leader({
       client: machine.client,
       clock: machine,
       random: () => 0.5,
-      log: silentLog,
+      log: { ...silentLog, warn: (message: string) => warnings.push(message) },
+      onFailure: (reason) => failures.push(reason),
       lease: { namespace: "ns", name: "lease" },
       identity,
     });
@@ -31,7 +34,7 @@ export function leaseCandidates() {
     void leader.lost.then((error) => {
       outcome.lost = error;
     });
-    return { machine, leader, outcome, abort };
+    return { machine, leader, outcome, abort, warnings, failures };
   };
   return { clock, server, candidate };
 }

@@ -14,6 +14,8 @@ export class LeaseServer {
   readonly history: LeaseSpec[] = [];
   /** Called at the very moment a spec is stored. */
   onStore: (spec: LeaseSpec) => void = () => {};
+  /** Whether nobody has the right to the Lease. */
+  isForbidden = false;
   #version = 0;
 
   get spec(): LeaseSpec {
@@ -21,6 +23,7 @@ export class LeaseServer {
   }
 
   read(): Stored<Lease> {
+    if (this.isForbidden) throw apiError("Forbidden");
     if (!this.lease) throw apiError("NotFound");
     return structuredClone(this.lease);
   }

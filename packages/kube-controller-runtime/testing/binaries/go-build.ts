@@ -22,8 +22,8 @@ export interface GoBinary {
   readonly module: GoModule;
   readonly package: string;
   readonly version: string;
-  /** `variable=value` to link in: where the program keeps its version. */
-  readonly stamp: string;
+  /** `variable=value` to link in, where the program keeps its version in a variable. */
+  readonly stamp?: string;
   /** A build tag, where one leaves out what nobody needs here. */
   readonly tag?: string;
 }
@@ -84,7 +84,10 @@ function flagsFor(binaries: readonly GoBinary[]): string[] {
     "-trimpath",
     "-buildvcs=false",
     ...(tag ? ["-tags", tag] : []),
-    ...binaries.flatMap(({ package: goPackage, stamp }) => ["-ldflags", `${goPackage}=-s -w -X ${stamp}`]),
+    ...binaries.flatMap(({ package: goPackage, stamp }) => [
+      "-ldflags",
+      `${goPackage}=-s -w${stamp ? ` -X ${stamp}` : ""}`,
+    ]),
   ];
 }
 

@@ -1,6 +1,5 @@
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Supervised } from "./supervised.ts";
 
 const POLL_MS = 25;
 const READY_TIMEOUT_MS = 60_000;
@@ -8,13 +7,22 @@ const BIND_ATTEMPTS = 8;
 /** Below the range the kernel hands to outgoing connections, so a port stays free across a restart. */
 const PORTS = { first: 20_000, count: 12_000 };
 
+/** A program of which somebody waits that it answers. */
+export interface StartedProgram {
+  readonly name: string;
+  readonly running: boolean;
+  /** The last lines of its output. */
+  logTail(): string;
+  stop(signal: NodeJS.Signals): Promise<void>;
+}
+
 /** Somebody took the port between our choosing and the program's binding it. */
 class PortTakenError extends Error {
   override readonly name = "PortTakenError";
 }
 
 /** Waits until the program answers, and fails with the end of its log when it ends or takes too long. */
-export async function untilReady(program: Supervised, isReady: () => Promise<boolean>): Promise<void> {
+export async function untilReady(program: StartedProgram, isReady: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   while (!(await isReady().catch(() => false))) {
     if (!program.running) throw startFailure(program);
@@ -26,7 +34,7 @@ export async function untilReady(program: Supervised, isReady: () => Promise<boo
   }
 }
 
-function startFailure(program: Supervised): Error {
+function startFailure(program: StartedProgram): Error {
   const tail = program.logTail();
   return tail.includes("address already in use")
     ? new PortTakenError(`${program.name} could not bind its port`)

@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "./patches.ts";
 /** Lists whose items server-side apply merges one by one, by the fields that name an item. */
 const KEYS: readonly (readonly [path: RegExp, fields: readonly string[]])[] = [
   [/^metadata\.ownerReferences$/, ["uid"]],
+  [/^status\.conditions$/, ["type"]],
   [/^spec\.ports$/, ["port", "protocol"]],
   [/^spec\.template\.spec\.(initContainers|containers|volumes|imagePullSecrets)$/, ["name"]],
   [/^spec\.template\.spec\.(initContainers|containers)\.env$/, ["name"]],

@@ -12,7 +12,7 @@ async function nextRun(askedAt: number): Promise<number | undefined> {
   const snapshot = { now: NOW, controlPlane, poolsMayRest: false } as unknown as Snapshot;
   const memory = { ...newMemory({ random: () => 0.5 }), health: { held: [], askedAt } };
   // A busy run leaves the question to the next one.
-  const inputs = { token: "token", isBusy: true };
+  const inputs = { token: "token", isBusy: true, outage: undefined };
   return (await reportHealth(snapshot, { memory } as unknown as Environment, inputs)).requeueAfterMs;
 }
 

@@ -5,6 +5,7 @@ import type { ReportedHealth } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { type ControlPlaneResult, unknown } from "../status.ts";
 import { coderdClient } from "../token/check.ts";
+import { PROBE_EVERY_MS, withoutDatabase } from "./outage.ts";
 import { addReport, recalled, recorded } from "./steady.ts";
 import { verdict } from "./verdict.ts";
 
@@ -19,13 +20,15 @@ interface HealthInputs {
   readonly token: string | undefined;
   /** This run found out something else of coderd, which is to be published first. */
   readonly isBusy: boolean;
+  /** coderd says that it can't reach its database. */
+  readonly outage: CoderFailure | undefined;
 }
 
 /** Says what coderd thinks of its own health, every five minutes. A coderd that can't say is no sick one. */
 export async function reportHealth(
   snapshot: Snapshot,
   environment: Environment,
-  { token, isBusy }: HealthInputs,
+  { token, isBusy, outage }: HealthInputs,
 ): Promise<ControlPlaneResult> {
   if (snapshot.controlPlane.operatorAccess.kind === "disabled")
     return {
@@ -34,6 +37,10 @@ export async function reportHealth(
     };
   if (!token) return unknown("Pending", "Waiting for a ready pod of coderd and for operator access.");
   const { memory } = environment;
+  if (outage) {
+    const condition = { ...withoutDatabase(outage), reason: "DatabaseFailing" };
+    return { condition, requeueAfterMs: PROBE_EVERY_MS };
+  }
   const dueInMs = memory.health ? memory.health.askedAt + ASK_EVERY_MS - snapshot.now : 0;
   // A clock that was set back would make it wait for as long.
   const isTooSoon = dueInMs > 0 && dueInMs <= ASK_EVERY_MS;

@@ -15,6 +15,8 @@ const meanings: Readonly<Record<string, string>> = {
   EDERP01:
     "a relay is reached only by WebSocket, which is slower; let the proxy before it pass the upgrade to DERP",
   EDERP02: "one node of a relay region is down; check it",
+  EDERP03:
+    "there is no relay, so workspaces are reached only where a direct connection is possible; turn on CODER_DERP_SERVER_ENABLE or name relays with CODER_DERP_CONFIG_URL",
   EIF01:
     "a network interface has a small MTU, so connections to workspaces may be slow; check the network of the nodes",
   EPD01: "no provisioner daemon is connected, so nothing is built; check the CoderProvisioners",

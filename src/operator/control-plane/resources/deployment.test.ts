@@ -2,6 +2,7 @@ import { stored } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../../api/v1alpha1/control-plane.ts";
 import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
+import { patientProbe } from "../../pods/probes.ts";
 import { withDefaults } from "../spec.ts";
 import { controlPlaneDeployment, type DeploymentInputs } from "./deployment.ts";
 
@@ -45,6 +46,7 @@ test("a control plane that says nothing gets exactly this", () => {
           containers: [
             {
               name: "coder",
+              terminationMessagePolicy: "FallbackToLogsOnError",
               image: "ghcr.io/coder/coder:latest",
               args: ["--http-address=0.0.0.0:8080"],
               env: [podIP, relay, clusterURL],
@@ -336,11 +338,8 @@ test("in a cluster of IPv6 coderd listens there, and its own address has bracket
   );
 });
 
-test("a liveness probe waits for a start that takes a migration, where the pods are replaced anyway", () => {
-  const spec = { livenessProbe: { enabled: true } };
-  const guarded = build(spec, [], { isStartGuarded: true }).spec?.template.spec?.containers[0];
+test("other probes wait for a start that takes a migration, where the pods are replaced anyway", () => {
+  const guarded = build({}, [], { startupProbe: patientProbe }).spec?.template.spec?.containers[0];
   expect(guarded?.startupProbe).toMatchObject({ httpGet: { path: "/healthz" }, failureThreshold: 8_640 });
-  expect(containerOf(spec)?.startupProbe).toBeUndefined();
-  const without = build({}, [], { isStartGuarded: true }).spec?.template.spec?.containers[0];
-  expect(without?.startupProbe).toBeUndefined();
+  expect(containerOf({})?.startupProbe).toBeUndefined();
 });

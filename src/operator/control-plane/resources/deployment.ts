@@ -3,6 +3,7 @@ import { clusterAccessURL } from "../../exposure/service.ts";
 import { anyAddress, podHost } from "../../pods/address-family.ts";
 import { deployment } from "../../pods/deployment.ts";
 import { type EnvFromNames, type EnvVar, isUsersOwn } from "../../pods/env.ts";
+import type { ProbeSettings } from "../../pods/probes.ts";
 import { accessURLVariable, chosenURL } from "../address.ts";
 import { type ControlPlane, httpContainerPort } from "../spec.ts";
 
@@ -12,8 +13,8 @@ export interface DeploymentInputs {
   readonly clusterDomain: string;
   /** The address of the Service, once it is known. */
   readonly clusterIP?: string | undefined;
-  /** Whether a liveness probe waits until coderd has started, which may take a migration. */
-  readonly isStartGuarded?: boolean;
+  /** What the other probes wait for until coderd has started, which may take a migration. */
+  readonly startupProbe?: ProbeSettings | undefined;
 }
 
 export function controlPlaneDeployment(controlPlane: ControlPlane, inputs: DeploymentInputs): Deployment {
@@ -32,7 +33,7 @@ export function controlPlaneDeployment(controlPlane: ControlPlane, inputs: Deplo
       env: [...relayEnv(clusterIP), ...accessURLEnv(controlPlane, inputs)],
       ports: [httpContainerPort],
       health: { path: "/healthz", port: "http" },
-      isStartGuarded: inputs.isStartGuarded ?? false,
+      startupProbe: inputs.startupProbe,
     },
     pod,
     clusterIP,

@@ -1,10 +1,12 @@
-import type { Deployment } from "kube-controller-runtime";
+import type { Deployment, Stored } from "kube-controller-runtime";
 import type { ServedBy } from "../../exposure/ensure-service.ts";
 import { clusterIPOf } from "../../exposure/own-service.ts";
 import { clusterURL } from "../../exposure/service.ts";
 import { convergeDeployment } from "../../pods/converge-deployment.ts";
 import { definedVariables } from "../../pods/env-sources.ts";
+import { type ProbeSettings, patientProbe, quickStartProbe } from "../../pods/probes.ts";
 import { leavePods, type PodChange, type PodReport, reportPods } from "../../pods/report.ts";
+import type { PodSettings } from "../../pods/settings.ts";
 import { accessURLVariable } from "../address.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { controlPlaneDeployment, type DeploymentInputs } from "../resources/deployment.ts";
@@ -37,10 +39,17 @@ export async function ensureDeployment(
       "DeploymentResumed",
       `Resumes Deployment "${controlPlane.childName}", which was paused: the upgrade replaces its pods.`,
     );
-  const deployment = await convergeDeployment(snapshot, environment, { desired, pod });
+  const deployment =
+    frozen(plan, snapshot) ?? (await convergeDeployment(snapshot, environment, { desired, pod }));
   const report = reportPods(deployment, { ...controlPlane, replicas: plan.shape.replicas }, snapshot);
   const url = clusterURL(controlPlane, clusterDomain);
   return { ...duringUpgrade(report, plan), status: { ...report.status, ...plan.settles, url } };
+}
+
+/** The Deployment where nothing of it may change now. */
+function frozen({ isFrozen, shape }: PodPlan, { deployment }: Snapshot): Stored<Deployment> | undefined {
+  const { replicas, paused = false } = deployment?.spec ?? {};
+  return isFrozen && !paused && replicas === shape.replicas ? deployment : undefined;
 }
 
 /** The Deployment as an upgrade wants it; undefined where it has to stay as it is. */
@@ -53,19 +62,26 @@ function shaped(
   const envFromNames = definedVariables([accessURLVariable], controlPlane.pod, snapshot);
   const image = shape.template === "spec" ? shape.image : controlPlane.image;
   const settings = { ...controlPlane, image, replicas: shape.replicas };
-  const isStartGuarded = isUpgrading || hasStartGuard(deployment);
-  const desired = controlPlaneDeployment(settings, { ...address, envFromNames, isStartGuarded });
+  const startupProbe = startupProbeOf(deployment, { isUpgrading, pod: controlPlane.pod });
+  const desired = controlPlaneDeployment(settings, { ...address, envFromNames, startupProbe });
   if (shape.template === "spec") return desired;
   return desired.spec && { ...desired, spec: { ...desired.spec, template: shape.template } };
 }
 
 /**
- * A liveness probe would kill a pod that migrates, unless a startup probe comes first. It is added where the template
- * changes anyway, so that a new version of the operator replaces no pod for it.
+ * A liveness probe would kill a pod that migrates, and a readiness probe would notice late that it serves, unless a startup
+ * probe comes first. It is added where the template changes anyway, and stays as it was added, so that a new version of the
+ * operator replaces no pod for it.
  */
-function hasStartGuard(deployment: Deployment | undefined): boolean {
-  const [container] = deployment?.spec?.template.spec?.containers ?? [];
-  return !container?.livenessProbe || container.startupProbe !== undefined;
+function startupProbeOf(
+  deployment: Deployment | undefined,
+  { isUpgrading, pod }: { readonly isUpgrading: boolean; readonly pod: PodSettings },
+): ProbeSettings | undefined {
+  const { livenessProbe, startupProbe } = deployment?.spec?.template.spec?.containers[0] ?? {};
+  const isQuick = startupProbe?.periodSeconds === quickStartProbe.periodSeconds;
+  if ((isUpgrading || isQuick) && (pod.readinessProbe || pod.livenessProbe)) return quickStartProbe;
+  const isGuarded = !livenessProbe || startupProbe !== undefined;
+  return pod.livenessProbe && isGuarded ? patientProbe : undefined;
 }
 
 function duringUpgrade(

@@ -1,6 +1,6 @@
 import { type Condition, type ConditionState, findCondition, timestamp } from "kube-controller-runtime";
 import type { LicenseStatus } from "../../../api/v1alpha1/control-plane.ts";
-import { licenseTier } from "../../../coder/entitlements.ts";
+import { licenseTier, warningsOf } from "../../../coder/entitlements.ts";
 import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import { redact } from "../../../coder/redact.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
@@ -19,7 +19,7 @@ interface TermInputs {
 }
 
 /**
- * Publishes how long the licenses of the deployment last and how many seats they have, whoever uploaded them. What is
+ * Publishes how long the licenses of the deployment last and what they count, such as seats, whoever uploaded them. What is
  * known stays while coderd does not answer.
  */
 export async function reportLicenseTerm(
@@ -50,15 +50,30 @@ function announce(next: ConditionState, before: Condition | undefined, { own }: 
 }
 
 function statusOf({ entitlements, term }: Licensing): LicenseStatus {
-  const { used, allowed } = entitlements.seats;
+  const { seats, managedAgents, aiSeats } = entitlements;
   return {
     tier: licenseTier(entitlements),
     trial: entitlements.trial,
     ...(term && { expires: timestamp(term.expires), graceEnds: timestamp(term.graceEnds) }),
-    ...(used === undefined ? {} : { seatsUsed: used }),
-    ...(allowed === undefined ? {} : { seatsAllowed: allowed }),
-    warnings: entitlements.warnings.slice(0, MOST_WARNINGS).map((warning) => redact(warning)),
+    ...present({
+      seatsUsed: seats.used,
+      seatsAllowed: seats.allowed,
+      managedAgentsUsed: managedAgents.used,
+      managedAgentsAllowed: managedAgents.allowed,
+      aiSeatsUsed: aiSeats.used,
+      aiSeatsAllowed: aiSeats.allowed,
+    }),
+    warnings: warningsOf(entitlements)
+      .slice(0, MOST_WARNINGS)
+      .map((warning) => redact(warning)),
   };
+}
+
+function present<Name extends string>(
+  numbers: Readonly<Record<Name, number | undefined>>,
+): Partial<Record<Name, number>> {
+  const known = Object.entries(numbers).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as Partial<Record<Name, number>>;
 }
 
 function notKnown(reason: string, message: string): ControlPlaneResult {

@@ -21,6 +21,8 @@ const licensed: Entitlements = {
   trial: false,
   features: {},
   seats: { used: 3, allowed: undefined },
+  managedAgents: { used: undefined, allowed: undefined },
+  aiSeats: { used: undefined, allowed: undefined },
   warnings: [],
 };
 const trial = { ...licensed, trial: true };
@@ -55,6 +57,15 @@ describe("the message", () => {
   test("gives dates, which do not change from day to day", () => {
     expect(judge(licensed, license(20, { graceEnds: 34 })).message).toBe(
       "The license ends on 2026-01-21, and its grace on 2026-02-04; upload a new license, or put it into the Secret that spec.licenseSecretRef names.",
+    );
+  });
+
+  test("names the same day once, where there is no grace", () => {
+    expect(judge(licensed, license(20)).message).toBe(
+      "The license ends on 2026-01-21, without a grace period; upload a new license, or put it into the Secret that spec.licenseSecretRef names.",
+    );
+    expect(judge(unlicensed, license(-20)).message).toBe(
+      "The license ended on 2025-12-12, so licensed features are off; upload a new license, or put it into the Secret that spec.licenseSecretRef names.",
     );
   });
 

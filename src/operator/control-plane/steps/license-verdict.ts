@@ -1,4 +1,5 @@
 import type { ConditionState } from "kube-controller-runtime";
+import { warningsOf } from "../../../coder/entitlements.ts";
 import { type MergedTerm, mergedTerm } from "../../../coder/license-term.ts";
 import type { Entitlements, License } from "../../../coder/model.ts";
 import { redact } from "../../../coder/redact.ts";
@@ -40,7 +41,7 @@ export function judgeLicense(licensing: Licensing): ConditionState {
     return state(
       "False",
       "Expired",
-      `The license ended on ${day(term.expires)} and its grace on ${day(term.graceEnds)}, so licensed features are off; ${RENEW}.`,
+      `The license ended on ${day(term.expires)}${hasGrace(term) ? ` and its grace on ${day(term.graceEnds)}` : ""}, so licensed features are off; ${RENEW}.`,
     );
   if (term?.state === "notStarted")
     return state(
@@ -65,18 +66,25 @@ function whileLicensed({ entitlements, now }: Licensing, term: MergedTerm | unde
   const isSoon = term !== undefined && term.expires - now < (entitlements.trial ? TRIAL_SOON_MS : SOON_MS);
   const end = term && `The license ends on ${day(term.expires)}`;
   if (isOver) return state("False", "OverSeats", isSoon ? `${seats} ${end}.` : seats);
-  if (isSoon)
-    return state("True", EXPIRES_SOON, `${end}, and its grace on ${day(term.graceEnds)}; ${RENEW}.`);
+  if (isSoon) {
+    const grace = hasGrace(term) ? `and its grace on ${day(term.graceEnds)}` : "without a grace period";
+    return state("True", EXPIRES_SOON, `${end}, ${grace}; ${RENEW}.`);
+  }
   return state("True", "Valid", end ? `${end}.` : "The license does not say when it ends.");
 }
 
-function notAccepted({ warnings: [first] }: Entitlements): string {
+function notAccepted(entitlements: Entitlements): string {
+  const [first] = warningsOf(entitlements);
   const why = first === undefined ? "" : ` It says: ${redact(first)}`;
   return `coderd has a license but does not accept it, so licensed features are off; ${RENEW}.${why}`;
 }
 
 function state(status: ConditionState["status"], reason: string, message: string): ConditionState {
   return { status, reason, message };
+}
+
+function hasGrace({ expires, graceEnds }: MergedTerm): boolean {
+  return day(graceEnds) !== day(expires);
 }
 
 /** A date does not change from one look to the next, as the number of days left would. */

@@ -4,12 +4,30 @@ import type { DatabaseFailure } from "../../../coder/operator-access/failure.ts"
 import { failed, type Result, succeeded } from "../../../coder/result.ts";
 import { variableKey, variableValue } from "../../pods/env-sources.ts";
 import type { Snapshot } from "../observe.ts";
-import { databaseVariable } from "../references.ts";
+import { databaseLoginVariable, databaseVariable } from "../references.ts";
 import type { TokenRun } from "./check.ts";
 import type { AccessFailure } from "./failure.ts";
 
-/** The URL of coderd's database, as the spec gives it. */
-export function connectionUrl({ controlPlane, sources }: Snapshot): Result<string, AccessFailure> {
+/** The value with which coderd logs in to Amazon RDS by IAM instead of a password. */
+const CLOUD_IDENTITY = "awsiamrds";
+const LOGIN_FLAG = "--postgres-auth";
+
+/** Whether coderd's login takes the cloud identity of its pod. A flag beats the variable. */
+function usesCloudIdentity({ controlPlane: { pod }, sources }: Snapshot): boolean {
+  const flag = pod.extraArgs.findLastIndex((argument) => argument.split("=", 1)[0] === LOGIN_FLAG);
+  if (flag >= 0)
+    return (pod.extraArgs[flag]?.split("=")[1] ?? pod.extraArgs[flag + 1])?.trim() === CLOUD_IDENTITY;
+  const login = variableValue(databaseLoginVariable, pod, sources);
+  return login.kind === "value" && login.value.trim() === CLOUD_IDENTITY;
+}
+
+/** The URL of coderd's database, as the spec gives it, if the operator can log in there. */
+export function connectionUrl(snapshot: Snapshot): Result<string, AccessFailure> {
+  const { controlPlane, sources } = snapshot;
+  if (usesCloudIdentity(snapshot)) {
+    const message = `coderd logs in to its database with the cloud identity of its pod (${databaseLoginVariable}), which the operator does not have; give a token with spec.operatorAccess.tokenSecretRef.`;
+    return failed({ kind: "cloudIdentity", message });
+  }
   const found = variableValue(databaseVariable, controlPlane.pod, sources);
   if (found.kind === "value" && found.value.trim() !== "") return succeeded(found.value.trim());
   if (found.kind === "missing") {
@@ -48,7 +66,7 @@ export function withHost(
   const from = namespace ? `namespace "${namespace}"` : "the operator's namespace";
   const advice = host.includes(".")
     ? "correct it or check DNS"
-    : `use its full name, for example ${host}.${controlPlane.identity.namespace}.svc`;
+    : `use its full name, for example ${host}.${controlPlane.identity.namespace}.svc, and percent-encode special characters of the credentials`;
   return { ...failure, message: `Host "${host}" (${origin}) does not resolve from ${from}; ${advice}.` };
 }
 

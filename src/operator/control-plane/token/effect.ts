@@ -7,7 +7,7 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import type { DatabaseTarget } from "../../../coder/operator-access/access.ts";
-import type { IssueReason } from "../../../coder/operator-access/token.ts";
+import { type IssueReason, isCopiedToken } from "../../../coder/operator-access/token.ts";
 import { rotationRequest } from "../../names.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { databaseVariable } from "../references.ts";
@@ -46,7 +46,9 @@ export function tokenEffect(ref: SecretKey, run: TokenRun): Effect<TokenState, T
       const { now, object } = run.snapshot;
       const held = heldToken(ref, present, run.snapshot);
       const isGood = held !== undefined && wasGood(held.token, ref, run);
-      return planToken({ now, held, check, database, wasGood: isGood, rotation: rotationRequest(object) });
+      const isCopied = held !== undefined && isCopiedToken(held.token, object.metadata.uid);
+      const rotation = rotationRequest(object);
+      return planToken({ now, held, isCopied, check, database, wasGood: isGood, rotation });
     },
     needs: (plan) => needs[plan.do],
     act: async (plan, state) => {
@@ -134,6 +136,7 @@ const faults: Readonly<Record<IssueReason, string>> = {
   expired: "The stored token had expired",
   expiring: "The stored token was about to expire",
   requested: "Another token was asked for",
+  copied: "The stored token belongs to the control plane of another cluster",
 };
 
 /** The first token is part of a normal start. */

@@ -1,4 +1,5 @@
 import type { DatabaseFailure } from "../../../coder/operator-access/failure.ts";
+import { NOT_MIGRATED } from "../status.ts";
 
 /** Why the operator has no token that works. */
 export type AccessFailure =
@@ -6,6 +7,8 @@ export type AccessFailure =
   | {
       readonly kind: /** The spec does not say where the database is. */
         | "noConnectionUrl"
+        /** coderd logs in with its cloud identity, which the operator does not have. */
+        | "cloudIdentity"
         /** The connection URL comes from an object that is missing, or lacks it. */
         | "secretMissing"
         | "configMapMissing"
@@ -20,7 +23,7 @@ const databaseReasons: Readonly<Record<DatabaseFailure["kind"], string>> = {
   authenticationFailed: "DatabaseAuthenticationFailed",
   databaseMissing: "DatabaseMissing",
   tlsFailed: "DatabaseTLSFailed",
-  schemaMissing: "NotMigrated",
+  schemaMissing: NOT_MIGRATED,
   schemaUnsupported: "SchemaUnsupported",
   permissionDenied: "DatabasePermissionDenied",
   timeout: "DatabaseTimeout",
@@ -31,6 +34,7 @@ const databaseReasons: Readonly<Record<DatabaseFailure["kind"], string>> = {
 const reasons: Readonly<Record<AccessFailure["kind"], string>> = {
   ...databaseReasons,
   noConnectionUrl: "NoConnectionURL",
+  cloudIdentity: "DatabaseUsesCloudIdentity",
   secretMissing: "SecretMissing",
   configMapMissing: "ConfigMapMissing",
   tokenRejected: "TokenRejected",
@@ -38,6 +42,11 @@ const reasons: Readonly<Record<AccessFailure["kind"], string>> = {
 
 export function accessReason({ kind }: AccessFailure): string {
   return reasons[kind];
+}
+
+/** Whether there is no database that the operator could log in to, so that only another spec helps. */
+export function isWithoutDatabase({ kind }: AccessFailure): boolean {
+  return kind === "noConnectionUrl" || kind === "cloudIdentity";
 }
 
 /** Whether a reason of the access condition speaks of the database, as only a token of the operator's own needs it. */

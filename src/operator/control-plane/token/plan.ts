@@ -9,6 +9,8 @@ export interface TokenFacts {
   readonly held: Pick<HeldToken, "expiresAt" | "rotation"> | undefined;
   /** The request for another token, if there is one. */
   readonly rotation?: string | undefined;
+  /** Whether the token was made for another cluster's object, which may end it at any time. */
+  readonly isCopied?: boolean;
   /** What coderd said to it; absent while it was not asked in this run. */
   readonly check: (Pick<TokenCheck, "verdict"> & { readonly lacksMembership?: boolean }) | undefined;
   /** Whether the token was good when it was last tried. */
@@ -30,21 +32,23 @@ export type TokenPlan =
   /** Ask coderd whether it works. */
   | { readonly do: "check" }
   /**
-   * It works, but somebody asked for another, it ends soon, its predecessor may still be valid, or its user is not a member of every organization.
+   * It works, but somebody asked for another, it belongs to another cluster, it ends soon, its predecessor may still be valid, or its user is not a member of every organization.
    * Failing at that is no outage.
    */
   | { readonly do: "renew" }
   /** Nothing says that it works, so the database has to. */
   | { readonly do: "obtain" };
 
-export function planToken({ now, held, rotation, check, wasGood, database }: TokenFacts): TokenPlan {
+export function planToken(facts: TokenFacts): TokenPlan {
+  const { now, held, rotation, isCopied = false, check, wasGood, database } = facts;
   if (database === "confirmed") return { do: "keep" };
   if (!held || database === "issued") return { do: "obtain" };
   if (!check) return { do: "check" };
   if (check.verdict === "rejected" || (check.verdict === "unclear" && !wasGood)) return { do: "obtain" };
   const { expiresAt } = held;
   const endsSoon = expiresAt === undefined || expiresAt - now < RENEW_BEFORE_MS;
-  return { do: endsSoon || isAsked(held, rotation) || check.lacksMembership ? "renew" : "keep" };
+  const isOutdated = endsSoon || isCopied || isAsked(held, rotation);
+  return { do: isOutdated || check.lacksMembership ? "renew" : "keep" };
 }
 
 /** Whether another token than this one is asked for. */

@@ -1,11 +1,12 @@
 import { type BackedOff, findCondition, Secret, type Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
+import { isCopiedToken } from "../../../coder/operator-access/token.ts";
 import { databaseVariable } from "../references.ts";
 import { generatedTokenName, withDefaults } from "../spec.ts";
 import { conditionTypes } from "../status.ts";
 import { coderdClient, type TokenRun } from "./check.ts";
 import { connectionUrl, databaseAttempt, withHost } from "./database.ts";
-import { type AccessFailure, isAboutDatabase } from "./failure.ts";
+import { type AccessFailure, isAboutDatabase, isWithoutDatabase } from "./failure.ts";
 import { ownTokens } from "./secret.ts";
 
 /** Whether the operator may have made a token for a control plane that is not revoked yet, by what its object says. */
@@ -14,6 +15,13 @@ export function mayHoldToken(object: Stored<CoderControlPlane>): boolean {
   if (recordsGeneratedName(object) || neededDatabase(object)) return true;
   if (operatorAccess.kind !== "generated") return false;
   return pod.envFrom.length > 0 || pod.extraEnv.some(({ name }) => name === databaseVariable);
+}
+
+/** Whether there was a token at any time, as far as the object, its Secrets and this process know. */
+export function knowsToken({ snapshot, environment }: Pick<TokenRun, "snapshot" | "environment">): boolean {
+  const { object } = snapshot;
+  if (ownTokens(snapshot).length > 0 || environment.memory.goodToken !== undefined) return true;
+  return object.status?.operatorAccessReady === true && recordsGeneratedName(object);
 }
 
 /**
@@ -47,7 +55,7 @@ export async function withdrawToken(run: TokenRun): Promise<BackedOff<AccessFail
   const { children, memory, own } = environment;
   if (snapshot.secrets.length === 0 && !hadToken(snapshot.object)) return undefined;
   const left = await revokeToken(run);
-  if (left && left.failure.kind !== "noConnectionUrl") return left;
+  if (left && !isWithoutDatabase(left.failure)) return left;
   await children.converge(Secret, [], snapshot.owner);
   delete memory.goodToken;
   // Until the status is written, it says that there is a token to revoke.
@@ -80,14 +88,16 @@ async function revokeAtDatabase(run: TokenRun): Promise<AccessFailure | undefine
   const { snapshot, environment } = run;
   const url = connectionUrl(snapshot);
   if (!url.ok) return url.failure;
-  const revoked = await environment.ports.database.revokeToken(snapshot.databaseAt(url.value));
+  const target = snapshot.databaseAt(url.value);
+  const revoked = await environment.ports.database.revokeToken(target, ownTokens(snapshot));
   return revoked.ok ? undefined : withHost(revoked.failure, run, url.value);
 }
 
-/** A token that coderd does not accept (any more) is as good as revoked. */
+/** A token that coderd does not accept (any more) is as good as revoked. The copy of another cluster's is not ours to end. */
 async function revokeAtCoderd(run: TokenRun): Promise<boolean> {
   if (!run.isServed) return false;
-  const tokens = ownTokens(run.snapshot);
+  const { uid } = run.snapshot.controlPlane.identity;
+  const tokens = ownTokens(run.snapshot).filter((token) => !isCopiedToken(token, uid));
   for (const token of tokens) {
     const [id = ""] = token.split("-");
     const deleted = await coderdClient(token, run).deleteToken(id);

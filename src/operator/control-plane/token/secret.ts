@@ -10,6 +10,7 @@ import { tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
 import { childMetadata, ROTATED_ANNOTATION } from "../../names.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { readSecretValue, valueSecret } from "../../secret.ts";
+import { secretText } from "../../sources.ts";
 import type { Snapshot } from "../observe.ts";
 import type { ControlPlane } from "../spec.ts";
 import type { TokenRun } from "./check.ts";
@@ -101,4 +102,14 @@ export async function handOver(
     if (isConflict(error) || isAlreadyExists(error) || error instanceof NotOursError) return undefined;
     throw error;
   }
+}
+
+/** The token with which coderd was last asked, generated or given; undefined while there is none that works. */
+export function usableToken(snapshot: Snapshot): string | undefined {
+  const { controlPlane, object, tokenSecret, sources } = snapshot;
+  const { operatorAccess } = controlPlane;
+  if (operatorAccess.kind === "disabled" || !object.status?.operatorAccessReady) return undefined;
+  if (operatorAccess.kind === "given") return secretText(sources, operatorAccess.token);
+  const present = tokenSecret.status === "fulfilled" ? tokenSecret.value : undefined;
+  return heldToken(operatorAccess.token, present, snapshot)?.token;
 }

@@ -1,11 +1,12 @@
 import { type BackedOff, blocked, findCondition, settle, timestamp } from "kube-controller-runtime";
+import { givenTokenEnd, withTokenEnd } from "../../coderd/token-end.ts";
 import { rotationRequest } from "../../names.ts";
 import type { SecretKey } from "../../normalise.ts";
 import { DATABASE_RETRY_MS } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { tokenFrom } from "../session/open.ts";
-import { type ControlPlaneResult, conditionTypes } from "../status.ts";
-import { checkToken, type TokenRun, wasGood } from "./check.ts";
+import { type ControlPlaneResult, conditionTypes, NOT_MIGRATED } from "../status.ts";
+import { checkToken, coderdClient, type TokenRun, wasGood } from "./check.ts";
 import { databaseAttempt } from "./database.ts";
 import { type TokenState, tokenEffect } from "./effect.ts";
 import { type AccessFailure, accessReason } from "./failure.ts";
@@ -27,12 +28,17 @@ export async function ensureOperatorAccess(
   const access = snapshot.controlPlane.operatorAccess;
   switch (access.kind) {
     case "generated":
-      return useGeneratedToken(access.token, run);
+      return withoutEnd(await useGeneratedToken(access.token, run));
     case "given":
       return giveUpGeneratedToken(access.token, run);
     case "disabled":
-      return giveUpAccess(run);
+      return withoutEnd(await giveUpAccess(run));
   }
+}
+
+/** There is no token any more that somebody gave. */
+function withoutEnd(result: ControlPlaneResult<string>): ControlPlaneResult<string> {
+  return { ...result, status: { ...result.status, operatorTokenExpires: undefined } };
 }
 
 /** The value says that the Secret for a token which the operator makes is not somebody else's. */
@@ -69,7 +75,7 @@ async function useGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Control
     case "failed":
       return held && settled.plan.do === "renew"
         ? notRenewed(ref, held, { run, why: settled })
-        : noAccess(accessReason(settled.failure), settled.failure.message, settled.retryInMs);
+        : noAccess(accessReason(settled.failure), explained(settled.failure, run), settled.retryInMs);
     case "settled": {
       const { check, database } = settled.state;
       if (!held) throw new TypeError("a token is settled only when there is one");
@@ -77,6 +83,15 @@ async function useGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Control
       return ready(held.token, ref, check?.nextCheckMs);
     }
   }
+}
+
+/** A coderd that serves has made its tables; what has none is another database, and worth an event. */
+function explained({ kind, message }: AccessFailure, { snapshot, environment, isServing }: TokenRun): string {
+  if (kind !== "schemaMissing" || !isServing) return message;
+  const full = `${message} A pod of coderd is ready, so the connection URL names another database or schema than its pods use; correct it.`;
+  const before = findCondition(snapshot.object.status?.conditions, conditionTypes.access);
+  if (before?.message !== full) environment.own.emit("Warning", NOT_MIGRATED, full);
+  return full;
 }
 
 async function giveUpAccess(run: TokenRun): Promise<ControlPlaneResult<string>> {
@@ -106,8 +121,30 @@ async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<ControlPlan
     const message = `The token in Secret "${ref.name}" does not work. ${check.message} Put the token of an owner there.`;
     return noAccess("TokenRejected", message, DATABASE_RETRY_MS);
   }
-  if (check.verdict === "good" || wasGood(token, ref, run)) return ready(token, ref, check.nextCheckMs);
+  if (check.verdict === "good" || wasGood(token, ref, run))
+    return withEnd(ready(token, ref, check.nextCheckMs), token, { ref, run });
   return noAccess(run.isServing ? "CoderdUnreachable" : "Pending", check.message, check.nextCheckMs);
+}
+
+/** Says when a token ends that somebody gave: nobody renews it. */
+async function withEnd(
+  result: ControlPlaneResult<string>,
+  token: string,
+  { ref, run }: { readonly ref: SecretKey; readonly run: TokenRun },
+): Promise<ControlPlaneResult<string>> {
+  const { snapshot, environment, isServing } = run;
+  if (!isServing) return result;
+  const { now, object } = snapshot;
+  const memory = environment.memory;
+  const endsAt = await givenTokenEnd(token, coderdClient(token, run), { memory, now });
+  const before = findCondition(object.status?.conditions, conditionTypes.access);
+  const emit = environment.own.emit.bind(environment.own);
+  const condition = withTokenEnd(result.condition, { secretName: ref.name, endsAt, now, before, emit });
+  return {
+    ...result,
+    ...(condition && { condition }),
+    status: { ...result.status, ...(endsAt !== undefined && { operatorTokenExpires: timestamp(endsAt) }) },
+  };
 }
 
 function withLeftOver(

@@ -1,9 +1,9 @@
 import { succeeded } from "../../../coder/result.ts";
-import { secretText } from "../../sources.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { coderdClient } from "../token/check.ts";
 import { connectionUrl } from "../token/database.ts";
-import { heldToken } from "../token/secret.ts";
+import { type AccessFailure, isWithoutDatabase } from "../token/failure.ts";
+import { usableToken } from "../token/secret.ts";
 import { countBuilds } from "./builds.ts";
 import type { UpgradeFacts } from "./facts.ts";
 
@@ -21,14 +21,20 @@ const noSQL = {
   given: "The operator runs no SQL because spec.operatorAccess.tokenSecretRef is set.",
   disabled: "The operator runs no SQL because spec.operatorAccess.disabled is set.",
   unknown: "The operator does not know the database.",
+  cloudIdentity:
+    "The operator runs no SQL because coderd logs in to its database with the cloud identity of its pod.",
 };
+
+function whyNoSQL({ kind }: AccessFailure): string {
+  return kind === "cloudIdentity" ? noSQL.cloudIdentity : noSQL.unknown;
+}
 
 /** Looks at the database, where the operator has one to look at. */
 export async function askDatabase({ snapshot, environment }: UpgradeRun): Promise<Asked> {
   const { operatorAccess } = snapshot.controlPlane;
   if (operatorAccess.kind !== "generated") return { database: { why: noSQL[operatorAccess.kind] } };
   const url = connectionUrl(snapshot);
-  if (!url.ok) return { database: url.failure.kind === "noConnectionUrl" ? { why: noSQL.unknown } : url };
+  if (!url.ok) return { database: isWithoutDatabase(url.failure) ? { why: whyNoSQL(url.failure) } : url };
   const others = snapshot.upgrade.others();
   const tokenNames = others.map((other) => other.tokenName);
   const sight = await environment.ports.database.look(snapshot.databaseAt(url.value), tokenNames);
@@ -39,7 +45,7 @@ export async function askDatabase({ snapshot, environment }: UpgradeRun): Promis
 
 /** Counts the builds that run now. */
 export async function askBuilds(run: UpgradeRun): Promise<Asked> {
-  const token = run.isServed ? tokenOf(run.snapshot) : undefined;
+  const token = run.isServed ? usableToken(run.snapshot) : undefined;
   return { builds: token ? await countBuilds(coderdClient(token, run)) : "unknown" };
 }
 
@@ -52,13 +58,4 @@ export async function askBackup({ snapshot }: UpgradeRun, { record }: UpgradeFac
 export async function askVersion(run: UpgradeRun): Promise<Asked> {
   const build = await coderdClient(undefined, run).buildInfo();
   return { reported: build.ok ? succeeded(build.value.version) : build };
-}
-
-function tokenOf(snapshot: Snapshot): string | undefined {
-  const { controlPlane, object, tokenSecret, sources } = snapshot;
-  const { operatorAccess } = controlPlane;
-  if (operatorAccess.kind === "disabled" || !object.status?.operatorAccessReady) return undefined;
-  if (operatorAccess.kind === "given") return secretText(sources, operatorAccess.token);
-  const present = tokenSecret.status === "fulfilled" ? tokenSecret.value : undefined;
-  return heldToken(operatorAccess.token, present, snapshot)?.token;
 }

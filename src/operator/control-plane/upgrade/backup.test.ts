@@ -7,7 +7,7 @@ import { withDefaults } from "../spec.ts";
 import { observeBackup } from "./backup.ts";
 
 const object = stored<CoderControlPlane>({
-  spec: { image: "coder:v2.24.4", upgrade: { backup: { cloudNativePG: { clusterName: "db" } } } },
+  spec: { image: "coder:v2.26.0", upgrade: { backup: { cloudNativePG: { clusterName: "db" } } } },
 });
 const byCluster = withDefaults(object);
 const byCronJob = withDefaults({ ...object, spec: { upgrade: { backup: { cronJobName: "dump" } } } });
@@ -22,6 +22,15 @@ function look(controlPlane: typeof byCluster, present: Readonly<Record<string, o
   };
   return observeBackup(controlPlane, "before", { client: { get } } as never);
 }
+
+test("a Backup is made by the method and the plugin that the spec names", async () => {
+  const pluginConfiguration = { name: "barman-cloud.cloudnative-pg.io", parameters: { serverName: "db" } };
+  const cloudNativePG = { clusterName: "db", method: "plugin" as const, pluginConfiguration };
+  const controlPlane = withDefaults({ ...object, spec: { upgrade: { backup: { cloudNativePG } } } });
+  expect(await look(controlPlane, { Cluster: {} })).toMatchObject({
+    wanted: { object: { spec: { cluster: { name: "db" }, method: "plugin", pluginConfiguration } } },
+  });
+});
 
 const controlledBy = (uid: string) => ({
   metadata: { name: "before", ownerReferences: [{ controller: true, uid, kind: "Any", name: "any" }] },

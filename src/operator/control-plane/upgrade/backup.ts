@@ -17,7 +17,7 @@ import type { BackupSource } from "./settings.ts";
 
 /** What CloudNativePG makes backups from, as far as it matters here. */
 interface Backup extends KubeObject {
-  spec?: { cluster: { name: string } };
+  spec?: { cluster: { name: string }; method?: string; pluginConfiguration?: object };
   status?: { phase?: string; error?: string };
 }
 
@@ -47,6 +47,23 @@ const KEPT_SECONDS = 7 * 24 * 60 * 60;
 export function backupName({ childName, identity }: ControlPlane, { startedAt }: UpgradeStatus): string {
   const suffix = `-upgrade-${fnv1a32(`${identity.uid}\0${startedAt}`)}`;
   return shortName(childName, { suffix, max: labelLength });
+}
+
+/**
+ * How far the backup of an upgrade is. One of an attempt before, which has taken too long and goes on, is waited for: two
+ * at a time would only slow each other down.
+ */
+export async function backupOf(
+  controlPlane: ControlPlane,
+  record: UpgradeStatus,
+  context: Pick<RunContext, "client">,
+): Promise<BackupState> {
+  const name = backupName(controlPlane, record);
+  if (record.backup !== undefined && record.backup !== name) {
+    const earlier = await observeBackup(controlPlane, record.backup, context);
+    if (earlier.kind === "running") return { ...earlier, what: `${earlier.what} of an earlier attempt` };
+  }
+  return observeBackup(controlPlane, name, context);
 }
 
 /** Reads how far the backup of this name is, and what to make it from when there is none. */
@@ -110,9 +127,20 @@ function newJob(controlPlane: ControlPlane, name: string, { spec }: CronJob): Ba
     apiVersion: Job.apiVersion,
     kind: Job.kind,
     metadata: { ...metadata, labels: { ...labels, ...metadata.labels } },
-    spec: { template: {}, ...template?.spec, ttlSecondsAfterFinished: KEPT_SECONDS },
+    spec: {
+      template: {},
+      ...template?.spec,
+      activeDeadlineSeconds: deadline(controlPlane, template?.spec),
+      ttlSecondsAfterFinished: KEPT_SECONDS,
+    },
   };
   return { kind: Job, object };
+}
+
+/** Kubernetes ends a Job that takes longer than the backup may, also when no operator is there to see it. */
+function deadline({ upgrade }: ControlPlane, spec: Job["spec"]): number {
+  const timeout = Math.ceil((upgrade.backup?.timeoutMs ?? 0) / 1_000);
+  return Math.min(timeout, spec?.activeDeadlineSeconds ?? timeout);
 }
 
 function newBackup(controlPlane: ControlPlane, name: string, source: BackupSource): BackupObject {
@@ -120,7 +148,7 @@ function newBackup(controlPlane: ControlPlane, name: string, source: BackupSourc
     apiVersion: Backup.apiVersion,
     kind: Backup.kind,
     metadata: childMetadata(controlPlane, name),
-    spec: { cluster: { name: source.name } },
+    spec: { cluster: { name: source.name }, ...(source.kind === "cloudNativePG" ? source.options : {}) },
   };
   return { kind: Backup, object };
 }

@@ -32,3 +32,12 @@ test.each<[string, CoderClient, number | "unknown" | "unanswered"]>([
 ])("the operator counts %s", async (_case, client, expected) => {
   expect(await countBuilds(client)).toBe(expected);
 });
+
+test.each([21, 300])("the operator counts a build in the last of %i organizations", async (count) => {
+  const ids = Array.from({ length: count }, (_, index) => ({ id: String(index) }));
+  const client = {
+    organizations: async () => succeeded(ids),
+    unfinishedJobs: async (id: string) => (id === String(count - 1) ? jobs("running") : jobs("pending")),
+  } as unknown as CoderClient;
+  expect(await countBuilds(client)).toBe(1);
+});

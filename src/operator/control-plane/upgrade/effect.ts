@@ -1,4 +1,5 @@
 import {
+  ApiError,
   ControllerRevision,
   type Effect,
   isAlreadyExists,
@@ -7,12 +8,14 @@ import {
   type KubeObject,
   mergePatchBetween,
   type Needs,
+  Pod,
   type Progress,
 } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import { askBackup, askBuilds, askDatabase, askVersion, type UpgradeRun } from "./ask.ts";
 import { type BackupObject, type BackupState, backupName, missing } from "./backup.ts";
 import type { UpgradeFacts } from "./facts.ts";
+import { type ImageCheck, imageCheckPod, pullsImage, refusedCheck } from "./image-check.ts";
 import type { UpgradePlan } from "./moves.ts";
 import { planUpgrade } from "./plan.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous.ts";
@@ -35,6 +38,7 @@ const needs: Readonly<Record<UpgradePlan["do"], Needs>> = {
   ask: { otherSide: true },
   remember: {},
   backUp: {},
+  checkImage: {},
   record: {},
 };
 
@@ -55,6 +59,8 @@ export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan
           return remember(state, run);
         case "backUp":
           return backUp(state, run);
+        case "checkImage":
+          return learned(state, { image: await startImageCheck(state.facts, run) });
         case "record":
           return record(plan.record, state, run);
       }
@@ -86,6 +92,27 @@ async function backUp(state: UpgradeState, run: UpgradeRun): Step {
   const recorded = await record({ ...current, backup: name }, state, run);
   if (!("next" in recorded)) return recorded;
   return learned(recorded.next, { backup: await create(backup.wanted, missing(settings.backup), run) });
+}
+
+/** An earlier run may have made the pod; what refuses it is reported, since the old version serves meanwhile. */
+async function startImageCheck(
+  { record: current }: UpgradeFacts,
+  { snapshot, environment }: UpgradeRun,
+): Promise<ImageCheck> {
+  if (!current) throw new TypeError("an image is checked only for an upgrade");
+  const pod = imageCheckPod(snapshot.controlPlane, current);
+  try {
+    await environment.children.create(Pod, pod, snapshot.owner);
+  } catch (error) {
+    if (isRefused(error)) return refusedCheck(error.message, current.to);
+    if (!isAlreadyExists(error)) throw error;
+  }
+  return { kind: "running", message: pullsImage(pod.metadata?.name) };
+}
+
+/** Refused by a quota, Pod Security, a webhook, a role, or because the spec makes no valid pod. */
+function isRefused(error: unknown): error is ApiError {
+  return error instanceof ApiError && [400, 403, 422].includes(error.code);
 }
 
 async function create(

@@ -6,6 +6,7 @@ import type { AccessFailure } from "../token/failure.ts";
 import type { BackupState } from "./backup.ts";
 import type { Builds } from "./builds.ts";
 import type { Follower } from "./followers.ts";
+import type { ImageCheck } from "./image-check.ts";
 import type { UpgradeSettings } from "./settings.ts";
 
 interface PodTrouble {
@@ -21,14 +22,23 @@ export interface PodFacts {
   /** Whether the Deployment has been brought to no pods at all. */
   readonly isScaledToZero: boolean;
   readonly ready: number;
+  /** Whether a probe says when a pod serves; without one every pod that runs is ready. */
+  readonly isProbed: boolean;
   /** All are there, of the newest template, and available. */
   readonly isComplete: boolean;
   /** There are pods, and none of an older template. */
   readonly areNewest: boolean;
   /** The images that nodes report for those that are ready. */
   readonly images: readonly string[];
+  /** Whether the newest template takes longer to roll out than the Deployment's deadline. */
+  readonly isLate: boolean;
   /** What keeps the newest pod from becoming ready. */
   readonly trouble: PodTrouble | undefined;
+}
+
+/** The host names by which coderd's replicas in these pods are known: lower case, and up to the first dot. */
+export function hostsOf({ names }: Pick<PodFacts, "names">): string[] {
+  return names.map((name) => name.toLowerCase().replace(/\..*$/s, ""));
 }
 
 /** Why no SQL may be run. */
@@ -63,6 +73,8 @@ export interface UpgradeFacts {
   readonly builds?: Builds | undefined;
   /** How far the backup is; absent while nobody has looked in this run. */
   readonly backup?: BackupState | undefined;
+  /** What is known of the new image, by the pod that checks it. */
+  readonly image: ImageCheck;
   /** The version that coderd reports; absent while it was not asked in this run. */
   readonly reported?: Result<string, CoderFailure> | undefined;
   readonly followers: readonly Follower[];

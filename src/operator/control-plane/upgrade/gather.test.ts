@@ -20,7 +20,7 @@ function snapshot(observedGeneration: number): Snapshot {
     controlPlane: withDefaults(object),
     deployment: { spec: { template: { spec: { containers } } } },
     pods: [],
-    upgrade: { podNames: undefined, followers: [], revisions: [] },
+    upgrade: { podNames: undefined, imageChecks: [], followers: [], revisions: [] },
   } as unknown as Snapshot;
 }
 

@@ -2,6 +2,7 @@ import type { Deployment, Pod } from "kube-controller-runtime";
 import { type Hindrance, isComplete, rolloutOf } from "../../pods/rollout.ts";
 import type { Snapshot } from "../observe.ts";
 import type { PodFacts, UpgradeFacts } from "./facts.ts";
+import { type ImageCheck, imageCheckOf, imageCheckPod } from "./image-check.ts";
 
 /** What a run knows of an upgrade before it has asked anybody. */
 export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
@@ -19,9 +20,16 @@ export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
     record: status.upgrade,
     isKept: upgrade.revisions.some((each) => each.metadata.name === status.upgrade?.previous),
     pods: podFacts(snapshot),
+    image: imageCheck(snapshot),
     neighbours: [],
     followers: upgrade.followers,
   };
+}
+
+function imageCheck({ object, controlPlane, upgrade, now }: Snapshot): ImageCheck {
+  const name = object.status?.upgrade && imageCheckPod(controlPlane, object.status.upgrade).metadata?.name;
+  const pod = upgrade.imageChecks.find(({ metadata }) => metadata.name === name);
+  return imageCheckOf(pod, controlPlane, now);
 }
 
 /**
@@ -35,22 +43,33 @@ function settledImage({ object: { status, metadata }, controlPlane }: Snapshot):
 
 /** The image of coderd's container. */
 function imageOf(deployment: Deployment | undefined): string | undefined {
-  const containers = deployment?.spec?.template.spec?.containers ?? [];
-  return containers.find(({ name }) => name === "coder")?.image;
+  return coderdIn(deployment)?.image;
 }
 
-function podFacts({ deployment, pods, upgrade, controlPlane, now }: Snapshot): PodFacts {
+function isProbed(deployment: Deployment | undefined): boolean {
+  const { readinessProbe, startupProbe } = coderdIn(deployment) ?? {};
+  return readinessProbe !== undefined || startupProbe !== undefined;
+}
+
+function coderdIn(deployment: Deployment | undefined) {
+  const containers = deployment?.spec?.template.spec?.containers ?? [];
+  return containers.find(({ name }) => name === "coder");
+}
+
+function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now }: Snapshot): PodFacts {
   const { spec, status, metadata } = deployment ?? {};
   const { replicas = 0 } = status ?? {};
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
-  const hindrance = rolloutOf(deployment ?? {}, { pods, now }) as Partial<Hindrance>;
+  const hindrance = rolloutOf(deployment ?? {}, { pods, now, refusal }) as Partial<Hindrance>;
   return {
     names: upgrade.podNames ?? pods.map((pod) => pod.metadata.name),
     isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && replicas === 0),
     ready: status?.readyReplicas ?? 0,
+    isProbed: isProbed(deployment),
     areNewest: isObserved && replicas > 0 && status?.updatedReplicas === replicas,
     images: pods.flatMap(({ status: seen }) => readyImages(seen?.containerStatuses)),
     isComplete: isComplete(deployment) && spec?.replicas === controlPlane.replicas,
+    isLate: hindrance.isLate ?? false,
     trouble: troubleOf(hindrance, pods),
   };
 }

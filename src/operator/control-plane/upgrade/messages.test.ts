@@ -26,7 +26,7 @@ test.each<[string, UpgradeStage, UpgradeFacts["pods"]]>([
   "in stage %s an image that can't follow on a changed schema is refused in the message",
   (_case, stage, pods) => {
     const plan = planUpgrade(facts({ record: at(stage, began), wanted: BETWEEN, pods, database: migrated }));
-    expect(plan).toMatchObject({ message: expect.stringContaining("v2.25.0") });
+    expect(plan).toMatchObject({ message: expect.stringContaining("v2.30.0") });
     expect(plan).toMatchObject({ message: expect.stringContaining("DowngradeRefused") });
   },
 );

@@ -49,6 +49,13 @@ export function waitingFor(pods: readonly string[]): string {
   return `Waiting for the pods of the old version to end: ${named.join(", ")}${pods.length > 3 ? " and others" : ""}. If a node is lost for good, delete its Node object.`;
 }
 
+/** What to do about replicas on hosts that are not ours; undefined where there are none. */
+export function strangersAmong(replicas: readonly string[], hosts: readonly string[]): string | undefined {
+  const others = replicas.filter((name) => !hosts.includes(name));
+  if (others.length === 0) return undefined;
+  return `The database is used by coderd replicas that are not this control plane's: ${others.slice(0, 3).join(", ")}; stop them. One that has ended counts for a minute.`;
+}
+
 export function waitingForBuilds(builds: number | "unanswered", untilMs: number): string {
   const what =
     builds === "unanswered"

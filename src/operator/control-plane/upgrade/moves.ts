@@ -3,9 +3,12 @@ import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.
 import type { UpgradeFacts } from "./facts.ts";
 import type { Obstacle } from "./preflight.ts";
 
-/** What the Deployment is to be. `previous` is the complete pod template of before the upgrade. */
+/**
+ * What the Deployment is to be. `previous` is the complete pod template of before the upgrade, `present` the one that it has,
+ * whatever the spec says by now.
+ */
 export type Shape =
-  | { readonly template: "spec"; readonly image: string; readonly replicas: number }
+  | { readonly template: "spec" | "present"; readonly image: string; readonly replicas: number }
   | { readonly template: "previous"; readonly replicas: number };
 
 /** Nothing is to be done now, but to bring the Deployment to its shape. */
@@ -26,6 +29,8 @@ export type UpgradePlan =
   /** Keep the pod template as it is now. */
   | { readonly do: "remember" }
   | { readonly do: "backUp" }
+  /** Start a pod that pulls the new image. */
+  | { readonly do: "checkImage" }
   /** Enter a stage, or change what is recorded of it; without a record the upgrade is over without a trace. */
   | { readonly do: "record"; readonly record: UpgradeStatus | undefined };
 
@@ -44,7 +49,8 @@ export function asSpecified({ wanted, replicas }: UpgradeFacts): Rest {
 export function enter(stage: UpgradeStage, { now }: UpgradeFacts, record: UpgradeStatus): UpgradePlan {
   const { failingSince: _, message, ...kept } = record;
   const down = stage === "ScalingDown" && !record.downSince ? { downSince: timestamp(now) } : {};
-  const pod = stage === "Migrating" && !record.migratingSince ? { migratingSince: timestamp(now) } : {};
+  const since = { migratingSince: record.migratingSince ?? timestamp(now) };
+  const pod = stage === "Migrating" ? { ...since, started: record.to } : {};
   const why = message !== undefined && ["BackupFailed", "RollingBack", "RolledBack", "Stuck"].includes(stage);
   return {
     do: "record",
@@ -71,6 +77,13 @@ export function stopped(message: string): Rest {
 export function allNew({ replicas }: UpgradeFacts, { to }: UpgradeStatus, message: string | undefined): Rest {
   const shape = { template: "spec", image: to, replicas } as const;
   return { do: "rest", shape, ...(message ? { message } : {}), lookAgainMs: LOOK_AGAIN_MS };
+}
+
+/** The pod of the new version that migrates the database, exactly as it was started. */
+export function migrator(facts: UpgradeFacts, record: UpgradeStatus, message: string | undefined): Rest {
+  const rest = oneNew(facts, record, message);
+  const { replicas } = rest.shape;
+  return { ...rest, shape: { template: "present", image: record.to, replicas } };
 }
 
 /** One pod of the new version, unless the spec wants none. */

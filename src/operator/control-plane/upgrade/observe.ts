@@ -2,6 +2,7 @@ import {
   type Caches,
   CONTROLLER_INDEX,
   ControllerRevision,
+  controllerOf,
   Deployment,
   type KubeObject,
   keyOf,
@@ -15,11 +16,13 @@ import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.
 import { tokenName } from "../../../coder/operator-access/token.ts";
 import { commonLabels, identityOf, selectorOf } from "../../names.ts";
 import { trimmed } from "../../normalise.ts";
+import { POD_OWNER_INDEX } from "../../pods/our-pods.ts";
 import { isComplete } from "../../pods/rollout.ts";
 import { CONTROL_PLANE_INDEX } from "../session/find.ts";
 import type { ControlPlane } from "../spec.ts";
-import { type BackupState, backupName, observeBackup } from "./backup.ts";
+import { type BackupState, backupOf } from "./backup.ts";
 import { type Follower, type FollowerKind, followerKey } from "./followers.ts";
+import { imageCheckOwner } from "./image-check.ts";
 import { isUpgrading } from "./record.ts";
 import { isSameBuild } from "./version.ts";
 
@@ -35,6 +38,8 @@ export interface ObservedUpgrade {
   readonly revisions: readonly Stored<ControllerRevision>[];
   /** The pods that there are, as the API server has them where that decides; absent where the cache is good enough. */
   readonly podNames: readonly string[] | undefined;
+  /** The pods that check the image of an upgrade, those of earlier ones too. */
+  readonly imageChecks: readonly Stored<Pod>[];
   /** How far the backup of an upgrade is; read when somebody asks, which a run without an upgrade does not. */
   readonly backupOf: (record: UpgradeStatus) => Promise<BackupState>;
   /** In the order in which they get their turn. */
@@ -58,8 +63,12 @@ export async function observeUpgrade(
   const record = object.status?.upgrade;
   return {
     revisions: caches.of(ControllerRevision).byIndex(CONTROLLER_INDEX, object.metadata.uid),
+    imageChecks: caches
+      .of(Pod)
+      .byIndex(POD_OWNER_INDEX, imageCheckOwner(controlPlane))
+      .filter((pod) => controllerOf(pod)?.uid === object.metadata.uid),
     podNames: ENDING.has(record?.stage) ? await livingPods(controlPlane, client) : undefined,
-    backupOf: (upgrade) => observeBackup(controlPlane, backupName(controlPlane, upgrade), context),
+    backupOf: (upgrade) => backupOf(controlPlane, upgrade, context),
     followers: isUpgrading(record) ? followersOf(object, caches) : [],
     others: () => othersThan(object, caches),
   };

@@ -16,18 +16,36 @@ export function otherWay(facts: UpgradeFacts, record: UpgradeStatus): UpgradePla
     return enter("RollingBack", facts, chosen);
   }
   if (isWayBack(wanted, record)) return undefined;
-  return enter("ScalingDown", facts, { ...unconfirmed(record), to: wanted });
+  const changed = schemaStanding(facts, record) === "changed" ? { schemaChanged: true } : {};
+  return enter("ScalingDown", facts, { ...leadingTo(wanted, record), ...changed });
 }
 
 /**
- * Whether an image is the one of before the upgrade, or a version that is not later than that one, or older than the new
- * one. On a changed schema only the version that may have migrated it, or a later one, can serve.
+ * Whether an image is the one of before the upgrade, or a version that is not later than that one, or older than the one
+ * that was started. On a changed schema only the version that may have migrated it, or a later one, can serve.
  */
-export function isWayBack(image: string, { from, fromVersion, to, toVersion }: UpgradeStatus): boolean {
+export function isWayBack(image: string, record: UpgradeStatus): boolean {
+  const { from, fromVersion, to, toVersion, imageVersion, started = to } = record;
   const version = versionOfImage(image);
   const sinceOld = compareVersions(version, knownVersion(from, fromVersion)) ?? 1;
-  const sinceNew = compareVersions(version, knownVersion(to, toVersion)) ?? 0;
+  // Another image that was chosen since, and never started, has migrated nothing.
+  const reported = started === to ? (toVersion ?? imageVersion) : undefined;
+  const sinceNew = compareVersions(version, knownVersion(started, reported)) ?? 0;
   return image === from || sinceOld <= 0 || sinceNew < 0;
+}
+
+/**
+ * What the next pod on a schema that may have changed is to be: what the spec says now, or where that can't follow, what was
+ * started last.
+ */
+export function retargeted({ wanted }: UpgradeFacts, record: UpgradeStatus): UpgradeStatus {
+  const to = isWayBack(wanted, record) ? (record.started ?? record.to) : wanted;
+  return to === record.to ? record : leadingTo(to, record);
+}
+
+/** Another image, of which nothing is known yet. */
+function leadingTo(to: string, { imageVersion: _, ...record }: UpgradeStatus): UpgradeStatus {
+  return { ...unconfirmed(record), to };
 }
 
 /** Without the version that coderd reported for an earlier pod. */

@@ -43,8 +43,8 @@ describe("without an upgrade in progress", () => {
     ["a tag that is no version is one as soon as it changes", { wanted: "coder:latest" }, "→ Preflight"],
     [
       "the same version from elsewhere rolls as usual",
-      { wanted: "mirror/coder:2.24.4" },
-      "mirror/coder:2.24.4 × 3",
+      { wanted: "mirror/coder:2.26.0" },
+      "mirror/coder:2.26.0 × 3",
     ],
     ["the same image changes nothing", { wanted: OLD }, `${OLD} × 3`],
     ["the first Deployment is no upgrade", { present: undefined, settled: undefined }, `${NEW} × 3`],
@@ -61,7 +61,7 @@ describe("without an upgrade in progress", () => {
     ["an edited Deployment is set back", { present: OLD, settled: NEW }, `${NEW} × 3`],
     [
       "an edited Deployment is set back to the same version from elsewhere",
-      { present: OLD, settled: "mirror/coder:v2.26.0" },
+      { present: OLD, settled: "mirror/coder:v2.36.1" },
       `${NEW} × 3`,
     ],
     [
@@ -71,7 +71,7 @@ describe("without an upgrade in progress", () => {
     ],
     [
       "what coderd reports does not make an upgrade of tags none",
-      { wanted: NEW, version: "v2.26.0" },
+      { wanted: NEW, version: "v2.36.1" },
       "→ Preflight",
     ],
     ["without pods the image waits until there are some", { replicas: 0 }, `${OLD} × 0`],
@@ -101,6 +101,7 @@ describe("each stage leads to the next, or waits:", () => {
       { database: undefined },
       "ask database",
     ],
+    ["the hosts of pods that end are recorded first", at("ScalingDown", { hosts: [] }), {}, "→ ScalingDown"],
     ["with nothing against it the upgrade begins", at("Preflight"), {}, "→ Draining"],
     ["without a database too", at("Preflight"), { database: noDatabase }, "→ Draining"],
     ["coderd is asked for builds", at("Draining"), { builds: undefined }, "ask builds"],
@@ -173,7 +174,7 @@ describe("each stage leads to the next, or waits:", () => {
     ],
     ["a pod that serves is asked for its version", at("Migrating"), { pods: serving }, "→ Verifying"],
     ["the version is confirmed", at("Verifying"), {}, "→ ScalingOut"],
-    ["the old version is not accepted", at("Verifying"), { reported: succeeded("v2.24.4") }, `${NEW} × 1`],
+    ["the old version is not accepted", at("Verifying"), { reported: succeeded("v2.26.0") }, `${NEW} × 1`],
     [
       "a coderd that can't be asked is waited for",
       at("Verifying", { since: timestamp(NOW - 179_000) }),
@@ -189,13 +190,13 @@ describe("each stage leads to the next, or waits:", () => {
     [
       "a version of coderd that its tag does not name counts by then, with all pods on the new image",
       at("Verifying", { since: timestamp(NOW - 180_000) }),
-      { reported: succeeded("v2.24.4") },
+      { reported: succeeded("v2.26.0") },
       "→ ScalingOut",
     ],
     [
       "but not while a node has the old image",
       at("Verifying", { since: timestamp(NOW - 180_000) }),
-      { reported: succeeded("v2.24.4"), pods: { ...serving, images: [OLD] } },
+      { reported: succeeded("v2.26.0"), pods: { ...serving, images: [OLD] } },
       `${NEW} × 1`,
     ],
     [
@@ -297,13 +298,13 @@ describe("when the spec changes in the middle", () => {
     [
       "a correct image replaces one with a wrong version in it",
       at("Verifying"),
-      { wanted: THIRD, reported: succeeded("v2.24.4"), database: migrated },
+      { wanted: THIRD, reported: succeeded("v2.26.0"), database: migrated },
       "→ ScalingDown",
     ],
     [
       "which goes back where nothing was migrated",
       at("Verifying"),
-      { wanted: OLD, reported: succeeded("v2.24.4") },
+      { wanted: OLD, reported: succeeded("v2.26.0") },
       "→ RollingBack",
     ],
     [
@@ -389,13 +390,13 @@ describe("when the spec changes in the middle", () => {
     ],
     [
       "a version between the two does not stop a pod that serves",
-      at("ScalingOut", { toVersion: "v2.26.0" }),
+      at("ScalingOut", { toVersion: "v2.36.1" }),
       { wanted: BETWEEN, pods: halfway, database: migrated },
       `${NEW} × 3`,
     ],
     [
       "nor where the tag of the new image is no version",
-      at("ScalingOut", { to: STABLE, toVersion: "v2.26.0" }),
+      at("ScalingOut", { to: STABLE, toVersion: "v2.36.1" }),
       { wanted: BETWEEN, pods: halfway, database: migrated },
       `${STABLE} × 3`,
     ],
@@ -408,7 +409,7 @@ describe("when the spec changes in the middle", () => {
     [
       "the same version from elsewhere helps out of a changed schema",
       at("Stuck"),
-      { wanted: "mirror/coder:v2.26.0", pods: crashing, database: migrated },
+      { wanted: "mirror/coder:v2.36.1", pods: crashing, database: migrated },
       "→ ScalingDown",
     ],
     [
@@ -448,12 +449,12 @@ test("an upgrade comes from the image that was asked for, not from what admissio
 
 test("the version that coderd reports is kept where it is not the one of the tag", () => {
   const record = at("Verifying", { since: timestamp(NOW - 180_000) });
-  const plan = planUpgrade(facts({ record, reported: succeeded("v2.24.4") }));
-  expect(plan).toMatchObject({ record: { toVersion: "v2.24.4" } });
+  const plan = planUpgrade(facts({ record, reported: succeeded("v2.26.0") }));
+  expect(plan).toMatchObject({ record: { toVersion: "v2.26.0" } });
 });
 
 test("a version that was confirmed for one image is none of the next", () => {
-  const confirmed = at("ScalingOut", { toVersion: "v2.26.0" });
+  const confirmed = at("ScalingOut", { toVersion: "v2.36.1" });
   const third = planUpgrade(facts({ record: confirmed, wanted: THIRD, pods: halfway, database: migrated }));
   expect(third).toMatchObject({ record: { stage: "ScalingDown", to: THIRD } });
   expect(third).not.toHaveProperty("record.toVersion");
@@ -462,7 +463,7 @@ test("a version that was confirmed for one image is none of the next", () => {
 test("the schema before an upgrade stays what it was when another version is tried on a changed one", () => {
   const record = at("ScalingDown", { to: THIRD });
   const plan = planUpgrade(facts({ record, wanted: THIRD, pods: nobody, database: migrated }));
-  expect(plan).toMatchObject({ record: { stage: "Migrating", schemaBefore: 343 } });
+  expect(plan).toMatchObject({ record: { stage: "Migrating", schemaBefore: 362 } });
 });
 
 test("what the schema was before is not learned from a database that an earlier pod may have migrated", () => {
@@ -475,7 +476,7 @@ test("what the schema was before is not learned from a database that an earlier 
 test("it is learned late where no new pod was started yet", () => {
   const { schemaBefore: _, ...unseen } = at("ScalingDown");
   const plan = planUpgrade(facts({ record: unseen, pods: nobody }));
-  expect(plan).toMatchObject({ record: { stage: "Migrating", schemaBefore: 343 } });
+  expect(plan).toMatchObject({ record: { stage: "Migrating", schemaBefore: 362 } });
 });
 
 describe("an upgrade does not begin", () => {
@@ -484,7 +485,7 @@ describe("an upgrade does not begin", () => {
     ["to an older version", { record: at("Preflight", { from: THIRD }) }, "DowngradeRefused"],
     [
       "to a version older than what coderd reports, where the tag says nothing",
-      { record: at("Preflight", { from: "coder:latest" }), version: "v2.27.0" },
+      { record: at("Preflight", { from: "coder:latest" }), version: "v2.37.0" },
       "DowngradeRefused",
     ],
     [
@@ -499,7 +500,7 @@ describe("an upgrade does not begin", () => {
     ["during a migration", { database: running }, "MigrationRunning"],
     [
       "on a schema that a migration left broken",
-      seen({ schema: { version: 343, isDirty: true } }),
+      seen({ schema: { version: 362, isDirty: true } }),
       "SchemaDirty",
     ],
     ["while another control plane has the same database", { neighbours: ["b/coder"] }, "DatabaseShared"],
@@ -534,7 +535,7 @@ test("followers get the new image one after the other, and one that is late does
 });
 
 test("a version that was reported for an earlier image refuses no upgrade", () => {
-  expect(wordOf(planUpgrade(facts({ record: at("Preflight"), version: "v2.27.0" })))).toBe("→ Draining");
+  expect(wordOf(planUpgrade(facts({ record: at("Preflight"), version: "v2.37.0" })))).toBe("→ Draining");
 });
 
 describe("the old image in the spec is refused once the schema has changed, from", () => {
@@ -551,7 +552,7 @@ function endOf(start: UpgradeFacts): string {
   for (let acts = 0; acts < 12; acts++) {
     const plan = planUpgrade(current);
     if (plan.do === "rest") return wordOf(plan);
-    if (plan.do === "ask" || plan.do === "backUp") return wordOf(plan);
+    if (plan.do === "ask" || plan.do === "backUp" || plan.do === "checkImage") return wordOf(plan);
     const { record } = current;
     const next = plan.do === "remember" ? record && { ...record, previous: "coder-1" } : plan.record;
     const isKept = plan.do === "remember" || (next?.previous !== undefined && current.isKept);

@@ -52,7 +52,7 @@ export function planUpgrade(facts: UpgradeFacts): UpgradePlan {
 /** Whoever sets an image that can't follow the new version must hear of it while that version is kept. */
 function withRefusal(rest: Rest, facts: UpgradeFacts, record: UpgradeStatus): Rest {
   const { shape } = rest;
-  const keepsNew = shape.template === "spec" && shape.image === record.to && shape.replicas > 0;
+  const keepsNew = shape.template !== "previous" && shape.image === record.to && shape.replicas > 0;
   if (!keepsNew || facts.wanted === record.to || !isWayBack(facts.wanted, record)) return rest;
   return { ...rest, message: [refusedImage(facts, record), rest.message].filter(Boolean).join(" ") };
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSight } from "../../../coder/operator-access/sight.ts";
 import { accessReason } from "../token/failure.ts";
-import { sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
+import { hostsOf, sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
+import { strangersAmong } from "./messages.ts";
 import { compareVersions, knownVersion, versionOfImage } from "./version.ts";
 
 /** Why an upgrade must not begin: reason and message of a condition. */
@@ -15,6 +16,8 @@ const LEAST_CONNECTIONS = 5;
 type Checked = Pick<UpgradeFacts, "version" | "database" | "neighbours" | "backup" | "settings" | "pods"> & {
   readonly from: string;
   readonly to: string;
+  /** The version that the new image has printed; absent while it has not. */
+  readonly imageVersion?: string | undefined;
 };
 
 type Check = (facts: Checked) => Obstacle | undefined;
@@ -24,8 +27,8 @@ export function obstacles(facts: Checked): Obstacle[] {
   return checks.flatMap((check) => check(facts) ?? []);
 }
 
-const downgrade: Check = ({ from, to, version }) => {
-  const target = versionOfImage(to);
+const downgrade: Check = ({ from, to, version, imageVersion }) => {
+  const target = imageVersion ?? versionOfImage(to);
   // What coderd reported last may be of an image before this one.
   const current = knownVersion(from, version);
   if ((compareVersions(target, current) ?? 0) >= 0) return undefined;
@@ -90,10 +93,11 @@ const shared: Check = ({ neighbours }) => {
 };
 
 const strangers = ofSight("DatabaseShared", ({ replicas }, { pods }) => {
-  // A host name need not be that of the pod, so the number counts.
-  if (replicas.length <= pods.names.length) return undefined;
-  const others = replicas.filter((name) => !pods.names.includes(name));
-  return `The database is used by coderd replicas that are not this control plane's: ${others.slice(0, 3).join(", ")}; stop them. One that has ended counts for a minute.`;
+  const hosts = hostsOf(pods);
+  // Where ready pods have other host names than their own, only the number tells.
+  const areNamed = pods.ready === 0 || replicas.some((name) => hosts.includes(name));
+  const isMore = replicas.length > pods.ready;
+  return areNamed || isMore ? strangersAmong(replicas, hosts) : undefined;
 });
 
 const backupSource: Check = ({ backup, settings }) => {

@@ -1,3 +1,4 @@
+import { maxUpgradeHosts } from "../../../api/v1alpha1/limits.ts";
 import type { UpgradeStage, UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 
 /** Stages that nothing leaves but another spec. */
@@ -19,6 +20,13 @@ export function isReplacingPods(upgrade: UpgradeStatus | undefined): boolean {
 /** Whether an upgrade was given up, so that the old version runs although the spec names another. */
 export function isGivenUp({ stage }: UpgradeStatus): boolean {
   return stage === "BackupFailed" || stage === "RolledBack";
+}
+
+/** With more hosts whose replicas are ours; the same record where all are known. */
+export function withHosts(record: UpgradeStatus, more: readonly string[]): UpgradeStatus {
+  const { hosts = [] } = record;
+  const all = [...new Set([...hosts, ...more])].slice(0, maxUpgradeHosts);
+  return all.length > hosts.length ? { ...record, hosts: all } : record;
 }
 
 /**

@@ -67,10 +67,16 @@ function route({ from, fromVersion, to, toVersion }: UpgradeStatus): string {
 }
 
 function summary(record: UpgradeStatus): string {
-  const { startedAt, since, downSince, servedAgain } = record;
-  const took = `took ${duration(startedAt, since)}`;
-  const down = downSince && servedAgain ? `, ${duration(downSince, servedAgain)} of it without service` : "";
-  return `${route(record)} ${took}${down}. ${noteOnVersion(record)}`.trimEnd();
+  const took = `${route(record)} took ${duration(record.startedAt, record.since)}`;
+  return `${took}${outage(record)}. ${noteOnVersion(record)}`.trimEnd();
+}
+
+function outage({ startedAt, downSince, servedAgain }: UpgradeStatus): string {
+  if (!downSince || !servedAgain) return "";
+  const down = duration(downSince, servedAgain);
+  return Date.parse(downSince) < Date.parse(startedAt)
+    ? `; people were not served for ${down}, an earlier attempt included`
+    : `, ${down} of it without service`;
 }
 
 function duration(from: string, to: string): string {

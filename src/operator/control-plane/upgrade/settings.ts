@@ -1,12 +1,18 @@
 import { upgradeDefaults } from "../../../api/v1alpha1/defaults.ts";
 import type { UpgradeSpec } from "../../../api/v1alpha1/upgrade.ts";
-import { trimmed } from "../../normalise.ts";
+import { defined, trimmed } from "../../normalise.ts";
 
 /** Where the backup before an upgrade comes from. */
-export interface BackupSource {
-  readonly kind: "cronJob" | "cloudNativePG";
-  readonly name: string;
-}
+export type BackupSource =
+  | { readonly kind: "cronJob"; readonly name: string }
+  | {
+      readonly kind: "cloudNativePG";
+      readonly name: string;
+      /** What the Backup says beside its cluster. */
+      readonly options: Pick<CloudNativePGSpec, "method" | "pluginConfiguration">;
+    };
+
+type CloudNativePGSpec = NonNullable<NonNullable<UpgradeSpec["backup"]>["cloudNativePG"]>;
 
 /** How a control plane is upgraded, with every default filled in. */
 export interface UpgradeSettings {
@@ -27,6 +33,8 @@ function backupSettings(spec: UpgradeSpec["backup"]): UpgradeSettings["backup"] 
   const timeoutMs = (spec?.timeoutSeconds ?? upgradeDefaults.backupTimeoutSeconds) * 1_000;
   const cronJob = trimmed(spec?.cronJobName);
   if (cronJob) return { kind: "cronJob", name: cronJob, timeoutMs };
-  const cluster = trimmed(spec?.cloudNativePG?.clusterName);
-  return cluster ? { kind: "cloudNativePG", name: cluster, timeoutMs } : undefined;
+  const { clusterName, method, pluginConfiguration } = spec?.cloudNativePG ?? {};
+  const cluster = trimmed(clusterName);
+  const options = defined({ method, pluginConfiguration });
+  return cluster ? { kind: "cloudNativePG", name: cluster, options, timeoutMs } : undefined;
 }

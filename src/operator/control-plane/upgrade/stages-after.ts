@@ -1,10 +1,19 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
-import { type PodFacts, schemaStanding, sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
-import { mayGoBack, notKnown, progress, schemaChanged, toRestore, waitingFor } from "./messages.ts";
-import { allNew, calm, enter, oneNew, type StagePlan, stopped, type UpgradePlan } from "./moves.ts";
-import { isWayBack, otherWay, unconfirmed } from "./other-image.ts";
-import { compareVersions, versionOfImage } from "./version.ts";
+import { hostsOf, type PodFacts, schemaStanding, sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
+import {
+  mayGoBack,
+  notKnown,
+  progress,
+  schemaChanged,
+  strangersAmong,
+  toRestore,
+  waitingFor,
+} from "./messages.ts";
+import { allNew, calm, enter, migrator, oneNew, type StagePlan, stopped, type UpgradePlan } from "./moves.ts";
+import { isWayBack, otherWay, retargeted, unconfirmed } from "./other-image.ts";
+import { withHosts } from "./record.ts";
+import { compareVersions, isSameBuild, versionOfImage } from "./version.ts";
 
 /* The stages from the end of the last old pod on, and the way back. */
 
@@ -29,10 +38,15 @@ const STUCK_RETRY_MS = 30_000;
 export const scalingDown: StagePlan = (facts, record) => {
   const { pods } = facts;
   if (facts.wanted !== record.to) return enter("RollingBack", facts, record);
+  const hosts = withHosts(record, hostsOf(pods));
+  if (hosts !== record) return { do: "record", record: hosts };
   if (!pods.isScaledToZero || pods.names.length > 0)
     return stopped(`${waitingFor(pods.names)}${mayGoBack(record)}`);
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   if (whyAway(facts)) return stopped(`${progress(facts)}${mayGoBack(record)}`);
+  // Without pods of ours, a replica that lives is somebody else's, and would meet the new schema.
+  const strangers = strangersAmong(sightOf(facts)?.replicas ?? [], record.hosts ?? []);
+  if (strangers) return stopped(`${strangers}${mayGoBack(record)}`);
   return enter("Migrating", facts, { ...record, ...schemaBefore(facts, record) });
 };
 
@@ -43,18 +57,36 @@ function schemaBefore(facts: UpgradeFacts, record: UpgradeStatus): Pick<UpgradeS
   return isKnown || typeof schema !== "object" ? {} : { schemaBefore: schema.version };
 }
 
+/** What follows from a ready pod. Where no probe says that it serves, its answer does, or a database that nobody migrates. */
+function ifServed(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | undefined {
+  const { pods, now, reported } = facts;
+  if (pods.ready === 0) return undefined;
+  const served = enter("Verifying", facts, { ...record, servedAgain: timestamp(now) });
+  if (pods.isProbed) return served;
+  if (reported === undefined) return { do: "ask", whom: "version" };
+  if (reported.ok) return isOldVersion(reported.value, record) ? undefined : served;
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  const sight = sightOf(facts);
+  const isCalm = sight !== undefined && !sight.migration && sight.schema !== "locked";
+  return isCalm && now - Date.parse(record.since) >= MOST_UNHEARD_MS ? served : undefined;
+}
+
 export const migrating: StagePlan = (facts, record) => {
   const { pods, now } = facts;
-  if (pods.ready > 0) return enter("Verifying", facts, { ...record, servedAgain: timestamp(now) });
+  const served = ifServed(facts, record);
+  if (served) return served;
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   const standing = schemaStanding(facts, record);
   // On a changed schema only the new version can serve, whatever the spec asks for by now.
-  const isUnmigrated = standing === "unchanged" || standing === "unknown";
-  if (facts.wanted !== record.to && isUnmigrated) return enter("RollingBack", facts, record);
+  const isUnmigrated = standing === "unchanged" || (standing === "unknown" && !record.schemaChanged);
+  // A process that died may have started no pod yet: then the spec decides once more.
+  const isUnstarted = pods.isScaledToZero && retargeted(facts, record).to !== record.to;
+  if (facts.wanted !== record.to && (isUnmigrated || isUnstarted)) return enter("RollingBack", facts, record);
   // Without its database no pod can start: the time that it has begins when the database answers.
   if (!pods.trouble || whyAway(facts)) {
     const said = [progress(facts), pods.trouble?.message].filter(Boolean).join(" ");
-    return record.failingSince ? calm(record) : oneNew(facts, record, said);
+    if (record.failingSince) return calm(record);
+    return mayMigrate(facts, record) ? migrator(facts, record, said) : oneNew(facts, record, said);
   }
   if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
   const { message, mayPass } = pods.trouble;
@@ -62,6 +94,18 @@ export const migrating: StagePlan = (facts, record) => {
   if (leftMs > 0) return oneNew(facts, record, message);
   return giveUp(facts, record, message);
 };
+
+/**
+ * Whether the new pod runs and may be migrating the database: to replace it, as a change of the spec or of a certificate
+ * would, begins the migration again. One that is late although nobody migrates needs another spec.
+ */
+function mayMigrate(facts: UpgradeFacts, { to }: UpgradeStatus): boolean {
+  const { pods, present = "", replicas } = facts;
+  if (pods.trouble || pods.isScaledToZero || replicas === 0 || !isSameBuild(present, to)) return false;
+  const sight = sightOf(facts);
+  const isCalm = sight !== undefined && !sight.migration && sight.schema !== "locked";
+  return !(isCalm && pods.isLate);
+}
 
 /**
  * The new pod fails: what the database says decides whether there is a way back. The trouble comes last in a message, since
@@ -127,16 +171,17 @@ export const rollingBack: StagePlan = (facts, record) => {
     case "unchanged":
       return enter("RolledBack", facts, record);
     case "changed":
+      return enter("Migrating", facts, { ...retargeted(facts, record), schemaChanged: true });
     case "noAccess":
-      return enter("Migrating", facts, record);
+      return enter("Migrating", facts, retargeted(facts, record));
     case "unknown":
       return stopped(progress(facts));
   }
 };
 
 export const stuck: StagePlan = (facts, record) => {
-  if (facts.pods.ready > 0)
-    return enter("Verifying", facts, { ...record, servedAgain: timestamp(facts.now) });
+  const served = ifServed(facts, record);
+  if (served) return served;
   const other = otherWay(facts, record);
   if (other) return other;
   // The new version would migrate a database that somebody restores to go back.

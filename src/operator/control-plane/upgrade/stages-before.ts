@@ -1,10 +1,10 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
-import { sightOf, type UpgradeFacts } from "./facts.ts";
+import { hostsOf, sightOf, type UpgradeFacts } from "./facts.ts";
 import { backupTooLate, waitingForBuilds } from "./messages.ts";
 import { asSpecified, enter, held, LOOK_AGAIN_MS, type StagePlan, type UpgradePlan } from "./moves.ts";
 import { obstacles } from "./preflight.ts";
-import { isGivenUp } from "./record.ts";
+import { isGivenUp, withHosts } from "./record.ts";
 import { isAnotherVersion, isRunning } from "./version.ts";
 
 /* The stages in which the old version serves as it did, and what begins an upgrade. */
@@ -23,6 +23,8 @@ export function begin(facts: UpgradeFacts, present: string | undefined): Upgrade
   // Without pods there is no upgrade, and the first pods would meet the database without one.
   if (replicas === 0) return givenUp ? held(facts) : asSpecified({ ...facts, wanted: present });
   const kept = givenUp?.previous;
+  // Where the old version has not served since, people still wait from then on.
+  const downSince = givenUp?.servedAgain ? undefined : givenUp?.downSince;
   const next: UpgradeStatus = {
     stage: "Preflight",
     from: running,
@@ -31,6 +33,8 @@ export function begin(facts: UpgradeFacts, present: string | undefined): Upgrade
     since: timestamp(facts.now),
     ...(version ? { fromVersion: version } : {}),
     ...(kept ? { previous: kept } : {}),
+    ...(downSince ? { downSince } : {}),
+    ...(givenUp?.backup ? { backup: givenUp.backup } : {}),
   };
   return { do: "record", record: next };
 }
@@ -39,20 +43,46 @@ export function begin(facts: UpgradeFacts, present: string | undefined): Upgrade
 function beforeChange(plan: StagePlan): StagePlan {
   return (facts, record) => {
     if (facts.wanted !== record.to) return { do: "record", record: undefined };
+    if (record.downSince && facts.pods.ready > 0) return { do: "record", record: withoutOutage(record) };
     const canKeep = facts.present !== undefined && !facts.isKept;
     return canKeep ? { do: "remember" } : plan(facts, record);
   };
 }
 
+/** The old version serves again after an attempt that failed: that outage is over. */
+function withoutOutage({ downSince: _, ...record }: UpgradeStatus): UpgradeStatus {
+  return record;
+}
+
 export const preflight = beforeChange((facts, record) => {
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   if (facts.settings.backup && !facts.backup) return { do: "ask", whom: "backup" };
-  const found = obstacles({ ...facts, from: record.from, to: record.to });
+  const { from, to, imageVersion } = record;
+  const found = obstacles({ ...facts, from, to, imageVersion });
   if (found.length > 0) return held(facts, { obstacles: found, lookAgainMs: OBSTACLE_RETRY_MS });
+  if (!record.pulledAt) return untilPulled(facts, record);
   const sight = sightOf(facts);
   const schemaBefore = typeof sight?.schema === "object" ? { schemaBefore: sight.schema.version } : {};
-  return enter("Draining", facts, { ...record, ...schemaBefore });
+  const hosts = [...(sight?.replicas ?? []), ...hostsOf(facts.pods)];
+  return enter("Draining", facts, { ...withHosts(record, hosts), ...schemaBefore });
 });
+
+/** Another image may be wrong without harm as long as the old version serves. */
+function untilPulled(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan {
+  const { image, now } = facts;
+  switch (image.kind) {
+    case "absent":
+      return { do: "checkImage" };
+    case "running":
+      return held(facts, { message: image.message, lookAgainMs: OBSTACLE_RETRY_MS });
+    case "failed":
+      return held(facts, { obstacles: [image], lookAgainMs: OBSTACLE_RETRY_MS });
+    case "pulled": {
+      const version = image.version ? { imageVersion: image.version } : {};
+      return { do: "record", record: { ...record, ...version, pulledAt: timestamp(now) } };
+    }
+  }
+}
 
 export const draining = beforeChange((facts, record) => {
   const { settings, builds, now } = facts;
@@ -90,7 +120,10 @@ export const backupFailed: StagePlan = (facts, record) => {
   return isSame ? held(facts) : begin({ ...facts, record: { ...record, stage: "RolledBack" } }, record.from);
 };
 
-export const rolledBack: StagePlan = (facts, record) =>
-  facts.wanted === record.to ? held(facts) : begin(facts, record.from);
+export const rolledBack: StagePlan = (facts, record) => {
+  const isBack = record.downSince && !record.servedAgain && facts.pods.ready > 0;
+  if (isBack) return { do: "record", record: { ...record, servedAgain: timestamp(facts.now) } };
+  return facts.wanted === record.to ? held(facts) : begin(facts, record.from);
+};
 
 export const completed: StagePlan = (facts) => begin(facts, facts.present ?? facts.settled);

@@ -1,4 +1,4 @@
-import { Backoff, type Changes, ControllerRevision, settle } from "kube-controller-runtime";
+import { Backoff, type Changes, ControllerRevision, Pod, settle } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import type { ControlPlaneResult } from "../status.ts";
@@ -6,6 +6,7 @@ import type { UpgradeRun } from "./ask.ts";
 import { type UpgradeState, upgradeEffect } from "./effect.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
+import { imageCheckPod, isCheckOver } from "./image-check.ts";
 import type { Shape } from "./moves.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous.ts";
 import { isReplacingPods, isUpgrading } from "./record.ts";
@@ -14,7 +15,7 @@ import { isAnotherVersion } from "./version.ts";
 
 /** A shape with all that it takes. */
 type PossibleShape =
-  | Extract<Shape, { readonly template: "spec" }>
+  | { readonly template: "spec"; readonly image: string; readonly replicas: number }
   | { readonly template: PodTemplate; readonly replicas: number };
 
 /** What the Deployment is to be in this run. */
@@ -22,6 +23,8 @@ export interface PodPlan {
   readonly shape: PossibleShape;
   /** What the control plane is brought to, to be recorded once the Deployment has its shape. */
   readonly settles: Changes<Pick<ControlPlaneStatus, "image" | "version">>;
+  /** Whether the pod template must stay as it is, whatever has changed. */
+  readonly isFrozen: boolean;
   /** Whether an upgrade replaces the pod template, so that a guard may be added to it. */
   readonly isUpgrading: boolean;
   /** Whether pods are being replaced for an upgrade: a Deployment that somebody has paused would start old ones again. */
@@ -46,6 +49,7 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
   if (end !== "settled" || plan.do !== "rest") return { requeueAfterMs: OVERTAKEN_MS };
   const { record } = state.facts;
   const kept = await keptRevision(record, run);
+  await removeImageChecks(record, run);
   const previous = state.template ?? (kept && templateOf(kept));
   const { shape, note } = possible(plan.shape, { record, previous, run });
   const message = [note, plan.message ?? record?.message].filter(Boolean).join(" ");
@@ -56,6 +60,7 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
     value: {
       shape,
       settles: settled(plan.shape, state.facts),
+      isFrozen: plan.shape.template === "present",
       isUpgrading: isUpgrading(record),
       isReplacing: isReplacingPods(record),
       report: podsDuringUpgrade(condition, record),
@@ -73,6 +78,19 @@ async function keptRevision(record: UpgradeStatus | undefined, { snapshot, envir
   return revisions.find(({ metadata }) => metadata.name === name);
 }
 
+/** Pods that checked the image of an upgrade have said what they know; one that failed is followed by another. */
+async function removeImageChecks(
+  record: UpgradeStatus | undefined,
+  { snapshot, environment }: UpgradeRun,
+): Promise<void> {
+  const { upgrade, controlPlane, owner, now } = snapshot;
+  const isChecking = record?.stage === "Preflight" && !record.pulledAt;
+  const current = isChecking ? imageCheckPod(controlPlane, record).metadata?.name : undefined;
+  for (const pod of upgrade.imageChecks)
+    if (pod.metadata.name !== current || isCheckOver(pod, now))
+      await environment.children.remove(Pod, pod, owner);
+}
+
 interface Kept {
   readonly record: UpgradeStatus | undefined;
   readonly previous: PodTemplate | undefined;
@@ -87,7 +105,8 @@ function possible(
   shape: Shape,
   { record, previous, run: { snapshot } }: Kept,
 ): { readonly shape: PossibleShape; readonly note?: string } {
-  if (shape.template === "spec" || !record) return { shape: shape as PossibleShape };
+  // What stays as it is, is written only when there is no Deployment any more: then as the spec says.
+  if (shape.template !== "previous") return { shape: { ...shape, template: "spec" } };
   const { replicas } = shape;
   if (previous) return { shape: { template: previous, replicas } };
   const { deployment, controlPlane } = snapshot;
@@ -95,7 +114,7 @@ function possible(
   if (replicas === 0 && present) return { shape: { template: present, replicas } };
   const note =
     "The pod template of before the upgrade is gone, so the old image runs with all else as in the spec.";
-  return { shape: { template: "spec", image: record.from, replicas }, note };
+  return { shape: { template: "spec", image: record?.from ?? controlPlane.image, replicas }, note };
 }
 
 /**

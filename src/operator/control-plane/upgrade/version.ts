@@ -25,6 +25,15 @@ export function versionOfImage(image: string): string | undefined {
   return parseVersion(tag) ? tag : undefined;
 }
 
+/** As much of a program's output as is searched. */
+const MAX_OUTPUT = 512;
+
+/** The first version in what `coder version` prints. */
+export function versionIn(output: string): string | undefined {
+  const words = output.slice(0, MAX_OUTPUT).split(/\s+/);
+  return words.find((word) => parseVersion(word) !== undefined);
+}
+
 /** The version of an image by its tag, or else the one that coderd has reported for it. */
 export function knownVersion(image: string, reported: string | undefined): string | undefined {
   return versionOfImage(image) ?? reported;

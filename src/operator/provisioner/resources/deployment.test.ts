@@ -6,7 +6,7 @@ import { withDefaults } from "../spec.ts";
 import { provisionerDeployment } from "./deployment.ts";
 
 const inputs = {
-  image: "ghcr.io/coder/coder:v2.26.0",
+  image: "ghcr.io/coder/coder:v2.36.1",
   coderURL: "http://coder.dev.svc.cluster.local:80",
   key: { name: "pool-provisioner-key", key: "key" },
   keyChecksum: "6a82cc93",
@@ -39,10 +39,12 @@ test("a provisioner that says nothing gets exactly this", () => {
         spec: {
           serviceAccountName: "pool-provisioner",
           terminationGracePeriodSeconds: 600,
+          readinessGates: [{ conditionType: "coder.com/daemon-connected" }],
           containers: [
             {
               name: "provisioner",
-              image: "ghcr.io/coder/coder:v2.26.0",
+              terminationMessagePolicy: "FallbackToLogsOnError",
+              image: "ghcr.io/coder/coder:v2.36.1",
               command: ["/opt/coder"],
               args: ["provisionerd", "start"],
               env: [

@@ -5,6 +5,7 @@ import type { ContainerPort } from "../../pods/certificates.ts";
 import { deployment, type HostAlias } from "../../pods/deployment.ts";
 import type { EnvVar } from "../../pods/env.ts";
 import { isComplete, isObserved } from "../../pods/rollout.ts";
+import { DAEMON_CONNECTED } from "../admit.ts";
 import type { Provisioner } from "../spec.ts";
 
 /** What the cluster and coderd decide, not the spec. */
@@ -46,6 +47,7 @@ export function provisionerDeployment(provisioner: Provisioner, inputs: Deployme
       env: [...daemonEnv(provisioner, inputs), ...(probed ? metricsEnv(inputs) : [])],
       ports: probed ? [metricsPort] : [],
       health: { path: "/", port: "metrics" },
+      readinessGate: DAEMON_CONNECTED,
     },
     pod,
     hostAliases: inputs.hostAliases ?? [],

@@ -1,5 +1,6 @@
-import { findCondition, type StepResult } from "kube-controller-runtime";
+import { findCondition, type StepResult, timestamp } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
+import { givenTokenEnd, withTokenEnd } from "../../coderd/token-end.ts";
 import type { FoundControlPlane, ObservedControlPlane } from "../../control-plane/session/find.ts";
 import {
   openSession,
@@ -36,9 +37,10 @@ export function accessConditions({ provisioner }: Snapshot): { used: string; unu
 /** Finds the token to use: the user's own if the spec names one, else that of the control plane. */
 export async function openAccess(
   snapshot: Snapshot,
-  { memory, ports }: Environment,
+  environment: Environment,
   controlPlane: FoundControlPlane | undefined,
 ): Promise<ProvisionerResult<ProvisionerSession>> {
+  const { memory, ports } = environment;
   const { provisioner, sources } = snapshot;
   const { session: bootstrap } = provisioner;
   const found: StepResult<object, string> = bootstrap
@@ -46,7 +48,10 @@ export async function openAccess(
     : controlPlane
       ? operatorToken(controlPlane, sources)
       : waiting(conditionTypes.operatorAccess, "Waiting for condition ControlPlaneReady.", snapshot);
-  const { value: token, ...result } = found;
+  const { value: token, ...rest } = found;
+  const result: ProvisionerResult<never> = bootstrap
+    ? rest
+    : { ...rest, status: { bootstrapTokenExpires: undefined } };
   const ref = bootstrap ?? (controlPlane && operatorTokenRef(controlPlane.settings, controlPlane.status));
   if (!token || !controlPlane || !ref) return result;
   const { url } = controlPlane;
@@ -54,7 +59,29 @@ export async function openAccess(
   const client = openSession(controlPlane.settings, { url, token }, { ports, sources });
   const observeDaemons = (organizationId: string, maxAgeMs: number) =>
     ports.daemons.observe({ client, url, token, organizationId, maxAgeMs });
-  return { ...result, value: { controlPlane, client, token, credentialsSecretRef: ref, observeDaemons } };
+  const value = { controlPlane, client, token, credentialsSecretRef: ref, observeDaemons };
+  return bootstrap
+    ? { ...(await withEnd(result, value, { snapshot, environment })), value }
+    : { ...result, value };
+}
+
+/** Says when a token ends that somebody gave: nobody renews it. */
+async function withEnd(
+  result: ProvisionerResult<never>,
+  { token, client, credentialsSecretRef: { name: secretName } }: ProvisionerSession,
+  { snapshot, environment }: { readonly snapshot: Snapshot; readonly environment: Environment },
+): Promise<ProvisionerResult<never>> {
+  const { now, object } = snapshot;
+  const { memory, own } = environment;
+  const endsAt = await givenTokenEnd(token, client, { memory, now });
+  const before = findCondition(object.status?.conditions, conditionTypes.bootstrapSecret);
+  const emit = own.emit.bind(own);
+  const condition = withTokenEnd(result.condition, { secretName, endsAt, now, before, emit });
+  return {
+    ...result,
+    ...(condition && { condition }),
+    ...(endsAt !== undefined && { status: { bootstrapTokenExpires: timestamp(endsAt) } }),
+  };
 }
 
 function recipientOf(controlPlane: ObservedControlPlane | undefined): Recipient {

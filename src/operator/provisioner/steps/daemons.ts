@@ -6,7 +6,7 @@ import { reasonOf } from "../../coderd/failure.ts";
 import type { FoundControlPlane } from "../../control-plane/session/find.ts";
 import type { DaemonSight } from "../../daemons/observer.ts";
 import type { PodReport } from "../../pods/report.ts";
-import type { Rollout } from "../../pods/rollout.ts";
+import { awaitsAdmission } from "../admit.ts";
 import {
   type Connections,
   connectionsOf,
@@ -41,18 +41,30 @@ export async function confirmDaemons(
   { session, outcome, pods }: DaemonInputs,
 ): Promise<ProvisionerResult<{ readonly stalled: string }>> {
   const status = outcome && statusOf(outcome.state);
-  if (!session || !status?.organizationID || !status.provisionerKeyID) return unobserved(snapshot);
+  if (!session || !status?.organizationID || !status.provisionerKeyID) {
+    await admitAll(snapshot);
+    return unobserved(snapshot);
+  }
   const { provisioner, now } = snapshot;
   const { memory } = environment;
   const look = await lookAt(status, session, { snapshot, environment });
-  if (!look.connections) return unknown(look.failure, snapshot);
+  if (!look.connections) {
+    if (mayNotAsk(look.failure.failure)) await admitAll(snapshot);
+    return unknown(look.failure, snapshot);
+  }
   const { connections } = look;
-  const condition = daemonsConnected(snapshot, session, { connections, rollout: pods?.rollout });
+  for (const pod of connections.admissible) await snapshot.admit(pod, "Listed");
+  const condition = daemonsConnected(snapshot, session, { connections, pods });
   const again = isAwaited(connections, provisioner)
     ? Math.min(paceOf(memory, now), connections.nextLateInMs ?? SELDOM_MS)
     : SELDOM_MS;
   const stalled = condition.reason === "Stalled" ? { value: { stalled: condition.message } } : {};
   return { condition, requeueAfterMs: again, ...stalled };
+}
+
+/** Where coderd can't be asked for daemons, a container that runs is all there is to know. */
+async function admitAll({ pods, admit }: Snapshot): Promise<void> {
+  for (const pod of pods.filter(awaitsAdmission)) await admit(pod, "NotAsked");
 }
 
 type Look =
@@ -113,14 +125,16 @@ function unknown(
 function daemonsConnected(
   snapshot: Snapshot,
   { controlPlane }: ProvisionerSession,
-  { connections, rollout }: { readonly connections: Connections; readonly rollout: Rollout | undefined },
+  { connections, pods }: { readonly connections: Connections; readonly pods: PodReport | undefined },
 ): ConditionState {
   const { provisioner, object } = snapshot;
   const wanted = provisioner.replicas;
   if (wanted === 0) return { status: "True", reason: "ScaledToZero", message: "No daemon is wanted now." };
   const connected = Math.min(connections.connected, wanted);
   const numbers = `${connected} of ${wanted} daemons are connected to coderd`;
-  if (connected === wanted)
+  // New pods that stay away hold a rollout up, whatever the old ones do.
+  const isHeld = connections.isGateClosed && connections.late.length > 0;
+  if (connected === wanted && !isHeld)
     return (
       skew(connections, controlPlane.status.version) ?? {
         status: "True",
@@ -129,6 +143,11 @@ function daemonsConnected(
       }
     );
   const [late] = connections.late;
+  // What keeps the pods from running explains the daemons too; of one that ran, what it may have ended for comes first.
+  if (pods?.rollout.state === "stalled") {
+    const hint = late ? `${whyNotConnected(snapshot, controlPlane)} ` : "";
+    return { status: "False", reason: "Stalled", message: `${numbers}. ${hint}${pods.rollout.cause}` };
+  }
   if (late) {
     const { name, namespace } = late.metadata;
     const story = `Pod "${name}" has run for more than ${JOINS_WITHIN_MS / 1_000} s or was restarted, and coderd does not list its daemon with the key in use.`;
@@ -136,8 +155,7 @@ function daemonsConnected(
     const hint = whyNotConnected(snapshot, controlPlane);
     return { status: "False", reason: "Stalled", message: `${numbers}. ${story} ${hint} ${logs}` };
   }
-  const isOnlyNumber = wasReady(object) && (rollout?.state === "complete" || rollout?.state === "scaling");
-  return isOnlyNumber
+  return wasReady(object) && pods?.isServing
     ? { status: "True", reason: "Scaling", message: `${numbers}; the others are starting.` }
     : { status: "False", reason: CONNECTING, message: `${numbers}; the others are starting.` };
 }

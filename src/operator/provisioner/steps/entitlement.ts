@@ -87,13 +87,21 @@ const gracePeriod = {
     "The license has expired; it includes external provisioner daemons until its grace period ends. Renew it.",
 } as const;
 
-function verdict({ value, nextLookMs }: Answer, { settings }: ObservedControlPlane): ProvisionerResult<true> {
-  if (!isAllowed(value)) {
-    const message = `The license of CoderControlPlane "${settings.identity.name}" does not include external provisioner daemons; apply one that does. Running daemons are left alone.`;
-    return blocked("NotEntitled", message, { requeueAfterMs: nextLookMs });
-  }
+function verdict({ value, nextLookMs }: Answer, controlPlane: ObservedControlPlane): ProvisionerResult<true> {
+  if (!isAllowed(value))
+    return blocked("NotEntitled", notEntitled(controlPlane), { requeueAfterMs: nextLookMs });
   const condition = value === "entitled" ? entitled : gracePeriod;
   return { condition, value: true, requeueAfterMs: nextLookMs };
+}
+
+function notEntitled({ settings: { identity, license }, status }: ObservedControlPlane): string {
+  const left = "Running daemons are left alone.";
+  if (status.licenseTier !== "none")
+    return `The license of CoderControlPlane "${identity.name}" does not include external provisioner daemons; apply one that does. ${left}`;
+  const advice = license
+    ? "see its condition LicenseApplied"
+    : "put one into a Secret and name that in its spec.licenseSecretRef";
+  return `CoderControlPlane "${identity.name}" has no license, and external provisioner daemons need one; ${advice}. ${left}`;
 }
 
 /** Changes with everything that the control plane reports, so that an answer is never older than that. */

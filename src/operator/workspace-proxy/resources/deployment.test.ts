@@ -12,7 +12,7 @@ const proxyOf = (spec: WorkspaceProxySpec) =>
 
 function build(spec: WorkspaceProxySpec = {}, envFromNames: string[] = []) {
   return proxyDeployment(proxyOf(spec), {
-    image: "ghcr.io/coder/coder:v2.26.0",
+    image: "ghcr.io/coder/coder:v2.36.1",
     primaryAccessURL: "https://coder.example.com",
     token: { name: "sydney-proxy-token", key: "token" },
     tokenChecksum: tokenChecksum("token-value"),
@@ -44,7 +44,8 @@ test("a proxy that says nothing gets exactly this", () => {
           containers: [
             {
               name: "workspace-proxy",
-              image: "ghcr.io/coder/coder:v2.26.0",
+              terminationMessagePolicy: "FallbackToLogsOnError",
+              image: "ghcr.io/coder/coder:v2.36.1",
               command: ["/opt/coder"],
               args: ["wsproxy", "server", "--http-address=0.0.0.0:3001"],
               env: [

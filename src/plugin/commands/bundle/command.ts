@@ -3,15 +3,15 @@ import { messageOf, timestamp } from "kube-controller-runtime";
 import { personalCoderd } from "../../coderd.ts";
 import { answer, type Command, CommandError, type Context } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
+import { assertNamespace } from "../../namespace.ts";
 import type { Look } from "../../terminal/look.ts";
 import { table } from "../../terminal/table.ts";
 import { type Line, span } from "../../terminal/text.ts";
 import { gapLines } from "../../terminal/words.ts";
 import { gatherMaterial, type Material } from "./gather.ts";
-import { keysOnly, Redactor } from "./redact.ts";
+import { redactorOf } from "./known-values.ts";
+import { keysOnly, type Redactor } from "./redact.ts";
 import { referredSecrets } from "./referred.ts";
-import { valuesOf } from "./values.ts";
-import { plainValuesOf } from "./variables.ts";
 import { type ZipEntry, zip } from "./zip.ts";
 
 /** What is in a bundle, and what could not be. */
@@ -43,14 +43,13 @@ export const bundle: Command = {
 
 async function writeBundle(context: Context, file: string | undefined): Promise<BundleReport> {
   const cluster = await context.connect();
+  await assertNamespace(cluster);
   const gaps = new Gaps();
   const now = context.clock.now();
   const coderd = personalCoderd(context);
   if (!coderd) gaps.add("Set CODER_URL and CODER_SESSION_TOKEN to have coderd's health and queue in it.");
   const material = await gatherMaterial(cluster, gaps, coderd);
-  const { CODER_SESSION_TOKEN: token = "" } = context.env;
-  const { secrets, objects, configMaps } = material;
-  const redactor = new Redactor([...valuesOf(secrets, gaps), ...plainValuesOf(objects, configMaps), token]);
+  const redactor = redactorOf(material, context.env, gaps);
   const parts = await entriesOf(material, redactor);
   const lines = gaps.lines.map((line) => redactor.text(line));
   const about = { plugin: context.version, at: timestamp(now), namespace: cluster.namespace ?? "all" };

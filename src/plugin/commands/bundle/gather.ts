@@ -5,10 +5,10 @@ import {
   Ingress,
   type Kind,
   type KubeObject,
-  kind,
   Lease,
   Pod,
   PodDisruptionBudget,
+  ReplicaSet,
   Role,
   RoleBinding,
   Secret,
@@ -21,10 +21,9 @@ import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
 import { OUR_CHILDREN, OUR_KINDS } from "../../objects.ts";
 import { findOperators, OPERATOR_SELECTOR } from "../check/operator.ts";
+import { configMapsOf, type SecretSources } from "./known-values.ts";
 import { askCoderd, type CoderdAnswer, readTexts } from "./texts.ts";
 import type { ZipEntry } from "./zip.ts";
-
-const ReplicaSet = kind<KubeObject>("apps/v1", { kind: "ReplicaSet", plural: "replicasets" });
 
 /** Kinds of children; Secrets are apart, since their values must not be seen. */
 const CHILDREN: readonly Kind[] = [
@@ -33,12 +32,7 @@ const CHILDREN: readonly Kind[] = [
 ];
 
 /** Everything for a bundle, before anything is taken out of it. */
-export interface Material {
-  readonly objects: readonly Stored<KubeObject>[];
-  /** All of the namespaces with objects, since any may be quoted. */
-  readonly secrets: readonly Stored<Secret>[];
-  /** Those that pods read. */
-  readonly configMaps: readonly Stored<ConfigMap>[];
+export interface Material extends SecretSources {
   readonly events: readonly Stored<CoreEvent>[];
   readonly texts: readonly ZipEntry[];
   /** What coderd answered. */
@@ -95,26 +89,6 @@ async function openRoom(namespace: string, { client }: Cluster, gaps: Gaps) {
     `Logs and events of namespace "${namespace}" are left out: without its Secrets, what they quote of one can't be recognised.`,
   );
   return { namespace, secrets, events: [] };
-}
-
-/** The ConfigMaps that our objects name for variables and files. */
-async function configMapsOf(
-  objects: readonly Stored<KubeObject>[],
-  { client }: Cluster,
-  gaps: Gaps,
-): Promise<Stored<ConfigMap>[]> {
-  const refs = objects.flatMap(({ metadata: { namespace }, ...object }) =>
-    configMapNamesIn(object).map((name) => ({ namespace, name })),
-  );
-  return [...(await gaps.named(client, ConfigMap, refs)).values()];
-}
-
-function configMapNamesIn(value: unknown): string[] {
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, below]) => {
-    const name = /^configMap(Ref|KeyRef)?$/.test(key) && (below as { name?: unknown } | null)?.name;
-    return typeof name === "string" ? [name] : configMapNamesIn(below);
-  });
 }
 
 /** The operator's own Deployment, pods and Lease, wherever it runs. */

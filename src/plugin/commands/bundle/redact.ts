@@ -35,7 +35,7 @@ const LABELS = /labels$|selector$/i;
 /** A line of a longer text that is worth recognising by itself. */
 const SHORTEST_LINE = 24;
 
-/** Takes out of everything that goes into a bundle what is secret: by where it stands, by what it is, and by its shape. */
+/** Takes out of everything that goes into a bundle or to an assistant what is secret: by where it stands, by what it is, and by its shape. */
 export class Redactor {
   readonly #known: KnownSecrets;
 
@@ -80,9 +80,13 @@ export class Redactor {
   }
 }
 
+/** What connection strings and forms write before a password, which need not be in any Secret. */
+const PASSWORD = /\b(password|passwd|pwd)=[^\s;&]+/gi;
+
 /** Without what looks like a secret. */
 function masked(text: string): string {
-  return maskSecrets(text, { mark: REDACTED, limit: Number.POSITIVE_INFINITY }).text;
+  const { text: shown } = maskSecrets(text, { mark: REDACTED, limit: Number.POSITIVE_INFINITY });
+  return shown.replace(PASSWORD, `$1=${REDACTED}`);
 }
 
 /** How much there was is worth knowing, and no secret. */

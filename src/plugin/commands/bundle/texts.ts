@@ -1,4 +1,4 @@
-import { collectionPath, messageOf, Pod, redactText, type Stored } from "kube-controller-runtime";
+import { ApiError, collectionPath, messageOf, Pod, redactText, type Stored } from "kube-controller-runtime";
 import { MANAGER_NAME } from "../../../operator/names.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
@@ -51,13 +51,15 @@ export async function readTexts(
       ...metricsOf(pod),
     ]),
   ];
-  const found: ZipEntry[][] = [];
+  const found: (ZipEntry | Problem | undefined)[] = [];
   const left = sources.entries();
   const worker = async () => {
     for (const [at, source] of left) found[at] = await readText(source, reader);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return found.flat();
+  // In the order of the pods, whichever answer came first.
+  for (const each of found) if (each && "problem" in each) reader.gaps.add(each.problem);
+  return found.flatMap((each) => (each && "text" in each ? [each] : []));
 }
 
 /** The present log of every container, and that of the run before where there was one. */
@@ -82,15 +84,28 @@ function metricsOf({ metadata: { namespace, name, labels = {} } }: Stored<Pod>):
   return [{ path: `metrics/${name}.txt`, what, read: ({ text }) => text(from) }];
 }
 
+/** Why one text is missing. */
+interface Problem {
+  readonly problem: string;
+}
+
 /** One that hangs or breaks off is a gap: everything else has been read by then. */
-async function readText({ path, what, read }: Source, { cluster, gaps }: Reader): Promise<ZipEntry[]> {
+async function readText(
+  { path, what, read }: Source,
+  { cluster, gaps }: Reader,
+): Promise<ZipEntry | Problem | undefined> {
   try {
-    const text = await gaps.read(what, read(cluster));
-    return text === undefined ? [] : [{ path, text }];
+    const text = await gaps.read(what, read(cluster).catch(aboutThisOne));
+    return text === undefined ? undefined : { path, text };
   } catch (error) {
-    gaps.add(`Could not read ${path}: ${redactText(messageOf(error)).replace(/\.$/, "")}.`);
-    return [];
+    return { problem: `Could not read ${path}: ${redactText(messageOf(error)).replace(/\.$/, "")}.` };
   }
+}
+
+/** A missing right concerns all texts of its kind; any other refusal, as by a container that has not started, this one. */
+function aboutThisOne(error: unknown): never {
+  if (!(error instanceof ApiError) || [0, 401, 403].includes(error.code)) throw error;
+  throw new Error(messageOf(error), { cause: error });
 }
 
 /** Health, versions and the queue, as the person's own token sees them. */

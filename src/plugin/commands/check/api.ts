@@ -113,10 +113,14 @@ export function finalizerFindings(objects: readonly Found[], now: number): Findi
   });
   const hangs = `The deletion of ${some(stuck.map(placeOf))} hangs: look at the operator's log.`;
   const wouldHang = `If the operator were uninstalled now, the deletion of ${held.length} objects would hang: ${some(held.map(placeOf))}. Delete them first.`;
+  const ending = held.filter(({ object: { metadata } }) => metadata.deletionTimestamp !== undefined);
+  const underWay = `The deletion of ${some(ending.map(placeOf))} is under way; one that is not over after 5 minutes counts as stuck.`;
   return [
     stuck.length > 0
       ? finding("Finalizers", "wrong", hangs)
-      : finding("Finalizers", "good", "No deletion hangs."),
+      : ending.length > 0
+        ? finding("Finalizers", "note", underWay)
+        : finding("Finalizers", "good", "No deletion hangs."),
     held.length > 0
       ? finding("Uninstalling", "note", wouldHang)
       : finding("Uninstalling", "good", "Nothing would be stuck."),

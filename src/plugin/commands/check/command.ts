@@ -12,12 +12,14 @@ import {
   ourObjects,
 } from "./api.ts";
 import { findOperators, operatorFindings } from "./operator.ts";
+import { podFinding } from "./pods.ts";
+import { replicaFindings } from "./replica-network.ts";
 import { type CheckReport, finding } from "./report.ts";
 import { rightsFinding } from "./rights.ts";
 
 export const check: Command = {
   name: "check",
-  summary: "Check the installation: the operator, its rights, the CRDs, deprecated fields, finalizers",
+  summary: "Check the installation: the operator, its rights, the CRDs, deprecated fields, pods, finalizers",
   details:
     "Looks in all namespaces, or in the one that -n names. What you may not see is a line of its own. Exit code 3 when something is wrong.",
   flags: [
@@ -55,6 +57,8 @@ async function checkReport(context: Context, operatorNamespace: string | undefin
   const ofObjects = [
     complaintFinding(objects),
     deprecationFinding(objects),
+    podFinding(objects),
+    ...(await replicaFindings(objects, cluster, gaps)),
     ...finalizerFindings(objects, now),
   ];
   const seen = ofObjects.map((each) => asSeen(each, sight));

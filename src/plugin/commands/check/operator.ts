@@ -4,6 +4,7 @@ import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
 import { type Cluster, listAll } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
 import { type Finding, finding } from "./report.ts";
+import { leaseNamespaceOf, missingLeaseRights } from "./rights.ts";
 
 /** What the chart gives everything that belongs to the operator itself. */
 export const OPERATOR_SELECTOR = `app.kubernetes.io/name=${MANAGER_NAME}`;
@@ -77,22 +78,31 @@ async function runningFinding(
 }
 
 async function leaderFinding(
-  { metadata }: Stored<Deployment>,
-  { client }: Cluster,
+  operator: Stored<Deployment>,
+  cluster: Cluster,
   { gaps, now }: Reading,
 ): Promise<Finding> {
   const what = "Operator leads";
-  const { namespace } = metadata;
+  const { client } = cluster;
+  const namespace = leaseNamespaceOf(operator);
   const leases = await gaps.list(client, Lease, { namespace, fieldSelector: `metadata.name=${LEASE_NAME}` });
   if (!leases) return finding(what, "unknown", "The Lease could not be read.");
   const [lease] = leases;
   const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = lease?.spec ?? {};
-  if (!holderIdentity || !renewTime)
-    return finding(what, "wrong", `No replica holds the Lease "${LEASE_NAME}": look at the operator's log.`);
-  const seconds = Math.round((now - Date.parse(renewTime)) / 1_000);
+  const seconds = Math.round((now - Date.parse(renewTime ?? "")) / 1_000);
   const ago = `renewed ${Math.max(0, seconds)}s ago`;
-  if (seconds <= leaseDurationSeconds)
+  if (holderIdentity && seconds <= leaseDurationSeconds)
     return finding(what, "good", `"${holderIdentity}" holds the Lease, ${ago}.`);
-  const message = `The Lease of "${holderIdentity}" has run out, ${ago}: look at the operator's log.`;
-  return finding(what, "wrong", message);
+  const refused = await missingLeaseRights(operator, cluster, gaps);
+  if (refused)
+    return finding(
+      what,
+      "wrong",
+      `No replica leads: ${refused}. Bring its role up to date with helm upgrade.`,
+    );
+  const state =
+    holderIdentity && renewTime
+      ? `The Lease of "${holderIdentity}" has run out, ${ago}`
+      : `No replica holds the Lease "${LEASE_NAME}"`;
+  return finding(what, "wrong", `${state}: look at the operator's log.`);
 }

@@ -152,6 +152,12 @@ export const expected: readonly Expected[] = [
     because: "A daemon is named after its pod, so the operator knows which pod builds what.",
   },
   {
+    where: /^Deployment spec\.template\.spec\.readinessGates\[/,
+    before: ABSENT,
+    shows: "`readinessGates` of daemons",
+    because: "A rollout keeps the old daemons until coderd lists the new ones.",
+  },
+  {
     where: /^Deployment spec\.template\.metadata\.annotations\.checksum\//,
     before: ABSENT,
     shows: "annotation `checksum/…` of pods",

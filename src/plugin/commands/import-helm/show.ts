@@ -1,6 +1,6 @@
 import type { Look } from "../../terminal/look.ts";
 import { type Line, type Span, span } from "../../terminal/text.ts";
-import { section } from "../../terminal/words.ts";
+import { paragraph, section } from "../../terminal/words.ts";
 import { yamlText } from "../../terminal/yaml.ts";
 import type { Difference } from "./differences.ts";
 import type { Manifest } from "./translate.ts";
@@ -24,12 +24,19 @@ const LONGEST_PATH = 200;
 /** Of differences that have the same reason. */
 const MOST_PLACES = 4;
 
+/** What a control plane does in Coder beside what the release did, as the documentation says it too. */
+const OPERATOR_ACCESS =
+  "By default the operator writes to Coder's database: it creates a system user with the role owner, and an API token for it. To begin without it, add spec.operatorAccess.disabled: true.";
+
+const newInCoder = ({ kind }: Manifest) => (kind === "CoderControlPlane" ? [OPERATOR_ACCESS] : []);
+
 /** A manifest to apply, with the remarks as comments at its top. */
 export function manifestLines({ release, manifest, remarks }: Imported): Line[] {
   const version = release.version ? ` ${release.version}` : "";
   const shown = remarks.slice(0, MOST_REMARKS);
   const comments = [
     `From the Helm release ${release.name}, chart ${release.chart}${version}.`,
+    ...newInCoder(manifest),
     ...(shown.length > 0 ? ["Values that have no field, or another meaning here:"] : []),
     ...shown.map(({ value, text }) => `- ${value.slice(0, LONGEST_PATH)}: ${text}`),
     ...(remarks.length > shown.length ? [`- and ${remarks.length - shown.length} more`] : []),
@@ -51,6 +58,10 @@ export function checkLines({ manifest, differences, gaps }: Checked, look: Look)
       open.flatMap((one) => differenceLines(one, look)),
     ),
     ...section("Has to differ:", meantLines(meant)),
+    ...section(
+      "New:",
+      newInCoder(manifest).flatMap((text) => paragraph(text, look, "  ")),
+    ),
   ];
 }
 

@@ -105,11 +105,16 @@ function problemsIn(
   return [...all, ...ending].sort((a, b) => Number(b.severity === "wrong") - Number(a.severity === "wrong"));
 }
 
-function ends(object: string, { secret, servedBy, daysLeft }: Certificate): Problem[] {
+function ends(object: string, { secret, servedBy, daysLeft, isMissing }: Certificate): Problem[] {
+  const wrong = { severity: "wrong", object, condition: "Certificate" } as const;
+  if (isMissing) {
+    const message = `Secret "${secret}", from which ${servedBy} serves its certificate, does not exist; create it.`;
+    return [{ ...wrong, reason: "SecretMissing", message }];
+  }
   if (daysLeft === undefined || daysLeft >= CERTIFICATE_DAYS) return [];
   const when = daysLeft < 0 ? "has expired" : `expires in ${daysLeft} days`;
   const message = `The certificate in Secret "${secret}", which ${servedBy} serves, ${when}; renew it.`;
-  return [{ severity: "wrong", object, condition: "Certificate", reason: "ExpiresSoon", message }];
+  return [{ ...wrong, reason: "ExpiresSoon", message }];
 }
 
 function licenseOf({ status }: Stored<CoderControlPlane>, now: number): License | undefined {

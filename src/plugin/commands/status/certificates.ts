@@ -20,11 +20,14 @@ export function certificateSecrets(object: Exposable, gateways: Gateways): Certi
 /** What is known of the certificates of an object. */
 export function certificatesOf(
   named: readonly CertificateSecret[],
-  secrets: ReadonlyMap<string, Stored<Secret>>,
+  secrets: ReadonlyMap<string, Stored<Secret> | undefined>,
   now: number,
 ): Certificate[] {
   return named.map(({ namespace, name, servedBy }) => {
-    const end = endOf(secrets.get(keyOf({ namespace, name })));
+    const key = keyOf({ namespace, name });
+    const secret = secrets.get(key);
+    if (secrets.has(key) && !secret) return { secret: name, servedBy, isMissing: true };
+    const end = endOf(secret);
     if (end === undefined) return { secret: name, servedBy };
     return { secret: name, servedBy, expires: new Date(end).toISOString(), daysLeft: daysUntil(end, now) };
   });

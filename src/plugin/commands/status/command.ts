@@ -1,5 +1,6 @@
 import { ApiError, messageOf } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
+import { defined } from "../../../operator/normalise.ts";
 import type { Cluster } from "../../cluster.ts";
 import { personalCoderd } from "../../coderd.ts";
 import {
@@ -12,7 +13,9 @@ import {
   type ExitCode,
 } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
+import { assertNamespace } from "../../namespace.ts";
 import { completeObjects } from "../../objects.ts";
+import { operatorProblem } from "../check/at-work.ts";
 import { assemble } from "./assemble.ts";
 import { gather } from "./gather.ts";
 import { statusLines } from "./overview.ts";
@@ -51,12 +54,17 @@ export const status: Command = {
 export async function statusReport(context: Context, name?: string) {
   const cluster = await context.connect();
   const gaps = new Gaps();
-  const gathered = await gather(cluster, gaps, { name, coderd: personalCoderd(context) });
+  const [gathered, operator] = await Promise.all([
+    gather(cluster, gaps, { name, coderd: personalCoderd(context) }),
+    operatorProblem(cluster),
+  ]);
   const { controlPlanes, others } = assemble(gathered, context.clock.now());
   const { isReadable } = gathered;
   if (name !== undefined && controlPlanes.length === 0 && isReadable)
     throw new CommandError(`There is no CoderControlPlane "${name}" in ${placeOf(cluster)}.`);
-  const report = { controlPlanes, others: name === undefined ? others : [], gaps: gaps.lines };
+  if (controlPlanes.length === 0) await assertNamespace(cluster);
+  const mine = name === undefined ? others : [];
+  const report = { ...defined({ operator }), controlPlanes, others: mine, gaps: gaps.lines };
   return { report, isReadable };
 }
 
@@ -69,8 +77,12 @@ async function look(context: Context, name: string | undefined): Promise<Answer>
   return answer<StatusReport>(report, statusLines, isReadable ? exitOf(report) : EXIT.failed);
 }
 
-function exitOf({ controlPlanes, others }: StatusReport): ExitCode {
-  const all = [...controlPlanes.flatMap(({ problems }) => problems), ...others];
+function exitOf({ operator, controlPlanes, others }: StatusReport): ExitCode {
+  const all = [
+    ...(operator ? [operator] : []),
+    ...controlPlanes.flatMap(({ problems }) => problems),
+    ...others,
+  ];
   return all.some(({ severity }) => severity === "wrong") ? EXIT.attention : EXIT.fine;
 }
 

@@ -25,8 +25,8 @@ export interface Gathered {
   /** Absent when pods could not be listed. */
   readonly podsOf: ReturnType<typeof podsByOwner> | undefined;
   readonly events: readonly Stored<CoreEvent>[];
-  /** By `namespace/name`. */
-  readonly secrets: ReadonlyMap<string, Stored<Secret>>;
+  /** By `namespace/name`; `undefined` where there is none, and no entry where it could not be read. */
+  readonly secrets: ReadonlyMap<string, Stored<Secret> | undefined>;
   readonly gateways: Gateways;
   /** By the id of the organization; absent when coderd was not asked. */
   readonly queues: ReadonlyMap<string, QueueSight> | undefined;
@@ -85,5 +85,5 @@ async function certificates(exposed: readonly Exposable[], client: Client, gaps:
     exposed.flatMap(parentsOf).map(({ ref }) => ref),
   );
   const named = exposed.flatMap((object) => certificateSecrets(object, gateways));
-  return { gateways, secrets: await gaps.named(client, Secret, named) };
+  return { gateways, secrets: await gaps.lookedUp(client, Secret, named) };
 }

@@ -1,18 +1,31 @@
 import type { Look } from "../../terminal/look.ts";
 import { table } from "../../terminal/table.ts";
 import { type Line, span } from "../../terminal/text.ts";
-import { gapLines, mark, section } from "../../terminal/words.ts";
+import { gapLines, mark, paragraph, section } from "../../terminal/words.ts";
 import type { ControlPlaneReport, StatusReport } from "./report.ts";
 import { moodOf, problemLines, screen } from "./screen.ts";
 
 /** A screen for one control plane, a table for several; what could not be read comes last. */
-export function statusLines({ controlPlanes, others, gaps }: StatusReport, look: Look): Line[] {
+export function statusLines({ operator, controlPlanes, others, gaps }: StatusReport, look: Look): Line[] {
   const [first, ...more] = controlPlanes;
   const body = !first ? none(gaps) : more.length === 0 ? screen(first, look) : overview(controlPlanes, look);
   const orphans = others.flatMap((each) => problemLines(each, look));
-  const all = [...body, ...section("WITHOUT THEIR CONTROL PLANE", orphans), ...gapLines(gaps, look)];
+  const all = [
+    ...operatorLines(operator, look),
+    ...body,
+    ...section("WITHOUT THEIR CONTROL PLANE", orphans),
+    ...gapLines(gaps, look),
+  ];
   // Where nothing could be read, the first of these parts begins with an empty line.
   return all[0]?.length === 0 ? all.slice(1) : all;
+}
+
+/** Before everything else: without an operator the rest is what once was. */
+function operatorLines(problem: StatusReport["operator"], look: Look): Line[] {
+  if (!problem) return [];
+  const { severity, object, reason, message } = problem;
+  const head = [mark(severity, look), span(` ${object}`, "bold"), span(` ${reason}`)];
+  return [head, ...paragraph(message, look, "  "), []];
 }
 
 function none(gaps: readonly string[]): Line[] {

@@ -49,7 +49,7 @@ export function poolReport(object: Stored<CoderProvisioner>, sources: PoolSource
     daemons: status?.readyReplicas ?? 0,
     wanted: status?.desiredReplicas ?? spec?.replicas ?? provisionerDefaults.replicas,
     ...reported(object, sources.pods),
-    ...(sources.queue ? seenIn(sources.queue, object) : {}),
+    ...(sources.queue ? seenIn(sources.queue, object, sources.pods) : {}),
     ...defined({ limits, organization: organization || undefined }),
     tags: spec?.tags ?? {},
   };

@@ -1,4 +1,4 @@
-import { messageOf, type Stored } from "kube-controller-runtime";
+import { messageOf, type Pod, type Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import {
   MOST_JOBS,
@@ -9,6 +9,7 @@ import {
 } from "../../../coder/provisioning.ts";
 import { daemonTags, servesTags } from "../../../coder/tags.ts";
 import { defined } from "../../../operator/normalise.ts";
+import { isReadyPod } from "../../../operator/pods/our-pods.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
 
@@ -53,10 +54,19 @@ function shown<T>(asked: PromiseSettledResult<T>, otherwise: string, gaps: Gaps)
   return undefined;
 }
 
-/** What the daemons of a pool do, and how many builds wait that they could take, as far as coderd shows it. */
-export function seenIn({ daemons, waiting }: QueueSight, { spec, status }: Stored<CoderProvisioner>) {
+/**
+ * What the daemons of a pool do, and how many builds wait that they could take, as far as coderd shows it. coderd lists a
+ * daemon for a while after its end, so where the pods are known, only those with a pod that is ready count.
+ */
+export function seenIn(
+  { daemons, waiting }: QueueSight,
+  { spec, status }: Stored<CoderProvisioner>,
+  pods: readonly Stored<Pod>[] | undefined,
+) {
   const keys = [status?.provisionerKeyID, ...(status?.retiredKeys ?? []).map(({ id }) => id)];
-  const own = daemons?.filter(({ keyId }) => keys.includes(keyId));
+  const live =
+    pods && new Set(pods.filter(isReadyPod).flatMap(({ metadata }) => [metadata.name, metadata.uid]));
+  const own = daemons?.filter(({ keyId, name }) => keys.includes(keyId) && (live?.has(name) ?? true));
   const tags = daemonTags(spec?.tags ?? {});
   const count = (state: string) => own?.filter((daemon) => daemon.status === state).length;
   const pending = waiting?.filter((job) => servesTags(tags, job.tags)).length;

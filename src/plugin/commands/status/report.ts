@@ -14,6 +14,8 @@ export interface Certificate {
   /** Absent when it could not be read. */
   readonly expires?: string;
   readonly daysLeft?: number;
+  /** Present when there is no such Secret. */
+  readonly isMissing?: true;
 }
 
 /** As the status has it; where nothing is known but the tier, that alone. */
@@ -83,6 +85,8 @@ export interface ControlPlaneReport {
 }
 
 export interface StatusReport {
+  /** That no operator is at work; absent when one is, or when nobody could look for it. */
+  readonly operator?: Problem;
   readonly controlPlanes: readonly ControlPlaneReport[];
   /** Provisioners and proxies whose control plane is not among these, as `kind/name`, and why that matters. */
   readonly others: readonly Problem[];

@@ -3,7 +3,7 @@ import type { Look } from "../../terminal/look.ts";
 import { table } from "../../terminal/table.ts";
 import { dimmed, type Line, type Span, span } from "../../terminal/text.ts";
 import { age, type Mood, mark, paragraph, section, separator } from "../../terminal/words.ts";
-import type { ControlPlaneReport, License, PoolReport, ProxyReport, State } from "./report.ts";
+import type { Certificate, ControlPlaneReport, License, PoolReport, ProxyReport, State } from "./report.ts";
 
 const LABEL_WIDTH = 12;
 const INDENT = "  ";
@@ -67,16 +67,21 @@ function facts(report: ControlPlaneReport, look: Look): Fact[] {
     url !== undefined && ["URL", span(url)],
     exposure && ["Exposure", span(`${exposure.by}${dot}${exposure.hosts.join(", ")}`)],
     ...report.certificates.map(
-      ({ secret, servedBy, daysLeft }): Fact => [
+      (certificate): Fact => [
         "Certificate",
-        span(`${secret}${dot}${servedBy}${dot}`),
-        daysLeft === undefined ? span("days left unknown", "dim") : span(`${daysLeft} days left`),
+        span(`${certificate.secret}${dot}${certificate.servedBy}${dot}`),
+        termSpan(certificate),
       ],
     ),
     license && ["License", span(licenseText(license, dot))],
     builds && ["Builds", span(builds.status === "True" ? "none waits" : builds.reason, toneOf(builds))],
   ];
   return all.filter((fact) => fact !== undefined && fact !== false);
+}
+
+function termSpan({ daysLeft, isMissing }: Certificate): Span {
+  if (isMissing) return span("Secret does not exist", "red");
+  return daysLeft === undefined ? span("days left unknown", "dim") : span(`${daysLeft} days left`);
 }
 
 function toneOf({ status }: State): "green" | "red" | "yellow" {

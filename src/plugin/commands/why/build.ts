@@ -3,40 +3,59 @@ import { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { Tags } from "../../../coder/provisioning.ts";
 import { redact } from "../../../coder/redact.ts";
 import { daemonTags, distinctiveTags, servesTags } from "../../../coder/tags.ts";
+import { APPS, childNameOf } from "../../../operator/names.ts";
+import { isReadyPod } from "../../../operator/pods/our-pods.ts";
+import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import { typedName } from "../../objects.ts";
+import { explainMissingRight } from "./missing-right.ts";
 import { explainObject } from "./object.ts";
 import type { Link } from "./report.ts";
 import type { Scene } from "./scene.ts";
 
-/** A build as coderd describes it to the person, as far as it says why the build waits. */
+/** A build as coderd describes it to the person, as far as it says why the build waits or failed. */
 export interface Build {
   readonly status: string;
   readonly tags: Tags;
   readonly error: string;
+  /** Of a build that failed: what Terraform printed. */
+  readonly log: string;
   readonly organizationId: string;
+  /** The name of the daemon that has it, as far as coderd says. */
+  readonly worker: string;
 }
+
+const BUILDS = "/api/v2/workspacebuilds";
 
 /** The build, or the last one of the workspace, that the person means by `build/<id>` or `workspace/[owner/]name`. */
 export async function findBuild(coderd: PersonalCoderd, typed: string): Promise<Build> {
   const [what, ...rest] = typed.split("/");
   if (what === "build")
-    return buildOf(await coderd.get(`/api/v2/workspacebuilds/${encodeURIComponent(rest[0] ?? "")}`));
+    return buildOf(coderd, await coderd.get(`${BUILDS}/${encodeURIComponent(rest[0] ?? "")}`));
   const name = encodeURIComponent(rest.at(-1) ?? "");
   const owner = encodeURIComponent(rest.length > 1 ? (rest[0] ?? "") : "me");
   const workspace = recordOf(await coderd.get(`/api/v2/users/${owner}/workspace/${name}`));
-  return buildOf(workspace.latest_build, textOf(workspace.organization_id));
+  return buildOf(coderd, workspace.latest_build, textOf(workspace.organization_id));
 }
 
-function buildOf(value: unknown, organizationId = ""): Build {
-  const job = recordOf(recordOf(value).job);
+async function buildOf(coderd: PersonalCoderd, value: unknown, organizationId = ""): Promise<Build> {
+  const { id, job: described } = recordOf(value);
+  const job = recordOf(described);
   const tags = Object.entries(recordOf(job.tags)).map(([key, tag]) => [key, textOf(tag)] as const);
   return {
     status: textOf(job.status) || "unknown",
     tags: Object.fromEntries(tags),
     error: redact(textOf(job.error)),
+    log: job.status === "failed" ? await logOf(coderd, textOf(id)) : "",
     organizationId: textOf(job.organization_id) || organizationId,
+    worker: textOf(job.worker_name),
   };
+}
+
+/** The log says more than the job's error; that it can't be read is no reason to say nothing. */
+async function logOf(coderd: PersonalCoderd, id: string): Promise<string> {
+  const lines = await coderd.get(`${BUILDS}/${encodeURIComponent(id)}/logs`).catch(() => []);
+  return Array.isArray(lines) ? lines.map((line) => textOf(recordOf(line).output)).join("\n") : "";
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
@@ -49,12 +68,19 @@ function textOf(value: unknown): string {
 
 type Pool = Stored<CoderProvisioner>;
 
-/** Why it waits: the pools that could take it and what is wrong with each, or the tag that none has. */
+/**
+ * Why it waits: the pools that could take it and what is wrong with each, or the tag that none has. Why it failed: the
+ * right that its daemon lacks, where that is the reason.
+ */
 export function explainBuild(typed: string, build: Build, scene: Scene): Link[] {
-  const { status, error, tags } = build;
+  const { status, error, log, tags } = build;
   const self = { depth: 0, object: typed };
   if (status === "failed")
-    return [{ ...self, state: "failed", message: error || "See its log in Coder.", severity: "wrong" }];
+    return [
+      { ...self, state: "failed", message: error || "See its log in Coder.", severity: "wrong" },
+      ...explainMissingRight(log, scene),
+    ];
+  if (status === "running" || status === "canceling") return explainWorker(self, build, scene);
   if (status !== "pending") return [];
   const waits: Link = {
     ...self,
@@ -66,6 +92,27 @@ export function explainBuild(typed: string, build: Build, scene: Scene): Link[] 
   const fitting = pools.filter((pool) => servesTags(tagsOf(pool), tags));
   if (fitting.length === 0) return [waits, noPool(pools, tags)];
   return [waits, ...fitting.flatMap((pool) => explainPool(pool, scene))];
+}
+
+/** A build runs on only while the pod of its daemon does; coderd notices minutes later that it does not. */
+function explainWorker(
+  self: Pick<Link, "depth" | "object">,
+  { status, worker }: Build,
+  scene: Scene,
+): Link[] {
+  const pool = scene.provisioners.find(({ metadata }) =>
+    worker.startsWith(`${childNameOf(APPS.CoderProvisioner, metadata.name)}-`),
+  );
+  if (!pool) return [];
+  const found = { kind: CoderProvisioner, object: pool };
+  const pod = scene.podsOf(found).find(({ metadata }) => metadata.name === worker);
+  const isWell = pod && isReadyPod(pod) && podTrouble(pod, scene.now)?.kind !== "found";
+  if (isWell || pod?.metadata.deletionTimestamp) return [];
+  const message = pod
+    ? `It runs on daemon "${worker}", whose pod is not ready; coderd ends it after 5 minutes without a sign of the daemon.`
+    : `It runs on daemon "${worker}", whose pod is gone; coderd ends it after 5 minutes without a sign of the daemon.`;
+  const runs: Link = { ...self, state: status, message, severity: "wrong" };
+  return [runs, ...explainObject(found, scene, 1)];
 }
 
 function isOfOrganization({ status }: Pool, id: string): boolean {

@@ -1,8 +1,10 @@
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
+import type { Cluster } from "../../cluster.ts";
 import { personalCoderd } from "../../coderd.ts";
-import { answer, type Command, type Context, EXIT, type ExitCode } from "../../command.ts";
+import { answer, type Command, CommandError, type Context, EXIT, type ExitCode } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
 import { completeObjects, findObject, typedName } from "../../objects.ts";
+import { operatorProblem } from "../check/at-work.ts";
 import { explainBuild, findBuild } from "./build.ts";
 import { explainObject } from "./object.ts";
 import { type Link, type WhyReport, whyLines } from "./report.ts";
@@ -37,27 +39,45 @@ function exitOf({ chain, isKnown }: WhyReport): ExitCode {
   return isKnown ? EXIT.fine : EXIT.failed;
 }
 
-/** The chain of causes behind the state of what the person names. */
+/** The chain of causes behind the state of what the person names. Without an operator nothing else matters. */
 async function whyReport(context: Context, typed: string): Promise<WhyReport> {
   const cluster = await context.connect();
+  if (OF_CODERD.test(typed)) return whyBuild(context, cluster, typed);
   const gaps = new Gaps();
-  if (!OF_CODERD.test(typed)) {
-    const found = await findObject(cluster, typed);
-    const scene = await readScene(cluster, gaps, context.clock.now());
-    const name = typedName(found.kind, found.object.metadata);
-    return reported(name, explainObject(found, scene), { gaps, isKnown: true });
-  }
+  const found = await findObject(cluster, typed);
+  const [scene, operator] = await Promise.all([
+    readScene(cluster, gaps, context.clock.now()),
+    operatorLinks(cluster),
+  ]);
+  const name = typedName(found.kind, found.object.metadata);
+  return reported(name, [...operator, ...explainObject(found, scene)], { gaps });
+}
+
+async function operatorLinks(cluster: Cluster): Promise<Link[]> {
+  const problem = await operatorProblem(cluster);
+  if (!problem) return [];
+  const { object, reason, message, severity } = problem;
+  return [{ depth: 0, object, state: reason, message, severity }];
+}
+
+async function whyBuild(context: Context, cluster: Cluster, typed: string): Promise<WhyReport> {
+  if (typed.endsWith("/"))
+    throw new CommandError(`"${typed}" names nothing; use workspace/[owner/]name or build/id.`, EXIT.usage);
+  const gaps = new Gaps();
   const scene = await readScene(cluster, gaps, context.clock.now());
   const coderd = personalCoderd(context);
-  const { isReadable: isKnown } = scene;
   if (coderd) {
     const build = await findBuild(coderd, typed);
-    return reported(typed, explainBuild(typed, build, scene), { gaps, isKnown: true });
+    const unknown = build.status === "unknown" ? "coderd does not say how it is." : undefined;
+    return reported(typed, explainBuild(typed, build, scene), { gaps, unknown });
   }
   gaps.add(
     "Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this one; this is what is known of all builds.",
   );
-  return reported(typed, waitingBuilds(scene), { gaps, isKnown });
+  const unknown = scene.isReadable
+    ? "coderd was not asked, and no control plane reports a build that waits."
+    : "too little could be read.";
+  return reported(typed, waitingBuilds(scene), { gaps, unknown });
 }
 
 /** What the control planes say about builds that wait, and what is wrong with pools. */
@@ -70,17 +90,17 @@ function waitingBuilds(scene: Scene): Link[] {
 
 interface Knowledge {
   readonly gaps: Gaps;
-  readonly isKnown: boolean;
+  /** Why an empty chain does not mean that all is well; absent when it does. */
+  readonly unknown?: string | undefined;
 }
 
-function reported(subject: string, chain: readonly Link[], { gaps, isKnown }: Knowledge): WhyReport {
-  return { subject, answer: answerOf(chain, isKnown), chain, isKnown, gaps: gaps.lines };
+function reported(subject: string, chain: readonly Link[], { gaps, unknown }: Knowledge): WhyReport {
+  return { subject, answer: answerOf(chain, unknown), chain, isKnown: !unknown, gaps: gaps.lines };
 }
 
 /** The first cause that nothing deeper explains. */
-function answerOf(chain: readonly Link[], isKnown: boolean): string {
+function answerOf(chain: readonly Link[], unknown: string | undefined): string {
   const root = chain.find(({ depth }, index) => (chain[index + 1]?.depth ?? 0) <= depth);
-  if (!root)
-    return isKnown ? "Nothing is wrong that the cluster shows." : "Not known: too little could be read.";
-  return `${root.object}: ${root.message ?? root.state}`;
+  if (root) return `${root.object}: ${root.message ?? root.state}`;
+  return unknown ? `Not known: ${unknown}` : "Nothing is wrong that the cluster shows.";
 }

@@ -2,6 +2,7 @@ import { type Pod, redactText, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { APPS, childNameOf } from "../../../operator/names.ts";
 import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
+import { warningsIn } from "../../../operator/pods/pod-warnings.ts";
 import { type Found, type OurObject, typedName } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
 import type { Link } from "./report.ts";
@@ -62,11 +63,12 @@ function ofPods(found: Found, search: Search): Link[] {
 
 function ofPod(pod: Stored<Pod>, { scene, depth }: Search): Link[] {
   const { name } = pod.metadata;
-  const trouble = podTrouble(pod, scene.now);
+  const warnings = scene.warnings.filter(({ involvedObject }) => involvedObject.name === name);
+  const trouble = podTrouble(pod, scene.now, warningsIn(warnings));
   if (trouble?.kind !== "found") return [];
   const state = pod.status?.phase ?? "Unknown";
   const message = trouble.message.replace(`Pod "${name}": `, "");
-  const event = scene.warnings.find(({ involvedObject }) => involvedObject.name === name);
+  const [event] = warnings;
   return [
     { depth, object: `pod/${name}`, state, severity: "wrong", message },
     ...(event ? [eventLink(event, depth + 1)] : []),

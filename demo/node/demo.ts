@@ -1,0 +1,119 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type LocalNode, startNode } from "kube-controller-runtime/testing/node";
+import { mint } from "../../lab/mint.ts";
+import { loadOperator } from "../../lab/node/images.ts";
+import { startNodePostgres } from "../../lab/node/postgres.ts";
+import { coderBinaries } from "../../tools/coder/binaries.ts";
+import { coderImage } from "../../tools/coder-image/image.ts";
+import { Signposts } from "../signposts.ts";
+import type { Screen } from "../view/screen.ts";
+import { type NodeGuideFacts, nodeGuide } from "./guide.ts";
+import { helmInstall } from "./install.ts";
+import { Kubectl } from "./kubectl.ts";
+import { nodeManifests } from "./manifests.ts";
+import { Person } from "./person.ts";
+
+const TEMPLATE = fileURLToPath(new URL("../../lab/workspace-template", import.meta.url));
+const WORKSPACE = "dev";
+
+/** What the demo has of its surroundings. */
+export interface NodeDemo {
+  readonly screen: Screen;
+  /** Aborted when the demo is to end. */
+  readonly signal: AbortSignal;
+  /** End as soon as the workspace has answered. */
+  readonly once: boolean;
+}
+
+/**
+ * Starts a real node, installs the operator from its chart, runs Coder with it and opens a workspace there; ends all of
+ * it when asked to. Fails with the reason when one of these does not succeed.
+ */
+export async function runNodeDemo({ screen, signal, once }: NodeDemo): Promise<void> {
+  const startedAt = performance.now();
+  const report = (line: string) => {
+    signal.throwIfAborted();
+    screen.happened(line, performance.now() - startedAt);
+  };
+  await using owned = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "coder-k8s-demo-"));
+  owned.defer(() => rm(folder, { recursive: true, force: true }));
+  const { coder } = await coderBinaries(undefined, ["coder"]);
+  const { name: image, file } = await coderImage("coder");
+  const node = owned.use(await startNode({ log: report }));
+  report("loading images");
+  await loadOperator(node, report);
+  await node.importImage(file);
+  report("installing the operator with helm");
+  await helmInstall(node, folder);
+  const kubectl = new Kubectl(node);
+  await startCoder(kubectl, { node, coder, image, report });
+  const person = await openWorkspace(kubectl, { folder, coder, image, report });
+  const answer = await person.coder("ssh", WORKSPACE, "--", "echo", "$USER@$(hostname)");
+  report(`coder ssh ${WORKSPACE} answers: ${answer.trim()}`);
+  if (once) return;
+  screen.print(nodeGuide(await guideFacts(node, { folder, person, coder })));
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+}
+
+interface CoderParts {
+  readonly node: LocalNode;
+  /** The program. */
+  readonly coder: string;
+  readonly image: string;
+  readonly report: (line: string) => void;
+}
+
+/** Applies the manifests and returns when every object of ours is ready. */
+async function startCoder(kubectl: Kubectl, { node, coder, image, report }: CoderParts): Promise<void> {
+  report("starting Postgres");
+  const databaseUrl = `${await startNodePostgres(node)}?sslmode=disable`;
+  const [license] = await mint({ coder }, "premium");
+  const manifests = await nodeManifests({ coderImage: image, databaseUrl, license });
+  await kubectl.run(["apply", "--filename", "-"], manifests);
+  report("applied demo/node/manifests");
+  await kubectl.run(["config", "set-context", "--current", "--namespace=demo"]);
+  for (const object of ["codercontrolplane/coder", "coderprovisioner/linux"]) {
+    await kubectl.run(["wait", "--for=condition=Ready", "--timeout=240s", object]);
+    report(`${object} is ready`);
+  }
+}
+
+/** Signs up at coderd, pushes the template and creates a workspace, whose pod then runs. */
+async function openWorkspace(
+  kubectl: Kubectl,
+  { folder, coder, image, report }: { folder: string } & Pick<CoderParts, "coder" | "image" | "report">,
+): Promise<Person> {
+  const address = await kubectl.run(["get", "service", "coder", "--output=jsonpath={.spec.clusterIP}"]);
+  const configFolder = join(folder, "coder");
+  await mkdir(configFolder);
+  const password = randomBytes(18).toString("base64url");
+  const person = await Person.signUp(`http://${address}`, { coder, configFolder, password });
+  const variables = ["--variable", "namespace=workspaces", "--variable", `image=${image}`];
+  await person.coder("templates", "push", "kubernetes", "--directory", TEMPLATE, ...variables, "--yes");
+  report("pushed the template kubernetes");
+  await person.coder("create", WORKSPACE, "--template", "kubernetes", "--yes");
+  report(`created the workspace ${WORKSPACE}`);
+  return person;
+}
+
+async function guideFacts(
+  node: LocalNode,
+  { folder, person, coder }: { folder: string; person: Person; coder: string },
+): Promise<NodeGuideFacts> {
+  const signposts = new Signposts(folder);
+  await signposts.placePlugin();
+  await symlink(node.kubectl, join(signposts.programs, "kubectl"));
+  await symlink(coder, join(signposts.programs, "coder"));
+  return {
+    kubeconfig: node.kubeconfig,
+    programs: signposts.programs,
+    coderConfig: person.configFolder,
+    coderUrl: person.url,
+    workspace: WORKSPACE,
+  };
+}

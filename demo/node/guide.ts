@@ -1,0 +1,53 @@
+import { type Line, span } from "../../src/plugin/terminal/text.ts";
+
+/** What a person needs to know to play. */
+export interface NodeGuideFacts {
+  readonly kubeconfig: string;
+  /** A folder with kubectl, its plugin and Coder's command line. */
+  readonly programs: string;
+  /** Where that command line keeps the session of the demo. */
+  readonly coderConfig: string;
+  readonly coderUrl: string;
+  readonly workspace: string;
+}
+
+/** How to play, and what one will see. */
+export function nodeGuide(facts: NodeGuideFacts): Line[] {
+  return [
+    [],
+    [span("  Everything is ready. To play, open another terminal:", "bold")],
+    [],
+    command(`export KUBECONFIG=${facts.kubeconfig}`),
+    command(`export CODER_CONFIG_DIR=${facts.coderConfig}`),
+    command(`export PATH=${facts.programs}:$PATH`),
+    [],
+    [span("  The workspace:", "bold")],
+    [],
+    command(`coder ssh ${facts.workspace}`),
+    command("kubectl get pods,pvc --namespace workspaces"),
+    command(`coder stop ${facts.workspace} --yes`),
+    remark("Its pod goes, its volume stays; `coder start` brings the pod back."),
+    command(`coder create another --template kubernetes --yes`),
+    [],
+    [span("  The operator and its objects:", "bold")],
+    [],
+    command("kubectl get coder"),
+    command("kubectl coder status"),
+    command("kubectl logs --namespace coder-system deployment/coder-k8s"),
+    command("kubectl delete pod --selector app.kubernetes.io/name=coder-control-plane"),
+    remark("Both replicas of coderd are replaced; `kubectl coder status --watch` shows it."),
+    [],
+    remark(`coderd answers at ${facts.coderUrl}. It is built from Go modules, which lack the dashboard.`),
+    [],
+    [span("  Ctrl-C ends everything and leaves nothing behind.", "bold")],
+    [],
+  ];
+}
+
+function command(text: string): Line {
+  return [span(`    ${text}`, "cyan")];
+}
+
+function remark(text: string): Line {
+  return [span(`    ${text}`, "dim")];
+}

@@ -1,0 +1,238 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Log } from "../binaries/progress.ts";
+import { type ApiEndpoint, apiObject, apiRequest } from "../cluster/api-request.ts";
+import { untilReady } from "../cluster/start.ts";
+import { kubeBinaries } from "../kube/binaries.ts";
+import { API_PORT, addresses, NODE_NAME } from "./addresses.ts";
+import { nodeBinaries } from "./binaries.ts";
+import { writeCredentials } from "./credentials.ts";
+import { furnishings } from "./furnishings.ts";
+import { writePauseImage } from "./pause-image.ts";
+import { obstacle } from "./prerequisites.ts";
+import { commandsOf } from "./programs.ts";
+import { destroySandbox, findSandbox, Sandbox, STATE_FOLDER } from "./sandbox.ts";
+import { CONTAINERD_SOCKET } from "./settings.ts";
+
+const READY_FILE = join(STATE_FOLDER, "ready.json");
+const STARTER_FILE = join(STATE_FOLDER, "starter");
+
+/** How a node is to be. */
+export interface NodeOptions {
+  /** Whether it stays when this process has ended, until `stopNode`. */
+  readonly detached?: boolean;
+  /** Further API server flags. */
+  readonly apiServerFlags?: readonly string[];
+  readonly log?: Log;
+}
+
+interface NodeState {
+  readonly kubeconfig: string;
+  readonly kubectl: string;
+}
+
+/**
+ * Starts a cluster of one node on this machine: containers run, pods reach each other, Services have names. Needs Linux
+ * and root. All of it is in namespaces of its own with addresses from 198.18.0.0/15, and has no way out of the machine.
+ * KUBE_NODE numbers
+ * nodes that run at the same time; what a start that was killed has left is removed first.
+ */
+export async function startNode(options: NodeOptions = {}): Promise<LocalNode> {
+  const { detached = false, log = (line) => console.error(`node: ${line}`) } = options;
+  const reason = obstacle();
+  if (reason) throw new Error(reason);
+  const binaries = { ...(await kubeBinaries()), ...(await nodeBinaries()) };
+  await occupy();
+  try {
+    log("creating namespaces");
+    const sandbox = await Sandbox.create(binaries.pause, { leash: !detached });
+    const credentials = writeCredentials(join(STATE_FOLDER, "credentials"));
+    const commands = commandsOf({
+      dir: STATE_FOLDER,
+      binaries,
+      credentials,
+      apiServerFlags: options.apiServerFlags ?? [],
+    });
+    const { admin } = credentials.identities;
+    const endpoint = {
+      server: `https://${addresses.node}:${API_PORT}`,
+      caFile: credentials.ca,
+      token: admin.token,
+    };
+    const node = new LocalNode(sandbox, { kubeconfig: admin.kubeconfig, kubectl: binaries.kubectl });
+    log("starting the control plane and containerd");
+    await startControlPlane(sandbox, commands, endpoint);
+    await writePauseImage(binaries.pause, join(STATE_FOLDER, "pause-image"));
+    await node.importImage(join(STATE_FOLDER, "pause-image"));
+    log("starting the kubelet, kube-proxy and DNS");
+    await startKubelet(sandbox, commands, endpoint);
+    await writeFile(READY_FILE, JSON.stringify(node.state));
+    return node;
+  } catch (error) {
+    await destroySandbox();
+    throw error;
+  }
+}
+
+/** The node that runs on this machine, whoever started it; nothing when none is ready. */
+export async function runningNode(): Promise<LocalNode | undefined> {
+  const sandbox = findSandbox();
+  const state = await readFile(READY_FILE, "utf8").catch(() => undefined);
+  return sandbox && state ? new LocalNode(sandbox, JSON.parse(state) as NodeState) : undefined;
+}
+
+/** Ends the node that runs on this machine, or what a killed start has left of one; returns when nothing is left. */
+export async function stopNode(): Promise<void> {
+  await destroySandbox();
+}
+
+/** A cluster of one node on this machine. */
+export class LocalNode implements AsyncDisposable {
+  readonly state: NodeState;
+  /** Where this machine's own servers are, as pods see it. */
+  readonly machineAddress = addresses.machine;
+  readonly #sandbox: Sandbox;
+
+  /** Use `startNode` or `runningNode`. */
+  constructor(sandbox: Sandbox, state: NodeState) {
+    this.#sandbox = sandbox;
+    this.state = state;
+  }
+
+  /** A file that makes any client the admin. */
+  get kubeconfig(): string {
+    return this.state.kubeconfig;
+  }
+
+  /** A kubectl of the cluster's version. */
+  get kubectl(): string {
+    return this.state.kubectl;
+  }
+
+  /** Everything that the node writes is below; programs that are started beside it may write there, too. */
+  get folder(): string {
+    return STATE_FOLDER;
+  }
+
+  /** Applies a manifest as the admin, or fails with kubectl's words. */
+  async apply(manifest: object): Promise<void> {
+    const args = ["apply", "--server-side", "--filename=-"];
+    const running = promisify(execFile)(this.kubectl, [`--kubeconfig=${this.kubeconfig}`, ...args]);
+    running.child.stdin?.end(JSON.stringify(manifest));
+    await running;
+  }
+
+  /** Loads an image into the node: an OCI archive, or the folder of an OCI layout, whose index names the image. */
+  async importImage(path: string): Promise<void> {
+    const isFolder = (await stat(path)).isDirectory();
+    const reading = isFolder
+      ? spawn("tar", ["--create", "--file=-", `--directory=${path}`, "."], {
+          stdio: ["ignore", "pipe", "inherit"],
+        })
+      : spawn("cat", [path], { stdio: ["ignore", "pipe", "inherit"] });
+    const failed = once(reading, "exit").then(([code]) => code !== 0);
+    await this.#sandbox.run(["ctr", ...CTR_FLAGS, "images", "import", "-"], reading.stdout);
+    if (await failed) throw new Error(`${path} cannot be read`);
+  }
+
+  /** The names of the images that pods can run without a registry. */
+  async images(): Promise<string[]> {
+    const { stdout } = await this.#sandbox.run(["ctr", ...CTR_FLAGS, "images", "list", "--quiet"]);
+    return stdout.split("\n").filter((name) => name !== "" && !name.startsWith("sha256:"));
+  }
+
+  /** Runs a command of this machine in the node's namespaces and returns what it printed. */
+  async run(command: readonly string[]): Promise<string> {
+    return (await this.#sandbox.run(command)).stdout;
+  }
+
+  /** Starts a program beside the node's own, where pods and this machine reach it at the node's address. */
+  start(name: string, command: readonly string[], env?: NodeJS.ProcessEnv) {
+    return this.#sandbox.start(name, command, env);
+  }
+
+  /** Sends a signal to a program of the node by its name: SIGSTOP to the kubelet is a node that is away. */
+  signal(program: string, signal: NodeJS.Signals): void {
+    const found = this.#sandbox.processes().filter(({ name }) => name === program);
+    if (found.length === 0) throw new Error(`no ${program} runs on the node`);
+    for (const { pid } of found) process.kill(pid, signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await stopNode();
+  }
+}
+
+const CTR_FLAGS = [`--address=${CONTAINERD_SOCKET}`, "--namespace=k8s.io"];
+
+/** Takes the state folder, which only one can; what nobody uses any more is removed. */
+async function occupy(): Promise<void> {
+  if (findSandbox())
+    throw new Error(
+      "A node runs on this machine already: stop it first, or set KUBE_NODE to another number.",
+    );
+  const starter = Number(await readFile(STARTER_FILE, "utf8").catch(() => "0"));
+  if (starter !== 0 && isAlive(starter)) throw new Error(`Process ${starter} is starting a node already.`);
+  await destroySandbox();
+  await mkdir(STATE_FOLDER);
+  // Pods mount files of the node's below, as any user.
+  await chmod(STATE_FOLDER, 0o755);
+  await writeFile(STARTER_FILE, String(process.pid));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+type Commands = ReturnType<typeof commandsOf>;
+
+async function startControlPlane(sandbox: Sandbox, commands: Commands, endpoint: ApiEndpoint): Promise<void> {
+  const start = (name: keyof Commands) => sandbox.start(name, commands[name]);
+  const containerd = start("containerd");
+  start("etcd");
+  const apiServer = start("kube-apiserver");
+  await untilReady(
+    apiServer,
+    async () => (await apiRequest(endpoint, { method: "GET", path: "/readyz" })).status === 200,
+  );
+  start("kube-controller-manager");
+  start("kube-scheduler");
+  await untilReady(containerd, () => sandbox.run(["ctr", ...CTR_FLAGS, "version"]).then(() => true));
+}
+
+async function startKubelet(sandbox: Sandbox, commands: Commands, endpoint: ApiEndpoint): Promise<void> {
+  for (const { path, body } of furnishings(STATE_FOLDER))
+    await apiObject(endpoint, { method: "POST", path, body });
+  const kubelet = sandbox.start("kubelet", commands.kubelet);
+  sandbox.start("kube-proxy", commands["kube-proxy"]);
+  const dns = sandbox.start("dns", commands.dns);
+  await untilReady(kubelet, () => isNodeReady(endpoint));
+  // Without it the API server refuses pods.
+  await untilReady(kubelet, async () => {
+    const path = "/api/v1/namespaces/default/serviceaccounts/default";
+    return (await apiRequest(endpoint, { method: "GET", path })).status === 200;
+  });
+  await untilReady(dns, async () => dns.logTail().includes("53"));
+}
+
+async function isNodeReady(endpoint: ApiEndpoint): Promise<boolean> {
+  const path = `/api/v1/nodes/${NODE_NAME}`;
+  const { status } = await apiObject<{ status: { conditions?: { type: string; status: string }[] } }>(
+    endpoint,
+    {
+      method: "GET",
+      path,
+    },
+  );
+  return (
+    status.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false
+  );
+}

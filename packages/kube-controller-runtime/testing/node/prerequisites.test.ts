@@ -1,0 +1,29 @@
+import { describe, expect, test } from "vitest";
+import { type Machine, obstacle } from "./prerequisites.ts";
+
+const complete: Machine = { platform: "linux", uid: 0, path: ["/usr/bin"], exists: () => true };
+
+/** A machine that lacks these files. */
+function without(...files: string[]): Machine {
+  return { ...complete, exists: (file) => !files.some((missing) => file.endsWith(missing)) };
+}
+
+describe("what keeps a machine from running a node", () => {
+  test("is nothing where everything is installed", () => {
+    expect(obstacle(complete)).toBeUndefined();
+  });
+
+  test("is its system or its user, whatever is installed", () => {
+    expect(obstacle({ ...complete, platform: "darwin" })).toContain("needs Linux, and this is darwin");
+    expect(obstacle({ ...complete, uid: 1000 })).toContain("needs root");
+  });
+
+  test("are packages, by the names that apt-get takes", () => {
+    const command = "apt-get install --no-install-recommends containerd nftables containernetworking-plugins";
+    expect(obstacle(without("/ctr", "/nft", "/host-local"))).toContain(`\`${command}\``);
+  });
+
+  test("are no network plugins in either of their folders", () => {
+    expect(obstacle(without("/usr/lib/cni/bridge"))).toBeUndefined();
+  });
+});

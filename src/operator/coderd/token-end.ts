@@ -1,0 +1,54 @@
+import { type Condition, type ConditionState, fingerprint, timestamp } from "kube-controller-runtime";
+import type { CoderClient } from "../../coder/client.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+/** Nobody renews a token that somebody gave, so they must hear of its end in time. */
+const SOON_MS = 14 * DAY_MS;
+const ASK_EVERY_MS = 60 * 60_000;
+
+/** The token works, and needs a successor. */
+const TOKEN_EXPIRES_SOON = "TokenExpiresSoon";
+
+/** What is remembered of the end of a token that somebody gave. */
+export interface TokenEndMemory {
+  tokenEnd?: { readonly hash: string; readonly askedAt: number; readonly endsAt: number | undefined };
+}
+
+/**
+ * When a token that somebody gave ends, in milliseconds since the epoch. coderd is asked once an hour: a version that
+ * extends tokens moves their end. Undefined where it does not say.
+ */
+export async function givenTokenEnd(
+  token: string,
+  client: Pick<CoderClient, "tokenEnd">,
+  { memory, now }: { readonly memory: TokenEndMemory; readonly now: number },
+): Promise<number | undefined> {
+  const hash = fingerprint([token]);
+  const known = memory.tokenEnd?.hash === hash ? memory.tokenEnd : undefined;
+  if (known && now >= known.askedAt && now - known.askedAt < ASK_EVERY_MS) return known.endsAt;
+  const answer = await client.tokenEnd();
+  const endsAt = answer.ok ? answer.value : known?.endsAt;
+  memory.tokenEnd = { hash, askedAt: now, endsAt };
+  return endsAt;
+}
+
+interface GivenToken {
+  readonly secretName: string;
+  readonly endsAt: number | undefined;
+  readonly now: number;
+  /** The condition as it was. */
+  readonly before: Condition | undefined;
+  readonly emit: (type: "Warning", reason: string, message: string) => void;
+}
+
+/** The condition of a token that works, or that it ends soon, which begins with an event. */
+export function withTokenEnd<State extends ConditionState | undefined>(
+  condition: State,
+  { secretName, endsAt, now, before, emit }: GivenToken,
+): State | ConditionState {
+  if (condition?.status !== "True" || endsAt === undefined || endsAt - now >= SOON_MS) return condition;
+  const day = timestamp(endsAt).slice(0, 10);
+  const message = `The token in Secret "${secretName}" ends on ${day}, and the operator does not renew it; put a new one there.`;
+  if (before?.reason !== TOKEN_EXPIRES_SOON) emit("Warning", TOKEN_EXPIRES_SOON, message);
+  return { status: "True", reason: TOKEN_EXPIRES_SOON, message };
+}

@@ -1,0 +1,68 @@
+import { ConfigMap, type KubeObject, Pod, Secret, type Stored } from "kube-controller-runtime";
+import type { Cluster } from "../../cluster.ts";
+import type { Context } from "../../command.ts";
+import type { Gaps } from "../../gaps.ts";
+import { OUR_CHILDREN, OUR_KINDS } from "../../objects.ts";
+import { Redactor } from "./redact.ts";
+import { valuesOf } from "./values.ts";
+import { plainValuesOf } from "./variables.ts";
+
+/** Where secret values stand in plain text. */
+export interface SecretSources {
+  readonly objects: readonly Stored<KubeObject>[];
+  readonly secrets: readonly Stored<Secret>[];
+  readonly configMaps: readonly Stored<ConfigMap>[];
+}
+
+/** The one redactor of all that leaves the plugin: it knows every value of the sources, and the person's own token. */
+export function redactorOf(sources: SecretSources, env: Context["env"], gaps: Pick<Gaps, "add">): Redactor {
+  const { secrets, objects, configMaps } = sources;
+  const { CODER_SESSION_TOKEN: token = "" } = env;
+  return new Redactor([...valuesOf(secrets, gaps), ...plainValuesOf(objects, configMaps), token]);
+}
+
+/**
+ * Reads what a redactor has to know about a namespace, or about all namespaces that have objects of ours. `isWhole` is
+ * false when the person may not list Secrets of one of them: then text that a program wrote may quote values that the
+ * redactor does not recognize.
+ */
+export async function redactorFor(
+  cluster: Cluster,
+  env: Context["env"],
+  gaps: Gaps,
+): Promise<{ readonly redactor: Redactor; readonly isWhole: boolean }> {
+  const { client, namespace } = cluster;
+  const lists = await Promise.all([
+    ...OUR_KINDS.map(({ kind }) => gaps.list(client, kind, { namespace })),
+    gaps.list(client, Pod, { namespace, ...OUR_CHILDREN }),
+  ]);
+  const objects = lists.flatMap((list): readonly Stored<KubeObject>[] => list ?? []);
+  const namespaces =
+    namespace === undefined ? objects.map(({ metadata }) => metadata.namespace) : [namespace];
+  const [configMaps, ...secrets] = await Promise.all([
+    configMapsOf(objects, cluster, gaps),
+    ...new Set(namespaces).values().map((each) => gaps.list(client, Secret, { namespace: each })),
+  ]);
+  const sources = { objects, configMaps, secrets: secrets.flatMap((list) => list ?? []) };
+  return { redactor: redactorOf(sources, env, gaps), isWhole: !secrets.includes(undefined) };
+}
+
+/** The ConfigMaps that objects name for variables and files. */
+export async function configMapsOf(
+  objects: readonly Stored<KubeObject>[],
+  { client }: Pick<Cluster, "client">,
+  gaps: Gaps,
+): Promise<Stored<ConfigMap>[]> {
+  const refs = objects.flatMap(({ metadata: { namespace }, ...object }) =>
+    configMapNamesIn(object).map((name) => ({ namespace, name })),
+  );
+  return [...(await gaps.named(client, ConfigMap, refs)).values()];
+}
+
+function configMapNamesIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, below]) => {
+    const name = /^configMap(Ref|KeyRef)?$/.test(key) && (below as { name?: unknown } | null)?.name;
+    return typeof name === "string" ? [name] : configMapNamesIn(below);
+  });
+}

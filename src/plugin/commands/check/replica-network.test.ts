@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { closedPorts } from "./replica-network.ts";
+
+const labels = {
+  "app.kubernetes.io/name": "coder-control-plane",
+  "app.kubernetes.io/instance": "coder",
+  "app.kubernetes.io/managed-by": "coder-k8s",
+};
+const policy = (ingress: object[], podSelector: object = {}) => ({
+  spec: { podSelector, policyTypes: ["Ingress"], ingress },
+});
+
+test.each([
+  ["without a policy", [], []],
+  ["with a policy for other pods", [policy([], { matchLabels: { app: "db" } })], []],
+  ["with a policy for egress alone", [{ spec: { podSelector: {}, policyTypes: ["Egress"] } }], []],
+  ["when everything is denied", [policy([])], [8080, 6222]],
+  ["when only one port is open", [policy([{ ports: [{ port: 8080 }] }])], [6222]],
+  ["when a port is open by its name", [policy([{ ports: [{ port: "http" }] }])], [6222]],
+  ["when a range is open", [policy([{ ports: [{ port: 6000, endPort: 9000 }] }])], []],
+  [
+    "when only others are let in",
+    [policy([{ from: [{ podSelector: { matchLabels: { app: "x" } } }] }])],
+    [8080, 6222],
+  ],
+  [
+    "when a second policy lets them in",
+    [policy([]), policy([{ from: [{ podSelector: { matchLabels: labels } }] }])],
+    [],
+  ],
+])("ports between replicas %s", (_case, policies, closed) => {
+  expect(closedPorts(labels, policies)).toEqual(closed);
+});
+
+test("the example leaves replicas connected", () => {
+  expect(closedPorts(labels, [parse(readFileSync("examples/network-policy.yaml", "utf8"))])).toEqual([]);
+});

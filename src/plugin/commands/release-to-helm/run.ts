@@ -1,0 +1,148 @@
+import { isDeepStrictEqual } from "node:util";
+import { findCondition, type Kind, type Stored } from "kube-controller-runtime";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import { conditionTypes } from "../../../operator/control-plane/status.ts";
+import { versionOfImage } from "../../../operator/control-plane/upgrade/version.ts";
+import { PAUSE_ANNOTATION } from "../../../operator/pause.ts";
+import type { Cluster } from "../../cluster.ts";
+import { type Answer, answer, CommandError, type Context, type Given } from "../../command.ts";
+import { Gaps } from "../../gaps.ts";
+import { findObject, typedName } from "../../objects.ts";
+import type { Look } from "../../terminal/look.ts";
+import { type Line, span } from "../../terminal/text.ts";
+import { gapLines, section } from "../../terminal/words.ts";
+import { handOver } from "./hand-over.ts";
+import { dropPods, movePods } from "./pods.ts";
+import { awaited, CHART_NAME, type Released, releasedOf, serviceOf } from "./released.ts";
+
+/** As long as a running operator may take to confirm the pause. */
+const PAUSE_MS = 15_000;
+
+interface ReleasedReport {
+  readonly object: string;
+  readonly release: string;
+  readonly handedOver: readonly string[];
+  /** Commands for the person, in their order. */
+  readonly next: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/** Hands a control plane over to a Helm release; the comment of each step says what is kept. */
+export async function run(context: Context, given: Given): Promise<Answer> {
+  const cluster = await context.connect();
+  const released = await releasedBy(cluster, context, given);
+  const gaps = new Gaps();
+  const notes = [...(await pauseOperator(released)), ...(await dependents(released, gaps))];
+  const { selector } = (await serviceOf(released)).spec ?? {};
+  if (isDeepStrictEqual(selector, released.helms)) await dropPods(released);
+  else await movePods(released);
+  const handedOver = await handOver(released);
+  const { release, ref } = released;
+  const object = typedName(CoderControlPlane, ref);
+  return answer(
+    { object, release, handedOver, next: next(released), notes: [...notes, ...gaps.lines] },
+    lines,
+  );
+}
+
+async function releasedBy(
+  cluster: Cluster,
+  context: Context,
+  { arguments: [typed = ""], flags }: Given,
+): Promise<Released> {
+  const { kind, object } = await findObject(
+    cluster,
+    typed.includes("/") ? typed : typedName(CoderControlPlane, { name: typed }),
+  );
+  if (kind.kind !== CoderControlPlane.kind) throw new CommandError(`"${typed}" is not a CoderControlPlane.`);
+  const controlPlane = object as Stored<CoderControlPlane>;
+  refuse(controlPlane);
+  const [release, nameOverride] = [flags.release, flags.nameOverride].map((flag) =>
+    typeof flag === "string" ? flag : CHART_NAME,
+  );
+  const names = { release: release ?? CHART_NAME, nameOverride: nameOverride ?? CHART_NAME };
+  return releasedOf(cluster.client, context, { object: controlPlane, ...names });
+}
+
+/** Throws when the pods or the address could not be kept. */
+function refuse({ metadata, status }: Stored<CoderControlPlane>): void {
+  if (metadata.name !== CHART_NAME)
+    throw new CommandError(
+      `Coder's chart calls its Service "${CHART_NAME}", so only a control plane of that name can keep its address. Install the chart beside CoderControlPlane "${metadata.name}" and switch over by DNS.`,
+    );
+  if (metadata.deletionTimestamp)
+    throw new CommandError(`CoderControlPlane "${metadata.name}" is being deleted.`);
+  const upgrading = findCondition(status?.conditions, conditionTypes.upgrading);
+  if (upgrading?.status === "True")
+    throw new CommandError(
+      `An upgrade of CoderControlPlane "${metadata.name}" is in progress (${upgrading.reason}). Try again when it has ended.`,
+    );
+}
+
+/** Keeps the operator from putting back what is changed here. Resolves with a remark when no operator answers. */
+async function pauseOperator(released: Released): Promise<string[]> {
+  const { client, ref } = released;
+  const annotations = { [PAUSE_ANNOTATION]: "true" };
+  await client.mergePatch(CoderControlPlane, ref, { metadata: { annotations } });
+  try {
+    const confirmed = async () => {
+      const { status } = await client.get(CoderControlPlane, ref);
+      return findCondition(status?.conditions, "Paused")?.status === "True" ? true : undefined;
+    };
+    await awaited(
+      released,
+      { what: "The operator did not confirm the pause", withinMs: PAUSE_MS },
+      confirmed,
+    );
+    return [];
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    return [
+      "No operator confirmed the pause; without one, deleting the control plane waits for its finalizers.",
+    ];
+  }
+}
+
+/** What refers to the control plane, and has to go before it does. */
+async function dependents({ client, ref }: Released, gaps: Gaps): Promise<string[]> {
+  const { namespace, name } = ref;
+  const kinds: readonly Kind<CoderProvisioner | CoderWorkspaceProxy>[] = [
+    CoderProvisioner,
+    CoderWorkspaceProxy,
+  ];
+  const lists = await Promise.all(
+    kinds.map(async (kind) => {
+      const items = (await gaps.list(client, kind, { namespace })) ?? [];
+      const dependent = items.filter(({ spec }) => spec?.controlPlaneRef?.name === name);
+      return dependent.map(({ metadata }) => typedName(kind, metadata));
+    }),
+  );
+  const names = lists.flat();
+  if (names.length === 0) return [];
+  return [
+    `Still the operator's: ${names.join(", ")}. Replace them by releases of Coder's charts and delete them before the control plane.`,
+  ];
+}
+
+function next({ release, ref, object, helms }: Released): string[] {
+  const { namespace, name } = ref;
+  const version = versionOfImage(object.spec?.image ?? "")?.replace(/^v/, "");
+  const pinned = version ? ` --version ${version}` : "";
+  return [
+    `helm upgrade --install ${release} coder-v2/coder --namespace ${namespace}${pinned} --values values.yaml`,
+    `kubectl -n ${namespace} rollout status deployment/${helms["app.kubernetes.io/name"]}`,
+    `kubectl -n ${namespace} delete codercontrolplane ${name}`,
+  ];
+}
+
+function lines({ object, release, handedOver, next: commands, notes }: ReleasedReport, look: Look): Line[] {
+  return [
+    [span(object, "bold"), span(` handed over to Helm release "${release}"`)],
+    ...(handedOver.length > 0 ? [[span(`${handedOver.join(", ")}. The pods serve on.`, "dim")]] : []),
+    ...section(
+      "Now run:",
+      commands.map((command) => [span(`  ${command}`)]),
+    ),
+    ...gapLines(notes, look),
+  ];
+}

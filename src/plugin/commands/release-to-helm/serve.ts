@@ -1,0 +1,57 @@
+import { type KubeObject, kind, Pod, Service, type Stored } from "kube-controller-runtime";
+import { type Labels, selectorOf } from "../../../operator/names.ts";
+import { listAll } from "../../cluster.ts";
+import { awaited, type Released, serviceOf } from "./released.ts";
+
+interface EndpointSlice extends KubeObject {
+  endpoints?: { conditions?: { ready?: boolean } }[] | null;
+}
+const EndpointSlice = kind<EndpointSlice>("discovery.k8s.io/v1", {
+  kind: "EndpointSlice",
+  plural: "endpointslices",
+});
+
+/**
+ * Switches the Service to pods with these labels, without a moment in which it has none: only after Kubernetes has
+ * found them all by the same selector for another Service, which nobody uses and which is removed again.
+ */
+export async function serveBy(released: Released, selector: Labels): Promise<void> {
+  const { client, ref } = released;
+  await seenByLabels(released, selector);
+  const before = (await serviceOf(released)).spec?.selector ?? {};
+  // A merge patch keeps the labels that it does not name.
+  const gone = Object.keys(before).filter((label) => !(label in selector));
+  const patch = { ...Object.fromEntries(gone.map((label) => [label, null])), ...selector };
+  await client.mergePatch(Service, ref, { spec: { selector: patch } });
+}
+
+/** Resolves when the endpoints of a Service with this selector would be all pods with it that are ready. */
+export async function seenByLabels(released: Released, selector: Labels): Promise<void> {
+  const { client, ref } = released;
+  const trial = { namespace: ref.namespace, name: `${ref.name}-release-trial` };
+  await client.delete(Service, trial);
+  const spec = { clusterIP: "None", selector, ports: [{ name: "http", port: 8080 }] };
+  await client.create(Service, { metadata: trial, spec });
+  try {
+    const labelSelector = `kubernetes.io/service-name=${trial.name}`;
+    await awaited(released, { what: "Kubernetes did not publish the endpoints of the pods" }, async () => {
+      const { namespace } = ref;
+      const [pods, slices] = await Promise.all([
+        listAll(client, Pod, { namespace, labelSelector: selectorOf(selector) }),
+        listAll(client, EndpointSlice, { namespace, labelSelector }),
+      ]);
+      const found = slices.flatMap(({ endpoints }) => endpoints ?? []).filter(isReady).length;
+      return found >= pods.filter(isServing).length ? true : undefined;
+    });
+  } finally {
+    await client.delete(Service, trial);
+  }
+}
+
+const isReady = ({ conditions }: { readonly conditions?: { readonly ready?: boolean } }) =>
+  conditions?.ready === true;
+
+function isServing({ metadata, status }: Stored<Pod>): boolean {
+  if (metadata.deletionTimestamp) return false;
+  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
+}

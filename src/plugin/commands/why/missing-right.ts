@@ -1,0 +1,75 @@
+import type { Stored } from "kube-controller-runtime";
+import { CoderControlPlane, CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
+import { withDefaults as controlPlaneOf } from "../../../operator/control-plane/spec.ts";
+import type { Builder } from "../../../operator/permissions/settings.ts";
+import { withDefaults as provisionerOf } from "../../../operator/provisioner/spec.ts";
+import { typedName } from "../../objects.ts";
+import type { Link } from "./report.ts";
+import type { Scene } from "./scene.ts";
+
+/** What Kubernetes refused, in its own words, which Terraform prints as they are. */
+const REFUSAL =
+  /User "system:serviceaccount:([^:"]+):([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
+
+interface Refusal {
+  readonly account: { readonly namespace: string; readonly name: string };
+  readonly verb: string;
+  /** As kubectl writes it: `deployments.apps`. */
+  readonly resource: string;
+  /** Absent for a resource of the whole cluster. */
+  readonly namespace: string | undefined;
+}
+
+/** Explains a build that failed because its daemon lacks a right; empty when its log names no such right. */
+export function explainMissingRight(log: string, scene: Scene): Link[] {
+  const refusal = refusalIn(log);
+  if (!refusal) return [];
+  const { account, verb, resource, namespace } = refusal;
+  const builder = buildersOf(scene).find(
+    ({ settings: { identity, serviceAccount } }) =>
+      identity.namespace === account.namespace && serviceAccount.name === account.name,
+  );
+  const where = namespace ? `in namespace "${namespace}"` : "in the whole cluster";
+  const message = `ServiceAccount "${account.name}" may not ${verb} ${resource} ${where}. ${adviceFor(refusal, builder?.settings)}`;
+  const object = builder?.name ?? `serviceaccount/${account.name}`;
+  return [{ depth: 1, object, state: "lacks a right", message, severity: "wrong" }];
+}
+
+function refusalIn(log: string): Refusal | undefined {
+  const [, ofNamespace, ofName, verb, plural, group, namespace] = REFUSAL.exec(log) ?? [];
+  if (!ofNamespace || !ofName || !verb || !plural) return undefined;
+  const resource = group ? `${plural}.${group}` : plural;
+  return { account: { namespace: ofNamespace, name: ofName }, verb, resource, namespace };
+}
+
+interface NamedBuilder {
+  readonly name: string;
+  readonly settings: Builder;
+}
+
+/** Daemons of a pool build first; coderd builds itself where no pool does. */
+function buildersOf({ provisioners, controlPlanes }: Scene): NamedBuilder[] {
+  return [
+    ...provisioners.map((object: Stored<CoderProvisioner>) => ({
+      name: typedName(CoderProvisioner, object.metadata),
+      settings: provisionerOf(object),
+    })),
+    ...controlPlanes.map((object: Stored<CoderControlPlane>) => ({
+      name: typedName(CoderControlPlane, object.metadata),
+      settings: controlPlaneOf(object),
+    })),
+  ];
+}
+
+/** The field that grants it. */
+function adviceFor({ resource, namespace, verb }: Refusal, builder: Builder | undefined): string {
+  if (!builder) return "Grant it with a Role.";
+  const { workspaceAccess } = builder;
+  if (!workspaceAccess) return "Set spec.rbac.workspacePerms to true, or grant it with a Role of your own.";
+  if (!namespace) return "Grant it with a ClusterRole of your own: the operator grants rights in namespaces.";
+  if (!workspaceAccess.namespaces.includes(namespace))
+    return `Add "${namespace}" to spec.rbac.workspaceNamespaces.`;
+  if (resource === "deployments.apps" && !workspaceAccess.deployments)
+    return "Set spec.rbac.enableDeployments to true.";
+  return `Add ${verb} on ${resource} to spec.rbac.extraRules.`;
+}

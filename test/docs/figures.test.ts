@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { pages, repository } from "./pages.ts";
+
+const textOf = (path: string) => pages.find((page) => page.path === path)?.text ?? "";
+const source = (path: string) => readFileSync(repository + path, "utf8");
+const numbers = (text: string, pattern: RegExp) =>
+  new Set([...text.matchAll(pattern)].map(([, figure]) => Number(figure)));
+
+/** Alerts that count days, with the days of their expressions. */
+const alerts = (
+  parse(source("charts/coder-k8s/files/alerts.yaml")).groups as { rules: { alert: string; expr: string }[] }[]
+)
+  .flatMap(({ rules }) => rules)
+  .map(({ alert, expr }) => ({ alert, days: numbers(expr, /(\d+) \* 24 \* 3600/g) }))
+  .filter(({ days }) => days.size > 0);
+
+describe("days that an alert counts", () => {
+  test("are there at all", () => expect(alerts.length).toBeGreaterThan(2));
+
+  test.each(alerts)("$alert: page and runbook say what its expression says", ({ alert, days }) => {
+    const row = textOf("docs/monitoring.md").match(new RegExp(`^\\| \\[${alert}\\].*$`, "m"))?.[0] ?? "";
+    const runbook = textOf("docs/runbooks.md").split(`## ${alert}\n`).at(1) ?? "";
+    const meaning = /\*\*Meaning\*\*:[^.]*/.exec(runbook)?.[0] ?? "";
+    expect(numbers(row, /within (\d+)/g)).toEqual(days);
+    expect(numbers(meaning, /within\s+(\d+)/g)).toEqual(days);
+  });
+
+  test("stand on no other page, which would be forgotten", () => {
+    const others = pages.filter(
+      ({ path, text }) =>
+        !["docs/monitoring.md", "docs/runbooks.md", "CHANGELOG.md"].includes(path) &&
+        /\balerts?\b[^.\n]*\d+ days/i.test(text),
+    );
+    expect(others.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+test("days before ExpiresSoon are those of the code, wherever they stand", () => {
+  const days = numbers(
+    source("src/operator/control-plane/steps/license-verdict.ts"),
+    /SOON_MS = (\d+) \* DAY_MS/g,
+  );
+  expect(days.size).toBe(2);
+  const rows = pages.flatMap(({ text }) => text.match(/^\| `ExpiresSoon` .*days.*$/gm) ?? []);
+  expect(rows.length).toBeGreaterThan(0);
+  for (const row of rows) expect(numbers(row, /fewer than (\d+)/g)).toEqual(days);
+});
+
+test("no page asks for an object by hand for which there is a field", () => {
+  const asking = pages.filter(({ text }) => /^kind: PodDisruptionBudget$/m.test(text));
+  expect(asking.map(({ path }) => path)).toEqual([]);
+});
+
+describe("what operator access does", () => {
+  const sentence =
+    "By default the operator writes to Coder's database: it creates a system user with the role owner, and an API token for it.";
+  const said = (text: string) => text.replaceAll(/\s+/g, " ");
+
+  test.each([
+    "docs/index.md",
+    "docs/start.md",
+    "docs/operator-access.md",
+    "docs/tutorials/from-zero.md",
+    "docs/tutorials/from-the-helm-charts.md",
+    "docs/tutorials/from-the-go-operator.md",
+    "docs/how-to/import-helm.md",
+  ])("is said in the same sentence on %s, with the way to the page on it", (path) => {
+    const text = said(textOf(path));
+    expect(text).toContain(sentence);
+    if (path !== "docs/operator-access.md")
+      expect(text).toMatch(/\[Operator access\]\((\.\.\/)?operator-access\.md\)/);
+  });
+
+  test("and in the manifest that an import prints", () => {
+    expect(source("src/plugin/commands/import-helm/show.ts")).toContain(sentence);
+  });
+});

@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { eventually } from "kube-controller-runtime/testing";
+import {
+  hasNodeBinaries,
+  leftovers,
+  obstacle,
+  runningNode,
+  startNode,
+  stopNode,
+} from "kube-controller-runtime/testing/node";
+import { afterEach, describe, expect, test } from "vitest";
+
+const reason = await whyNot();
+if (reason !== undefined) console.warn(`*** NO NODE IS STARTED: ${reason} ***`);
+
+async function whyNot(): Promise<string | undefined> {
+  if (!(await hasNodeBinaries()))
+    return obstacle() ?? "its binaries are not built yet; `make test-node` builds them.";
+  return (await runningNode()) ? "One runs here already; `make node STOP=1` stops it." : obstacle();
+}
+
+describe.skipIf(reason)("a node", () => {
+  afterEach(stopNode);
+
+  test("runs pods, refuses a second start, and leaves nothing behind", async () => {
+    const node = await startNode({ log: () => {} });
+    await node.apply({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "pod", namespace: "default" },
+      spec: { containers: [{ name: "pause", image: "kube-node.local/pause:1" }] },
+    });
+    await eventually(async () => expect(await node.run(["nft", "list", "tables"])).toContain("kube-proxy"), {
+      withinMs: 30_000,
+    });
+    await eventually(async () => expect((await leftovers()).join()).toMatch(/process \d+ \/pause/), {
+      withinMs: 30_000,
+    });
+    await expect(startNode({ log: () => {} })).rejects.toThrow("A node runs on this machine already");
+    await node[Symbol.asyncDispose]();
+    await eventually(async () => expect(await leftovers()).toEqual([]), { withinMs: 5_000 });
+  });
+
+  test.each([{ detached: true }, { detached: false }])(
+    "whose starter was killed (detached: $detached) is removed by a stop",
+    async ({ detached }) => {
+      const code = `import { startNode } from "kube-controller-runtime/testing/node"; await startNode({ detached: ${detached} });`;
+      const starter = spawn(process.execPath, ["--input-type=module", "--eval", code], { stdio: "ignore" });
+      // While the first programs start.
+      await eventually(async () => expect((await leftovers()).join()).toContain("etcd"), {
+        withinMs: 20_000,
+      });
+      starter.kill("SIGKILL");
+      await once(starter, "exit");
+      await stopNode();
+      // Whoever watched the starter tidies up for a second.
+      await eventually(async () => expect(await leftovers()).toEqual([]), { withinMs: 5_000 });
+    },
+  );
+});

@@ -1,0 +1,85 @@
+import type { V1Lease, V1Pod } from "@kubernetes/client-node";
+import { eventually } from "kube-controller-runtime/testing";
+import { describe, expect, inject, test } from "vitest";
+import { Cluster, TIME_LIMIT } from "./support/cluster.ts";
+import { helm, installOperator, rolledOut } from "./support/operator.ts";
+
+const NAMESPACE = "coder-system";
+const LEASE = "coder-k8s-controller.coder.com";
+
+describe.runIf(inject("place"))("the operator from the chart, in its image", () => {
+  const cluster = () => new Cluster();
+
+  const pods = () =>
+    cluster().list<V1Pod>([
+      "pods",
+      `--namespace=${NAMESPACE}`,
+      "--selector=app.kubernetes.io/name=coder-k8s",
+    ]);
+
+  /** The name of the pod that leads. */
+  async function leader(): Promise<string> {
+    const lease = await cluster().get<V1Lease>(["lease", LEASE, `--namespace=${NAMESPACE}`]);
+    const holder = lease.spec?.holderIdentity ?? "";
+    const names = (await pods()).map(({ metadata }) => metadata?.name ?? "");
+    return names.find((name) => holder.includes(name)) ?? "";
+  }
+
+  /** Runs JavaScript in the operator's container, which has no shell. */
+  async function evaluate(pod: string, code: string): Promise<string> {
+    const target = ["exec", `--namespace=${NAMESPACE}`, pod, "--", "/nodejs/bin/node", "-p", code];
+    return (await cluster().kubectl(target)).trim();
+  }
+
+  test("runs both replicas after the README's command, ready and without a restart", async () => {
+    const statuses = (await pods()).flatMap(({ status }) => status?.containerStatuses ?? []);
+    expect(statuses.map(({ ready, restartCount }) => ({ ready, restartCount }))).toEqual([
+      { ready: true, restartCount: 0 },
+      { ready: true, restartCount: 0 },
+    ]);
+  });
+
+  test("is not root and cannot write to its own file system", async () => {
+    const [pod] = await pods();
+    const name = pod?.metadata?.name ?? "";
+    expect(await evaluate(name, "process.getuid()")).not.toBe("0");
+    const attempt = "try { require('fs').writeFileSync('/app/file', ''); 'written' } catch (e) { e.code }";
+    expect(await evaluate(name, attempt)).toBe("EROFS");
+  });
+
+  test.each([
+    { how: "in order", flags: [], withinMs: 15_000 },
+    // The Lease may have to expire.
+    { how: "without grace", flags: ["--grace-period=0", "--force"], withinMs: 40_000 },
+  ])("hands over when the leader's pod is deleted $how", async ({ flags, withinMs }) => {
+    const former = await eventually(async () => {
+      const name = await leader();
+      expect(name).not.toBe("");
+      return name;
+    }, TIME_LIMIT);
+    await cluster().kubectl(["delete", "pod", former, `--namespace=${NAMESPACE}`, "--wait=false", ...flags]);
+    await eventually(
+      async () => {
+        const name = await leader();
+        expect(name).not.toBe("");
+        expect(name).not.toBe(former);
+      },
+      { withinMs },
+    );
+    await rolledOut(cluster().place);
+  });
+
+  test("is upgraded and uninstalled by helm, and its pods go", async () => {
+    const { place } = cluster();
+    await helm(
+      place,
+      "helm upgrade coder-k8s charts/coder-k8s --namespace coder-system --reset-then-reuse-values --set logLevel=debug",
+    );
+    await rolledOut(place);
+    const [pod] = await pods();
+    expect(pod?.spec?.containers[0]?.args?.join(" ")).toContain("debug");
+    await helm(place, "helm uninstall coder-k8s --namespace coder-system --wait");
+    await eventually(async () => expect(await pods()).toEqual([]), TIME_LIMIT);
+    await installOperator(place);
+  });
+});

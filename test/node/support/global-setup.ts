@@ -1,0 +1,81 @@
+import {
+  hasNodeBinaries,
+  type LocalNode,
+  leftovers,
+  obstacle,
+  runningNode,
+  startNode,
+} from "kube-controller-runtime/testing/node";
+import type { TestProject } from "vitest/node";
+import { coderNames, loadCoder, loadOperator } from "../../../lab/node/images.ts";
+import { nodePostgres, startNodePostgres } from "../../../lab/node/postgres.ts";
+import { installOperator } from "./operator.ts";
+import type { TestPlace } from "./place.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Absent where pods cannot run. */
+    place: TestPlace;
+  }
+}
+
+/**
+ * Gives the tests a cluster: the one of KUBECONFIG, the node that runs on this machine already, or one that is started
+ * for them and leaves nothing behind. The operator is installed there from this checkout.
+ */
+export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const reason = process.env.KUBECONFIG ? undefined : await whyNot();
+  if (reason !== undefined) {
+    if (process.env.NODE_TESTS !== "if-possible") throw new Error(reason);
+    console.warn(`\n*** TESTS IN REAL PODS SKIPPED: ${reason} ***\n`);
+    return undefined;
+  }
+  await using owned = new AsyncDisposableStack();
+  const place = process.env.KUBECONFIG ? givenPlace(process.env.KUBECONFIG) : await ownPlace(owned);
+  await installOperator(place);
+  project.provide("place", place);
+  const resources = owned.move();
+  return () => resources.disposeAsync();
+}
+
+async function whyNot(): Promise<string | undefined> {
+  const reason = obstacle();
+  if (reason !== undefined) return reason;
+  return (await hasNodeBinaries()) ? undefined : "kubelet is not built yet; `make test-node` builds it once.";
+}
+
+function givenPlace(kubeconfig: string): TestPlace {
+  const { IMAGE_PREFIX: imagePrefix, POSTGRES_URL: postgresUrl } = process.env;
+  if (!postgresUrl)
+    throw new Error(
+      "KUBECONFIG is set: set POSTGRES_URL as well, to a Postgres that both pods and this machine reach.",
+    );
+  const coder = coderNames(imagePrefix);
+  return { kubeconfig, kubectl: "kubectl", postgresUrl, imagePrefix, coder, local: false };
+}
+
+async function ownPlace(owned: AsyncDisposableStack): Promise<TestPlace> {
+  const running = await runningNode();
+  const node = running ?? (await startedNode(owned));
+  const { kubeconfig, kubectl } = node;
+  const postgresUrl = await nodePostgres(node);
+  const coder = (await node.images()).includes(coderNames().current) ? coderNames() : undefined;
+  if (coder === undefined)
+    console.warn(
+      "\n*** TESTS OF CODER IN REAL PODS SKIPPED: it is not built yet; `make test-node` builds it once. ***\n",
+    );
+  return { kubeconfig, kubectl, postgresUrl, imagePrefix: undefined, coder, local: true };
+}
+
+async function startedNode(owned: AsyncDisposableStack): Promise<LocalNode> {
+  owned.defer(async () => {
+    const left = await leftovers();
+    if (left.length > 0) throw new Error(`the node has left something behind:\n${left.join("\n")}`);
+  });
+  const log = (line: string) => console.warn(`node: ${line}`);
+  const node = owned.use(await startNode({ log }));
+  await startNodePostgres(node);
+  await loadOperator(node, log);
+  await loadCoder(node);
+  return node;
+}

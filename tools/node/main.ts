@@ -1,0 +1,49 @@
+/** Starts a real node on this machine with everything that is needed to run Coder on it, or stops it. */
+import { parseArgs } from "node:util";
+import { leftovers, startNode, stopNode } from "kube-controller-runtime/testing/node";
+import { loadCoder, loadOperator } from "../../lab/node/images.ts";
+import { startNodePostgres } from "../../lab/node/postgres.ts";
+
+const { values } = parseArgs({ options: { stop: { type: "boolean", default: false } } });
+const log = (line: string) => console.error(`node: ${line}`);
+
+async function start(): Promise<void> {
+  const node = await startNode({ detached: true, log });
+  try {
+    log("starting Postgres");
+    const postgres = await startNodePostgres(node);
+    log("loading images");
+    const operator = await loadOperator(node, log);
+    const coder = await loadCoder(node);
+    console.log(`
+The node is ready.
+
+  export KUBECONFIG=${node.kubeconfig}
+
+  kubectl   ${node.kubectl}
+  Postgres  ${postgres}
+            (in pods also postgres.database.svc:5432)
+  Images    ${[operator, ...coder].join("\n            ")}
+${coder.length === 0 ? "            Coder has not been built here: `make test-node` builds it once, in half an hour.\n" : ""}
+  Install the operator:  helm install coder-k8s charts/coder-k8s --namespace coder-system --create-namespace
+  Stop the node:         make node STOP=1
+`);
+  } catch (error) {
+    await stopNode();
+    throw error;
+  }
+}
+
+async function stop(): Promise<void> {
+  await stopNode();
+  const left = await leftovers();
+  if (left.length > 0) throw new Error(`the node has left something behind:\n${left.join("\n")}`);
+  log("stopped; nothing is left");
+}
+
+try {
+  await (values.stop ? stop() : start());
+} catch (error) {
+  log((error as Error).message);
+  process.exitCode = 1;
+}
