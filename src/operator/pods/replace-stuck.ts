@@ -73,7 +73,7 @@ export async function replaceStuck(
   for (const each of failing) {
     await removePod(each);
     const message = `Pod "${each.metadata.name}" is replaced: it is not ready, and a Secret or ConfigMap that it reads has changed.`;
-    own.emit("Normal", "Restarting", message);
+    own.emit("Normal", "PodReplaced", message);
   }
 }
 

@@ -105,5 +105,5 @@ test("a pod that crashes is replaced when a Secret that it reads is corrected, a
   await stage.putSecret("oidc", { secret: "right-one" });
   await stage.eventually(async () => expect(await stage.exists(Pod, POD)).toBe(false));
   const events = (await stage.events("coder")).map(({ reason, message }) => `${reason} ${message}`);
-  expect(events).toContainEqual(expect.stringMatching(/^Restarting Pod ".*" is replaced: it is not ready/));
+  expect(events).toContainEqual(expect.stringMatching(/^PodReplaced Pod ".*" is replaced: it is not ready/));
 });
