@@ -74,16 +74,6 @@ types: $(INSTALLED) ## check types
 generate: $(INSTALLED) ## write CRDs, RBAC and reference pages from their sources
 	@$(BIN)/node tools/generate/main.ts
 
-# What the operator reports in memory. The sentences that it does not come to report there are on the page as well.
-MESSAGE_TESTS := test/world
-
-.PHONY: messages
-messages: $(INSTALLED) ## run the operator through its tests in memory and add what it reports to docs/reference/messages.md
-	@mkdir -p .cache && rm -f .cache/messages.jsonl
-	@COLLECT_MESSAGES=$(CURDIR)/.cache/messages.jsonl $(VITEST) --project unit $(MESSAGE_TESTS)
-	@$(BIN)/node tools/messages/main.ts .cache/messages.jsonl
-	@$(BIN)/node tools/generate/main.ts
-
 .PHONY: check-generated
 check-generated: $(INSTALLED) ## fail when a generated file is not what its source says
 	@$(BIN)/node tools/generate/main.ts --check

@@ -24,7 +24,6 @@ import { controllers } from "../src/operator/controllers.ts";
 import { DaemonObserver } from "../src/operator/daemons/observer.ts";
 import { ownershipMarks } from "../src/operator/names.ts";
 import type { Tenancy } from "../src/operator/permissions/tenancy.ts";
-import { collectMessages } from "./messages.ts";
 
 const FIELD_MANAGER = "coder-k8s";
 const SYNC_MS = 30_000;
@@ -176,7 +175,6 @@ export class RunningOperator implements AsyncDisposable {
     this.#stop.abort();
     await this.#parts.finish(this.#run);
     await Promise.all([this.#parts.coderd.close(), this.transport.close()]);
-    collectMessages(this.transport.requests);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -70,7 +70,6 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
     items: [
       { text: "Conditions and reasons", link: "/reference/conditions" },
       { text: "Broken objects", link: "/reference/broken-objects" },
-      { text: "Messages", link: "/reference/messages" },
       { text: "CoderControlPlane", link: "/reference/codercontrolplane" },
       { text: "CoderProvisioner", link: "/reference/coderprovisioner" },
       { text: "CoderWorkspaceProxy", link: "/reference/coderworkspaceproxy" },

@@ -4,7 +4,6 @@ import { customResourceDefinition } from "./crd.ts";
 import { flagsPage } from "./flags.ts";
 import { permissions, resources } from "./inputs.ts";
 import { definitionsOf, readSnapshot } from "./kubernetes.ts";
-import { messagesReference } from "./messages.ts";
 import { metricsPage } from "./metrics.ts";
 import { modulePicture, picturePath } from "./modules/picture.ts";
 import { admissionPolicies, chartPolicies } from "./policy.ts";
@@ -51,7 +50,6 @@ export function generatedFiles(): Files {
   files.set(chartSchemaPath, chartSchema(snapshot));
   files.set("docs/reference/permissions.md", markdown(permissionsPage(byResource(permissions))));
   files.set("docs/reference/metrics.md", markdown(metricsPage()));
-  files.set("docs/reference/messages.md", markdown(messagesReference(definitions)));
   files.set("docs/reference/flags.md", markdown(flagsPage()));
   files.set(picturePath, `<!-- ${generatedMark} -->\n${modulePicture()}`);
   return files;
