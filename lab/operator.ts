@@ -20,10 +20,10 @@ import {
 import { CoderClients } from "../src/coder/clients.ts";
 import type { Route } from "../src/coder/http/route.ts";
 import { type OperatorAccess, operatorAccess } from "../src/coder/operator-access/access.ts";
+import { DaemonObserver } from "../src/operator/coderd/daemons.ts";
 import { controllers } from "../src/operator/controllers.ts";
-import { DaemonObserver } from "../src/operator/daemons/observer.ts";
 import { ownershipMarks } from "../src/operator/names.ts";
-import type { Tenancy } from "../src/operator/permissions/tenancy.ts";
+import type { Tenancy } from "../src/operator/workload/rbac/tenancy.ts";
 
 const FIELD_MANAGER = "coder-k8s";
 const SYNC_MS = 30_000;

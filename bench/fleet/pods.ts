@@ -1,5 +1,5 @@
 import { type Client, Deployment, Pod, Secret, type Stored, timestamp } from "kube-controller-runtime";
-import { keyVariable } from "../../src/operator/provisioner/resources/deployment.ts";
+import { keyVariable } from "../../src/operator/provisioner/deployment.ts";
 import type { Follower } from "../follow.ts";
 import type { Coderds } from "./coderds.ts";
 

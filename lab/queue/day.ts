@@ -1,9 +1,9 @@
 import { Dice } from "kube-controller-runtime/testing";
 import type { ProvisionerDaemon, ProvisionerJob } from "../../src/coder/provisioning.ts";
 import { daemonTags } from "../../src/coder/tags.ts";
-import { decide } from "../../src/operator/queue/decide.ts";
-import { isMoving, pauseAfterFailure, pauseAfterLook } from "../../src/operator/queue/pace.ts";
-import type { History, Pool, QueueSight } from "../../src/operator/queue/pool.ts";
+import { decide } from "../../src/operator/autoscaling/decide.ts";
+import { isMoving, pauseAfterFailure, pauseAfterLook } from "../../src/operator/autoscaling/poll-interval.ts";
+import type { History, Pool, QueueSight } from "../../src/operator/autoscaling/pool.ts";
 import type { Build, Load } from "./loads.ts";
 
 /** How a pool gets its number: one that people gave, or the queue's. */

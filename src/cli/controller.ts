@@ -9,8 +9,8 @@ import {
 import { CoderClients } from "../coder/clients.ts";
 import { operatorAccess } from "../coder/operator-access/access.ts";
 import { type FinishedCall, timed } from "../coder/timed.ts";
+import { DaemonObserver } from "../operator/coderd/daemons.ts";
 import { controllers } from "../operator/controllers.ts";
-import { DaemonObserver } from "../operator/daemons/observer.ts";
 import { OperatorMetrics } from "../operator/metrics/metrics.ts";
 import { LEASE_NAME, ownershipMarks } from "../operator/names.ts";
 import { discoverClusterDomain } from "./cluster-domain.ts";

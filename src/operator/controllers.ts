@@ -1,9 +1,9 @@
 import type { Controller } from "kube-controller-runtime";
+import { queueController } from "./autoscaling/controller.ts";
+import type { CoderPorts } from "./coderd/ports.ts";
 import { controlPlaneController } from "./control-plane/controller.ts";
-import { openTenancy, type Tenancy } from "./permissions/tenancy.ts";
-import type { CoderPorts } from "./ports.ts";
 import { provisionerController } from "./provisioner/controller.ts";
-import { queueController } from "./queue/controller.ts";
+import { openTenancy, type Tenancy } from "./workload/rbac/tenancy.ts";
 import { workspaceProxyController } from "./workspace-proxy/controller.ts";
 
 /** All that the operator does, within what `tenancy` allows. */

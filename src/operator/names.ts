@@ -7,7 +7,7 @@ import {
   type OwnershipMarks,
   type Stored,
 } from "kube-controller-runtime";
-import { slim } from "./slim.ts";
+import { slim } from "./managed-objects.ts";
 
 /** What children need to know of the object that they are made for. */
 export interface Identity {

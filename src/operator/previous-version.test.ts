@@ -7,7 +7,7 @@ import {
   provisionerChildren,
   workspaceProxyChildren,
 } from "../../test/support/children.ts";
-import { withoutAdditions } from "./pods/additions.ts";
+import { withoutAdditions } from "./workload/additions.ts";
 
 interface Case {
   readonly title: string;

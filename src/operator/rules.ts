@@ -1,8 +1,8 @@
 import type { PolicyRule } from "kube-controller-runtime";
+import { rules as queueRules } from "./autoscaling/rbac.ts";
 import { rules as controlPlaneRules } from "./control-plane/rbac.ts";
-import { rules as sharedRules } from "./permissions/rbac.ts";
 import { rules as provisionerRules } from "./provisioner/rbac.ts";
-import { rules as queueRules } from "./queue/rbac.ts";
+import { rules as sharedRules } from "./workload/rbac/rules.ts";
 import { rules as workspaceProxyRules } from "./workspace-proxy/rbac.ts";
 
 /** Every permission that some part of the operator declares. */

@@ -9,8 +9,8 @@ import {
   Secret,
   type Stored,
 } from "kube-controller-runtime";
-import type { SecretKey } from "./normalise.ts";
-import { readSecretValue } from "./secret.ts";
+import type { SecretKey } from "./normalize.ts";
+import { readSecretValue } from "./secret-value.ts";
 
 /**
  * Secrets and ConfigMaps of one namespace, as `observe` found them. Asking for one that could not be read throws what

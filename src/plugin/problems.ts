@@ -1,7 +1,7 @@
 import { type Condition, findCondition, type Stored, UNREPORTED } from "kube-controller-runtime";
 import { CoderControlPlane } from "../api/v1alpha1/kinds.ts";
 import { quietReasons as ofControlPlane } from "../operator/control-plane/status.ts";
-import { defined } from "../operator/normalise.ts";
+import { defined } from "../operator/normalize.ts";
 import { quietReasons as ofProvisioner } from "../operator/provisioner/status.ts";
 import { quietReasons as ofProxy } from "../operator/workspace-proxy/status.ts";
 import type { OurObject } from "./objects.ts";

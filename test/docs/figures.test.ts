@@ -38,10 +38,7 @@ describe("days that an alert counts", () => {
 });
 
 test("days before ExpiresSoon are those of the code, wherever they stand", () => {
-  const days = numbers(
-    source("src/operator/control-plane/steps/license-verdict.ts"),
-    /SOON_MS = (\d+) \* DAY_MS/g,
-  );
+  const days = numbers(source("src/operator/control-plane/license/verdict.ts"), /SOON_MS = (\d+) \* DAY_MS/g);
   expect(days.size).toBe(2);
   const rows = pages.flatMap(({ text }) => text.match(/^\| `ExpiresSoon` .*days.*$/gm) ?? []);
   expect(rows.length).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type UpgradeStage, upgradeStages } from "../../src/api/v1alpha1/upgrade.ts";
-import { announceStage } from "../../src/operator/control-plane/upgrade/report.ts";
+import { announceStage } from "../../src/operator/upgrade/report.ts";
 import { blocks } from "./pages.ts";
 
 /** What the operator says of a stage of the upgrade that the page shows. */

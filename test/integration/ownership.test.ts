@@ -1,5 +1,5 @@
 import { eventually } from "kube-controller-runtime/testing";
-import { HTTPRoute } from "../../src/operator/exposure/gateway.ts";
+import { HTTPRoute } from "../../src/operator/workload/exposure/gateway.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 import { httpRouteDefinition } from "../support/gateway-api.ts";
 import { ownershipSuite } from "../support/ownership-suite.ts";

@@ -4,14 +4,14 @@ import type { Mutant } from "./mutant.ts";
 export const hostileMutants: readonly Mutant[] = [
   {
     guard: "tenancy: nothing is granted in the namespaces of Kubernetes",
-    file: "src/operator/permissions/tenancy.ts",
+    file: "src/operator/workload/rbac/tenancy.ts",
     from: 'if (KUBERNETES_OWN.includes(namespace)) return "it belongs to Kubernetes";',
     to: "",
     tests: ["src/operator/permissions"],
   },
   {
     guard: "tenancy: nothing is granted in the operator's namespace",
-    file: "src/operator/permissions/tenancy.ts",
+    file: "src/operator/workload/rbac/tenancy.ts",
     from: "if (namespace === operatorNamespace)",
     to: "if (namespace === undefined)",
     tests: ["src/operator/permissions"],
@@ -67,21 +67,21 @@ export const hostileMutants: readonly Mutant[] = [
   },
   {
     guard: "tokens: one that the operator made is not sent where bootstrap says",
-    file: "src/operator/control-plane/session/open.ts",
+    file: "src/operator/coderd/session.ts",
     from: 'if (secret && recipient !== "pods" && isKeptFrom(uid, secret))',
     to: "if (secret && uid !== undefined && isKeptFrom(uid, secret))",
     tests: ["test/world/tenancy"],
   },
   {
     guard: "tokens: they go where the spec says, never where a status does",
-    file: "src/operator/control-plane/session/find.ts",
+    file: "src/operator/coderd/find-control-plane.ts",
     from: "const url = clusterURL(observed.settings, clusterDomain);",
     to: "const url = observed.status.url ?? clusterDomain;",
     tests: ["test/world/tenancy"],
   },
   {
     guard: "tokens: they go to no Service of somebody else",
-    file: "src/operator/exposure/own-service.ts",
+    file: "src/operator/workload/exposure/own-service.ts",
     from: 'return type !== "ExternalName" && isDeepStrictEqual(selector, commonLabels(served));',
     to: 'return type !== "Other" || isDeepStrictEqual(selector, commonLabels(served));',
     tests: ["test/world/tenancy"],
@@ -130,7 +130,7 @@ export const hostileMutants: readonly Mutant[] = [
   },
   {
     guard: "limits: key ids that a coderd makes up do not pile up",
-    file: "src/operator/metrics/coderd-dates.ts",
+    file: "src/operator/metrics/key-dates.ts",
     from: "if (map.size > most && first !== undefined) map.delete(first);",
     to: "if (map.size < 0 && first !== undefined) map.delete(first);",
     tests: ["src/operator/metrics"],
@@ -158,17 +158,17 @@ export const hostileMutants: readonly Mutant[] = [
   },
   {
     guard: "limits: authorities are read up to so many bytes",
-    file: "src/operator/control-plane/session/open.ts",
+    file: "src/operator/coderd/session.ts",
     from: "if (bytes > MOST_CERTIFICATE_BYTES) return { fault: tooManyCertificates(key) };",
     to: "",
     tests: ["test/world/tenancy/large-secrets.test.ts"],
   },
   {
     guard: "limits: a Secret with our label is kept up to so many bytes",
-    file: "src/operator/slim.ts",
+    file: "src/operator/managed-objects.ts",
     from: "...(data ? { data: shortest(data) } : {}),",
     to: "...(data ? { data } : {}),",
-    tests: ["src/operator/slim.test.ts"],
+    tests: ["src/operator/managed-objects.test.ts"],
   },
   {
     guard: "limits: a scrape gives way to others",

@@ -22,17 +22,17 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guard: "pods: a Deployment from before is not rolled out because of what was not looked at",
-    file: "src/operator/pods/restart.ts",
+    file: "src/operator/workload/restart.ts",
     from: "const mark = restarts ? seen : markBefore;",
     to: "const mark = seen ?? markBefore;",
-    tests: ["src/operator/pods/restart.test.ts"],
+    tests: ["src/operator/workload/restart.test.ts"],
   },
   {
     guard: "pods: what is remembered of a Secret says nothing of its content",
-    file: "src/operator/pods/restart.ts",
+    file: "src/operator/workload/restart.ts",
     from: 'object?.metadata?.resourceVersion ?? "absent"',
     to: "JSON.stringify(object?.data)",
-    tests: ["src/operator/pods/restart.test.ts"],
+    tests: ["src/operator/workload/restart.test.ts"],
   },
   {
     guard: "watch: a history that the server has forgotten is listed anew",

@@ -4,28 +4,28 @@ import type { Mutant } from "./mutant.ts";
 export const poolMutants: readonly Mutant[] = [
   {
     guard: "pools: no more daemons are given up than are idle",
-    file: "src/operator/queue/decide.ts",
+    file: "src/operator/autoscaling/decide.ts",
     from: "Math.max(lately, replicas - removable(pool, census))",
     to: "lately",
     tests: ["src/operator/queue"],
   },
   {
     guard: "pools: a busy pod that is not ready keeps its pool from shrinking",
-    file: "src/operator/queue/decide.ts",
+    file: "src/operator/autoscaling/decide.ts",
     from: 'if (census.exposed > 0) return stay("exposed");',
     to: "",
     tests: ["src/operator/queue"],
   },
   {
     guard: "pools: without all marks of busy pods a pool does not shrink",
-    file: "src/operator/queue/scale.ts",
+    file: "src/operator/autoscaling/scale.ts",
     from: "refusal ? withoutLess(decision) : decision",
     to: "decision",
     tests: ["test/world/queue/scaling.test.ts"],
   },
   {
     guard: "pools: a daemon runs before coderd starts a workspace by itself",
-    file: "src/operator/queue/warmth.ts",
+    file: "src/operator/autoscaling/keep-warm.ts",
     from: "from: at - chosen.keepWarmMs,",
     to: "from: at,",
     tests: ["src/operator/queue"],

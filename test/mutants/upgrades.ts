@@ -85,7 +85,7 @@ export const upgradeMutants: readonly Mutant[] = [
   },
   {
     guard: "upgrades: a paused Deployment starts no old pods again",
-    file: "src/operator/control-plane/steps/deployment.ts",
+    file: "src/operator/control-plane/ensure-deployment.ts",
     from: "{ ...shape, spec: { ...shape.spec, paused: false } }",
     to: "shape",
     tests: ["test/world/upgrade/surroundings.test.ts"],

@@ -4,19 +4,19 @@ import type {
   CoderProvisioner,
   CoderWorkspaceProxy,
 } from "../../src/api/v1alpha1/kinds.ts";
-import { controlPlaneDeployment } from "../../src/operator/control-plane/resources/deployment.ts";
-import { controlPlaneGrants } from "../../src/operator/control-plane/resources/workspace-rbac.ts";
-import { withDefaults as controlPlaneOf } from "../../src/operator/control-plane/spec.ts";
-import { httpRoute, ingress } from "../../src/operator/exposure/expose.ts";
-import { service } from "../../src/operator/exposure/service.ts";
-import { serviceAccount } from "../../src/operator/permissions/ensure-service-account.ts";
-import { disruptionBudget } from "../../src/operator/pods/disruption-budget.ts";
-import { provisionerDeployment } from "../../src/operator/provisioner/resources/deployment.ts";
-import { keyChecksum, keySecret } from "../../src/operator/provisioner/resources/key-secret.ts";
-import { provisionerGrants } from "../../src/operator/provisioner/resources/rbac.ts";
+import { withDefaults as controlPlaneOf } from "../../src/operator/coderd/settings.ts";
+import { controlPlaneDeployment } from "../../src/operator/control-plane/deployment.ts";
+import { controlPlaneGrants } from "../../src/operator/control-plane/workspace-grants.ts";
+import { provisionerDeployment } from "../../src/operator/provisioner/deployment.ts";
+import { keyChecksum, keySecret } from "../../src/operator/provisioner/key/secret.ts";
 import { withDefaults as provisionerOf } from "../../src/operator/provisioner/spec.ts";
-import { proxyDeployment, tokenChecksum } from "../../src/operator/workspace-proxy/resources/deployment.ts";
-import { tokenSecret } from "../../src/operator/workspace-proxy/resources/token-secret.ts";
+import { provisionerGrants } from "../../src/operator/provisioner/workspace-grants.ts";
+import { disruptionBudget } from "../../src/operator/workload/disruption-budget.ts";
+import { httpRoute, ingress } from "../../src/operator/workload/exposure/expose.ts";
+import { service } from "../../src/operator/workload/exposure/service.ts";
+import { serviceAccount } from "../../src/operator/workload/rbac/ensure-service-account.ts";
+import { proxyDeployment, tokenChecksum } from "../../src/operator/workspace-proxy/deployment.ts";
+import { tokenSecret } from "../../src/operator/workspace-proxy/registration/token-secret.ts";
 import { withDefaults as proxyOf } from "../../src/operator/workspace-proxy/spec.ts";
 
 /*

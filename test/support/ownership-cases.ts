@@ -13,7 +13,7 @@ import {
   ServiceAccount,
 } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
-import { HTTPRoute } from "../../src/operator/exposure/gateway.ts";
+import { HTTPRoute } from "../../src/operator/workload/exposure/gateway.ts";
 
 export interface Parent extends KubeObject {
   status?: { conditions?: Condition[] };

@@ -9,7 +9,7 @@ import {
   tagsHash,
   type WantedKey,
 } from "../../src/operator/provisioner/key/record.ts";
-import type { HeldKey } from "../../src/operator/provisioner/resources/key-secret.ts";
+import type { HeldKey } from "../../src/operator/provisioner/key/secret.ts";
 
 /*
  * A steady state, and a table whose rows say only in what they differ from it.

@@ -1,6 +1,6 @@
 import type { ProvisionerDaemon, ProvisionerJob, Tags } from "../../src/coder/provisioning.ts";
 import { daemonTags } from "../../src/coder/tags.ts";
-import type { Pool, PoolPod, Queue } from "../../src/operator/queue/pool.ts";
+import type { Pool, PoolPod, Queue } from "../../src/operator/autoscaling/pool.ts";
 
 /** The time of every scene, in milliseconds. */
 export const NOW = 1_000_000_000;

@@ -3,9 +3,9 @@ import type { UpgradeStage, UpgradeStatus } from "../../src/api/v1alpha1/upgrade
 import type { CoderFailure } from "../../src/coder/failure.ts";
 import type { DatabaseSight } from "../../src/coder/operator-access/sight.ts";
 import { failed, succeeded } from "../../src/coder/result.ts";
-import type { UpgradeFacts } from "../../src/operator/control-plane/upgrade/facts.ts";
-import type { UpgradePlan } from "../../src/operator/control-plane/upgrade/moves.ts";
-import { upgradeSettings } from "../../src/operator/control-plane/upgrade/settings.ts";
+import { upgradeSettings } from "../../src/operator/coderd/upgrade-settings.ts";
+import type { UpgradeFacts } from "../../src/operator/upgrade/facts.ts";
+import type { UpgradePlan } from "../../src/operator/upgrade/transitions.ts";
 
 /* Facts and records of an upgrade from one version to another, for tests of what is planned on them. */
 

@@ -1,4 +1,4 @@
-import { HTTPRoute } from "../../src/operator/exposure/gateway.ts";
+import { HTTPRoute } from "../../src/operator/workload/exposure/gateway.ts";
 import { ownershipSuite } from "../support/ownership-suite.ts";
 import { MemoryWorld } from "../support/world/memory.ts";
 

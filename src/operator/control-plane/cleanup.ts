@@ -10,11 +10,11 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { namedControlPlane } from "../coderd/find-control-plane.ts";
 import { namespaceEndsSince } from "../ending-namespace.ts";
-import { leadsToOurPods } from "../exposure/own-service.ts";
-import { releaseGrants } from "../permissions/ensure-workspace-rbac.ts";
+import { leadsToOurPods } from "../workload/exposure/own-service.ts";
+import { releaseGrants } from "../workload/rbac/ensure-workspace-rbac.ts";
 import type { Environment, Snapshot } from "./observe.ts";
-import { namedControlPlane } from "./session/find.ts";
 import { knowsToken, mayHoldToken, revokeToken } from "./token/revoke.ts";
 
 /** So long provisioners and proxies may use the operator's token to clean up behind themselves. */

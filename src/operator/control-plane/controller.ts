@@ -33,50 +33,50 @@ import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { reportsOutage } from "../coderd/failure.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
+import type { CoderPorts } from "../coderd/ports.ts";
+import { withDefaults } from "../coderd/settings.ts";
 import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
-import { ensureExposure } from "../exposure/ensure-exposure.ts";
-import { ensureService } from "../exposure/ensure-service.ts";
-import { HTTPRoute } from "../exposure/gateway.ts";
+import { conflictAdvice, identityOf, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
+import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
+import { checkUpgrade } from "../upgrade/check.ts";
+import { imageCheckOwner } from "../upgrade/image-check.ts";
+import { ensureUpgrade } from "../upgrade/step.ts";
+import { ensureDisruptionBudget } from "../workload/disruption-budget.ts";
+import { ensureExposure } from "../workload/exposure/ensure-exposure.ts";
+import { ensureService } from "../workload/exposure/ensure-service.ts";
+import { HTTPRoute } from "../workload/exposure/gateway.ts";
 import {
   INGRESS_CLASS_INDEX,
   ingressClassWatch,
   namesIngressClass,
   thoseNamingIngressClasses,
-} from "../exposure/ingress-class.ts";
-import { conflictAdvice, identityOf, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
-import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
-import { ensureServiceAccount, referencedAccounts } from "../permissions/ensure-service-account.ts";
-import { ensureWorkspaceRbac, recordedNamespaces } from "../permissions/ensure-workspace-rbac.ts";
-import { behindGrant, changedByOthers } from "../permissions/grant-tie.ts";
-import type { Tenancy } from "../permissions/tenancy.ts";
-import { ensureDisruptionBudget } from "../pods/disruption-budget.ts";
-import { reportImage } from "../pods/image.ts";
-import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
-import { availability, noPods, readyPods, stalling } from "../pods/report.ts";
-import { rolloutMoved } from "../pods/rollout.ts";
-import type { CoderPorts } from "../ports.ts";
+} from "../workload/exposure/ingress-class.ts";
+import { reportImage } from "../workload/pods/image.ts";
+import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../workload/pods/our-pods.ts";
+import { availability, noPods, readyPods, stalling } from "../workload/pods/report.ts";
+import { rolloutMoved } from "../workload/pods/rollout.ts";
+import { ensureServiceAccount, referencedAccounts } from "../workload/rbac/ensure-service-account.ts";
+import { ensureWorkspaceRbac, recordedNamespaces } from "../workload/rbac/ensure-workspace-rbac.ts";
+import { behindGrant, changedByOthers } from "../workload/rbac/grant-tie.ts";
+import type { Tenancy } from "../workload/rbac/tenancy.ts";
+import { compareAccessURL } from "./access-url.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
+import { ensureDeployment } from "./ensure-deployment.ts";
 import { findOutage, suspecting, withoutDatabase } from "./health/outage.ts";
 import { reportHealth } from "./health/step.ts";
+import { publishEntitlements } from "./license/entitlements.ts";
+import { reportLicenseTerm } from "./license/term.ts";
+import { ensureLicense } from "./license/upload.ts";
 import { newMemory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { references } from "./references.ts";
-import { controlPlaneGrants, controlPlaneTie } from "./resources/workspace-rbac.ts";
-import { CONTROL_PLANE_INDEX, namedControlPlane } from "./session/find.ts";
-import { withDefaults } from "./spec.ts";
+import { checkDurability } from "./spec-warnings.ts";
 import { type ControlPlaneResult, conditionTypes, quietReasons, readiness } from "./status.ts";
-import { compareAccessURL } from "./steps/access-url.ts";
-import { ensureDeployment } from "./steps/deployment.ts";
-import { checkDurability } from "./steps/durable-database.ts";
-import { publishEntitlements } from "./steps/entitlements.ts";
-import { ensureLicense } from "./steps/license.ts";
-import { reportLicenseTerm } from "./steps/license-term.ts";
 import { mayHoldToken } from "./token/revoke.ts";
 import { usableToken } from "./token/secret.ts";
 import { checkTokenSecret, ensureOperatorAccess } from "./token/step.ts";
-import { checkUpgrade } from "./upgrade/check.ts";
-import { imageCheckOwner } from "./upgrade/image-check.ts";
-import { ensureUpgrade } from "./upgrade/step.ts";
+import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
 /** Runs coderd from a CoderControlPlane, and manages its license through a token of its own. */
 export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Controller {

@@ -1,11 +1,11 @@
 import { ConfigMap, type Deployment, type RunContext, Secret } from "kube-controller-runtime";
 import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
 import { DatabaseProblem } from "../../coder/operator-access/failure.ts";
-import { readSecretValue } from "../secret.ts";
+import { certificates } from "../coderd/session.ts";
+import type { ControlPlane } from "../coderd/settings.ts";
+import { readSecretValue } from "../secret-value.ts";
 import { gatherSources } from "../sources.ts";
-import { controlPlaneDeployment } from "./resources/deployment.ts";
-import { certificates } from "./session/open.ts";
-import type { ControlPlane } from "./spec.ts";
+import { controlPlaneDeployment } from "./deployment.ts";
 
 type Reader = Pick<RunContext, "caches" | "referenced">;
 

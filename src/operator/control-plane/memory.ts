@@ -2,13 +2,13 @@ import { Backoff, type ConditionState, type StartMemory } from "kube-controller-
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { License } from "../../coder/model.ts";
 import type { Result } from "../../coder/result.ts";
+import type { AccessFailure } from "../coderd/access-failure.ts";
 import { calmBackoff, coderdBackoff } from "../coderd/backoff.ts";
+import type { CoderPorts } from "../coderd/ports.ts";
 import type { TokenEndMemory } from "../coderd/token-end.ts";
-import type { WarningMemory } from "../pods/pod-warnings.ts";
-import type { StuckMemory } from "../pods/replace-stuck.ts";
-import type { CoderPorts } from "../ports.ts";
-import type { HeldFindings } from "./health/steady.ts";
-import type { AccessFailure } from "./token/failure.ts";
+import type { WarningMemory } from "../workload/pods/warnings.ts";
+import type { StuckMemory } from "../workload/replace-stuck.ts";
+import type { HeldFindings } from "./health/findings.ts";
 
 /** How often a failed attempt at the database is repeated while nothing changes. */
 export const DATABASE_RETRY_MS = 30_000;

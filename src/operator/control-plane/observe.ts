@@ -18,26 +18,26 @@ import { autoscalingDefaults, provisionerDefaults } from "../../api/v1alpha1/def
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
 import { reportsOutage } from "../coderd/failure.ts";
+import { CONTROL_PLANE_INDEX } from "../coderd/find-control-plane.ts";
+import type { CoderPorts } from "../coderd/ports.ts";
+import { type ControlPlane, withDefaults } from "../coderd/settings.ts";
 import { namespaceEndsSince } from "../ending-namespace.ts";
-import { isRouteServed } from "../exposure/gateway.ts";
-import { ingressClasses } from "../exposure/ingress-class.ts";
 import { commonLabels } from "../names.ts";
-import { type ObservedAccount, observeAccount } from "../permissions/ensure-service-account.ts";
-import type { Grants } from "../permissions/ensure-workspace-rbac.ts";
-import { foreignGrants } from "../permissions/grant-tie.ts";
-import { podsOf } from "../pods/our-pods.ts";
-import { observeWarnings, type PodWarnings } from "../pods/pod-warnings.ts";
-import { observeRefusal } from "../pods/refusal.ts";
-import { type RemovePod, removeWith } from "../pods/replace-stuck.ts";
-import type { CoderPorts } from "../ports.ts";
 import { gatherSources, type Sources } from "../sources.ts";
+import { type ObservedUpgrade, observeUpgrade } from "../upgrade/observe.ts";
+import { isRouteServed } from "../workload/exposure/gateway.ts";
+import { ingressClasses } from "../workload/exposure/ingress-class.ts";
+import { podsOf } from "../workload/pods/our-pods.ts";
+import { observeRefusal } from "../workload/pods/refusal.ts";
+import { observeWarnings, type PodWarnings } from "../workload/pods/warnings.ts";
+import { type ObservedAccount, observeAccount } from "../workload/rbac/ensure-service-account.ts";
+import type { Grants } from "../workload/rbac/ensure-workspace-rbac.ts";
+import { foreignGrants } from "../workload/rbac/grant-tie.ts";
+import { type RemovePod, removeWith } from "../workload/replace-stuck.ts";
 import { databaseTarget } from "./database-target.ts";
 import type { Memory } from "./memory.ts";
 import { sourceNames } from "./references.ts";
-import { controlPlaneGrants, controlPlaneTie } from "./resources/workspace-rbac.ts";
-import { CONTROL_PLANE_INDEX } from "./session/find.ts";
-import { type ControlPlane, withDefaults } from "./spec.ts";
-import { type ObservedUpgrade, observeUpgrade } from "./upgrade/observe.ts";
+import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
 /** A control plane as one run sees it: all that is read of the cluster, the time included. */
 export interface Snapshot {

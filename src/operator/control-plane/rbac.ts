@@ -6,7 +6,7 @@ import {
   readVerbs,
   rulesOfKind,
   workspaceRules,
-} from "../permissions/rbac.ts";
+} from "../workload/rbac/rules.ts";
 
 export const rules: readonly PolicyRule[] = [
   ...rulesOfKind("codercontrolplanes", "control planes"),

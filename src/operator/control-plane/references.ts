@@ -1,10 +1,10 @@
 import type { Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import { variableSources } from "../pods/env-sources.ts";
-import { restartSources } from "../pods/restart.ts";
+import { addressVariables } from "../coderd/address.ts";
+import { type ControlPlane, withDefaults } from "../coderd/settings.ts";
 import { referencesTo, type SourceNames } from "../sources.ts";
-import { addressVariables } from "./address.ts";
-import { type ControlPlane, withDefaults } from "./spec.ts";
+import { variableSources } from "../workload/env-sources.ts";
+import { restartSources } from "../workload/restart.ts";
 
 /** The variable with which coderd, and so the operator, finds its database. */
 export const databaseVariable = "CODER_PG_CONNECTION_URL";

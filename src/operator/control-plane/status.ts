@@ -8,10 +8,10 @@ import {
   summary,
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
-import { DISRUPTION_BUDGET } from "../pods/disruption-budget.ts";
-import { IMAGE_PINNED, UNPINNED } from "../pods/image.ts";
-import { STALLED } from "../pods/report.ts";
-import { DEPLOYMENT_READY } from "../pods/rollout.ts";
+import { DISRUPTION_BUDGET } from "../workload/disruption-budget.ts";
+import { IMAGE_PINNED, UNPINNED } from "../workload/pods/image.ts";
+import { STALLED } from "../workload/pods/report.ts";
+import { DEPLOYMENT_READY } from "../workload/pods/rollout.ts";
 
 /** The conditions of a control plane, in the order in which its steps run. Each belongs to one step. */
 export const conditionTypes = {

@@ -9,7 +9,7 @@ import type { Condition } from "../../api/v1alpha1/common.ts";
 import type { LicenseStatus } from "../../api/v1alpha1/control-plane.ts";
 import { controlPlaneDefaults, workspaceProxyDefaults } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import { namedControlPlane } from "../control-plane/session/find.ts";
+import { namedControlPlane } from "../coderd/find-control-plane.ts";
 import { isPaused } from "../pause.ts";
 import { withDefaults as provisionerWithDefaults } from "../provisioner/spec.ts";
 

@@ -1,6 +1,6 @@
-import type { PoolNumbers, QueueTotals } from "../queue-numbers.ts";
-import type { CoderdDates } from "./coderd-dates.ts";
+import type { PoolNumbers, QueueTotals } from "../queue-metrics.ts";
 import type { Facts } from "./facts.ts";
+import type { CoderdDates } from "./key-dates.ts";
 
 /** An object at the moment of a scrape, and all that is known of it. */
 export interface Subject {

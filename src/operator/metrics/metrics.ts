@@ -16,11 +16,11 @@ import { Counter, Histogram } from "prom-client";
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { FinishedCall } from "../../coder/timed.ts";
 import { tokenExpiry } from "../control-plane/token/secret.ts";
-import type { QueueNumbers } from "../queue-numbers.ts";
-import { CoderdDates } from "./coderd-dates.ts";
+import type { QueueNumbers } from "../queue-metrics.ts";
 import { type LabelledSubject, ObjectRegistry } from "./exposition.ts";
 import { type MeasuredKind, measuredKinds } from "./facts.ts";
 import { objectGauges } from "./gauges.ts";
+import { CoderdDates } from "./key-dates.ts";
 
 const PREFIX = "coder_k8s_";
 /** Up to what a call to coderd (10 s) and a session with a database (30 s) may take. */

@@ -1,6 +1,6 @@
 import { type Action, messageOf, requeue } from "kube-controller-runtime";
 import { type CoderFailure, mayPass } from "../../coder/failure.ts";
-import { releaseGrants } from "../permissions/ensure-workspace-rbac.ts";
+import { releaseGrants } from "../workload/rbac/ensure-workspace-rbac.ts";
 import { isSameKey, type KeyRecord, recordedKeys } from "./key/record.ts";
 import { type LeftKey, type RemovalRun, removalRun, removeKey, reportLeft } from "./key/retire.ts";
 import type { Environment, Snapshot } from "./observe.ts";

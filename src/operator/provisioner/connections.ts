@@ -2,13 +2,13 @@ import type { Pod, Stored } from "kube-controller-runtime";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
-import { isReadyPod } from "../pods/our-pods.ts";
-import { podTrouble } from "../pods/pod-trouble.ts";
+import { isReadyPod } from "../workload/pods/our-pods.ts";
+import { podTrouble } from "../workload/pods/pod-trouble.ts";
 import { awaitsAdmission } from "./admit.ts";
+import { CONTAINER, daemonNameOf } from "./deployment.ts";
 import { appliedKey } from "./key/record.ts";
 import type { Memory } from "./memory.ts";
 import type { Snapshot } from "./observe.ts";
-import { CONTAINER, daemonNameOf } from "./resources/deployment.ts";
 import type { Provisioner } from "./spec.ts";
 
 /** A daemon joins coderd within a second or two of its start, or something keeps it away. */

@@ -32,31 +32,31 @@ import {
   namedControlPlane,
   thoseNaming,
   thoseServedBy,
-} from "../control-plane/session/find.ts";
+} from "../coderd/find-control-plane.ts";
+import type { CoderPorts } from "../coderd/ports.ts";
 import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
 import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
-import { ensureServiceAccount, referencedAccounts } from "../permissions/ensure-service-account.ts";
-import { ensureWorkspaceRbac } from "../permissions/ensure-workspace-rbac.ts";
-import { behindGrant, changedByOthers } from "../permissions/grant-tie.ts";
-import type { Tenancy } from "../permissions/tenancy.ts";
-import { ensureDisruptionBudget } from "../pods/disruption-budget.ts";
-import { reportImage } from "../pods/image.ts";
-import { POD_OWNER_INDEX, podOwnerOfProvisioner, podOwners, podWatch } from "../pods/our-pods.ts";
-import { availability, noPods, stalling } from "../pods/report.ts";
-import { rolloutMoved } from "../pods/rollout.ts";
-import type { CoderPorts } from "../ports.ts";
+import { ensureDisruptionBudget } from "../workload/disruption-budget.ts";
+import { reportImage } from "../workload/pods/image.ts";
+import { POD_OWNER_INDEX, podOwnerOfProvisioner, podOwners, podWatch } from "../workload/pods/our-pods.ts";
+import { availability, noPods, stalling } from "../workload/pods/report.ts";
+import { rolloutMoved } from "../workload/pods/rollout.ts";
+import { ensureServiceAccount, referencedAccounts } from "../workload/rbac/ensure-service-account.ts";
+import { ensureWorkspaceRbac } from "../workload/rbac/ensure-workspace-rbac.ts";
+import { behindGrant, changedByOthers } from "../workload/rbac/grant-tie.ts";
+import type { Tenancy } from "../workload/rbac/tenancy.ts";
+import { accessConditions, forgetUnused, openAccess } from "./access.ts";
 import { cleanUp } from "./cleanup.ts";
+import { confirmDaemons } from "./daemons.ts";
+import { ensureDeployment } from "./ensure-deployment.ts";
+import { checkEntitlement } from "./entitlement.ts";
+import { ensureKey, ensureKeySecret } from "./key/step.ts";
 import { newMemory } from "./memory.ts";
 import { type Environment, observe, references, type Snapshot } from "./observe.ts";
-import { provisionerTie } from "./resources/rbac.ts";
 import { withDefaults } from "./spec.ts";
 import { conditionTypes, type ProvisionerResult, quietReasons, readiness } from "./status.ts";
-import { accessConditions, forgetUnused, openAccess } from "./steps/access.ts";
-import { confirmDaemons } from "./steps/daemons.ts";
-import { ensureDeployment } from "./steps/deployment.ts";
-import { checkEntitlement } from "./steps/entitlement.ts";
-import { ensureKey, ensureKeySecret } from "./steps/key.ts";
+import { provisionerTie } from "./workspace-grants.ts";
 
 /** Runs provisioner daemons from a CoderProvisioner, with a key that it makes and replaces by itself. */
 export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Controller {

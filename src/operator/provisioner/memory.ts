@@ -3,10 +3,10 @@ import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { Entitlement } from "../../coder/entitlements.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { coderdBackoff } from "../coderd/backoff.ts";
+import type { CoderPorts } from "../coderd/ports.ts";
 import type { TokenEndMemory } from "../coderd/token-end.ts";
-import type { WarningMemory } from "../pods/pod-warnings.ts";
-import type { StuckMemory } from "../pods/replace-stuck.ts";
-import type { CoderPorts } from "../ports.ts";
+import type { WarningMemory } from "../workload/pods/warnings.ts";
+import type { StuckMemory } from "../workload/replace-stuck.ts";
 import type { KeyRecord, SecretProof } from "./key/record.ts";
 
 /** A key that is still at coderd, and why. */

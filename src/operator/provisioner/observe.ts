@@ -13,24 +13,24 @@ import {
 } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
-import { type ObservedControlPlane, observeControlPlane } from "../control-plane/session/find.ts";
-import { sessionSources } from "../control-plane/session/open.ts";
+import { type ObservedControlPlane, observeControlPlane } from "../coderd/find-control-plane.ts";
+import type { CoderPorts } from "../coderd/ports.ts";
+import { sessionSources } from "../coderd/session.ts";
 import { commonLabels } from "../names.ts";
-import { type ObservedAccount, observeAccount } from "../permissions/ensure-service-account.ts";
-import type { Grants } from "../permissions/ensure-workspace-rbac.ts";
-import { foreignGrants } from "../permissions/grant-tie.ts";
-import { podsOf } from "../pods/our-pods.ts";
-import { observeWarnings, type PodWarnings } from "../pods/pod-warnings.ts";
-import { observeRefusal } from "../pods/refusal.ts";
-import { type RemovePod, removeWith } from "../pods/replace-stuck.ts";
-import { restartSources } from "../pods/restart.ts";
-import type { CoderPorts } from "../ports.ts";
 import { gatherSources, referencesTo, type SourceNames, type Sources } from "../sources.ts";
+import { podsOf } from "../workload/pods/our-pods.ts";
+import { observeRefusal } from "../workload/pods/refusal.ts";
+import { observeWarnings, type PodWarnings } from "../workload/pods/warnings.ts";
+import { type ObservedAccount, observeAccount } from "../workload/rbac/ensure-service-account.ts";
+import type { Grants } from "../workload/rbac/ensure-workspace-rbac.ts";
+import { foreignGrants } from "../workload/rbac/grant-tie.ts";
+import { type RemovePod, removeWith } from "../workload/replace-stuck.ts";
+import { restartSources } from "../workload/restart.ts";
 import { type Admit, admitWith } from "./admit.ts";
 import { recordedKeys } from "./key/record.ts";
 import type { Memory } from "./memory.ts";
-import { provisionerGrants, provisionerTie } from "./resources/rbac.ts";
 import { continuing, type Provisioner, withDefaults } from "./spec.ts";
+import { provisionerGrants, provisionerTie } from "./workspace-grants.ts";
 
 /** A provisioner as one run sees it: all that is read of the cluster, the time included. */
 export interface Snapshot {

@@ -1,5 +1,5 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { childVerbs, podRules, readVerbs, rulesOfKind, workspaceRules } from "../permissions/rbac.ts";
+import { childVerbs, podRules, readVerbs, rulesOfKind, workspaceRules } from "../workload/rbac/rules.ts";
 
 export const rules: readonly PolicyRule[] = [
   ...rulesOfKind("coderprovisioners", "provisioners"),

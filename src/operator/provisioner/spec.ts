@@ -17,10 +17,10 @@ import {
   nameLength,
   shortName,
 } from "../names.ts";
-import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
+import { type SecretKey, secretKey, trimmed } from "../normalize.ts";
 import { oncePerObject } from "../once-per-object.ts";
-import { type Builder, serviceAccountSettings, workspaceAccess } from "../permissions/settings.ts";
-import { type PodSettings, podSettings } from "../pods/settings.ts";
+import { type Builder, serviceAccountSettings, workspaceAccess } from "../workload/rbac/settings.ts";
+import { type PodSettings, podSettings } from "../workload/settings.ts";
 
 interface KeySettings {
   /** As coderd spells it: in lower case. */

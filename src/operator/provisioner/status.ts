@@ -9,10 +9,10 @@ import {
   UNREPORTED,
 } from "kube-controller-runtime";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
-import { DISRUPTION_BUDGET } from "../pods/disruption-budget.ts";
-import { IMAGE_PINNED, UNPINNED } from "../pods/image.ts";
-import { STALLED } from "../pods/report.ts";
-import { DEPLOYMENT_READY } from "../pods/rollout.ts";
+import { DISRUPTION_BUDGET } from "../workload/disruption-budget.ts";
+import { IMAGE_PINNED, UNPINNED } from "../workload/pods/image.ts";
+import { STALLED } from "../workload/pods/report.ts";
+import { DEPLOYMENT_READY } from "../workload/pods/rollout.ts";
 import type { Snapshot } from "./observe.ts";
 
 export const CONNECTING = "Connecting";

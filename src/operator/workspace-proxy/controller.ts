@@ -28,35 +28,35 @@ import {
   namedControlPlane,
   thoseNaming,
   thoseServedBy,
-} from "../control-plane/session/find.ts";
+} from "../coderd/find-control-plane.ts";
+import type { CoderPorts } from "../coderd/ports.ts";
 import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
-import { ensureExposure } from "../exposure/ensure-exposure.ts";
-import { ensureService } from "../exposure/ensure-service.ts";
-import { HTTPRoute } from "../exposure/gateway.ts";
+import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
+import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
+import { ensureDisruptionBudget } from "../workload/disruption-budget.ts";
+import { ensureExposure } from "../workload/exposure/ensure-exposure.ts";
+import { ensureService } from "../workload/exposure/ensure-service.ts";
+import { HTTPRoute } from "../workload/exposure/gateway.ts";
 import {
   INGRESS_CLASS_INDEX,
   ingressClassWatch,
   namesIngressClass,
   thoseNamingIngressClasses,
-} from "../exposure/ingress-class.ts";
-import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
-import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
-import { ensureDisruptionBudget } from "../pods/disruption-budget.ts";
-import { reportImage } from "../pods/image.ts";
-import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../pods/our-pods.ts";
-import { availability, noPods, stalling } from "../pods/report.ts";
-import { rolloutMoved } from "../pods/rollout.ts";
-import type { CoderPorts } from "../ports.ts";
+} from "../workload/exposure/ingress-class.ts";
+import { reportImage } from "../workload/pods/image.ts";
+import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../workload/pods/our-pods.ts";
+import { availability, noPods, stalling } from "../workload/pods/report.ts";
+import { rolloutMoved } from "../workload/pods/rollout.ts";
+import { readCredentials } from "./credentials.ts";
+import { ensureDeployment } from "./ensure-deployment.ts";
+import { findCoderd } from "./find-coderd.ts";
+import { reportHealth } from "./health.ts";
 import { newMemory } from "./memory.ts";
 import { type Environment, observe, references, type Snapshot } from "./observe.ts";
 import { deregister } from "./registration/deregister.ts";
 import { ensureRegistration } from "./registration/step.ts";
 import { registrationOf, withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
-import { findCoderd } from "./steps/coderd.ts";
-import { readCredentials } from "./steps/credentials.ts";
-import { ensureDeployment } from "./steps/deployment.ts";
-import { reportHealth } from "./steps/health.ts";
 
 /** Runs workspace proxies from CoderWorkspaceProxies, and registers those at coderd that bring no token. */
 export function workspaceProxyController(ports: CoderPorts): Controller {

@@ -2,10 +2,10 @@ import type { Backoff, StartMemory } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../coder/model.ts";
 import { coderdBackoff } from "../coderd/backoff.ts";
-import type { WarningMemory } from "../pods/pod-warnings.ts";
-import type { StuckMemory } from "../pods/replace-stuck.ts";
-import type { CoderPorts } from "../ports.ts";
-import type { ProxySession } from "./coderd.ts";
+import type { CoderPorts } from "../coderd/ports.ts";
+import type { WarningMemory } from "../workload/pods/warnings.ts";
+import type { StuckMemory } from "../workload/replace-stuck.ts";
+import type { ProxySession } from "./session.ts";
 
 /** The proxy as coderd showed it. */
 export interface SeenProxy {

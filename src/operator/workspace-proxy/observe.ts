@@ -16,22 +16,22 @@ import {
   controlPlaneService,
   type ObservedControlPlane,
   observeControlPlane,
-} from "../control-plane/session/find.ts";
-import { sessionSources } from "../control-plane/session/open.ts";
-import { isRouteServed } from "../exposure/gateway.ts";
-import { ingressClasses } from "../exposure/ingress-class.ts";
+} from "../coderd/find-control-plane.ts";
+import type { CoderPorts } from "../coderd/ports.ts";
+import { sessionSources } from "../coderd/session.ts";
 import { commonLabels } from "../names.ts";
-import { variableSources } from "../pods/env-sources.ts";
-import { podsOf } from "../pods/our-pods.ts";
-import { observeWarnings, type PodWarnings } from "../pods/pod-warnings.ts";
-import { observeRefusal } from "../pods/refusal.ts";
-import { type RemovePod, removeWith } from "../pods/replace-stuck.ts";
-import { restartSources } from "../pods/restart.ts";
-import type { CoderPorts } from "../ports.ts";
-import { readSecretValue } from "../secret.ts";
+import { readSecretValue } from "../secret-value.ts";
 import { gatherSources, referencesTo, type SourceNames, type Sources } from "../sources.ts";
+import { variableSources } from "../workload/env-sources.ts";
+import { isRouteServed } from "../workload/exposure/gateway.ts";
+import { ingressClasses } from "../workload/exposure/ingress-class.ts";
+import { podsOf } from "../workload/pods/our-pods.ts";
+import { observeRefusal } from "../workload/pods/refusal.ts";
+import { observeWarnings, type PodWarnings } from "../workload/pods/warnings.ts";
+import { type RemovePod, removeWith } from "../workload/replace-stuck.ts";
+import { restartSources } from "../workload/restart.ts";
 import type { Memory } from "./memory.ts";
-import { ownURLVariables } from "./resources/own-url.ts";
+import { ownURLVariables } from "./own-url.ts";
 import { controlPlaneNameOf, registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
 
 /** A workspace proxy as one run sees it: all that is read of the cluster, the time included. */

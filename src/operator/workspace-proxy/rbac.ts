@@ -1,5 +1,5 @@
 import type { PolicyRule } from "kube-controller-runtime";
-import { childVerbs, exposureRules, podRules, readVerbs, rulesOfKind } from "../permissions/rbac.ts";
+import { childVerbs, exposureRules, podRules, readVerbs, rulesOfKind } from "../workload/rbac/rules.ts";
 
 export const rules: readonly PolicyRule[] = [
   ...rulesOfKind("coderworkspaceproxies", "workspace proxies"),

@@ -7,13 +7,13 @@ import {
 } from "../../api/v1alpha1/defaults.ts";
 import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { ProxyRegistration, WorkspaceProxySpec } from "../../api/v1alpha1/workspace-proxy.ts";
-import { type Exposed, exposureOf } from "../exposure/expose.ts";
-import { serviceSettings } from "../exposure/service.ts";
 import { avoidReserved, childNameOf, type Identity, identityOf, nameLength, shortName } from "../names.ts";
-import { type SecretKey, secretKey, trimmed } from "../normalise.ts";
+import { type SecretKey, secretKey, trimmed } from "../normalize.ts";
 import { oncePerObject } from "../once-per-object.ts";
-import type { ContainerPort } from "../pods/certificates.ts";
-import { type PodSettings, podSettings } from "../pods/settings.ts";
+import type { ContainerPort } from "../workload/certificates.ts";
+import { type Exposed, exposureOf } from "../workload/exposure/expose.ts";
+import { serviceSettings } from "../workload/exposure/service.ts";
+import { type PodSettings, podSettings } from "../workload/settings.ts";
 
 /** coderd's own entry in its list of proxies. */
 const reservedProxyNames = ["primary"];

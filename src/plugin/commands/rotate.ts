@@ -1,6 +1,6 @@
 import { type Kind, type Stored, timestamp } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
-import { withDefaults as controlPlaneOf } from "../../operator/control-plane/spec.ts";
+import { withDefaults as controlPlaneOf } from "../../operator/coderd/settings.ts";
 import { ROTATE_ANNOTATION } from "../../operator/names.ts";
 import { type Command, CommandError } from "../command.ts";
 import { completeObjects, type Found, findObject, type OurObject, typedName } from "../objects.ts";

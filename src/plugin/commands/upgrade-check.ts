@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Condition, findCondition, messageOf, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { conditionTypes } from "../../operator/control-plane/status.ts";
-import { answerMark, CHECK_ANNOTATION } from "../../operator/control-plane/upgrade/check.ts";
+import { answerMark, CHECK_ANNOTATION } from "../../operator/upgrade/check.ts";
 import { type Cluster, listAll } from "../cluster.ts";
 import { answer, type Command, CommandError, type Context, EXIT } from "../command.ts";
 import { completeObjects, typedName } from "../objects.ts";

@@ -1,7 +1,7 @@
 import { CoreEvent, controllerOf, Ingress, type KubeObject, kind as kindOf } from "kube-controller-runtime";
 import { type ClusterAccess, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { HTTPRoute } from "../../../src/operator/exposure/gateway.ts";
+import { HTTPRoute } from "../../../src/operator/workload/exposure/gateway.ts";
 import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
 import { httpRouteDefinition } from "../../support/gateway-api.ts";
 import { openStage, type Stage } from "./stage.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { tagsHash } from "../../../src/operator/provisioner/key/record.ts";
-import { keyChecksum } from "../../../src/operator/provisioner/resources/key-secret.ts";
+import { keyChecksum } from "../../../src/operator/provisioner/key/secret.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { openRealWorld } from "../../support/world/real.ts";

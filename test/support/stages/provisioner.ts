@@ -14,11 +14,11 @@ import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts"
 import type { ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec, ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";
-import { withDefaults } from "../../../src/operator/control-plane/spec.ts";
-import { service } from "../../../src/operator/exposure/service.ts";
-import { openTenancy } from "../../../src/operator/permissions/tenancy.ts";
+import { withDefaults } from "../../../src/operator/coderd/settings.ts";
 import { provisionerController } from "../../../src/operator/provisioner/controller.ts";
-import { keyChecksum } from "../../../src/operator/provisioner/resources/key-secret.ts";
+import { keyChecksum } from "../../../src/operator/provisioner/key/secret.ts";
+import { service } from "../../../src/operator/workload/exposure/service.ts";
+import { openTenancy } from "../../../src/operator/workload/rbac/tenancy.ts";
 import { DaemonPods } from "../daemon-pods.ts";
 import type { World } from "../world/world.ts";
 import { Stage } from "./stage.ts";

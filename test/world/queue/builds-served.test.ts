@@ -2,7 +2,7 @@ import { findCondition } from "kube-controller-runtime";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import { queueController } from "../../../src/operator/queue/controller.ts";
+import { queueController } from "../../../src/operator/autoscaling/controller.ts";
 import { openQueueStage, type QueueStage } from "./stage.ts";
 
 const MINUTE = 60_000;

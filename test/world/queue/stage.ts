@@ -1,10 +1,10 @@
 import { Pod, timestamp } from "kube-controller-runtime";
 import type { CoderdDeployment, Daemon } from "../../../lab/coderd/deployment.ts";
 import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
+import { queueController } from "../../../src/operator/autoscaling/controller.ts";
 import { commonLabels } from "../../../src/operator/names.ts";
-import { openTenancy } from "../../../src/operator/permissions/tenancy.ts";
 import { provisionerController } from "../../../src/operator/provisioner/controller.ts";
-import { queueController } from "../../../src/operator/queue/controller.ts";
+import { openTenancy } from "../../../src/operator/workload/rbac/tenancy.ts";
 import { ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

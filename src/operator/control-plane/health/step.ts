@@ -5,8 +5,8 @@ import type { ReportedHealth } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { type ControlPlaneResult, unknown } from "../status.ts";
 import { coderdClient } from "../token/check.ts";
+import { addReport, recalled, recorded } from "./findings.ts";
 import { PROBE_EVERY_MS, withoutDatabase } from "./outage.ts";
-import { addReport, recalled, recorded } from "./steady.ts";
 import { verdict } from "./verdict.ts";
 
 /** A replica makes a report every ten minutes at most, so asking more often says little more. */

@@ -2,12 +2,12 @@ import { fingerprint } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
 import { redact } from "../../../coder/redact.ts";
 import { withAdvice } from "../../coderd/failure.ts";
-import { clusterURL } from "../../exposure/service.ts";
-import type { SecretKey } from "../../normalise.ts";
-import type { Tenancy } from "../../permissions/tenancy.ts";
+import { openSession } from "../../coderd/session.ts";
+import type { SecretKey } from "../../normalize.ts";
+import { clusterURL } from "../../workload/exposure/service.ts";
+import type { Tenancy } from "../../workload/rbac/tenancy.ts";
 import { DATABASE_RETRY_MS } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { openSession } from "../session/open.ts";
 
 /** How often a token that works is tried again, in case somebody revoked it. */
 const CHECK_EVERY_MS = 10 * 60_000;

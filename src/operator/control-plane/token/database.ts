@@ -2,11 +2,11 @@ import { fingerprint } from "kube-controller-runtime";
 import { parseConnectionUrl } from "../../../coder/operator-access/connection-url.ts";
 import type { DatabaseFailure } from "../../../coder/operator-access/failure.ts";
 import { failed, type Result, succeeded } from "../../../coder/result.ts";
-import { variableKey, variableValue } from "../../pods/env-sources.ts";
+import type { AccessFailure } from "../../coderd/access-failure.ts";
+import { variableKey, variableValue } from "../../workload/env-sources.ts";
 import type { Snapshot } from "../observe.ts";
 import { databaseLoginVariable, databaseVariable } from "../references.ts";
 import type { TokenRun } from "./check.ts";
-import type { AccessFailure } from "./failure.ts";
 
 /** The value with which coderd logs in to Amazon RDS by IAM instead of a password. */
 const CLOUD_IDENTITY = "awsiamrds";

@@ -8,12 +8,12 @@ import {
 } from "kube-controller-runtime";
 import type { DatabaseTarget } from "../../../coder/operator-access/access.ts";
 import { type IssueReason, isCopiedToken } from "../../../coder/operator-access/token.ts";
+import type { AccessFailure } from "../../coderd/access-failure.ts";
 import { rotationRequest } from "../../names.ts";
-import type { SecretKey } from "../../normalise.ts";
+import type { SecretKey } from "../../normalize.ts";
 import { databaseVariable } from "../references.ts";
 import { checkToken, type TokenCheck, type TokenRun, wasGood } from "./check.ts";
 import { connectionUrl, withHost } from "./database.ts";
-import type { AccessFailure } from "./failure.ts";
 import { isAsked, planToken, type TokenFacts, type TokenPlan } from "./plan.ts";
 import { handOver, heldToken, refuseForeign, storeToken } from "./secret.ts";
 

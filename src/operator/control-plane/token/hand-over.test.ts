@@ -6,9 +6,9 @@ import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../
 import type { CoderClients } from "../../../coder/clients.ts";
 import type { OperatorAccess } from "../../../coder/operator-access/access.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
-import { DaemonObserver } from "../../daemons/observer.ts";
-import { openTenancy } from "../../permissions/tenancy.ts";
-import type { CoderPorts } from "../../ports.ts";
+import { DaemonObserver } from "../../coderd/daemons.ts";
+import type { CoderPorts } from "../../coderd/ports.ts";
+import { openTenancy } from "../../workload/rbac/tenancy.ts";
 import { controlPlaneController } from "../controller.ts";
 
 const unreachable = async () => failed({ kind: "transient", message: "nobody answers" });

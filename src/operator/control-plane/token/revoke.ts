@@ -1,12 +1,12 @@
 import { type BackedOff, findCondition, Secret, type Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { isCopiedToken } from "../../../coder/operator-access/token.ts";
+import { type AccessFailure, isAboutDatabase, isWithoutDatabase } from "../../coderd/access-failure.ts";
+import { generatedTokenName, withDefaults } from "../../coderd/settings.ts";
 import { databaseVariable } from "../references.ts";
-import { generatedTokenName, withDefaults } from "../spec.ts";
 import { conditionTypes } from "../status.ts";
 import { coderdClient, type TokenRun } from "./check.ts";
 import { connectionUrl, databaseAttempt, withHost } from "./database.ts";
-import { type AccessFailure, isAboutDatabase, isWithoutDatabase } from "./failure.ts";
 import { ownTokens } from "./secret.ts";
 
 /** Whether the operator may have made a token for a control plane that is not revoked yet, by what its object says. */

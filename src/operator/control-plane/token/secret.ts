@@ -7,12 +7,12 @@ import {
   timestamp,
 } from "kube-controller-runtime";
 import { tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
+import type { ControlPlane } from "../../coderd/settings.ts";
 import { childMetadata, ROTATED_ANNOTATION } from "../../names.ts";
-import type { SecretKey } from "../../normalise.ts";
-import { readSecretValue, valueSecret } from "../../secret.ts";
+import type { SecretKey } from "../../normalize.ts";
+import { readSecretValue, valueSecret } from "../../secret-value.ts";
 import { secretText } from "../../sources.ts";
 import type { Snapshot } from "../observe.ts";
-import type { ControlPlane } from "../spec.ts";
 import type { TokenRun } from "./check.ts";
 
 /** When the token in a Secret ends, as far as the operator knew when it wrote it; use may have extended it. */

@@ -1,15 +1,15 @@
 import { type BackedOff, blocked, findCondition, settle, timestamp } from "kube-controller-runtime";
+import { type AccessFailure, accessReason } from "../../coderd/access-failure.ts";
+import { tokenFrom } from "../../coderd/session.ts";
 import { givenTokenEnd, withTokenEnd } from "../../coderd/token-end.ts";
 import { rotationRequest } from "../../names.ts";
-import type { SecretKey } from "../../normalise.ts";
+import type { SecretKey } from "../../normalize.ts";
 import { DATABASE_RETRY_MS } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { tokenFrom } from "../session/open.ts";
 import { type ControlPlaneResult, conditionTypes, NOT_MIGRATED } from "../status.ts";
 import { checkToken, coderdClient, type TokenRun, wasGood } from "./check.ts";
 import { databaseAttempt } from "./database.ts";
 import { type TokenState, tokenEffect } from "./effect.ts";
-import { type AccessFailure, accessReason } from "./failure.ts";
 import { withdrawToken } from "./revoke.ts";
 import { type HeldToken, heldToken, refuseForeign, storeToken } from "./secret.ts";
 

@@ -3,7 +3,7 @@ import type { CoderClient } from "../../../coder/client.ts";
 import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import type { ProvisionerKey } from "../../../coder/model.ts";
 import { failed, type Result, succeeded } from "../../../coder/result.ts";
-import { isSameService } from "../../exposure/service.ts";
+import { isSameService } from "../../workload/exposure/service.ts";
 import type { Provisioner } from "../spec.ts";
 import {
   type AppliedKey,

@@ -1,7 +1,6 @@
 import { type Effect, isConflict, type Needs } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { type SecretKey, unlessEmpty } from "../../normalise.ts";
-import { contentAt, heldKeys } from "../resources/key-secret.ts";
+import { type SecretKey, unlessEmpty } from "../../normalize.ts";
 import {
   askForKeys,
   confirmGone,
@@ -24,6 +23,7 @@ import {
   withRecord,
 } from "./record.ts";
 import { removalRun, removeKey } from "./retire.ts";
+import { contentAt, heldKeys } from "./secret.ts";
 import {
   type KeyProgress,
   type KeyRun,

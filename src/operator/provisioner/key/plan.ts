@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProvisionerKey } from "../../../coder/model.ts";
 import { distinctiveTags } from "../../../coder/tags.ts";
-import { isSameService } from "../../exposure/service.ts";
-import type { SecretKey } from "../../normalise.ts";
-import type { HeldKey } from "../resources/key-secret.ts";
+import type { SecretKey } from "../../normalize.ts";
+import { isSameService } from "../../workload/exposure/service.ts";
 import {
   type AppliedKey,
   type CoderdKeys,
@@ -15,6 +14,7 @@ import {
   tagsHash,
   type WantedKey,
 } from "./record.ts";
+import type { HeldKey } from "./secret.ts";
 
 /*
  * The life of a provisioner key. A plan leads to a state from which the next plan goes on:

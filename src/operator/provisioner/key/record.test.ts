@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { keyChecksum } from "../resources/key-secret.ts";
 import { tagsHash } from "./record.ts";
+import { keyChecksum } from "./secret.ts";
 
 test.each([
   ["no tags", {}, "811c9dc5"],

@@ -3,9 +3,9 @@ import { provisionerDefaults, tokenSecretKey } from "../../../api/v1alpha1/defau
 import { maxKeyNameLength } from "../../../api/v1alpha1/limits.ts";
 import type { ProvisionerKeyRecord, ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { ProvisionerKey } from "../../../coder/model.ts";
-import { isSameService } from "../../exposure/service.ts";
 import { shortName } from "../../names.ts";
-import { defined, type SecretKey, secretKey } from "../../normalise.ts";
+import { defined, type SecretKey, secretKey } from "../../normalize.ts";
+import { isSameService } from "../../workload/exposure/service.ts";
 import type { Provisioner } from "../spec.ts";
 
 /** A key at coderd, as the status records it. */

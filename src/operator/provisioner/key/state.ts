@@ -3,14 +3,14 @@ import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import type { DaemonSight } from "../../daemons/observer.ts";
+import type { DaemonSight } from "../../coderd/daemons.ts";
 import { rotationRequest } from "../../names.ts";
+import type { ProvisionerSession } from "../access.ts";
+import type { KeyInUse } from "../deployment.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import type { KeyInUse } from "../resources/deployment.ts";
-import { contentAt, type KeyContent, keyChecksum, keySecret, otherData } from "../resources/key-secret.ts";
 import type { Provisioner } from "../spec.ts";
-import type { ProvisionerSession } from "../steps/access.ts";
 import { appliedKey, type CoderdKeys, freshKeyName, isWantedName, type WantedKey } from "./record.ts";
+import { contentAt, type KeyContent, keyChecksum, keySecret, otherData } from "./secret.ts";
 
 /** Where keys are on record, and the Secrets that may hold them. */
 export interface KnownKeys {

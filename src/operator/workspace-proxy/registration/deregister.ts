@@ -1,13 +1,13 @@
 import { explain, isTransient } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { Result as Outcome } from "../../../coder/result.ts";
-import { retryRateLimited } from "../../coderd/retry-rate-limited.ts";
-import { leadsToOurPods } from "../../exposure/own-service.ts";
-import { isSameService } from "../../exposure/service.ts";
+import { leadsToOurPods } from "../../workload/exposure/own-service.ts";
+import { isSameService } from "../../workload/exposure/service.ts";
+import { readCredentials } from "../credentials.ts";
+import { findCoderd } from "../find-coderd.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
-import { findCoderd } from "../steps/coderd.ts";
-import { readCredentials } from "../steps/credentials.ts";
+import { retryRateLimited } from "./retry-rate-limited.ts";
 
 /** Removes the proxy that we registered from coderd. Best effort: a failure is reported, and does not block deletion. */
 export async function deregister(snapshot: Snapshot, environment: Environment): Promise<void> {

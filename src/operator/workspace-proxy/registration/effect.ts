@@ -12,13 +12,13 @@ import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { RegisteredProxy, WorkspaceProxy } from "../../../coder/model.ts";
 import { succeeded } from "../../../coder/result.ts";
-import { isSameService } from "../../exposure/service.ts";
-import { readSecretValue } from "../../secret.ts";
-import type { ProxySession } from "../coderd.ts";
+import { readSecretValue } from "../../secret-value.ts";
+import { isSameService } from "../../workload/exposure/service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { tokenSecret } from "../resources/token-secret.ts";
+import type { ProxySession } from "../session.ts";
 import type { Registration } from "../spec.ts";
 import { planRegistration, type RegistrationPlan } from "./plan.ts";
+import { tokenSecret } from "./token-secret.ts";
 
 /** One go at bringing the registration to what the spec wants. */
 export interface RegistrationRun {

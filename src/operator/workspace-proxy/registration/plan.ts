@@ -1,7 +1,7 @@
 import type { WorkspaceProxyStatus } from "../../../api/v1alpha1/workspace-proxy.ts";
 import type { WorkspaceProxy } from "../../../coder/model.ts";
 import { proxyOfToken } from "../../../coder/proxy-token.ts";
-import { isSameService } from "../../exposure/service.ts";
+import { isSameService } from "../../workload/exposure/service.ts";
 import type { Registration } from "../spec.ts";
 
 /** All that a decision about the registration rests on. */

@@ -2,10 +2,9 @@ import { blocked, fingerprint, Secret, type Settled, settle } from "kube-control
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../../coder/model.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
-import type { Access, ProxySession } from "../coderd.ts";
 import type { SeenProxy } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { tokenSecret } from "../resources/token-secret.ts";
+import type { Access, ProxySession } from "../session.ts";
 import { type Registration, registrationOf, tokenKeyOf } from "../spec.ts";
 import type { WorkspaceProxyResult } from "../status.ts";
 import {
@@ -16,6 +15,7 @@ import {
   registrationEffect,
 } from "./effect.ts";
 import type { RegistrationPlan } from "./plan.ts";
+import { tokenSecret } from "./token-secret.ts";
 
 /** How often coderd is asked whether the proxy is still there, its token good, and how it fares. */
 const LOOK_EVERY_MS = 60_000;

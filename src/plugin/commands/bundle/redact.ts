@@ -1,8 +1,8 @@
 import { maskSecrets, type Secret, type Stored } from "kube-controller-runtime";
-import { CHECK_ANNOTATION } from "../../../operator/control-plane/upgrade/check.ts";
 import { ownershipMarks, REQUEST_ANNOTATION, ROTATE_ANNOTATION } from "../../../operator/names.ts";
 import { PAUSE_ANNOTATION } from "../../../operator/pause.ts";
-import { BUSY_MARKS } from "../../../operator/pods/our-pods.ts";
+import { CHECK_ANNOTATION } from "../../../operator/upgrade/check.ts";
+import { BUSY_MARKS } from "../../../operator/workload/pods/our-pods.ts";
 import { KnownSecrets, REDACTED } from "./known.ts";
 
 /** Whatever is below these names may be a secret that nothing tells from other text. */

@@ -1,6 +1,6 @@
 import { Deployment, Lease, Pod, type Stored } from "kube-controller-runtime";
 import { LEASE_NAME, MANAGER_NAME } from "../../../operator/names.ts";
-import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
+import { podTrouble } from "../../../operator/workload/pods/pod-trouble.ts";
 import { type Cluster, listAll } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
 import { type Finding, finding } from "./report.ts";

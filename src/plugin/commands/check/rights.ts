@@ -5,7 +5,7 @@ import {
   type Stored,
   SubjectAccessReview,
 } from "kube-controller-runtime";
-import { defined, distinctBy } from "../../../operator/normalise.ts";
+import { defined, distinctBy } from "../../../operator/normalize.ts";
 import { permissions } from "../../../operator/rules.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";

@@ -1,4 +1,4 @@
-import { defined, unlessEmpty } from "../../../operator/normalise.ts";
+import { defined, unlessEmpty } from "../../../operator/normalize.ts";
 import { chartGracePeriodSeconds } from "./chart-defaults.ts";
 import { type Json, type JsonObject, propertyOf } from "./json.ts";
 import { accountFields, extraArgs, named, podFields, unless, variables } from "./pods.ts";

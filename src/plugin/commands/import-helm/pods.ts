@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { commonLabelNames } from "../../../operator/names.ts";
-import { defined } from "../../../operator/normalise.ts";
+import { defined } from "../../../operator/normalize.ts";
 import { chartAffinity, chartResources, chartSecurityContext } from "./chart-defaults.ts";
 import { isObject, type Json, type JsonObject, propertyOf } from "./json.ts";
 import { type Release, ReleaseError } from "./release.ts";

@@ -1,5 +1,5 @@
 import { USUAL_CLUSTER_DOMAIN } from "../../../operator/names.ts";
-import { defined, unlessEmpty } from "../../../operator/normalise.ts";
+import { defined, unlessEmpty } from "../../../operator/normalize.ts";
 import { provisionerAccount } from "./chart-defaults.ts";
 import { CONTROL_PLANE_NAME } from "./control-plane.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";

@@ -1,4 +1,4 @@
-import { defined } from "../../../operator/normalise.ts";
+import { defined } from "../../../operator/normalize.ts";
 import type { JsonObject } from "./json.ts";
 import { unless, unlessNothing, within } from "./pods.ts";
 import type { ValuesReader } from "./values.ts";

@@ -4,17 +4,17 @@ import type {
   CoderProvisioner,
   CoderWorkspaceProxy,
 } from "../../../api/v1alpha1/kinds.ts";
-import { controlPlaneDeployment } from "../../../operator/control-plane/resources/deployment.ts";
-import { controlPlaneGrants } from "../../../operator/control-plane/resources/workspace-rbac.ts";
-import { withDefaults as controlPlaneOf } from "../../../operator/control-plane/spec.ts";
-import { ingress } from "../../../operator/exposure/expose.ts";
-import { service } from "../../../operator/exposure/service.ts";
+import { withDefaults as controlPlaneOf } from "../../../operator/coderd/settings.ts";
+import { controlPlaneDeployment } from "../../../operator/control-plane/deployment.ts";
+import { controlPlaneGrants } from "../../../operator/control-plane/workspace-grants.ts";
 import { USUAL_CLUSTER_DOMAIN } from "../../../operator/names.ts";
-import { serviceAccount } from "../../../operator/permissions/ensure-service-account.ts";
-import { provisionerDeployment } from "../../../operator/provisioner/resources/deployment.ts";
-import { provisionerGrants } from "../../../operator/provisioner/resources/rbac.ts";
+import { provisionerDeployment } from "../../../operator/provisioner/deployment.ts";
 import { withDefaults as provisionerOf } from "../../../operator/provisioner/spec.ts";
-import { proxyDeployment } from "../../../operator/workspace-proxy/resources/deployment.ts";
+import { provisionerGrants } from "../../../operator/provisioner/workspace-grants.ts";
+import { ingress } from "../../../operator/workload/exposure/expose.ts";
+import { service } from "../../../operator/workload/exposure/service.ts";
+import { serviceAccount } from "../../../operator/workload/rbac/ensure-service-account.ts";
+import { proxyDeployment } from "../../../operator/workspace-proxy/deployment.ts";
 import { withDefaults as proxyOf } from "../../../operator/workspace-proxy/spec.ts";
 import { CONTROL_PLANE_NAME } from "./control-plane.ts";
 import type { Manifest } from "./translate.ts";

@@ -9,8 +9,8 @@ import {
   ServiceAccount,
   type Stored,
 } from "kube-controller-runtime";
-import { HTTPRoute } from "../../../operator/exposure/gateway.ts";
 import { MANAGED_BY_LABEL, MANAGER_NAME, managedByUs, ownershipMarks } from "../../../operator/names.ts";
+import { HTTPRoute } from "../../../operator/workload/exposure/gateway.ts";
 import { listAll } from "../../cluster.ts";
 import type { Released } from "./released.ts";
 

@@ -5,7 +5,7 @@ import {
   CoderProvisioner,
   type CoderWorkspaceProxy,
 } from "../../../api/v1alpha1/kinds.ts";
-import { defined, distinctBy } from "../../../operator/normalise.ts";
+import { defined, distinctBy } from "../../../operator/normalize.ts";
 import { isPaused } from "../../../operator/pause.ts";
 import { type OurObject, typedName } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";

@@ -1,6 +1,6 @@
 import { ApiError, messageOf } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
-import { defined } from "../../../operator/normalise.ts";
+import { defined } from "../../../operator/normalize.ts";
 import type { Cluster } from "../../cluster.ts";
 import { personalCoderd } from "../../coderd.ts";
 import {

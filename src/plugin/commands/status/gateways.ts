@@ -1,7 +1,7 @@
 import { type KubeObject, keyOf, kind, type Stored } from "kube-controller-runtime";
 import type { CoderControlPlane, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
-import { exposureOf } from "../../../operator/exposure/expose.ts";
-import type { ParentReference } from "../../../operator/exposure/gateway.ts";
+import { exposureOf } from "../../../operator/workload/exposure/expose.ts";
+import type { ParentReference } from "../../../operator/workload/exposure/gateway.ts";
 
 /** A Secret with a certificate, and who serves it. */
 export interface CertificateSecret {

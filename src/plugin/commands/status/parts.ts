@@ -15,9 +15,9 @@ import type {
   CoderProvisioner,
   CoderWorkspaceProxy,
 } from "../../../api/v1alpha1/kinds.ts";
-import { defined } from "../../../operator/normalise.ts";
+import { defined } from "../../../operator/normalize.ts";
 import { isPaused } from "../../../operator/pause.ts";
-import { BUSY_MARKS } from "../../../operator/pods/our-pods.ts";
+import { BUSY_MARKS } from "../../../operator/workload/pods/our-pods.ts";
 import { typedName } from "../../objects.ts";
 import { type QueueSight, seenIn } from "./queues.ts";
 import type { EventReport, PoolReport, ProxyReport, State } from "./report.ts";

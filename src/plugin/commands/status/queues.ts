@@ -8,8 +8,8 @@ import {
   provisionerJobs,
 } from "../../../coder/provisioning.ts";
 import { daemonTags, servesTags } from "../../../coder/tags.ts";
-import { defined } from "../../../operator/normalise.ts";
-import { isReadyPod } from "../../../operator/pods/our-pods.ts";
+import { defined } from "../../../operator/normalize.ts";
+import { isReadyPod } from "../../../operator/workload/pods/our-pods.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
 

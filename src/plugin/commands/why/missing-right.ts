@@ -1,8 +1,8 @@
 import type { Stored } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
-import { withDefaults as controlPlaneOf } from "../../../operator/control-plane/spec.ts";
-import type { Builder } from "../../../operator/permissions/settings.ts";
+import { withDefaults as controlPlaneOf } from "../../../operator/coderd/settings.ts";
 import { withDefaults as provisionerOf } from "../../../operator/provisioner/spec.ts";
+import type { Builder } from "../../../operator/workload/rbac/settings.ts";
 import { typedName } from "../../objects.ts";
 import type { Link } from "./report.ts";
 import type { Scene } from "./scene.ts";

@@ -1,8 +1,8 @@
 import { type Pod, redactText, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { APPS, childNameOf } from "../../../operator/names.ts";
-import { podTrouble } from "../../../operator/pods/pod-trouble.ts";
-import { warningsIn } from "../../../operator/pods/pod-warnings.ts";
+import { podTrouble } from "../../../operator/workload/pods/pod-trouble.ts";
+import { warningsIn } from "../../../operator/workload/pods/warnings.ts";
 import { type Found, type OurObject, typedName } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
 import type { Link } from "./report.ts";

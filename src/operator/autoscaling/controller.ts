@@ -1,0 +1,92 @@
+import {
+  awaitChange,
+  type Caches,
+  type Change,
+  ConfigMap,
+  type Controller,
+  controller,
+  Deployment,
+  keyOfObject,
+  Namespace,
+  type ObjectKey,
+  Pod,
+  type RunContext,
+  Secret,
+  Service,
+  type Stored,
+} from "kube-controller-runtime";
+import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
+import type { CoderPorts } from "../coderd/ports.ts";
+import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
+import { managedByUs } from "../names.ts";
+import {
+  POD_OWNER_INDEX,
+  podOwnerOfLabels,
+  podOwnerOfProvisioner,
+  podWatch,
+} from "../workload/pods/our-pods.ts";
+import { references } from "./session.ts";
+import { type QueueMemory, watchQueues } from "./watch-queues.ts";
+
+/** Looks at the queue of each organization that has provisioners, once for all of them, and reports builds that wait. */
+export function queueController(ports: CoderPorts): Controller {
+  const memories = new Map<ObjectKey, { readonly uid: string; readonly memory: QueueMemory }>();
+  return (
+    controller("queue")
+      .for(CoderControlPlane)
+      .watches(CoderControlPlane, (object) => [keyOfObject(object)], { when: accessChanged })
+      .watches(CoderProvisioner, (object) => namedControlPlane(object), {
+        indexes: {
+          [CONTROL_PLANE_INDEX]: namedControlPlane,
+          [POD_OWNER_INDEX]: podOwnerOfProvisioner,
+        },
+        when: poolChanged,
+      })
+      .watches(Deployment, () => [], managedByUs)
+      // To see where tokens go, and to have them.
+      .watches(Service, () => [], managedByUs)
+      .watches(Secret, () => [], managedByUs)
+      .watches(Namespace, thoseWithin(CoderControlPlane), namespaceWatch)
+      .watches(Pod, controlPlaneOfPod, podWatch)
+      .refersTo(Secret, references.secrets)
+      .refersTo(ConfigMap, references.configMaps)
+      .reconcile(async (key, context) => {
+        const object = context.caches.of(CoderControlPlane).get(key);
+        if (!object || isEnding(object, context)) {
+          memories.delete(key);
+          ports.queueObserved?.(key, undefined);
+          return awaitChange;
+        }
+        const known = memories.get(key);
+        const memory: QueueMemory = known?.uid === object.metadata.uid ? known.memory : new Map();
+        memories.set(key, { uid: object.metadata.uid, memory });
+        return watchQueues({ key, object, memory }, { ports, context });
+      })
+  );
+}
+
+/** Builds wait for, or run on, a pod of a provisioner: that it fails is news. */
+function controlPlaneOfPod(pod: Stored<Pod>, caches: Caches): ObjectKey[] {
+  const owners = caches.of(CoderProvisioner).byIndex(POD_OWNER_INDEX, podOwnerOfLabels(pod));
+  return owners.flatMap((owner) => namedControlPlane(owner));
+}
+
+function isEnding(object: Stored<CoderControlPlane>, { caches }: RunContext): boolean {
+  return (object.metadata.deletionTimestamp ?? namespaceEndsSince(object, caches)) !== undefined;
+}
+
+/** The operator may ask coderd from now on, or no longer. */
+function accessChanged({ object, previous }: Change<CoderControlPlane>): boolean {
+  return object.status?.operatorAccessReady !== previous?.status?.operatorAccessReady;
+}
+
+/** What is decided depends on it; the numbers in a status change with every decision. */
+function poolChanged({ type, object, previous }: Change<CoderProvisioner>): boolean {
+  return (
+    type !== "updated" ||
+    object.metadata.generation !== previous?.metadata.generation ||
+    object.metadata.deletionTimestamp !== previous?.metadata.deletionTimestamp ||
+    object.status?.organizationID !== previous?.status?.organizationID
+  );
+}

@@ -1,0 +1,35 @@
+import type { RunContext } from "kube-controller-runtime";
+import type { PoolSource } from "./observe.ts";
+import type { Queue } from "./pool.ts";
+
+/** Pools whose builds are seen to take longer than their pods are given to end, by name. */
+export function outgrownPools(
+  sources: readonly PoolSource[],
+  { jobs, daemons }: Pick<Queue, "jobs" | "daemons">,
+  now: number,
+): ReadonlySet<string> {
+  const begun = new Map(
+    jobs.flatMap(({ workerId, startedAt }) => (workerId && startedAt ? [[workerId, startedAt]] : [])),
+  );
+  const since = new Map(daemons.map(({ id, name }) => [name, begun.get(id)]));
+  const outgrown = sources.filter((source) => {
+    const graceMs = graceSeconds(source) * 1_000;
+    return [...source.pods.keys()].some((name) => now - (since.get(name) ?? now) > graceMs);
+  });
+  return new Set(outgrown.map(({ pool }) => pool.name));
+}
+
+/** What to do about it, as a sentence. */
+export function explainGrace(source: PoolSource): string {
+  return `Builds take longer than spec.terminationGracePeriodSeconds (${graceSeconds(source)}); raise it, or a build that runs when its pod is removed is killed.`;
+}
+
+/** Emits an event when that is seen for the first time. */
+export function warnOfGrace(source: PoolSource, { events }: RunContext): void {
+  const message = explainGrace(source);
+  events.event(source.object, { type: "Warning", reason: "GracePeriodTooShort", message });
+}
+
+function graceSeconds({ provisioner: { pod } }: PoolSource): number {
+  return pod.terminationGracePeriodSeconds ?? 0;
+}

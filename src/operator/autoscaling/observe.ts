@@ -1,0 +1,148 @@
+import {
+  Deployment,
+  findCondition,
+  keyOf,
+  type ObjectKey,
+  type Pod,
+  type RunContext,
+  type Stored,
+} from "kube-controller-runtime";
+import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import { daemonTags } from "../../coder/tags.ts";
+import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
+import { isPaused } from "../pause.ts";
+import { daemonNameOf } from "../provisioner/deployment.ts";
+import { type Provisioner, withDefaults } from "../provisioner/spec.ts";
+import { conditionTypes } from "../provisioner/status.ts";
+import { isReplacingPods } from "../upgrade/stages.ts";
+import { isReadyPod, podsOf } from "../workload/pods/our-pods.ts";
+import { podTrouble } from "../workload/pods/pod-trouble.ts";
+import type { Pool, PoolPod } from "./pool.ts";
+
+/** A pool, and the objects that it is made of. */
+export interface PoolSource {
+  readonly object: Stored<CoderProvisioner>;
+  readonly provisioner: Provisioner;
+  /** Its pods, by the names of their daemons. */
+  readonly pods: ReadonlyMap<string, Stored<Pod>>;
+  readonly pool: Omit<Pool, "history" | "isKeptWarm">;
+}
+
+/** The provisioners of a control plane by the id of their organization. One without a key belongs to none yet. */
+export function organizationsOf(
+  controlPlane: ObjectKey,
+  { caches }: RunContext,
+): Map<string, Stored<CoderProvisioner>[]> {
+  const all = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, controlPlane);
+  const staying = all.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const organizations = Map.groupBy(staying, ({ status }) => status?.organizationID ?? "");
+  organizations.delete("");
+  return organizations;
+}
+
+/** A provisioner as a pool, from its pods and its Deployment. */
+export function observePool(
+  object: Stored<CoderProvisioner>,
+  { caches, clock }: Pick<RunContext, "caches" | "clock">,
+): PoolSource {
+  const provisioner = withDefaults(object);
+  const { name, namespace } = provisioner.identity;
+  const deployment = caches.of(Deployment).get(keyOf({ namespace, name: provisioner.childName }));
+  const pods = podsByDaemon(provisioner, caches);
+  const pool = {
+    name,
+    tags: daemonTags(provisioner.tags),
+    keyIds: keysOf(object),
+    // Without a Deployment, what was asked for is taken to be on its way.
+    replicas: deployment?.spec?.replicas ?? object.status?.desiredReplicas ?? 0,
+    pods: [...pods].map(([daemonName, pod]) => poolPod(pod, daemonName, clock.now())),
+    isRollingOut: isRollingOut(deployment),
+    ...limitsOf(provisioner),
+    ...heldBy(object, caches),
+  };
+  return { object, provisioner, pods, pool };
+}
+
+/** Equal as long as the same pods of the provisioners fail. */
+export function failingPods(
+  objects: readonly Stored<CoderProvisioner>[],
+  { caches, clock }: Pick<RunContext, "caches" | "clock">,
+): string {
+  const now = clock.now();
+  const failing = objects
+    .flatMap((object) => podsOf(withDefaults(object), caches))
+    .filter((pod) => podTrouble(pod, now)?.kind === "found");
+  return failing
+    .map(({ metadata }) => metadata.name)
+    .sort()
+    .join();
+}
+
+/** A fixed number is a minimum that is the maximum too. */
+function limitsOf({ autoscaling, replicas }: Provisioner) {
+  const fixed = { min: replicas, max: replicas, minIdle: 0, priority: 0, fallback: undefined };
+  if (!autoscaling) return { ...fixed, scaleDownDelayMs: 0, keepWarmMs: 0 };
+  const { minReplicas, maxReplicas, minIdle, priority, fallbackReplicas } = autoscaling;
+  return {
+    min: minReplicas,
+    max: maxReplicas,
+    minIdle,
+    priority,
+    fallback: fallbackReplicas,
+    scaleDownDelayMs: autoscaling.scaleDownDelaySeconds * 1_000,
+    keepWarmMs: minReplicas === 0 ? autoscaling.keepWarmMinutes * 60_000 : 0,
+  };
+}
+
+/** Daemons that are given up can't come back without a license, and an upgrade moves pods itself. */
+function heldBy(object: Stored<CoderProvisioner>, caches: RunContext["caches"]): Pick<Pool, "held"> {
+  if (isPaused(object)) return { held: "it is paused" };
+  const [controlPlane = ""] = namedControlPlane(object);
+  if (isReplacingPods(caches.of(CoderControlPlane).get(controlPlane)?.status?.upgrade))
+    return { held: "the control plane is being upgraded" };
+  const entitled = findCondition(object.status?.conditions, conditionTypes.entitled);
+  const isLapsed = entitled?.status === "False" && entitled.reason === "NotEntitled";
+  return isLapsed ? { held: "the license does not include external provisioners" } : {};
+}
+
+function keysOf({ status }: Stored<CoderProvisioner>): string[] {
+  const retired = (status?.retiredKeys ?? []).map(({ id }) => id);
+  return [status?.provisionerKeyID, ...retired].filter((id) => id !== undefined);
+}
+
+function podsByDaemon(provisioner: Provisioner, caches: RunContext["caches"]): Map<string, Stored<Pod>> {
+  return new Map(podsOf(provisioner, caches).map((pod) => [daemonNameOf(provisioner, pod), pod]));
+}
+
+/** Whether pods of an earlier template are still there. */
+function isRollingOut(deployment: Stored<Deployment> | undefined): boolean {
+  if (!deployment) return false;
+  const { observedGeneration, replicas = 0, updatedReplicas = 0 } = deployment.status ?? {};
+  return observedGeneration !== deployment.metadata.generation || replicas > updatedReplicas;
+}
+
+/** A pod as the decision sees it. `daemonName` is what its daemon calls itself at coderd. */
+function poolPod(pod: Stored<Pod>, daemonName: string, now: number): PoolPod {
+  const { metadata, status } = pod;
+  const trouble = podTrouble(pod, now);
+  const running = status?.containerStatuses?.find(({ state }) => state?.running)?.state?.running;
+  const refused = status?.conditions?.find(
+    ({ type, status: isScheduled, reason }) =>
+      type === "PodScheduled" && isScheduled === "False" && reason === "Unschedulable",
+  );
+  const unschedulableSince = refused && timeOf(refused.lastTransitionTime);
+  return {
+    name: daemonName,
+    isLeaving: metadata.deletionTimestamp !== undefined,
+    isReady: isReadyPod(pod),
+    // A node that is missing is another story.
+    ...(trouble?.kind === "found" && !refused ? { trouble: trouble.message } : {}),
+    ...(running ? { startedAt: timeOf(running.startedAt) } : {}),
+    ...(unschedulableSince === undefined ? {} : { unschedulableSince }),
+  };
+}
+
+/** A time that nobody gave is as long ago as can be. */
+function timeOf(time: string | undefined): number {
+  return time === undefined ? 0 : Date.parse(time);
+}

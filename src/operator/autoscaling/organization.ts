@@ -1,0 +1,229 @@
+import type { RunContext, Stored } from "kube-controller-runtime";
+import { autoscalingDefaults } from "../../api/v1alpha1/defaults.ts";
+import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import type { DaemonObserver } from "../coderd/daemons.ts";
+import type { QueueNumbers } from "../queue-metrics.ts";
+import { decide, type Plan } from "./decide.ts";
+import { outgrownPools, warnOfGrace } from "./grace-period.ts";
+import { isFresh, isKeptWarm, listWarmth, neverListed, type Warmth } from "./keep-warm.ts";
+import { type LateBuilds, lateBuilds, noneLate } from "./late-builds.ts";
+import type { Refusal } from "./marks.ts";
+import { failingPods, observePool, type PoolSource } from "./observe.ts";
+import { type Access, type Looks, look, neverLooked } from "./poll.ts";
+import { isMoving, pauseAfterLook } from "./poll-interval.ts";
+import type { History, Pool, QueueSight } from "./pool.ts";
+import { numbersOf } from "./queue-metrics.ts";
+import { type Decided, type Scaled, scalePools } from "./scale.ts";
+import { noneStranded, type StrandedSight, strandedJobs } from "./stranded.ts";
+import { whyJobsWait } from "./waiting.ts";
+
+/** How often to look while no pool follows the queue. */
+const POLL_MS = 60_000;
+
+/** What is kept of an organization's queue: nothing that grows with it. */
+export interface OrganizationMemory {
+  readonly looks: Looks;
+  /** The specs of the pools that the last decision was for. */
+  readonly specs: string;
+  /** What was wanted of each pool, by its name. */
+  readonly histories: ReadonlyMap<string, History>;
+  readonly refusals: ReadonlyMap<string, Refusal>;
+  /** Pools whose builds were seen to outlast the grace period of their pods, since a spec changed last. */
+  readonly outgrown: ReadonlySet<string>;
+  readonly warmth: Warmth;
+  readonly late: LateBuilds;
+  readonly stranded: StrandedSight;
+  /** The pods that failed at the last look. */
+  readonly failing: string;
+  readonly numbers: QueueNumbers | undefined;
+}
+
+/** An organization's pools, and what is kept of its queue. */
+export interface Organization {
+  readonly id: string;
+  readonly pools: readonly Stored<CoderProvisioner>[];
+  /** Equal as long as nobody changes a spec, adds a pool or removes one. */
+  readonly specs: string;
+  /** Equal as long as the same pods fail. */
+  readonly failing: string;
+  /** The shortest interval that a pool that follows the queue asks for. */
+  readonly pollMs: number;
+  readonly memory: OrganizationMemory;
+}
+
+export function organization(
+  id: string,
+  pools: readonly Stored<CoderProvisioner>[],
+  { known, context }: { readonly known: OrganizationMemory | undefined; readonly context: RunContext },
+): Organization {
+  const failing = failingPods(pools, context);
+  const specs = pools
+    .map(({ metadata: { uid, generation } }) => `${uid} ${generation}`)
+    .sort()
+    .join();
+  const pollMs = pollOf(pools);
+  const unknown = {
+    specs,
+    failing,
+    looks: neverLooked(context.clock.now(), pollMs),
+    warmth: neverListed,
+    late: noneLate,
+    stranded: noneStranded,
+    numbers: undefined,
+    histories: new Map(),
+    refusals: new Map(),
+    outgrown: new Set<string>(),
+  };
+  return { id, pools, specs, failing, pollMs, memory: known ?? unknown };
+}
+
+function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
+  const wished = pools.flatMap(({ spec }) => {
+    if (!spec?.autoscaling) return [];
+    return [(spec.autoscaling.pollSeconds ?? autoscalingDefaults.pollSeconds) * 1_000];
+  });
+  return Math.min(POLL_MS, ...wished);
+}
+
+/** When to look next: soon after a spec has changed or pods begin to fail, unless coderd does not answer. */
+export function dueAt({ specs, failing, pollMs, memory }: Organization): number {
+  const { nextAt, since, tookMs, failures } = memory.looks;
+  const isSame = memory.specs === specs && memory.failing === failing;
+  if (failures > 0 || isSame) return nextAt;
+  return Math.min(nextAt, since + tookMs + pauseAfterLook({ pollMs, isMoving: true, tookMs }));
+}
+
+/** How coderd is asked. */
+interface Coderd {
+  readonly access: Access;
+  readonly observer: DaemonObserver;
+  /** As far as it is known. */
+  readonly version: string | undefined;
+}
+
+/** What to keep, and the first thing that went wrong. */
+interface Finding {
+  readonly memory: OrganizationMemory;
+  readonly error?: unknown;
+}
+
+/** Looks, decides and scales. A failure to scale is returned, since what was seen is worth keeping. */
+export async function watchOrganization(
+  organization: Organization,
+  coderd: Coderd,
+  context: RunContext,
+): Promise<Finding> {
+  const { id, pools, specs, failing, pollMs, memory } = organization;
+  const now = () => context.clock.now();
+  const asked = { observer: coderd.observer, organizationId: id, pollMs, now };
+  const { looks, sight } = await look(coderd.access, memory.looks, asked);
+  const at = now();
+  const sources = pools.map((object) => observePool(object, context));
+  const plan = decide(
+    sources.map((source) => remembered(source, memory, at)),
+    sight,
+    at,
+  );
+  const outgrown = warnedOf(organization, sources, { sight, context });
+  const circumstances = { sight, refusals: memory.refusals, outgrown };
+  const scaled = await scalePools(together(sources, plan), circumstances, context);
+  const refused = scaled.flatMap(({ decision: { pool }, refusal }) =>
+    refusal ? [[pool.name, refusal] as const] : [],
+  );
+  const stranded = strandedIn(sources, sight, memory);
+  return {
+    memory: {
+      looks: scheduled(looks, scaled, { pollMs, at, isUnconfirmed: stranded.isUnconfirmed }),
+      specs,
+      failing,
+      stranded,
+      histories: new Map(plan.decisions.map(({ pool, history }) => [pool.name, history])),
+      refusals: new Map(refused),
+      outgrown,
+      warmth: sight.seen ? await renewWarmth(organization, sources, { coderd, context }) : memory.warmth,
+      late: sight.seen
+        ? lateBuilds(
+            whyJobsWait(plan, { now: at, coderdVersion: coderd.version }),
+            { stranded: stranded.groups, isCut: sight.queue.isCut },
+            at,
+          )
+        : noneLate,
+      numbers: sight.seen ? numbersOf(plan) : undefined,
+    },
+    error: scaled.find(({ error }) => error !== undefined)?.error,
+  };
+}
+
+function strandedIn(
+  sources: readonly PoolSource[],
+  sight: QueueSight,
+  { stranded }: OrganizationMemory,
+): StrandedSight {
+  const pools = sources.map(({ pool }) => pool);
+  return sight.seen ? strandedJobs(pools, sight.queue, stranded) : noneStranded;
+}
+
+function remembered({ pool }: PoolSource, { histories, warmth }: OrganizationMemory, at: number): Pool {
+  const history = histories.get(pool.name) ?? [];
+  return { ...pool, history, isKeptWarm: isKeptWarm(warmth, pool.name, at) };
+}
+
+/** Warns of builds that outlast the grace period of their pods, once for each spec. */
+function warnedOf(
+  { specs, memory }: Organization,
+  sources: readonly PoolSource[],
+  { sight, context }: { readonly sight: QueueSight; readonly context: RunContext },
+): ReadonlySet<string> {
+  const known = memory.specs === specs ? memory.outgrown : new Set<string>();
+  if (!sight.seen) return known;
+  const seen = outgrownPools(sources, sight.queue, context.clock.now());
+  for (const source of sources)
+    if (seen.has(source.pool.name) && !known.has(source.pool.name)) warnOfGrace(source, context);
+  return new Set([...known, ...seen]);
+}
+
+/** Comes last: a list of workspaces takes a while, and what it brings can wait. A change of a spec begins it anew. */
+async function renewWarmth(
+  { id, specs, memory }: Organization,
+  sources: readonly PoolSource[],
+  { coderd: { access }, context }: { readonly coderd: Coderd; readonly context: RunContext },
+): Promise<Warmth> {
+  const { warmth } = memory;
+  const now = () => context.clock.now();
+  const isSame = memory.specs === specs;
+  if (!access.client || (isSame && isFresh(warmth, now()))) return warmth;
+  const { unfinished: _, ...anew } = warmth;
+  const pools = sources.map(({ pool }) => pool);
+  const listing = { client: access.client, organizationId: id, now };
+  const renewed = await listWarmth(pools, isSame ? warmth : anew, listing);
+  if (renewed.problem !== undefined && renewed.problem !== warmth.problem)
+    context.log.warn("workspaces could not be listed: pools at zero may miss automatic starts and stops", {
+      problem: renewed.problem,
+    });
+  return renewed;
+}
+
+function together(sources: readonly PoolSource[], { decisions }: Plan): Decided[] {
+  const decided = new Map(decisions.map((decision) => [decision.pool.name, decision]));
+  return sources.flatMap((source) => {
+    const decision = decided.get(source.pool.name);
+    return decision ? [{ source, decision }] : [];
+  });
+}
+
+function scheduled(
+  looks: Looks,
+  scaled: readonly Scaled[],
+  {
+    pollMs,
+    at,
+    isUnconfirmed,
+  }: { readonly pollMs: number; readonly at: number; readonly isUnconfirmed: boolean },
+): Looks {
+  if (!looks.seen) return looks;
+  const following = scaled.filter(({ source }) => source.provisioner.autoscaling);
+  const decisions = following.map(({ decision }) => decision);
+  const { since, tookMs } = looks;
+  const pauseMs = pauseAfterLook({ pollMs, isMoving: isUnconfirmed || isMoving(decisions, at), tookMs });
+  return { ...looks, nextAt: since + tookMs + pauseMs };
+}

@@ -1,0 +1,156 @@
+import {
+  type Condition,
+  type ConditionState,
+  type RunContext,
+  type Stored,
+  setCondition,
+  writeStatus,
+} from "kube-controller-runtime";
+import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
+import { isPaused } from "../pause.ts";
+import { conditionTypes } from "../provisioner/status.ts";
+import type { Decision } from "./decide.ts";
+import { explainDecision } from "./explain.ts";
+import { explainGrace } from "./grace-period.ts";
+import { markPods, type Refusal, unmarkPods } from "./marks.ts";
+import type { PoolSource } from "./observe.ts";
+import type { QueueSight } from "./pool.ts";
+
+/** A pool, and what was decided for it. */
+export interface Decided {
+  readonly source: PoolSource;
+  readonly decision: Decision;
+}
+
+interface Circumstances {
+  readonly sight: QueueSight;
+  /** Marks that were refused last time, by the name of the pool. */
+  readonly refusals: ReadonlyMap<string, Refusal>;
+  /** Pools whose builds outlast the grace period of their pods, by name. */
+  readonly outgrown: ReadonlySet<string>;
+}
+
+/** A pool, and what was asked for. */
+export interface Scaled extends Decided {
+  readonly refusal: Refusal | undefined;
+  /** Why it could not be asked for. */
+  readonly error?: unknown;
+}
+
+/** Asks each pool that follows the queue for its number. A failure with one of them does not keep the others waiting. */
+export function scalePools(
+  decided: readonly Decided[],
+  circumstances: Circumstances,
+  context: RunContext,
+): Promise<Scaled[]> {
+  return Promise.all(
+    decided.map(async (each) => {
+      try {
+        return await scaleOne(each, circumstances, context);
+      } catch (error) {
+        return { ...each, refusal: undefined, error };
+      }
+    }),
+  );
+}
+
+/** Marks come first: they decide which pods a smaller number takes away. */
+async function scaleOne(
+  { source, decision }: Decided,
+  { sight, refusals, outgrown }: Circumstances,
+  context: RunContext,
+): Promise<Scaled> {
+  const before = refusals.get(source.pool.name);
+  if (isPaused(source.object)) return { source, decision, refusal: before };
+  if (!source.provisioner.autoscaling) {
+    const refusal = await unmarkPods(source, before, context);
+    // A pool with a fixed number has none of it in its status.
+    await writeScaling(source.object, { numbers: {}, states: {} }, context);
+    return { source, decision, refusal };
+  }
+  const refusal = sight.seen
+    ? await markPods(source, { daemons: sight.queue.daemons, before }, context)
+    : before;
+  const possible = refusal ? withoutLess(decision) : decision;
+  const warning = outgrown.has(source.pool.name) ? explainGrace(source) : undefined;
+  await scalePool(source, { decision: possible, warning }, context);
+  return { source, decision: possible, refusal };
+}
+
+/** Without the marks of all that are busy, a smaller number could take one of them. */
+function withoutLess(decision: Decision): Decision {
+  const { pool, replicas } = decision;
+  if (replicas >= pool.replicas) return decision;
+  const held = "pods of busy daemons could not be marked as such; the operator's log says why";
+  return { ...decision, pool: { ...pool, held }, replicas: pool.replicas, cause: "held" };
+}
+
+/** Asks the pool for the number that was decided, and reports whether it follows the queue. No request while nothing changes. */
+async function scalePool(
+  { object }: PoolSource,
+  { decision, warning }: { readonly decision: Decision; readonly warning: string | undefined },
+  context: RunContext,
+): Promise<void> {
+  const { replicas, pool, demand, pending } = decision;
+  const states = {
+    [conditionTypes.scalingActive]: activity(decision, warning),
+    [conditionTypes.scalingLimited]: limit(decision),
+  };
+  const numbers = { desiredReplicas: replicas, ...(demand === undefined ? {} : { pendingBuilds: pending }) };
+  await writeScaling(object, { numbers, states }, context);
+  if (replicas === pool.replicas || replicas === object.status?.desiredReplicas) return;
+  const message = `From ${pool.replicas} to ${replicas}. ${explainDecision(decision)}`;
+  context.events.event(object, { type: "Normal", reason: "Scaled", message });
+}
+
+interface Scaling {
+  readonly numbers: Pick<ProvisionerStatus, "desiredReplicas" | "pendingBuilds">;
+  readonly states: Readonly<Record<string, ConditionState>>;
+}
+
+async function writeScaling(
+  object: Stored<CoderProvisioner>,
+  { numbers, states }: Scaling,
+  { client, clock }: RunContext,
+): Promise<void> {
+  const at = { observedGeneration: object.metadata.generation, now: clock.now() };
+  const types: readonly string[] = [conditionTypes.scalingActive, conditionTypes.scalingLimited];
+  const update = ({
+    desiredReplicas: _,
+    pendingBuilds: __,
+    ...status
+  }: Partial<ProvisionerStatus>): Partial<ProvisionerStatus> => {
+    let conditions: readonly Condition[] = status.conditions ?? [];
+    for (const type of types) {
+      const state = states[type];
+      conditions = state
+        ? setCondition(conditions, type, { ...state, ...at })
+        : conditions.filter((condition) => condition.type !== type);
+    }
+    return { ...status, ...numbers, conditions: [...conditions] };
+  };
+  await writeStatus<CoderProvisioner, ProvisionerStatus>(client, { kind: CoderProvisioner, object, update });
+}
+
+function activity(decision: Decision, warning: string | undefined): ConditionState {
+  const { cause } = decision;
+  if (cause === "blind" || cause === "capped" || cause === "fallback")
+    return { status: "False", reason: "QueueUnknown", message: explainDecision(decision) };
+  if (cause === "held") return { status: "False", reason: "ScalingHeld", message: explainDecision(decision) };
+  const sentences = ["The number of daemons follows coderd's queue.", ...(warning ? [warning] : [])];
+  return { status: "True", reason: "FollowingQueue", message: sentences.join(" ") };
+}
+
+function limit({ demand = 0, cause, pool }: Decision): ConditionState {
+  if (cause === "unschedulable") {
+    const message =
+      "No node has room for pods that are there already; add nodes or lower the resource requests.";
+    return { status: "True", reason: "Unschedulable", message };
+  }
+  if (demand > pool.max) {
+    const message = `More than ${pool.max} daemons are wanted; raise spec.autoscaling.maxReplicas, or let builds wait.`;
+    return { status: "True", reason: "AtMaximum", message };
+  }
+  return { status: "False", reason: "WithinLimits", message: "The maximum is not reached." };
+}

@@ -1,0 +1,110 @@
+import {
+  type Action,
+  awaitChange,
+  type ConditionState,
+  type ObjectKey,
+  type RunContext,
+  requeue,
+  type Stored,
+} from "kube-controller-runtime";
+import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { isDatabaseOutage } from "../../coder/failure.ts";
+import { WITHOUT_DATABASE, withAdvice } from "../coderd/failure.ts";
+import type { CoderPorts } from "../coderd/ports.ts";
+import { buildsServed, queueUnknown } from "./late-builds.ts";
+import { organizationsOf } from "./observe.ts";
+import {
+  dueAt,
+  type Organization,
+  type OrganizationMemory,
+  organization,
+  watchOrganization,
+} from "./organization.ts";
+import { sumNumbers } from "./queue-metrics.ts";
+import { reportBuilds } from "./report-builds.ts";
+import { connect } from "./session.ts";
+
+/** A single look in vain is nothing to talk about. */
+const VAIN_LOOKS = 2;
+
+/** So many queues are in memory at once, however many organizations there are. */
+const AT_ONCE = 4;
+
+/** What is kept of the queues of a control plane, by the id of their organization. */
+export type QueueMemory = Map<string, OrganizationMemory>;
+
+interface Watched {
+  readonly key: ObjectKey;
+  readonly object: Stored<CoderControlPlane>;
+  readonly memory: QueueMemory;
+}
+
+interface Environment {
+  readonly ports: CoderPorts;
+  readonly context: RunContext;
+}
+
+/** Looks at the queues that are due, and reports what all of them say. */
+export async function watchQueues(watched: Watched, { ports, context }: Environment): Promise<Action> {
+  const { key, object, memory } = watched;
+  const now = () => context.clock.now();
+  const present = organizationsOf(key, context);
+  for (const id of memory.keys()) if (!present.has(id)) memory.delete(id);
+  if (present.size === 0) {
+    ports.queueObserved?.(key, undefined);
+    await reportBuilds(object, "nothing", context);
+    return awaitChange;
+  }
+  const organizations = () =>
+    [...present].map(([id, pools]) => organization(id, pools, { known: memory.get(id), context }));
+  for (const each of organizations()) memory.set(each.id, each.memory);
+  const due = organizations().filter((each) => isDue(each, now()));
+  const error = await lookAt(due, watched, { ports, context });
+  const known = [...memory.values()];
+  ports.queueObserved?.(key, sumNumbers(known.map(({ numbers }) => numbers)));
+  const condition = conditionOf(known);
+  if (condition) await reportBuilds(object, condition, context);
+  if (error !== undefined) throw error;
+  return requeue(Math.max(Math.min(...organizations().map(dueAt)) - now(), 0));
+}
+
+/** A clock that was set back would make the next look wait for as long. */
+function isDue(each: Organization, now: number): boolean {
+  return now >= dueAt(each) || now < each.memory.looks.since;
+}
+
+/** Returns the first thing that went wrong. */
+async function lookAt(
+  due: readonly Organization[],
+  { object, memory }: Watched,
+  { ports, context }: Environment,
+): Promise<unknown> {
+  if (due.length === 0) return undefined;
+  const coderd = {
+    access: await connect(object, ports, context),
+    observer: ports.daemons,
+    version: object.status?.version,
+  };
+  const errors: unknown[] = [];
+  for (let first = 0; first < due.length; first += AT_ONCE) {
+    const looking = due.slice(first, first + AT_ONCE).map(async (each) => {
+      const found = await watchOrganization(each, coderd, context);
+      memory.set(each.id, found.memory);
+      errors.push(found.error);
+    });
+    await Promise.all(looking);
+  }
+  return errors.find((error) => error !== undefined);
+}
+
+/** Nothing to say while too little is known. */
+function conditionOf(known: readonly OrganizationMemory[]): ConditionState | undefined {
+  const served = buildsServed(known.map(({ late }) => late));
+  if (served.status === "False") return served;
+  const looks = known.map((each) => each.looks);
+  const blind = looks.find(({ failures }) => failures >= VAIN_LOOKS);
+  const outage = looks.flatMap(({ failure }) => failure ?? []).find(isDatabaseOutage);
+  if (outage) return { status: "Unknown", reason: WITHOUT_DATABASE, message: withAdvice(outage) };
+  if (blind) return queueUnknown(blind.failure?.message ?? "", blind.since);
+  return looks.every(({ seen }) => seen) ? served : undefined;
+}

@@ -1,0 +1,186 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  blocked,
+  type Change,
+  contentChanged,
+  controllerOf,
+  findCondition,
+  type Kind,
+  type KubeObject,
+  keyOf,
+  keyOfObject,
+  type ObjectKey,
+  type RunContext,
+  Service,
+  type StepResult,
+  type Stored,
+  UNREPORTED,
+} from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { conditionTypes } from "../control-plane/status.ts";
+import { childNameOf } from "../names.ts";
+import { trimmed } from "../normalize.ts";
+import { clusterIPOf, leadsToOurPods } from "../workload/exposure/own-service.ts";
+import { clusterURL } from "../workload/exposure/service.ts";
+import type { CoderPorts } from "./ports.ts";
+import { type ControlPlane, withDefaults } from "./settings.ts";
+
+/*
+ * How provisioners and workspace proxies find the control plane that they name.
+ */
+
+type Caches = RunContext["caches"];
+
+/** How soon a missing Service, which is not watched for this, is looked at again. */
+const SERVICE_RETRY_MS = 30_000;
+
+/**
+ * What those who name a control plane read of its status, or take for news of coderd: another number of ready pods is a
+ * reason to ask it again. A change of anything else runs none of them.
+ */
+const readFields = [
+  "entitlementsLastChecked",
+  "externalProvisionerDaemonsEntitlement",
+  "image",
+  "licenseLastAppliedHash",
+  "licenseTier",
+  "observedGeneration",
+  "operatorAccessReady",
+  "operatorTokenSecretRef",
+  "phase",
+  "readyReplicas",
+  "upgrade",
+  "url",
+  "version",
+] as const satisfies readonly (keyof ControlPlaneStatus)[];
+
+/** Of the conditions no more than why there is no access. */
+type ReadStatus = Pick<ControlPlaneStatus, (typeof readFields)[number] | "conditions">;
+
+/** A control plane as somebody who names it observes it. */
+export interface ObservedControlPlane {
+  readonly settings: ControlPlane;
+  readonly status: ReadStatus;
+  /** Whether its Service leads to its pods. */
+  readonly isServed: boolean;
+  /** The address of that Service. */
+  readonly clusterIP: string | undefined;
+  /** Changes whenever the control plane says something new. */
+  readonly resourceVersion: string;
+}
+
+/** A control plane that can be asked. */
+export interface FoundControlPlane extends ObservedControlPlane {
+  /** Computed from the spec: whoever may write a status must not choose where tokens go. */
+  readonly url: string;
+}
+
+/** The index of objects by the control plane, `namespace/name`, that they name. */
+export const CONTROL_PLANE_INDEX = "controlPlane";
+
+interface NamesControlPlane extends KubeObject {
+  spec?: { controlPlaneRef?: { name?: string } };
+}
+
+/** For the index of a kind whose objects may name a control plane of their own namespace. */
+export function namedControlPlane({ metadata, spec }: Stored<NamesControlPlane>): string[] {
+  const name = trimmed(spec?.controlPlaneRef?.name);
+  return name ? [keyOf({ namespace: metadata.namespace, name })] : [];
+}
+
+/** For `watches`: the objects of a kind, indexed so, that name a control plane. */
+export function thoseNaming<T extends KubeObject>(kind: Kind<T>) {
+  return (controlPlane: Stored<CoderControlPlane>, caches: Caches): ObjectKey[] =>
+    caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
+}
+
+/** For `watches`: those whose control plane a Service belongs to. Their pods may know its address. */
+export function thoseServedBy<T extends KubeObject>(kind: Kind<T>) {
+  return (service: Stored<Service>, caches: Caches): ObjectKey[] => {
+    const owner = controllerOf(service);
+    if (owner?.kind !== CoderControlPlane.kind) return [];
+    const key = keyOf({ namespace: service.metadata.namespace, name: owner.name });
+    return caches.of(kind).byIndex(CONTROL_PLANE_INDEX, key).map(keyOfObject);
+  };
+}
+
+/** For `watches`: a Service has got an address, which it keeps as long as it lives. */
+export function addressGiven({ type, object, previous }: Change<Service>): boolean {
+  return type !== "deleted" && clusterIPOf(object) !== clusterIPOf(previous);
+}
+
+/** For `watches`: what a control plane says before its first report is nothing to go by. */
+export function controlPlaneReported(change: Change<CoderControlPlane>): boolean {
+  const { type, object, previous } = change;
+  if (type !== "updated" || !previous) return true;
+  if (object.metadata.generation !== previous.metadata.generation) return true;
+  if (!hasReported(object.status) && !hasReported(previous.status)) return false;
+  return contentChanged(change) || !isDeepStrictEqual(factsOf(previous), factsOf(object));
+}
+
+function factsOf({ status = {} }: CoderControlPlane): readonly unknown[] {
+  return [whyNoAccess(status), ...readFields.map((field) => status[field])];
+}
+
+/** What a control plane says of the operator's access while there is none. */
+export function whyNoAccess({ conditions }: Pick<ControlPlaneStatus, "conditions">): string | undefined {
+  const access = findCondition(conditions, conditionTypes.access);
+  return access?.status === "True" ? undefined : access?.message;
+}
+
+function hasReported(status: ControlPlaneStatus = {}): boolean {
+  return status.observedGeneration !== undefined || status.url !== undefined;
+}
+
+/** For `observe`: the control plane of that name, from the caches. */
+export function observeControlPlane(
+  { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
+  caches: Caches,
+): ObservedControlPlane | undefined {
+  const object = name ? caches.of(CoderControlPlane).get(keyOf({ namespace, name })) : undefined;
+  if (!object) return undefined;
+  const settings = withDefaults(object);
+  const service = controlPlaneService({ namespace, name }, caches);
+  return {
+    settings,
+    status: object.status ?? {},
+    isServed: leadsToOurPods(settings, service),
+    clusterIP: clusterIPOf(service),
+    resourceVersion: object.metadata.resourceVersion,
+  };
+}
+
+/** For `observe`: the Service that has the name of a control plane's, also when the control plane is gone. */
+export function controlPlaneService(
+  { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
+  caches: Caches,
+): Stored<Service> | undefined {
+  if (!name) return undefined;
+  return caches.of(Service).get(keyOf({ namespace, name: childNameOf("coder-control-plane", name) }));
+}
+
+/** The result of the step that looks for the control plane `name`, which `observed` is if it exists. */
+export function findControlPlane(
+  { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
+  observed: ObservedControlPlane | undefined,
+  { clusterDomain }: Pick<CoderPorts, "clusterDomain">,
+): StepResult<object, FoundControlPlane> {
+  if (!name)
+    return blocked("NotConfigured", "spec.controlPlaneRef.name is not set; name a CoderControlPlane.");
+  if (!observed) {
+    const message = `CoderControlPlane "${name}" does not exist in namespace "${namespace}"; create it or correct spec.controlPlaneRef.name.`;
+    return blocked("NotFound", message);
+  }
+  if (!hasReported(observed.status))
+    return blocked(UNREPORTED, `Waiting for the first status of CoderControlPlane "${name}", which is new.`);
+  if (!observed.status.url)
+    return blocked("Pending", `Waiting for CoderControlPlane "${name}" to report its URL.`);
+  if (!observed.isServed) {
+    const message = `Service "${observed.settings.childName}" of CoderControlPlane "${name}" does not exist or leads elsewhere; see the conditions of the control plane.`;
+    return blocked("ServiceNotOurs", message, { requeueAfterMs: SERVICE_RETRY_MS });
+  }
+  const url = clusterURL(observed.settings, clusterDomain);
+  const message = `CoderControlPlane "${name}" is at ${url}.`;
+  return { condition: { status: "True", reason: "Found", message }, value: { ...observed, url } };
+}

@@ -1,0 +1,163 @@
+import { blocked, controllerOf, type Secret, type StepResult } from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
+import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import type { CoderClient } from "../../coder/client.ts";
+import type { CoderTarget } from "../../coder/clients.ts";
+import { MANAGED_BY_LABEL, MANAGER_NAME } from "../names.ts";
+import { type SecretKey, trimmed } from "../normalize.ts";
+import { type SourceNames, type Sources, secretText } from "../sources.ts";
+import { accessHostFor, addressSources } from "./address.ts";
+import { type ObservedControlPlane, whyNoAccess } from "./find-control-plane.ts";
+import type { CoderPorts } from "./ports.ts";
+import type { ControlPlane } from "./settings.ts";
+
+/*
+ * How anybody comes to speak to the coderd of a control plane: get a token, make a client. What is missing is the
+ * result of a step, so each stage has its condition.
+ */
+
+/** No watch reports the creation of the Secret, so it is read again this often. */
+const SECRET_RETRY_MS = 30_000;
+
+/** The token that the operator has for a control plane: for the coderd of that one and no other. */
+export function operatorToken(
+  { settings, status }: Pick<ObservedControlPlane, "settings" | "status">,
+  sources: Sources,
+): StepResult<object, string> {
+  const { name, uid } = settings.identity;
+  const ref = operatorTokenRef(settings, status);
+  if (!status.operatorAccessReady || !ref) {
+    const why = whyNoAccess(status) ?? "It is not ready yet.";
+    return blocked(
+      "OperatorAccessNotReady",
+      `The operator has no access to CoderControlPlane "${name}". ${why}`,
+    );
+  }
+  return tokenFrom(ref, sources, { recipient: { controlPlaneUID: uid } });
+}
+
+/** Where the operator's token for a control plane is, once there is one: the spec says where, never the status. */
+export function operatorTokenRef(
+  { operatorAccess }: ControlPlane,
+  status: ControlPlaneStatus | undefined,
+): SecretKey | undefined {
+  const isThere = trimmed(status?.operatorTokenSecretRef?.name) !== undefined;
+  return isThere && operatorAccess.kind !== "disabled" ? operatorAccess.token : undefined;
+}
+
+/** Who gets a token: the coderd of a control plane, pods that could read the Secret anyway, or anybody else. */
+export type Recipient = { readonly controlPlaneUID: string } | "pods" | "elsewhere";
+
+interface Use {
+  readonly recipient: Recipient;
+  /** What to ask for where there is none. */
+  readonly wants?: string;
+}
+
+/**
+ * The token in a Secret of the namespace. One that the operator made is given out for the coderd of its own control
+ * plane alone, whoever names its Secret.
+ */
+export function tokenFrom(
+  ref: SecretKey,
+  sources: Sources,
+  { recipient, wants = "a session token" }: Use,
+): StepResult<object, string> {
+  const { name, key } = ref;
+  const refused = (reason: string, message: string) =>
+    blocked(reason, message, { requeueAfterMs: SECRET_RETRY_MS });
+  const uid = typeof recipient === "string" ? undefined : recipient.controlPlaneUID;
+  const secret = sources.secret(name);
+  if (secret && recipient !== "pods" && isKeptFrom(uid, secret))
+    return refused(
+      "SecretNotAllowed",
+      `The operator made Secret "${name}" for another use and does not send its content to this coderd; put a token of your own into another Secret and name that one.`,
+    );
+  const token = secretText(sources, ref);
+  if (!token) {
+    const message = `Secret "${name}" does not exist or has nothing under key "${key}"; put ${wants} there.`;
+    return refused("SecretMissing", message);
+  }
+  if (!SENDABLE.test(token)) {
+    const message = `What Secret "${name}" has under key "${key}" is no token; put the token itself there, as text.`;
+    return refused("TokenMalformed", message);
+  }
+  const message = `The token in Secret "${name}" is used.`;
+  return { condition: { status: "True", reason: "TokenFound", message }, value: token };
+}
+
+/** Texts that can be sent as a token at all: printable characters without blanks. */
+const SENDABLE = /^[!-~]{1,4096}$/;
+
+/** Whether the operator made the Secret, and not for the control plane with this UID. */
+function isKeptFrom(controlPlaneUID: string | undefined, secret: Secret): boolean {
+  const controller = controllerOf(secret);
+  const isMarked = secret.metadata?.labels?.[MANAGED_BY_LABEL] === MANAGER_NAME;
+  const isOwned = controller?.apiVersion === CoderControlPlane.apiVersion;
+  return (isMarked || isOwned) && (controller === undefined || controller.uid !== controlPlaneUID);
+}
+
+/**
+ * A client for a control plane's coderd at `url`, which trusts the certificates that it serves TLS with, also where
+ * they are valid for its access URL alone.
+ */
+export function openSession(
+  controlPlane: ControlPlane,
+  { url, token }: { readonly url: string; readonly token: string | undefined },
+  {
+    ports,
+    sources,
+  }: { readonly ports: Pick<CoderPorts, "coderd" | "clusterDomain">; readonly sources: Sources },
+): CoderClient {
+  const trust = certificates(servedCertificates(controlPlane), sources);
+  const accessHost = accessHostFor(controlPlane, sources, ports.clusterDomain);
+  return ports.coderd.client({ url, token, accessHost, ...trust });
+}
+
+/** More than the authorities of any system take. Every session holds them, so nobody may choose how much that is. */
+const MOST_CERTIFICATE_BYTES = 1024 * 1024;
+
+/**
+ * The certificates, in PEM, under the given keys of Secrets; those that are not there are left out. More than 1 MiB
+ * is a fault, and no more than that is read.
+ */
+export function certificates(
+  keys: readonly SecretKey[],
+  sources: Sources,
+): Pick<CoderTarget, "ca" | "fault"> {
+  const found: string[] = [];
+  let bytes = 0;
+  for (const key of keys) {
+    const pem = secretText(sources, key);
+    bytes += pem?.length ?? 0;
+    if (bytes > MOST_CERTIFICATE_BYTES) return { fault: tooManyCertificates(key) };
+    if (pem) found.push(pem);
+  }
+  return found.length > 0 ? { ca: found.join("\n") } : {};
+}
+
+function tooManyCertificates({ name, key }: SecretKey): string {
+  return `With key "${key}" of Secret "${name}" the CA certificates are larger than 1 MiB in all, which is the most that the operator reads; remove those that nobody needs.`;
+}
+
+/** The names of what a session at a control plane needs, and what its pods need to find it. */
+export function sessionSources({
+  settings,
+  status,
+}: Pick<ObservedControlPlane, "settings" | "status">): Required<SourceNames> {
+  const token = operatorTokenRef(settings, status);
+  const served = servedCertificates(settings).map(({ name }) => name);
+  return {
+    tokens: token ? [token.name] : [],
+    secrets: [...served, ...addressSources("Secret", settings)],
+    configMaps: addressSources("ConfigMap", settings),
+  };
+}
+
+function servedCertificates({ pod: { tlsSecretNames, authorities } }: ControlPlane): SecretKey[] {
+  const served = tlsSecretNames.flatMap((name) => [
+    { name, key: "ca.crt" },
+    { name, key: "tls.crt" },
+  ]);
+  return served.length > 0 ? [...authorities, ...served] : [];
+}

@@ -1,0 +1,90 @@
+import type { Stored } from "kube-controller-runtime";
+import type { ControlPlaneSpec, OperatorAccessSpec } from "../../api/v1alpha1/control-plane.ts";
+import {
+  controlPlaneDefaults,
+  livenessProbeDefault,
+  readinessProbeDefault,
+  tokenSecretKey,
+} from "../../api/v1alpha1/defaults.ts";
+import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { childNameOf, type Identity, identityOf, labelLength, shortName } from "../names.ts";
+import { type SecretKey, secretKey, trimmed } from "../normalize.ts";
+import { oncePerObject } from "../once-per-object.ts";
+import type { ContainerPort } from "../workload/certificates.ts";
+import { type Exposed, exposureOf } from "../workload/exposure/expose.ts";
+import { serviceSettings } from "../workload/exposure/service.ts";
+import { type Builder, serviceAccountSettings, workspaceAccess } from "../workload/rbac/settings.ts";
+import { type PodSettings, podSettings } from "../workload/settings.ts";
+import { type UpgradeSettings, upgradeSettings } from "./upgrade-settings.ts";
+
+/** How the operator comes by an API token: it has none, is given one, or makes one and keeps it in a Secret. */
+type OperatorAccess =
+  | { readonly kind: "disabled" }
+  | { readonly kind: "given"; readonly token: SecretKey }
+  | { readonly kind: "generated"; readonly token: SecretKey };
+
+/**
+ * A control plane with every default filled in and every name trimmed: what all that follows works from.
+ * `childName` is that of the Deployment, the Service and the exposure.
+ */
+export interface ControlPlane extends Exposed, Builder {
+  readonly app: "coder-control-plane";
+  readonly image: string;
+  readonly replicas: number;
+  readonly pod: PodSettings;
+  readonly useClusterAccessURL: boolean;
+  /** Whether the access URL is that of the exposure, unless the user sets one. */
+  readonly setAccessURL: boolean;
+  /** Where daemons find coderd; absent means that the operator chooses. */
+  readonly internalURL: string | undefined;
+  readonly license: SecretKey | undefined;
+  readonly operatorAccess: OperatorAccess;
+  readonly upgrade: UpgradeSettings;
+}
+
+export const httpContainerPort: ContainerPort = { name: "http", containerPort: 8080, protocol: "TCP" };
+
+const probeDefaults = { readiness: readinessProbeDefault, liveness: livenessProbeDefault };
+
+/** Takes any stored object, also one from before the CRD had defaults, or without a spec. */
+export const withDefaults = oncePerObject(settingsOf);
+
+function settingsOf(stored: Stored<CoderControlPlane>): ControlPlane {
+  const spec: ControlPlaneSpec = stored.spec ?? {};
+  const identity = identityOf(stored);
+  const childName = childNameOf("coder-control-plane", identity.name);
+  const pod = podSettings(spec, probeDefaults);
+  const tls = pod.tlsSecretNames.length > 0;
+  return {
+    app: "coder-control-plane",
+    identity,
+    labels: spec.labels ?? {},
+    childName,
+    image: trimmed(spec.image) ?? controlPlaneDefaults.image,
+    replicas: spec.replicas ?? controlPlaneDefaults.replicas,
+    pod,
+    useClusterAccessURL: spec.envUseClusterAccessURL ?? controlPlaneDefaults.envUseClusterAccessURL,
+    setAccessURL: spec.expose?.setAccessURL ?? false,
+    internalURL: trimmed(spec.internalURL),
+    service: serviceSettings(spec.service, { tls, target: httpContainerPort }),
+    exposure: exposureOf(spec.expose),
+    serviceAccount: serviceAccountSettings(spec.serviceAccount, childName),
+    workspaceAccess: workspaceAccess(spec.rbac, identity),
+    license: secretKey(spec.licenseSecretRef, controlPlaneDefaults.licenseSecretKey),
+    operatorAccess: operatorAccess(spec.operatorAccess, identity),
+    upgrade: upgradeSettings(spec.upgrade),
+  };
+}
+
+function operatorAccess(spec: OperatorAccessSpec | undefined, { name }: Identity): OperatorAccess {
+  if (spec?.disabled) return { kind: "disabled" };
+  const given = secretKey(spec?.tokenSecretRef, tokenSecretKey);
+  if (given) return { kind: "given", token: given };
+  return { kind: "generated", token: { name: generatedTokenName(spec, name), key: tokenSecretKey } };
+}
+
+/** The Secret for a token that the operator makes, whether it is to make one or not. */
+export function generatedTokenName(spec: OperatorAccessSpec | undefined, name: string): string {
+  const chosen = trimmed(spec?.generatedTokenSecretName);
+  return chosen ?? shortName(name, { suffix: "-operator-token", max: labelLength });
+}

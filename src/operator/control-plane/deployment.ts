@@ -1,0 +1,61 @@
+import type { Deployment } from "kube-controller-runtime";
+import { accessURLVariable, chosenURL } from "../coderd/address.ts";
+import { type ControlPlane, httpContainerPort } from "../coderd/settings.ts";
+import { anyAddress, podHost } from "../workload/address-family.ts";
+import { deployment } from "../workload/deployment.ts";
+import { type EnvFromNames, type EnvVar, isUsersOwn } from "../workload/env.ts";
+import { clusterAccessURL } from "../workload/exposure/service.ts";
+import type { ProbeSettings } from "../workload/probes.ts";
+
+/** What the cluster decides, not the spec. */
+export interface DeploymentInputs {
+  readonly envFromNames: EnvFromNames;
+  readonly clusterDomain: string;
+  /** The address of the Service, once it is known. */
+  readonly clusterIP?: string | undefined;
+  /** What the other probes wait for until coderd has started, which may take a migration. */
+  readonly startupProbe?: ProbeSettings | undefined;
+}
+
+export function controlPlaneDeployment(controlPlane: ControlPlane, inputs: DeploymentInputs): Deployment {
+  const { clusterIP } = inputs;
+  const { childName, image, pod, replicas, serviceAccount } = controlPlane;
+  return deployment({
+    parent: controlPlane,
+    name: childName,
+    replicas,
+    serviceAccountName: serviceAccount.name,
+    program: {
+      name: "coder",
+      image,
+      subcommand: ["server"],
+      args: [`--http-address=${anyAddress(clusterIP)}:${httpContainerPort.containerPort}`],
+      env: [...relayEnv(clusterIP), ...accessURLEnv(controlPlane, inputs)],
+      ports: [httpContainerPort],
+      health: { path: "/healthz", port: "http" },
+      startupProbe: inputs.startupProbe,
+    },
+    pod,
+    clusterIP,
+  });
+}
+
+/** Replicas relay to each other directly, by the address of the pod. */
+function relayEnv(clusterIP: string | undefined): EnvVar[] {
+  const host = podHost("KUBE_POD_IP", clusterIP);
+  return [
+    { name: "KUBE_POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+    { name: "CODER_DERP_SERVER_RELAY_URL", value: `http://${host}:${httpContainerPort.containerPort}` },
+  ];
+}
+
+function accessURLEnv(
+  controlPlane: ControlPlane,
+  { envFromNames, clusterDomain }: DeploymentInputs,
+): EnvVar[] {
+  const { pod, useClusterAccessURL } = controlPlane;
+  if (isUsersOwn(accessURLVariable, pod.extraEnv, envFromNames)) return [];
+  const inCluster = useClusterAccessURL ? clusterAccessURL(controlPlane, clusterDomain) : undefined;
+  const value = chosenURL(controlPlane) ?? inCluster;
+  return value ? [{ name: accessURLVariable, value }] : [];
+}

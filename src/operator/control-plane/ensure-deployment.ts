@@ -1,0 +1,98 @@
+import type { Deployment, Stored } from "kube-controller-runtime";
+import { accessURLVariable } from "../coderd/address.ts";
+import type { PodPlan } from "../upgrade/step.ts";
+import { convergeDeployment } from "../workload/converge-deployment.ts";
+import { definedVariables } from "../workload/env-sources.ts";
+import type { ServedBy } from "../workload/exposure/ensure-service.ts";
+import { clusterIPOf } from "../workload/exposure/own-service.ts";
+import { clusterURL } from "../workload/exposure/service.ts";
+import { leavePods, type PodChange, type PodReport, reportPods } from "../workload/pods/report.ts";
+import { type ProbeSettings, patientProbe, quickStartProbe } from "../workload/probes.ts";
+import type { PodSettings } from "../workload/settings.ts";
+import { controlPlaneDeployment, type DeploymentInputs } from "./deployment.ts";
+import type { Environment, Snapshot } from "./observe.ts";
+import type { ControlPlaneResult } from "./status.ts";
+
+interface Change extends PodChange {
+  readonly service: ServedBy | undefined;
+  /** What the pods are to be; without it they stay as they are. */
+  readonly plan: PodPlan | undefined;
+}
+
+/** Keeps coderd's Deployment and reports how many of its pods serve; the value is there as soon as one does. */
+export async function ensureDeployment(
+  snapshot: Snapshot,
+  environment: Environment,
+  { mayChange, service, plan }: Change,
+): Promise<ControlPlaneResult<PodReport>> {
+  const { controlPlane } = snapshot;
+  const { clusterDomain } = environment.ports;
+  const clusterIP = service ? service.clusterIP : clusterIPOf(snapshot.service);
+  const shape = plan && shaped(plan, snapshot, { clusterDomain, clusterIP });
+  if (!mayChange || !shape) return leavePods(snapshot.deployment, controlPlane, snapshot);
+  const { pod } = controlPlane;
+  const isPaused = plan.isReplacing && snapshot.deployment?.spec?.paused === true;
+  const desired = isPaused && shape.spec ? { ...shape, spec: { ...shape.spec, paused: false } } : shape;
+  if (isPaused)
+    environment.own.emit(
+      "Normal",
+      "DeploymentResumed",
+      `Resumes Deployment "${controlPlane.childName}", which was paused: the upgrade replaces its pods.`,
+    );
+  const deployment =
+    frozen(plan, snapshot) ?? (await convergeDeployment(snapshot, environment, { desired, pod }));
+  const report = reportPods(deployment, { ...controlPlane, replicas: plan.shape.replicas }, snapshot);
+  const url = clusterURL(controlPlane, clusterDomain);
+  return { ...duringUpgrade(report, plan), status: { ...report.status, ...plan.settles, url } };
+}
+
+/** The Deployment where nothing of it may change now. */
+function frozen({ isFrozen, shape }: PodPlan, { deployment }: Snapshot): Stored<Deployment> | undefined {
+  const { replicas, paused = false } = deployment?.spec ?? {};
+  return isFrozen && !paused && replicas === shape.replicas ? deployment : undefined;
+}
+
+/** The Deployment as an upgrade wants it; undefined where it has to stay as it is. */
+function shaped(
+  { shape, isUpgrading }: PodPlan,
+  snapshot: Snapshot,
+  address: Pick<DeploymentInputs, "clusterDomain" | "clusterIP">,
+): Deployment | undefined {
+  const { controlPlane, deployment } = snapshot;
+  const envFromNames = definedVariables([accessURLVariable], controlPlane.pod, snapshot);
+  const image = shape.template === "spec" ? shape.image : controlPlane.image;
+  const settings = { ...controlPlane, image, replicas: shape.replicas };
+  const startupProbe = startupProbeOf(deployment, { isUpgrading, pod: controlPlane.pod });
+  const desired = controlPlaneDeployment(settings, { ...address, envFromNames, startupProbe });
+  if (shape.template === "spec") return desired;
+  return desired.spec && { ...desired, spec: { ...desired.spec, template: shape.template } };
+}
+
+/**
+ * A liveness probe would kill a pod that migrates, and a readiness probe would notice late that it serves, unless a startup
+ * probe comes first. It is added where the template changes anyway, and stays as it was added, so that a new version of the
+ * operator replaces no pod for it.
+ */
+function startupProbeOf(
+  deployment: Deployment | undefined,
+  { isUpgrading, pod }: { readonly isUpgrading: boolean; readonly pod: PodSettings },
+): ProbeSettings | undefined {
+  const { livenessProbe, startupProbe } = deployment?.spec?.template.spec?.containers[0] ?? {};
+  const isQuick = startupProbe?.periodSeconds === quickStartProbe.periodSeconds;
+  if ((isUpgrading || isQuick) && (pod.readinessProbe || pod.livenessProbe)) return quickStartProbe;
+  const isGuarded = !livenessProbe || startupProbe !== undefined;
+  return pod.livenessProbe && isGuarded ? patientProbe : undefined;
+}
+
+function duringUpgrade(
+  result: ControlPlaneResult<PodReport>,
+  { report }: PodPlan,
+): ControlPlaneResult<PodReport> {
+  const { value } = result;
+  if (!report || !value) return result;
+  const { isStalled, ...condition } = report;
+  const rollout = isStalled
+    ? ({ state: "stalled", cause: report.message } as const)
+    : ({ state: "moving" } as const);
+  return { ...result, condition, value: { ...value, rollout } };
+}

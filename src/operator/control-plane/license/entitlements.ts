@@ -1,0 +1,105 @@
+import { type BackedOff, blocked, timestamp } from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
+import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
+import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
+import type { Entitlements, License } from "../../../coder/model.ts";
+import type { Result } from "../../../coder/result.ts";
+import { withAdvice } from "../../coderd/failure.ts";
+import { clusterURL } from "../../workload/exposure/service.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import type { ControlPlaneResult } from "../status.ts";
+import { coderdClient } from "../token/check.ts";
+import { listLicenses } from "./upload.ts";
+
+const REFRESH_MS = 2 * 60_000;
+/** A Service that has changed takes the nodes a moment. */
+const NEW_ADDRESS_MS = 10_000;
+
+/** What coderd said of its licenses in this run. */
+export interface LicenseFacts {
+  readonly entitlements: Result<Entitlements, CoderFailure>;
+  readonly licenses: Result<readonly License[], CoderFailure>;
+}
+
+/**
+ * Publishes what the licenses of the deployment allow, and coderd's version: every two minutes, and after an upload. The
+ * value is there when coderd was asked in this run.
+ */
+export async function publishEntitlements(
+  snapshot: Snapshot,
+  environment: Environment,
+  { token, uploaded = false }: { token: string | undefined; uploaded: boolean | undefined },
+): Promise<ControlPlaneResult<LicenseFacts>> {
+  if (snapshot.controlPlane.operatorAccess.kind === "disabled") return disabled;
+  if (!token) return blocked("Pending", "Waiting for a ready pod of coderd and for operator access.");
+  const { entitlements: backoff } = environment.memory;
+  const url = clusterURL(snapshot.controlPlane, environment.ports.clusterDomain);
+  const attempt = { inputs: url, now: snapshot.now };
+  const backedOff = uploaded ? undefined : backoff.current(attempt);
+  if (backedOff) return notKnown(backedOff);
+  const waitMs = Math.min(untilRefresh(snapshot), untilNewAddress(url, snapshot, environment));
+  if (!uploaded && !backoff.hasFailed && waitMs > 0)
+    return { ...known(snapshot.object.status?.licenseTier ?? "unknown"), requeueAfterMs: waitMs };
+  environment.memory.askedAddress = { url };
+  const client = coderdClient(token, { snapshot, environment });
+  const [entitlements, build, licenses] = await Promise.all([
+    client.entitlements(),
+    client.buildInfo(),
+    listLicenses(client, snapshot, environment),
+  ]);
+  const value = { entitlements, licenses };
+  const version = build.ok ? { version: build.value.version } : {};
+  if (!entitlements.ok) {
+    const result = notKnown(backoff.begin(entitlements.failure, attempt));
+    return { ...result, status: { ...result.status, ...version }, value };
+  }
+  backoff.end();
+  const tier = licenseTier(entitlements.value);
+  return {
+    ...known(tier),
+    status: {
+      licenseTier: tier,
+      externalProvisionerDaemonsEntitlement: externalProvisionerDaemons(entitlements.value),
+      entitlementsLastChecked: timestamp(snapshot.now),
+      ...version,
+    },
+    requeueAfterMs: REFRESH_MS,
+    value,
+  };
+}
+
+/** How long the last answer is good for. One from the future, by a clock that was ahead, is good for nothing. */
+function untilRefresh({ object, now }: Snapshot): number {
+  const age = now - Date.parse(object.status?.entitlementsLastChecked ?? "1970-01-01T00:00:00Z");
+  return age >= 0 ? REFRESH_MS - age : 0;
+}
+
+/** When coderd is asked at an address at which it was not asked before: nobody may listen there. */
+function untilNewAddress(url: string, { now }: Snapshot, { memory }: Environment): number {
+  const asked = memory.askedAddress;
+  if (!asked || asked.url === url) return Number.POSITIVE_INFINITY;
+  const { changedAt = now } = asked;
+  memory.askedAddress = { ...asked, changedAt };
+  return changedAt + NEW_ADDRESS_MS - now;
+}
+
+function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): ControlPlaneResult<never> {
+  const status = mayPass(failure) ? {} : unknownEntitlements;
+  return blocked("EntitlementsQueryFailed", withAdvice(failure), { status, requeueAfterMs: retryInMs });
+}
+
+const unknownEntitlements: Partial<ControlPlaneStatus> = {
+  licenseTier: "unknown",
+  externalProvisionerDaemonsEntitlement: "unknown",
+};
+
+/** What was known stays true for nobody knows how long, so it is not repeated. */
+const disabled = blocked<ControlPlaneStatus>(
+  "Disabled",
+  "Operator access is turned off by spec.operatorAccess.disabled, so coderd is not asked for its entitlements.",
+  { status: { ...unknownEntitlements, entitlementsLastChecked: undefined } },
+);
+
+function known(tier: string): ControlPlaneResult<never> {
+  return { condition: { status: "True", reason: "Known", message: `The license tier is ${tier}.` } };
+}

@@ -1,0 +1,87 @@
+import { type Condition, type ConditionState, findCondition, timestamp } from "kube-controller-runtime";
+import type { LicenseStatus } from "../../../api/v1alpha1/control-plane.ts";
+import { licenseTier, warningsOf } from "../../../coder/entitlements.ts";
+import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
+import { redact } from "../../../coder/redact.ts";
+import { reasonOf, withAdvice } from "../../coderd/failure.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import { type ControlPlaneResult, conditionTypes, unknown } from "../status.ts";
+import type { LicenseFacts } from "./entitlements.ts";
+import { EXPIRES_SOON, judgeLicense, type Licensing, licensingOf } from "./verdict.ts";
+
+/** coderd has about as many warnings as features. */
+const MOST_WARNINGS = 20;
+
+interface TermInputs {
+  readonly token: string | undefined;
+  /** What coderd said in this run; absent when it was not asked. */
+  readonly facts: LicenseFacts | undefined;
+}
+
+/**
+ * Publishes how long the licenses of the deployment last and what they count, such as seats, whoever uploaded them. What is
+ * known stays while coderd does not answer.
+ */
+export async function reportLicenseTerm(
+  snapshot: Snapshot,
+  environment: Environment,
+  { token, facts }: TermInputs,
+): Promise<ControlPlaneResult> {
+  if (snapshot.controlPlane.operatorAccess.kind === "disabled")
+    return notKnown("Disabled", "Operator access is off, so coderd is not asked for its licenses.");
+  const before = findCondition(snapshot.object.status?.conditions, conditionTypes.licenseTerm);
+  if (!token && !before)
+    return notKnown("Pending", "Waiting for a ready pod of coderd and for operator access.");
+  if (!facts) return {};
+  const { entitlements, licenses } = facts;
+  if (!entitlements.ok) return unanswered(entitlements.failure);
+  if (!licenses.ok) return unanswered(licenses.failure);
+  const licensing = licensingOf(entitlements.value, licenses.value, snapshot.now);
+  const condition = judgeLicense(licensing);
+  announce(condition, before, environment);
+  return { condition, status: { license: statusOf(licensing) } };
+}
+
+/** The beginning of a state is an event by itself, but for the change from one good state to another. */
+function announce(next: ConditionState, before: Condition | undefined, { own }: Environment): void {
+  if (next.status !== "True" || before?.status === "False" || before?.reason === next.reason) return;
+  if (next.reason === EXPIRES_SOON) own.emit("Warning", next.reason, next.message);
+  else if (before?.reason === EXPIRES_SOON) own.emit("Normal", next.reason, next.message);
+}
+
+function statusOf({ entitlements, term }: Licensing): LicenseStatus {
+  const { seats, managedAgents, aiSeats } = entitlements;
+  return {
+    tier: licenseTier(entitlements),
+    trial: entitlements.trial,
+    ...(term && { expires: timestamp(term.expires), graceEnds: timestamp(term.graceEnds) }),
+    ...present({
+      seatsUsed: seats.used,
+      seatsAllowed: seats.allowed,
+      managedAgentsUsed: managedAgents.used,
+      managedAgentsAllowed: managedAgents.allowed,
+      aiSeatsUsed: aiSeats.used,
+      aiSeatsAllowed: aiSeats.allowed,
+    }),
+    warnings: warningsOf(entitlements)
+      .slice(0, MOST_WARNINGS)
+      .map((warning) => redact(warning)),
+  };
+}
+
+function present<Name extends string>(
+  numbers: Readonly<Record<Name, number | undefined>>,
+): Partial<Record<Name, number>> {
+  const known = Object.entries(numbers).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as Partial<Record<Name, number>>;
+}
+
+function notKnown(reason: string, message: string): ControlPlaneResult {
+  return { ...unknown(reason, message), status: { license: undefined } };
+}
+
+/** Nothing is known any more when coderd refuses to say it, and all that was known is when it is only out of reach. */
+function unanswered(failure: CoderFailure): ControlPlaneResult {
+  if (mayPass(failure)) return {};
+  return notKnown(reasonOf(failure), withAdvice(failure));
+}

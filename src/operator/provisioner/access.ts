@@ -1,0 +1,149 @@
+import { findCondition, type StepResult, timestamp } from "kube-controller-runtime";
+import type { CoderClient } from "../../coder/client.ts";
+import type { DaemonSight } from "../coderd/daemons.ts";
+import type { FoundControlPlane, ObservedControlPlane } from "../coderd/find-control-plane.ts";
+import {
+  openSession,
+  operatorToken,
+  operatorTokenRef,
+  type Recipient,
+  tokenFrom,
+} from "../coderd/session.ts";
+import { givenTokenEnd, withTokenEnd } from "../coderd/token-end.ts";
+import type { SecretKey } from "../normalize.ts";
+import { clusterURL } from "../workload/exposure/service.ts";
+import type { KeyRecord } from "./key/record.ts";
+import type { Environment, Snapshot } from "./observe.ts";
+import { conditionTypes, type ProvisionerResult, waiting } from "./status.ts";
+
+/** A session at the control plane's coderd. */
+export interface ProvisionerSession {
+  readonly controlPlane: FoundControlPlane;
+  readonly client: CoderClient;
+  readonly token: string;
+  readonly credentialsSecretRef: SecretKey;
+  /** The daemons of an organization, from an answer that all pools with the same credentials share. */
+  readonly observeDaemons: (organizationId: string, maxAgeMs: number) => Promise<DaemonSight>;
+}
+
+/** The condition of the credentials that count, and the one of those that do not. */
+export function accessConditions({ provisioner }: Snapshot): { used: string; unused: string } {
+  const { operatorAccess, bootstrapSecret } = conditionTypes;
+  return provisioner.session
+    ? { used: bootstrapSecret, unused: operatorAccess }
+    : { used: operatorAccess, unused: bootstrapSecret };
+}
+
+/** Finds the token to use: the user's own if the spec names one, else that of the control plane. */
+export async function openAccess(
+  snapshot: Snapshot,
+  environment: Environment,
+  controlPlane: FoundControlPlane | undefined,
+): Promise<ProvisionerResult<ProvisionerSession>> {
+  const { memory, ports } = environment;
+  const { provisioner, sources } = snapshot;
+  const { session: bootstrap } = provisioner;
+  const found: StepResult<object, string> = bootstrap
+    ? tokenFrom(bootstrap, sources, { recipient: recipientOf(controlPlane) })
+    : controlPlane
+      ? operatorToken(controlPlane, sources)
+      : waiting(conditionTypes.operatorAccess, "Waiting for condition ControlPlaneReady.", snapshot);
+  const { value: token, ...rest } = found;
+  const result: ProvisionerResult<never> = bootstrap
+    ? rest
+    : { ...rest, status: { bootstrapTokenExpires: undefined } };
+  const ref = bootstrap ?? (controlPlane && operatorTokenRef(controlPlane.settings, controlPlane.status));
+  if (!token || !controlPlane || !ref) return result;
+  const { url } = controlPlane;
+  memory.session = { url, token };
+  const client = openSession(controlPlane.settings, { url, token }, { ports, sources });
+  const observeDaemons = (organizationId: string, maxAgeMs: number) =>
+    ports.daemons.observe({ client, url, token, organizationId, maxAgeMs });
+  const value = { controlPlane, client, token, credentialsSecretRef: ref, observeDaemons };
+  return bootstrap
+    ? { ...(await withEnd(result, value, { snapshot, environment })), value }
+    : { ...result, value };
+}
+
+/** Says when a token ends that somebody gave: nobody renews it. */
+async function withEnd(
+  result: ProvisionerResult<never>,
+  { token, client, credentialsSecretRef: { name: secretName } }: ProvisionerSession,
+  { snapshot, environment }: { readonly snapshot: Snapshot; readonly environment: Environment },
+): Promise<ProvisionerResult<never>> {
+  const { now, object } = snapshot;
+  const { memory, own } = environment;
+  const endsAt = await givenTokenEnd(token, client, { memory, now });
+  const before = findCondition(object.status?.conditions, conditionTypes.bootstrapSecret);
+  const emit = own.emit.bind(own);
+  const condition = withTokenEnd(result.condition, { secretName, endsAt, now, before, emit });
+  return {
+    ...result,
+    ...(condition && { condition }),
+    ...(endsAt !== undefined && { status: { bootstrapTokenExpires: timestamp(endsAt) } }),
+  };
+}
+
+function recipientOf(controlPlane: ObservedControlPlane | undefined): Recipient {
+  return controlPlane ? { controlPlaneUID: controlPlane.settings.identity.uid } : "elsewhere";
+}
+
+/** Other credentials were used before: what was wrong with those no longer matters. */
+export async function forgetUnused(
+  { object, provisioner }: Snapshot,
+  type: string,
+): Promise<ProvisionerResult> {
+  if (!findCondition(object.status?.conditions, type)) return {};
+  const message = provisioner.session
+    ? "The provisioner uses the token of spec.bootstrap instead of the operator's."
+    : "The provisioner uses the operator's token, because spec.bootstrap is not set.";
+  return { condition: { status: "Unknown", reason: "NotUsed", message } };
+}
+
+/** The ways to one URL: a client for each token, the likeliest first. */
+export interface Sessions {
+  readonly url: string;
+  readonly clients: readonly CoderClient[];
+}
+
+/**
+ * Every way to a coderd that may have moved or lost its control plane: to where the control plane is now, with every
+ * token, and to where the status says it was, with a token that people gave or one that worked there earlier. No status
+ * chooses which Secret is read. Empty when no URL or no token is left.
+ */
+export function sessionsFor(
+  record: KeyRecord,
+  snapshot: Snapshot,
+  { memory, ports }: Environment,
+): Sessions[] {
+  const { provisioner, sources } = snapshot;
+  const controlPlane = controlPlaneOf(record, snapshot);
+  const own = controlPlane && operatorTokenRef(controlPlane.settings, controlPlane.status);
+  const isSpecs = nameOf(record, snapshot) === provisioner.controlPlaneName;
+  const given = isSpecs ? provisioner.session : undefined;
+  const here = controlPlane && clusterURL(controlPlane.settings, ports.clusterDomain);
+  const sessions = [...new Set([here, record.controlPlaneURL])].map((url = "") => {
+    const isHere = controlPlane !== undefined && url === here;
+    if (url === "" || (isHere && !controlPlane.isServed)) return { url, clients: [] };
+    const recipient = recipientOf(isHere ? controlPlane : undefined);
+    const refs = [given, isHere ? own : undefined].filter((ref) => ref !== undefined);
+    const tokens = refs.flatMap((ref) => tokenFrom(ref, sources, { recipient }).value ?? []);
+    const remembered = memory.session?.url === url ? [memory.session.token] : [];
+    const clients = [...new Set([...tokens, ...remembered])].map((token) =>
+      controlPlane
+        ? openSession(controlPlane.settings, { url, token }, { ports, sources })
+        : ports.coderd.client({ url, token }),
+    );
+    return { url, clients };
+  });
+  return sessions.filter(({ clients }) => clients.length > 0);
+}
+
+/** The control plane that a key was made for, if it exists. */
+export function controlPlaneOf(record: KeyRecord, snapshot: Snapshot): ObservedControlPlane | undefined {
+  return snapshot.controlPlanes.get(nameOf(record, snapshot) ?? "");
+}
+
+function nameOf({ controlPlaneRefName }: KeyRecord, { provisioner }: Snapshot): string | undefined {
+  return controlPlaneRefName ?? provisioner.controlPlaneName;
+}

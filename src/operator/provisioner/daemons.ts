@@ -1,0 +1,201 @@
+import { type ConditionState, findCondition } from "kube-controller-runtime";
+import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
+import type { CoderFailure } from "../../coder/failure.ts";
+import { minorOf } from "../../coder/version.ts";
+import type { DaemonSight } from "../coderd/daemons.ts";
+import { reasonOf } from "../coderd/failure.ts";
+import type { FoundControlPlane } from "../coderd/find-control-plane.ts";
+import type { PodReport } from "../workload/pods/report.ts";
+import type { ProvisionerSession } from "./access.ts";
+import { awaitsAdmission } from "./admit.ts";
+import {
+  type Connections,
+  connectionsOf,
+  isAwaited,
+  JOINS_WITHIN_MS,
+  mayNotAsk,
+  paceOf,
+} from "./connections.ts";
+import { keyVariable, urlVariable } from "./deployment.ts";
+import { statusOf } from "./key/state.ts";
+import type { KeyOutcome } from "./key/step.ts";
+import type { Environment, Snapshot } from "./observe.ts";
+import { CONNECTING, conditionTypes, NOT_PERMITTED, type ProvisionerResult, waiting } from "./status.ts";
+
+/** How old an answer may be that says nothing new. */
+const SELDOM_MS = 2 * 60_000;
+
+/** A single question in vain is nothing to report. */
+const VAIN_QUESTIONS = 2;
+
+interface DaemonInputs {
+  readonly session: ProvisionerSession | undefined;
+  readonly outcome: KeyOutcome | undefined;
+  readonly pods: PodReport | undefined;
+}
+
+/** Reports whether coderd lists the daemons of our pods with the key in use. The value says what does not move. */
+export async function confirmDaemons(
+  snapshot: Snapshot,
+  environment: Environment,
+  { session, outcome, pods }: DaemonInputs,
+): Promise<ProvisionerResult<{ readonly stalled: string }>> {
+  const status = outcome && statusOf(outcome.state);
+  if (!session || !status?.organizationID || !status.provisionerKeyID) {
+    await admitAll(snapshot);
+    return unobserved(snapshot);
+  }
+  const { provisioner, now } = snapshot;
+  const { memory } = environment;
+  const look = await lookAt(status, session, { snapshot, environment });
+  if (!look.connections) {
+    if (mayNotAsk(look.failure.failure)) await admitAll(snapshot);
+    return unknown(look.failure, snapshot);
+  }
+  const { connections } = look;
+  for (const pod of connections.admissible) await snapshot.admit(pod, "Listed");
+  const condition = daemonsConnected(snapshot, session, { connections, pods });
+  const again = isAwaited(connections, provisioner)
+    ? Math.min(paceOf(memory, now), connections.nextLateInMs ?? SELDOM_MS)
+    : SELDOM_MS;
+  const stalled = condition.reason === "Stalled" ? { value: { stalled: condition.message } } : {};
+  return { condition, requeueAfterMs: again, ...stalled };
+}
+
+/** Where coderd can't be asked for daemons, a container that runs is all there is to know. */
+async function admitAll({ pods, admit }: Snapshot): Promise<void> {
+  for (const pod of pods.filter(awaitsAdmission)) await admit(pod, "NotAsked");
+}
+
+type Look =
+  | { readonly connections: Connections }
+  | { readonly connections?: undefined; readonly failure: Extract<DaemonSight, { seen: false }> };
+
+/** An old answer is good enough when it says that nobody is missing. */
+async function lookAt(
+  status: Partial<ProvisionerStatus>,
+  session: ProvisionerSession,
+  { snapshot, environment }: { readonly snapshot: Snapshot; readonly environment: Environment },
+): Promise<Look> {
+  const { provisioner, now } = snapshot;
+  const { memory } = environment;
+  // Daemons count by their pods, so without pods the answer is known.
+  if (snapshot.pods.length === 0) {
+    delete memory.awaited;
+    return { connections: connectionsOf(provisioner, status, { ...snapshot, daemons: [] }) };
+  }
+  const observe = async (maxAgeMs: number): Promise<Look> => {
+    const organizationId = status.organizationID ?? "";
+    const sight = await session.observeDaemons(organizationId, maxAgeMs);
+    if (!sight.seen) return { failure: sight };
+    return { connections: connectionsOf(provisioner, status, { ...snapshot, ...sight }) };
+  };
+  const first = await observe(SELDOM_MS);
+  if (!first.connections || !isAwaited(first.connections, provisioner)) {
+    if (first.connections) delete memory.awaited;
+    return first;
+  }
+  const names = first.connections.awaited.join(" ");
+  if (memory.awaited?.pods !== names) memory.awaited = { pods: names, since: now };
+  return observe(paceOf(memory, now));
+}
+
+function wasReady({ status }: Snapshot["object"]): boolean {
+  return findCondition(status?.conditions, conditionTypes.ready)?.status === "True";
+}
+
+function unobserved(snapshot: Snapshot): ProvisionerResult<never> {
+  const { daemons } = conditionTypes;
+  const earlier = findCondition(snapshot.object.status?.conditions, daemons);
+  if (!earlier) return waiting(daemons, "Waiting for a provisioner key.", snapshot);
+  const message = "coderd can't be asked which daemons are connected; see the conditions before this one.";
+  return { condition: { status: "Unknown", reason: "NotObserved", message } };
+}
+
+function unknown(
+  { failure, inARow, retryInMs }: Extract<DaemonSight, { seen: false }>,
+  { object }: Snapshot,
+): ProvisionerResult<never> {
+  const condition = daemonsUnknown(failure);
+  const isKept = inARow < VAIN_QUESTIONS && wasReady(object) && condition.reason !== NOT_PERMITTED;
+  return { ...(isKept ? {} : { condition }), requeueAfterMs: retryInMs };
+}
+
+/** Whether as many daemons are connected as there should be. */
+function daemonsConnected(
+  snapshot: Snapshot,
+  { controlPlane }: ProvisionerSession,
+  { connections, pods }: { readonly connections: Connections; readonly pods: PodReport | undefined },
+): ConditionState {
+  const { provisioner, object } = snapshot;
+  const wanted = provisioner.replicas;
+  if (wanted === 0) return { status: "True", reason: "ScaledToZero", message: "No daemon is wanted now." };
+  const connected = Math.min(connections.connected, wanted);
+  const numbers = `${connected} of ${wanted} daemons are connected to coderd`;
+  // New pods that stay away hold a rollout up, whatever the old ones do.
+  const isHeld = connections.isGateClosed && connections.late.length > 0;
+  if (connected === wanted && !isHeld)
+    return (
+      skew(connections, controlPlane.status.version) ?? {
+        status: "True",
+        reason: "Connected",
+        message: `${numbers}.`,
+      }
+    );
+  const [late] = connections.late;
+  // What keeps the pods from running explains the daemons too; of one that ran, what it may have ended for comes first.
+  if (pods?.rollout.state === "stalled") {
+    const hint = late ? `${whyNotConnected(snapshot, controlPlane)} ` : "";
+    return { status: "False", reason: "Stalled", message: `${numbers}. ${hint}${pods.rollout.cause}` };
+  }
+  if (late) {
+    const { name, namespace } = late.metadata;
+    const story = `Pod "${name}" has run for more than ${JOINS_WITHIN_MS / 1_000} s or was restarted, and coderd does not list its daemon with the key in use.`;
+    const logs = `See: kubectl -n ${namespace} logs ${name}`;
+    const hint = whyNotConnected(snapshot, controlPlane);
+    return { status: "False", reason: "Stalled", message: `${numbers}. ${story} ${hint} ${logs}` };
+  }
+  return wasReady(object) && pods?.isServing
+    ? { status: "True", reason: "Scaling", message: `${numbers}; the others are starting.` }
+    : { status: "False", reason: CONNECTING, message: `${numbers}; the others are starting.` };
+}
+
+/** coderd calls versions matching when major and minor agree. */
+function skew(connections: Connections, coderdVersion: string | undefined): ConditionState | undefined {
+  const ours = minorOf(coderdVersion);
+  const others = connections.versions.filter((version) => minorOf(version) !== ours);
+  if (ours === undefined || others.length === 0) return undefined;
+  const versions = [...new Set(others)].sort().slice(0, 3).join(", ");
+  const daemons = others.length === 1 ? "1 daemon runs" : `${others.length} daemons run`;
+  const message = `All daemons are connected, but ${daemons} version ${versions} while coderd runs ${coderdVersion}; give them an image of the same version.`;
+  return { status: "True", reason: "VersionSkew", message };
+}
+
+/** Nobody knows which daemons are connected. */
+function daemonsUnknown(failure: CoderFailure): ConditionState {
+  if (mayNotAsk(failure)) {
+    const message = `The operator may not list the daemons of the organization, so pods that are ready count as connected; use the token of an owner. ${failure.message}`;
+    return { status: "Unknown", reason: NOT_PERMITTED, message };
+  }
+  const message = `coderd can't be asked which daemons are connected; no key is deleted meanwhile. ${failure.message}`;
+  return { status: "Unknown", reason: reasonOf(failure), message };
+}
+
+/** Variables of a daemon that decide where it goes and with what. */
+const OURS = [urlVariable, keyVariable, "CODER_PROVISIONER_DAEMON_NAME"];
+
+/** What may keep a daemon from a coderd that the operator itself can reach, as far as the specs show. */
+function whyNotConnected(
+  { provisioner: { pod }, deployment }: Snapshot,
+  { settings, url }: FoundControlPlane,
+): string {
+  const changed = pod.extraEnv.find(({ name }) => OURS.includes(name));
+  if (changed) return `spec.extraEnv sets ${changed.name}; remove it unless that is meant.`;
+  const [container] = deployment?.spec?.template.spec?.containers ?? [];
+  const used = container?.env?.find(({ name }) => name === urlVariable)?.value ?? url;
+  const [secret] = settings.pod.tlsSecretNames;
+  if (used.startsWith("https:") && secret && pod.authorities.length === 0) {
+    return `coderd serves the certificate of Secret "${secret}", and spec.certs.secrets names no authority for the daemons to trust; add its CA there unless a public one signed it.`;
+  }
+  return `The daemon goes to ${used}; check that its pod can reach that (DNS, network policies, proxies, the CA).`;
+}

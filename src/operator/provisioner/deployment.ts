@@ -1,0 +1,138 @@
+import type { Deployment, Pod, Stored } from "kube-controller-runtime";
+import type { SecretKey } from "../normalize.ts";
+import { anyAddress } from "../workload/address-family.ts";
+import type { ContainerPort } from "../workload/certificates.ts";
+import { deployment, type HostAlias } from "../workload/deployment.ts";
+import type { EnvVar } from "../workload/env.ts";
+import { isComplete, isObserved } from "../workload/pods/rollout.ts";
+import { DAEMON_CONNECTED } from "./admit.ts";
+import type { Provisioner } from "./spec.ts";
+
+/** What the cluster and coderd decide, not the spec. */
+export interface DeploymentInputs {
+  readonly image: string;
+  readonly coderURL: string;
+  readonly hostAliases?: readonly HostAlias[];
+  /** The address of coderd's Service, by whose family daemons listen. */
+  readonly clusterIP?: string | undefined;
+  readonly key: SecretKey;
+  /** Of the key in that Secret; see `keyChecksum`. */
+  readonly keyChecksum: string;
+}
+
+/** On the pod template, so that a new key replaces the pods. */
+const keyChecksumAnnotation = "checksum/provisioner-key";
+export const CONTAINER = "provisioner";
+export const urlVariable = "CODER_URL";
+const metricsAddressVariable = "CODER_PROMETHEUS_ADDRESS";
+export const keyVariable = "CODER_PROVISIONER_DAEMON_KEY";
+
+const metricsPort: ContainerPort = { name: "metrics", containerPort: 2112, protocol: "TCP" };
+
+export function provisionerDeployment(provisioner: Provisioner, inputs: DeploymentInputs): Deployment {
+  const { childName, pod, replicas, serviceAccount } = provisioner;
+  const probed = pod.readinessProbe !== undefined || pod.livenessProbe !== undefined;
+  return deployment({
+    parent: provisioner,
+    name: childName,
+    replicas,
+    podAnnotations: { [keyChecksumAnnotation]: inputs.keyChecksum },
+    serviceAccountName: serviceAccount.name,
+    program: {
+      name: CONTAINER,
+      image: inputs.image,
+      command: ["/opt/coder"],
+      subcommand: ["provisionerd", "start"],
+      args: [],
+      env: [...daemonEnv(provisioner, inputs), ...(probed ? metricsEnv(inputs) : [])],
+      ports: probed ? [metricsPort] : [],
+      health: { path: "/", port: "metrics" },
+      readinessGate: DAEMON_CONNECTED,
+    },
+    pod,
+    hostAliases: inputs.hostAliases ?? [],
+    clusterIP: inputs.clusterIP,
+  });
+}
+
+/** The key brings organization and tags with it: a daemon that is given either beside a key does not start. */
+function daemonEnv(provisioner: Provisioner, { coderURL, key }: DeploymentInputs): EnvVar[] {
+  return [
+    { name: urlVariable, value: coderURL },
+    { name: keyVariable, valueFrom: { secretKeyRef: { name: key.name, key: key.key } } },
+    {
+      name: "CODER_PROVISIONER_DAEMON_NAME",
+      valueFrom: { fieldRef: { fieldPath: `metadata.${daemonNameField(provisioner)}` } },
+    },
+  ];
+}
+
+/** A daemon is named after its pod. The name may have no dot, which a pod's can; its UID never has one. */
+function daemonNameField({ childName }: Provisioner): "uid" | "name" {
+  return childName.includes(".") ? "uid" : "name";
+}
+
+/** What the daemon of a pod calls itself at coderd. */
+export function daemonNameOf(provisioner: Provisioner, { metadata }: Stored<Pod>): string {
+  return metadata[daemonNameField(provisioner)];
+}
+
+/** The address of the Service by whose family daemons listen that run already, as far as that can be seen. */
+export function clusterIPBehind(deployment: Deployment | undefined): string | undefined {
+  const { env = [] } = deployment?.spec?.template.spec?.containers[0] ?? {};
+  const listens = env.find(({ name }) => name === metricsAddressVariable)?.value;
+  return listens?.startsWith(anyAddress("::")) ? "::" : undefined;
+}
+
+/** A daemon answers nobody but a scraper, so that is how probes find out whether it lives. */
+function metricsEnv({ clusterIP }: DeploymentInputs): EnvVar[] {
+  return [
+    { name: "CODER_PROMETHEUS_ENABLE", value: "true" },
+    { name: metricsAddressVariable, value: `${anyAddress(clusterIP)}:${metricsPort.containerPort}` },
+  ];
+}
+
+/** The key that pods are to run with. */
+export interface KeyInUse {
+  readonly place: SecretKey;
+  readonly value: string;
+  readonly checksum: string;
+  /** False while it may be no key: pods that run with another are not replaced meanwhile. */
+  readonly mayRollOut: boolean;
+  /** The coderd that it was made for, if status says. */
+  readonly coderURL: string | undefined;
+}
+
+/** Whether pods that run with another key have to wait for it to be confirmed. */
+export function isHeldBack(
+  { checksum, mayRollOut }: Pick<KeyInUse, "checksum" | "mayRollOut">,
+  deployment: Deployment | undefined,
+): boolean {
+  const running = runningChecksum(deployment);
+  return !mayRollOut && running !== undefined && running !== checksum;
+}
+
+/** Of the key that pods run with. */
+export function runningChecksum(deployment: Deployment | undefined): string | undefined {
+  return deployment?.spec?.template.metadata?.annotations?.[keyChecksumAnnotation];
+}
+
+/** Whether all pods that there are, and as many as there should be, run with this key. */
+export function isRolledOutWith(key: KeyPlace, deployment: Deployment | undefined): boolean {
+  return isTemplateWith(key, deployment) && isComplete(deployment);
+}
+
+/** Whether no pod is left that was made for another key, however many are missing. A pod that ends is not counted. */
+export function isOnlyOneInUse(key: KeyPlace, deployment: Deployment | undefined): boolean {
+  const { replicas = 0, updatedReplicas = 0 } = deployment?.status ?? {};
+  return isTemplateWith(key, deployment) && isObserved(deployment) && replicas === updatedReplicas;
+}
+
+type KeyPlace = Pick<KeyInUse, "place" | "checksum">;
+
+function isTemplateWith({ place, checksum }: KeyPlace, deployment: Deployment | undefined): boolean {
+  const template = deployment?.spec?.template;
+  const variable = template?.spec?.containers[0]?.env?.find(({ name }) => name === keyVariable);
+  const { name, key } = variable?.valueFrom?.secretKeyRef ?? {};
+  return runningChecksum(deployment) === checksum && name === place.name && key === place.key;
+}

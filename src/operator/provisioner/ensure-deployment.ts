@@ -1,0 +1,87 @@
+import type { Deployment } from "kube-controller-runtime";
+import { type PodsWay, wayOfDaemons } from "../coderd/address.ts";
+import type { FoundControlPlane } from "../coderd/find-control-plane.ts";
+import { followedImage, followerKey } from "../upgrade/followers.ts";
+import { convergeDeployment } from "../workload/converge-deployment.ts";
+import { isSameService } from "../workload/exposure/service.ts";
+import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../workload/pods/report.ts";
+import { isSameTemplate } from "../workload/pods/rollout.ts";
+import {
+  clusterIPBehind,
+  isHeldBack,
+  type KeyInUse,
+  provisionerDeployment,
+  runningChecksum,
+  urlVariable,
+} from "./deployment.ts";
+import type { Environment, Snapshot } from "./observe.ts";
+import { conditionTypes, type ProvisionerResult, waiting } from "./status.ts";
+
+interface DaemonInputs extends PodChange {
+  readonly key: KeyInUse | undefined;
+  readonly controlPlane: FoundControlPlane | undefined;
+}
+
+/**
+ * Keeps the Deployment of the daemons and reports how many are ready. They run with the key in use and at the
+ * coderd that it was made for, so a stage that fails before leaves running daemons alone.
+ */
+export async function ensureDeployment(
+  snapshot: Snapshot,
+  environment: Environment,
+  { key, controlPlane, mayChange }: DaemonInputs,
+): Promise<ProvisionerResult<PodReport>> {
+  const { provisioner, deployment } = snapshot;
+  if (!mayChange) return leavePods(deployment, provisioner, snapshot);
+  const turn = followerKey("provisioner", provisioner.identity.name);
+  const image = provisioner.image ?? (controlPlane && followedImage(controlPlane, turn));
+  const way = key && wayToCoderd(key, controlPlane, { snapshot, environment });
+  if (!key || !image || !way) {
+    if (deployment) return reportPods(deployment, provisioner, snapshot);
+    const status = podStatus(undefined, provisioner);
+    return { ...waiting(conditionTypes.deployment, "Waiting for a provisioner key.", snapshot), status };
+  }
+  const observed = snapshot.controlPlanes.get(provisioner.controlPlaneName ?? "");
+  const clusterIP = observed?.clusterIP ?? clusterIPBehind(deployment);
+  const running = isHeldBack(key, deployment) ? runningChecksum(deployment) : undefined;
+  const inputs = {
+    image,
+    coderURL: way.url,
+    hostAliases: isURLUsers(snapshot) ? [] : way.hostAliases,
+    clusterIP,
+    key: key.place,
+    keyChecksum: running ?? key.checksum,
+  };
+  const wanted = { desired: provisionerDeployment(provisioner, inputs), pod: provisioner.pod };
+  const applied = await convergeDeployment(snapshot, environment, wanted);
+  const isSame = isSameTemplate(deployment, applied, snapshot.object.status?.conditions);
+  return reportPods(applied, provisioner, { ...snapshot, isSameTemplate: isSame });
+}
+
+/**
+ * Daemons go to the coderd that their key was made for. While nobody knows how that is reached, they go where they
+ * went before.
+ */
+function wayToCoderd(
+  { coderURL }: KeyInUse,
+  controlPlane: FoundControlPlane | undefined,
+  { snapshot, environment }: { readonly snapshot: Snapshot; readonly environment: Environment },
+): PodsWay | undefined {
+  const isElsewhere = coderURL !== undefined && !isSameService(coderURL, controlPlane?.url);
+  if (controlPlane && isElsewhere) return { url: coderURL, hostAliases: [] };
+  const { clusterDomain } = environment.ports;
+  const way = controlPlane && wayOfDaemons(controlPlane, snapshot.sources, clusterDomain);
+  const url = coderURL ?? controlPlane?.url;
+  return way ?? wayOf(snapshot.deployment) ?? (url ? { url, hostAliases: [] } : undefined);
+}
+
+/** What spec.extraEnv names is for DNS to find. */
+function isURLUsers({ provisioner }: Snapshot): boolean {
+  return provisioner.pod.extraEnv.some(({ name }) => name === urlVariable);
+}
+
+function wayOf(deployment: Deployment | undefined): PodsWay | undefined {
+  const { containers = [], hostAliases = [] } = deployment?.spec?.template.spec ?? {};
+  const url = containers[0]?.env?.find(({ name }) => name === urlVariable)?.value;
+  return url ? { url, hostAliases } : undefined;
+}

@@ -1,0 +1,114 @@
+import { type BackedOff, blocked, fingerprint } from "kube-controller-runtime";
+import { type Entitlement, externalProvisionerDaemons, isAllowed } from "../../coder/entitlements.ts";
+import type { CoderFailure } from "../../coder/failure.ts";
+import { withAdvice } from "../coderd/failure.ts";
+import type { FoundControlPlane, ObservedControlPlane } from "../coderd/find-control-plane.ts";
+import type { ProvisionerSession } from "./access.ts";
+import type { Environment, Snapshot } from "./observe.ts";
+import { conditionTypes, type ProvisionerResult, waiting } from "./status.ts";
+
+/** How long an answer counts, whoever asked. */
+const FRESH_MS = 2 * 60_000;
+
+/** The control plane refreshes its answer at the moment it turns stale, so give it the time to. */
+const GRACE_MS = 5_000;
+
+interface Answer {
+  readonly value: Entitlement;
+  readonly nextLookMs: number;
+}
+
+/**
+ * Lets only those pass whose license allows daemons outside coderd; the value is there when it does. What the
+ * control plane found out counts while it is fresh; after that coderd is asked.
+ */
+export async function checkEntitlement(
+  snapshot: Snapshot,
+  environment: Environment,
+  session: ProvisionerSession | undefined,
+): Promise<ProvisionerResult<true>> {
+  if (!session) return waiting(conditionTypes.entitled, "Waiting for a token for coderd.", snapshot);
+  const { controlPlane } = session;
+  const known =
+    publishedAnswer(controlPlane, snapshot.now) ?? rememberedAnswer(controlPlane, snapshot.now, environment);
+  if (known) return verdict(known, controlPlane);
+  return ask(snapshot, environment, session);
+}
+
+function publishedAnswer({ status }: ObservedControlPlane, now: number): Answer | undefined {
+  const { externalProvisionerDaemonsEntitlement: value, entitlementsLastChecked } = status;
+  const age = now - Date.parse(entitlementsLastChecked ?? "");
+  if (!isKnown(value) || !(age < FRESH_MS)) return undefined;
+  return { value, nextLookMs: FRESH_MS - age + GRACE_MS };
+}
+
+function rememberedAnswer(
+  controlPlane: FoundControlPlane,
+  now: number,
+  { memory: { knownEntitlement: known } }: Environment,
+): Answer | undefined {
+  if (!known || known.of !== stateOf(controlPlane)) return undefined;
+  const age = now - known.at;
+  return age < FRESH_MS ? { value: known.value, nextLookMs: FRESH_MS - age } : undefined;
+}
+
+async function ask(
+  { now }: Snapshot,
+  { memory }: Environment,
+  { client, controlPlane, token }: ProvisionerSession,
+): Promise<ProvisionerResult<true>> {
+  const attempt = { inputs: fingerprint([stateOf(controlPlane), token]), now };
+  const backedOff = memory.entitlement.current(attempt);
+  if (backedOff) return notKnown(backedOff);
+  const entitlements = await client.entitlements();
+  if (!entitlements.ok) return notKnown(memory.entitlement.begin(entitlements.failure, attempt));
+  memory.entitlement.end();
+  const value = externalProvisionerDaemons(entitlements.value);
+  memory.knownEntitlement = { of: stateOf(controlPlane), at: now, value };
+  return verdict({ value, nextLookMs: FRESH_MS }, controlPlane);
+}
+
+function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): ProvisionerResult<true> {
+  const isRefused = failure.kind === "forbidden" || failure.kind === "notEntitled";
+  const reason = isRefused ? "Forbidden" : "EntitlementsQueryFailed";
+  return blocked(reason, withAdvice(failure), { requeueAfterMs: retryInMs });
+}
+
+const entitled = {
+  status: "True",
+  reason: "Entitled",
+  message: "The license includes external provisioner daemons.",
+} as const;
+
+const gracePeriod = {
+  status: "True",
+  reason: "GracePeriod",
+  message:
+    "The license has expired; it includes external provisioner daemons until its grace period ends. Renew it.",
+} as const;
+
+function verdict({ value, nextLookMs }: Answer, controlPlane: ObservedControlPlane): ProvisionerResult<true> {
+  if (!isAllowed(value))
+    return blocked("NotEntitled", notEntitled(controlPlane), { requeueAfterMs: nextLookMs });
+  const condition = value === "entitled" ? entitled : gracePeriod;
+  return { condition, value: true, requeueAfterMs: nextLookMs };
+}
+
+function notEntitled({ settings: { identity, license }, status }: ObservedControlPlane): string {
+  const left = "Running daemons are left alone.";
+  if (status.licenseTier !== "none")
+    return `The license of CoderControlPlane "${identity.name}" does not include external provisioner daemons; apply one that does. ${left}`;
+  const advice = license
+    ? "see its condition LicenseApplied"
+    : "put one into a Secret and name that in its spec.licenseSecretRef";
+  return `CoderControlPlane "${identity.name}" has no license, and external provisioner daemons need one; ${advice}. ${left}`;
+}
+
+/** Changes with everything that the control plane reports, so that an answer is never older than that. */
+function stateOf({ url, resourceVersion }: FoundControlPlane): string {
+  return `${url} ${resourceVersion}`;
+}
+
+function isKnown(value: string | undefined): value is Entitlement {
+  return value === "entitled" || value === "grace_period" || value === "not_entitled";
+}

@@ -1,0 +1,246 @@
+import {
+  blocked,
+  type ConditionState,
+  fingerprint,
+  Secret,
+  type SettleOptions,
+  type StepResult,
+  settle,
+} from "kube-controller-runtime";
+import type { CoderFailure } from "../../../coder/failure.ts";
+import { reasonOf, withAdvice } from "../../coderd/failure.ts";
+import type { ProvisionerSession } from "../access.ts";
+import { paceOf, SOON_MS } from "../connections.ts";
+import { isHeldBack, isRolledOutWith, type KeyInUse } from "../deployment.ts";
+import type { Environment, Snapshot } from "../observe.ts";
+import { conditionTypes, type ProvisionerResult, waiting } from "../status.ts";
+import { secretProof } from "./ask.ts";
+import { keyEffect } from "./effect.ts";
+import { appliedKey } from "./record.ts";
+import { type Retirement, retireKeys } from "./retire.ts";
+import { contentAt, keySecret, otherData } from "./secret.ts";
+import {
+  type KeyRun,
+  type KeyState,
+  KeyStoreError,
+  type KnownKeys,
+  keyInUse,
+  statusOf,
+  wantedKey,
+} from "./state.ts";
+
+/** How soon a key is deleted that could not be stored. */
+const ABANDON_MS = 1_000;
+
+/** Somebody may have asked for another key meanwhile, which waits until those before are gone. */
+const NEXT_ROTATION_MS = 1_000;
+
+/** How often the key at coderd is compared with the one that it should be. */
+const CHECK_EVERY_MS = 2 * 60_000;
+
+export interface KeyOutcome {
+  readonly state: KnownKeys;
+  /** Whether the key is as it should be, so that its Secret may be tidied up. */
+  readonly isSettled: boolean;
+  /** Whether pods may be replaced to run with what the Secret holds: not with what may be no key. */
+  readonly mayRollOut: boolean;
+  /** Why the Secret could not be written: for the step that has the Secret's condition. */
+  readonly storeError?: unknown;
+}
+
+export interface KeyAccess {
+  readonly session: ProvisionerSession;
+  /** Without a license coderd is not asked; what needs no coderd is done all the same. */
+  readonly entitled: boolean;
+}
+
+/** Keeps a key at coderd that is as the spec says, and the Secret that holds it. */
+export async function ensureKey(
+  snapshot: Snapshot,
+  environment: Environment,
+  access: KeyAccess | undefined,
+): Promise<ProvisionerResult<KeyOutcome>> {
+  const { object, secrets, now } = snapshot;
+  const { memory } = environment;
+  const found = memory.foundKey?.version === object.metadata.resourceVersion ? memory.foundKey.changes : {};
+  const start: KeyState = {
+    object,
+    secrets,
+    unwritten: found,
+    coderd: undefined,
+    isFresh: false,
+    hasMade: false,
+    isDisowned: false,
+  };
+  if (!access) return unsettled(start, { snapshot, environment }, waits(snapshot));
+  const { session, entitled } = access;
+  const age = now - (memory.keyCheckedAt ?? Number.NEGATIVE_INFINITY);
+  const run: KeyRun = {
+    snapshot,
+    environment,
+    wanted: wantedKey(session, snapshot, environment),
+    client: session.client,
+    observeDaemons: (organizationId) => session.observeDaemons(organizationId, SOON_MS),
+    isCheckDue: entitled && age >= CHECK_EVERY_MS,
+  };
+  const generation = String(object.metadata.generation);
+  const inputs = fingerprint([generation, session.controlPlane.url, session.token, run.wanted.rotation]);
+  try {
+    const result = await report(run, start, { inputs, now, backoff: memory.key, mayAsk: entitled });
+    // The status of an object that starts is not written after every run, and what it lacks would be asked for again.
+    const { object: written, unwritten: changes } = result.value?.state ?? start;
+    memory.foundKey = { version: written.metadata.resourceVersion, changes };
+    return result;
+  } catch (error) {
+    if (!(error instanceof KeyStoreError)) throw error;
+    // The key that was made in vain, if any, is deleted by the next run, which must not wait for the Secret.
+    const soon = memory.keyStoreFailed ? {} : { requeueAfterMs: ABANDON_MS };
+    memory.keyStoreFailed = true;
+    const value = { state: start, isSettled: false, mayRollOut: false, storeError: error.cause };
+    return { ...soon, value };
+  }
+}
+
+async function report(
+  run: KeyRun,
+  start: KeyState,
+  options: SettleOptions<CoderFailure>,
+): Promise<ProvisionerResult<KeyOutcome>> {
+  const settled = await settle(keyEffect(run), start, options);
+  const { state, plan } = settled;
+  switch (settled.end) {
+    case "overtaken":
+      return unsettled(state, run, {});
+    case "notAllowed":
+      return unsettled(state, run, waits(run.snapshot));
+    case "failed": {
+      const { failure, retryInMs: requeueAfterMs } = settled;
+      // A key that was right a moment ago does not turn wrong because coderd cannot be asked.
+      const isNeeded = plan.do !== "verify" && (plan.do !== "ask" || plan.needed);
+      if (!isNeeded && (failure.kind === "transient" || plan.do === "verify"))
+        return inPlace(state, run, { mayAsk: false, nextCheckMs: requeueAfterMs });
+      const words = { duplicate: "KeyNameTaken", notFound: "OrganizationNotFound" };
+      const block = blocked(reasonOf(failure, words), withAdvice(failure), { requeueAfterMs });
+      return unsettled(state, run, block);
+    }
+    case "settled": {
+      const { memory } = run.environment;
+      const { now } = run.snapshot;
+      if (state.coderd) memory.keyCheckedAt = now;
+      delete memory.keyStoreFailed;
+      const { mayAsk = true } = options;
+      const age = now - (memory.keyCheckedAt ?? now);
+      return inPlace(state, run, { mayAsk, nextCheckMs: mayAsk ? CHECK_EVERY_MS - age : CHECK_EVERY_MS });
+    }
+  }
+}
+
+function unsettled(
+  state: KeyState,
+  run: Pick<KeyRun, "environment" | "snapshot">,
+  result: StepResult<object, never>,
+): ProvisionerResult<KeyOutcome> {
+  return { ...result, status: state.unwritten, value: outcome(state, run, false) };
+}
+
+function outcome(
+  state: KeyState,
+  run: Pick<KeyRun, "environment" | "snapshot">,
+  isSettled: boolean,
+): KeyOutcome {
+  const proof = secretProof(state, run);
+  return { state, isSettled, mayRollOut: proof === "proven" || proof === "unverifiable" };
+}
+
+function waits(snapshot: Snapshot): StepResult<object, never> {
+  return waiting(
+    conditionTypes.key,
+    "Waiting for a token for coderd and for a license that allows this pool.",
+    snapshot,
+  );
+}
+
+/** The key is as it should be; those that it replaced may go. */
+async function inPlace(
+  settledState: KeyState,
+  run: KeyRun,
+  { mayAsk, nextCheckMs }: { readonly mayAsk: boolean; readonly nextCheckMs: number },
+): Promise<ProvisionerResult<KeyOutcome>> {
+  const { state, retirement } = await retireKeys(settledState, run, mayAsk);
+  const { name, organizationName } = appliedKey(statusOf(state));
+  const { reason, more } = describe(retirement);
+  const suffix = secretProof(state, run) === "unverifiable" ? UNVERIFIABLE : "";
+  const message = `Key "${name}" of organization "${organizationName}" is in use.${suffix}${more}`;
+  const isOver = statusOf(settledState).retiredKeys !== undefined && retirement.kind === "done";
+  const retryInMs = isOver ? NEXT_ROTATION_MS : nextRetirementMs(retirement, run);
+  return {
+    condition: { status: "True", reason, message },
+    status: state.unwritten,
+    requeueAfterMs: Math.min(nextCheckMs, retryInMs),
+    value: outcome(state, run, true),
+  };
+}
+
+const UNVERIFIABLE = " This coderd does not say whether the Secret holds it.";
+
+/** What waits for pods is continued when they change; what waits for daemons is asked for. */
+function nextRetirementMs(retirement: Retirement, { snapshot, environment }: KeyRun): number {
+  if (retirement.kind === "failed") return retirement.retryInMs;
+  return retirement.kind === "waiting" ? paceOf(environment.memory, snapshot.now) : CHECK_EVERY_MS;
+}
+
+function describe(retirement: Retirement): { readonly reason: string; readonly more: string } {
+  switch (retirement.kind) {
+    case "done":
+      return { reason: "KeyReady", more: "" };
+    case "waiting": {
+      const names = retirement.names.map((name) => `"${name}"`).join(", ");
+      return { reason: "Rotating", more: ` ${names} will be deleted when ${retirement.until}.` };
+    }
+    case "failed": {
+      const { keyName, message } = retirement.failure;
+      return { reason: "OldKeyLeft", more: ` "${keyName}" could not be deleted yet. ${message}` };
+    }
+  }
+}
+
+/**
+ * Keeps the Secret that holds the key, and removes what held it before as soon as no pod reads that any more.
+ * The value is the key that pods are to run with.
+ */
+export async function ensureKeySecret(
+  snapshot: Snapshot,
+  environment: Environment,
+  outcome: KeyOutcome | undefined,
+): Promise<ProvisionerResult<KeyInUse>> {
+  if (outcome?.storeError !== undefined) throw outcome.storeError;
+  const held = outcome && keyInUse(outcome.state, snapshot.provisioner);
+  if (!held) return waiting(conditionTypes.keySecret, "Waiting for a provisioner key.", snapshot);
+  const key = { ...held, mayRollOut: outcome.mayRollOut };
+  if (isHeldBack(key, snapshot.deployment)) return { condition: unverified(key), value: key };
+  if (outcome.isSettled) await tidyUp(snapshot, environment, { key, outcome });
+  const message = `The key is in Secret "${key.place.name}" under "${key.place.key}".`;
+  return { condition: { status: "True", reason: "Stored", message }, value: key };
+}
+
+function unverified({ place }: KeyInUse): ConditionState {
+  const message = `The content of Secret "${place.name}" has changed, and coderd has not confirmed that it is the provisioner key. Pods are not replaced meanwhile; see condition ProvisionerKeyReady.`;
+  return { status: "False", reason: "Unverified", message };
+}
+
+/**
+ * Writes the Secret with the value that it has. Only for a key that is settled: while one is being made, what is
+ * known of the Secret may be the past, and writing that would bring it back.
+ */
+async function tidyUp(
+  { provisioner, owner, deployment }: Snapshot,
+  { children }: Environment,
+  { key, outcome }: { readonly key: KeyInUse; readonly outcome: KeyOutcome },
+): Promise<void> {
+  const { secrets } = outcome.state;
+  const isOnlyOneRead = isRolledOutWith(key, deployment);
+  const others = isOnlyOneRead ? {} : otherData(secrets, key.place);
+  const desired = keySecret(provisioner, contentAt(secrets, key.place), others);
+  if (isOnlyOneRead) await children.converge(Secret, [desired], owner);
+  else await children.apply(Secret, desired, owner);
+}

@@ -1,0 +1,185 @@
+import {
+  CronJob,
+  controllerOf,
+  find,
+  fnv1a32,
+  isForbidden,
+  isNotFound,
+  Job,
+  type KubeObject,
+  kind,
+  type RunContext,
+} from "kube-controller-runtime";
+import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import type { ControlPlane } from "../coderd/settings.ts";
+import type { BackupSource } from "../coderd/upgrade-settings.ts";
+import { childMetadata, commonLabels, labelLength, shortName } from "../names.ts";
+
+/** What CloudNativePG makes backups from, as far as it matters here. */
+interface Backup extends KubeObject {
+  spec?: { cluster: { name: string }; method?: string; pluginConfiguration?: object };
+  status?: { phase?: string; error?: string };
+}
+
+const Backup = kind<Backup>("postgresql.cnpg.io/v1", { kind: "Backup", plural: "backups" });
+const Cluster = kind<KubeObject>("postgresql.cnpg.io/v1", { kind: "Cluster", plural: "clusters" });
+
+/** How far the backup before an upgrade is. */
+export type BackupState =
+  /** None is asked for. */
+  | { readonly kind: "none" }
+  /** It can't be made. */
+  | { readonly kind: "unavailable"; readonly message: string }
+  | { readonly kind: "absent"; readonly wanted: BackupObject }
+  | { readonly kind: "running"; readonly what: string }
+  | { readonly kind: "succeeded" }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** The object by whose creation a backup is made. */
+export type BackupObject =
+  | { readonly kind: typeof Job; readonly object: Job }
+  | { readonly kind: typeof Backup; readonly object: Backup };
+
+/** A week after it has ended the Job may go; the one of the CronJob might be gone before anybody has looked. */
+const KEPT_SECONDS = 7 * 24 * 60 * 60;
+
+/** One name for one upgrade, whichever process makes the backup. */
+export function backupName({ childName, identity }: ControlPlane, { startedAt }: UpgradeStatus): string {
+  const suffix = `-upgrade-${fnv1a32(`${identity.uid}\0${startedAt}`)}`;
+  return shortName(childName, { suffix, max: labelLength });
+}
+
+/**
+ * How far the backup of an upgrade is. One of an attempt before, which has taken too long and goes on, is waited for: two
+ * at a time would only slow each other down.
+ */
+export async function backupOf(
+  controlPlane: ControlPlane,
+  record: UpgradeStatus,
+  context: Pick<RunContext, "client">,
+): Promise<BackupState> {
+  const name = backupName(controlPlane, record);
+  if (record.backup !== undefined && record.backup !== name) {
+    const earlier = await observeBackup(controlPlane, record.backup, context);
+    if (earlier.kind === "running") return { ...earlier, what: `${earlier.what} of an earlier attempt` };
+  }
+  return observeBackup(controlPlane, name, context);
+}
+
+/** Reads how far the backup of this name is, and what to make it from when there is none. */
+export async function observeBackup(
+  controlPlane: ControlPlane,
+  name: string,
+  { client }: Pick<RunContext, "client">,
+): Promise<BackupState> {
+  const source = controlPlane.upgrade.backup;
+  if (!source) return { kind: "none" };
+  const look = source.kind === "cronJob" ? observeJob : observeCloudNativePG;
+  try {
+    return await look({ controlPlane, name, source, client });
+  } catch (error) {
+    if (isNotFound(error)) return { kind: "unavailable", message: missing(source) };
+    if (isForbidden(error)) return { kind: "unavailable", message: refused(source) };
+    throw error;
+  }
+}
+
+interface Look extends Pick<RunContext, "client"> {
+  readonly controlPlane: ControlPlane;
+  readonly name: string;
+  readonly source: BackupSource;
+}
+
+async function observeJob({ controlPlane, name, source, client }: Look): Promise<BackupState> {
+  const { namespace, uid } = controlPlane.identity;
+  const present = await find(client, Job, { namespace, name });
+  if (present) return controllerOf(present)?.uid === uid ? jobState(present) : foreign(`Job "${name}"`);
+  const cronJob = await client.get(CronJob, { namespace, name: source.name });
+  return { kind: "absent", wanted: newJob(controlPlane, name, cronJob) };
+}
+
+/** A Backup has no owner, so its labels and its cluster say whether it is the one that was asked for. */
+async function observeCloudNativePG({ controlPlane, name, source, client }: Look): Promise<BackupState> {
+  const { namespace } = controlPlane.identity;
+  const present = await find(client, Backup, { namespace, name });
+  if (!present) {
+    await client.get(Cluster, { namespace, name: source.name });
+    return { kind: "absent", wanted: newBackup(controlPlane, name, source) };
+  }
+  const { labels = {} } = present.metadata;
+  const isLabelled = Object.entries(commonLabels(controlPlane)).every(
+    ([key, value]) => labels[key] === value,
+  );
+  const isOurs = isLabelled && present.spec?.cluster.name === source.name;
+  return isOurs ? backupState(present) : foreign(`Backup "${name}"`);
+}
+
+function foreign(what: string): BackupState {
+  return { kind: "unavailable", message: `${what} exists and is not this control plane's; delete it.` };
+}
+
+function newJob(controlPlane: ControlPlane, name: string, { spec }: CronJob): BackupObject {
+  const template = spec?.jobTemplate;
+  const { annotations, labels } = template?.metadata ?? {};
+  const manual = { ...annotations, "cronjob.kubernetes.io/instantiate": "manual" };
+  const metadata = childMetadata(controlPlane, name, manual);
+  const object: Job = {
+    apiVersion: Job.apiVersion,
+    kind: Job.kind,
+    metadata: { ...metadata, labels: { ...labels, ...metadata.labels } },
+    spec: {
+      template: {},
+      ...template?.spec,
+      activeDeadlineSeconds: deadline(controlPlane, template?.spec),
+      ttlSecondsAfterFinished: KEPT_SECONDS,
+    },
+  };
+  return { kind: Job, object };
+}
+
+/** Kubernetes ends a Job that takes longer than the backup may, also when no operator is there to see it. */
+function deadline({ upgrade }: ControlPlane, spec: Job["spec"]): number {
+  const timeout = Math.ceil((upgrade.backup?.timeoutMs ?? 0) / 1_000);
+  return Math.min(timeout, spec?.activeDeadlineSeconds ?? timeout);
+}
+
+function newBackup(controlPlane: ControlPlane, name: string, source: BackupSource): BackupObject {
+  const object: Backup = {
+    apiVersion: Backup.apiVersion,
+    kind: Backup.kind,
+    metadata: childMetadata(controlPlane, name),
+    spec: { cluster: { name: source.name }, ...(source.kind === "cloudNativePG" ? source.options : {}) },
+  };
+  return { kind: Backup, object };
+}
+
+function jobState({ metadata, status }: Job): BackupState {
+  const what = `Job "${metadata?.name}"`;
+  const ended = (type: string) =>
+    status?.conditions?.find((condition) => condition.type === type && condition.status === "True");
+  if (ended("Complete")) return { kind: "succeeded" };
+  const failure = ended("Failed");
+  if (!failure) return { kind: "running", what };
+  const message = `${what} failed (${failure.reason ?? "no reason given"}); see the logs of its pods.`;
+  return { kind: "failed", message };
+}
+
+function backupState({ metadata, status }: Backup): BackupState {
+  const what = `Backup "${metadata?.name}"`;
+  if (status?.phase === "completed") return { kind: "succeeded" };
+  if (status?.phase !== "failed") return { kind: "running", what };
+  return { kind: "failed", message: `${what} of CloudNativePG failed; see its status.` };
+}
+
+/** What it means that a backup can't be made. */
+export function missing(source: BackupSource): string {
+  return source.kind === "cronJob"
+    ? `CronJob "${source.name}" does not exist; create it or correct spec.upgrade.backup.cronJobName.`
+    : `Cluster "${source.name}" of CloudNativePG (postgresql.cnpg.io/v1) does not exist, or CloudNativePG is not installed; create it or correct spec.upgrade.backup.cloudNativePG.clusterName.`;
+}
+
+function refused(source: BackupSource): string {
+  const resource =
+    source.kind === "cronJob" ? "cronjobs and jobs (batch)" : "backups and clusters (postgresql.cnpg.io)";
+  return `The operator may not read ${resource} in this namespace; install the roles of this release.`;
+}

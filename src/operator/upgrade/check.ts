@@ -1,0 +1,82 @@
+import { type ConditionState, findCondition } from "kube-controller-runtime";
+import { type ControlPlaneResult, conditionTypes } from "../control-plane/status.ts";
+import { trimmed } from "../normalize.ts";
+import { askBackup, askDatabase, type UpgradeRun } from "./ask.ts";
+import { type UpgradeFacts, whyNoAccess } from "./facts.ts";
+import { gatherFacts } from "./gather.ts";
+import { obstacles } from "./preflight.ts";
+import { isRunning } from "./versions.ts";
+
+/**
+ * Names an image: whether an upgrade to it could begin is answered in condition `UpgradePossible`. A word after it is
+ * repeated at the end of the answer, so that whoever asked knows it for their own.
+ */
+export const CHECK_ANNOTATION = "coder.com/check-upgrade";
+
+/** An answer is good for so long, unless another question is asked. */
+const ANSWER_MS = 60_000;
+
+/** As much of the annotation as is repeated: no image has a longer name. */
+const LONGEST_IMAGE = 512;
+const LONGEST_REQUEST = 64;
+
+/** Answers whether an upgrade could begin, and changes nothing. */
+export async function checkUpgrade(run: UpgradeRun): Promise<ControlPlaneResult> {
+  const { snapshot, environment } = run;
+  const { annotations } = snapshot.object.metadata;
+  const question = trimmed(annotations?.[CHECK_ANNOTATION]?.slice(0, LONGEST_IMAGE + LONGEST_REQUEST));
+  const { memory } = environment;
+  if (!question) {
+    delete memory.upgradeCheck;
+    return { noCondition: true };
+  }
+  const last = memory.upgradeCheck;
+  const ageMs = last?.question === question ? snapshot.now - last.at : ANSWER_MS;
+  if (last && ageMs >= 0 && ageMs < ANSWER_MS)
+    return { condition: last.condition, requeueAfterMs: ANSWER_MS - ageMs };
+  const [image = "", request] = question.split(/\s+/);
+  const condition = signed(await answer(image.slice(0, LONGEST_IMAGE), run), request);
+  memory.upgradeCheck = { question, at: snapshot.now, condition };
+  return { condition, requeueAfterMs: ANSWER_MS };
+}
+
+function signed(condition: ConditionState, request: string | undefined): ConditionState {
+  if (!request) return condition;
+  return { ...condition, message: `${condition.message} ${answerMark(request.slice(0, LONGEST_REQUEST))}` };
+}
+
+/** What an answer to a request ends with. */
+export function answerMark(request: string): string {
+  return `Request "${request}".`;
+}
+
+async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
+  const before = gatherFacts(run.snapshot);
+  const from = before.settled ?? before.present ?? to;
+  if (isRunning(to, { image: from, version: before.version }))
+    return { status: "True", reason: "SameVersion", message: `Image "${to}" has the version that runs.` };
+  const stage = { stage: "Preflight", from, to, startedAt: "", since: "" } as const;
+  const asked = { ...(await askDatabase(run)), ...(await askBackup(run, { ...before, record: stage })) };
+  const facts = { ...before, ...asked };
+  const found = obstacles({ ...facts, from, to });
+  const [first] = found;
+  const notes = warnings(facts, run).join(" ");
+  if (first) {
+    const message = [`An upgrade to "${to}" can't begin.`, ...found.map((each) => each.message), notes];
+    return { status: "False", reason: first.reason, message: message.join(" ").trim() };
+  }
+  const message = `An upgrade from "${from}" to "${to}" can begin. ${notes}`.trim();
+  return { status: "True", reason: "CheckPassed", message };
+}
+
+/** What does not keep an upgrade from beginning, but whoever asks will want to know. */
+function warnings(facts: UpgradeFacts, { snapshot }: UpgradeRun): string[] {
+  const why = whyNoAccess(facts);
+  const healthy = findCondition(snapshot.object.status?.conditions, conditionTypes.health);
+  return [
+    ...(facts.pods.ready === 0 ? ["No pod of coderd is ready now."] : []),
+    ...(healthy?.status === "False" ? ["coderd does not call itself healthy: see condition Healthy."] : []),
+    ...(why ? [`${why} So a version that fails is not rolled back by itself.`] : []),
+    ...(facts.settings.backup ? [] : ["No backup is made first: spec.upgrade.backup is not set."]),
+  ];
+}

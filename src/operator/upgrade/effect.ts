@@ -1,0 +1,161 @@
+import {
+  ApiError,
+  ControllerRevision,
+  type Effect,
+  isAlreadyExists,
+  isNotFound,
+  Job,
+  type KubeObject,
+  mergePatchBetween,
+  type Needs,
+  Pod,
+  type Progress,
+} from "kube-controller-runtime";
+import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import { askBackup, askBuilds, askDatabase, askVersion, type UpgradeRun } from "./ask.ts";
+import { type BackupObject, type BackupState, backupName, missing } from "./backup.ts";
+import type { UpgradeFacts } from "./facts.ts";
+import { type ImageCheck, imageCheckPod, pullsImage, refusedCheck } from "./image-check.ts";
+import { planUpgrade } from "./plan.ts";
+import { type PodTemplate, previousTemplate, templateOf } from "./previous-template.ts";
+import { announceStage } from "./report.ts";
+import { broughtTo } from "./stages.ts";
+import type { UpgradePlan } from "./transitions.ts";
+
+/** All that a run knows of an upgrade. */
+export interface UpgradeState {
+  readonly facts: UpgradeFacts;
+  /** The pod template of before the upgrade, where this run has kept it. */
+  readonly template?: PodTemplate | undefined;
+  readonly isFresh: boolean;
+}
+
+/** What nobody answers is a fact like others, so no act of an upgrade fails but by an error. */
+type Step = Promise<Progress<UpgradeState, never>>;
+
+const needs: Readonly<Record<UpgradePlan["do"], Needs>> = {
+  rest: "nothing",
+  ask: { otherSide: true },
+  remember: {},
+  backUp: {},
+  checkImage: {},
+  record: {},
+};
+
+const questions = { database: askDatabase, builds: askBuilds, backup: askBackup, version: askVersion };
+
+/** An upgrade of a control plane as far as this run can take it. */
+export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan, never> {
+  return {
+    plan: ({ facts }) => planUpgrade(facts),
+    needs: (plan) => needs[plan.do],
+    act: async (plan, state) => {
+      switch (plan.do) {
+        case "rest":
+          return { next: state };
+        case "ask":
+          return learned(state, await questions[plan.whom](run, state.facts));
+        case "remember":
+          return remember(state, run);
+        case "backUp":
+          return backUp(state, run);
+        case "checkImage":
+          return learned(state, { image: await startImageCheck(state.facts, run) });
+        case "record":
+          return record(plan.record, state, run);
+      }
+    },
+  };
+}
+
+function learned(state: UpgradeState, more: Partial<UpgradeFacts>): Progress<UpgradeState, never> {
+  return { next: { ...state, facts: { ...state.facts, ...more } } };
+}
+
+/** The template is kept before its name is recorded: a name in the status is always one of something that exists. */
+async function remember(state: UpgradeState, run: UpgradeRun): Step {
+  const { snapshot, environment } = run;
+  const { record: current } = state.facts;
+  if (!snapshot.deployment || !current) throw new TypeError("an upgrade begins only where there are pods");
+  const revision = previousTemplate(snapshot.controlPlane, snapshot.deployment);
+  const kept = await environment.children.apply(ControllerRevision, revision, snapshot.owner);
+  const next = { ...state, template: templateOf(kept), facts: { ...state.facts, isKept: true } };
+  return record({ ...current, previous: kept.metadata.name }, next, run);
+}
+
+async function backUp(state: UpgradeState, run: UpgradeRun): Step {
+  const { snapshot } = run;
+  const { backup, record: current, settings } = state.facts;
+  if (backup?.kind !== "absent" || !current || !settings.backup)
+    throw new TypeError("a backup is made only where one is asked for and missing");
+  const name = backupName(snapshot.controlPlane, current);
+  const recorded = await record({ ...current, backup: name }, state, run);
+  if (!("next" in recorded)) return recorded;
+  return learned(recorded.next, { backup: await create(backup.wanted, missing(settings.backup), run) });
+}
+
+/** An earlier run may have made the pod; what refuses it is reported, since the old version serves meanwhile. */
+async function startImageCheck(
+  { record: current }: UpgradeFacts,
+  { snapshot, environment }: UpgradeRun,
+): Promise<ImageCheck> {
+  if (!current) throw new TypeError("an image is checked only for an upgrade");
+  const pod = imageCheckPod(snapshot.controlPlane, current);
+  try {
+    await environment.children.create(Pod, pod, snapshot.owner);
+  } catch (error) {
+    if (isRefused(error)) return refusedCheck(error.message, current.to);
+    if (!isAlreadyExists(error)) throw error;
+  }
+  return { kind: "running", message: pullsImage(pod.metadata?.name) };
+}
+
+/** Refused by a quota, Pod Security, a webhook, a role, or because the spec makes no valid pod. */
+function isRefused(error: unknown): error is ApiError {
+  return error instanceof ApiError && [400, 403, 422].includes(error.code);
+}
+
+async function create(
+  { kind, object }: BackupObject,
+  unavailable: string,
+  { snapshot, environment }: UpgradeRun,
+): Promise<BackupState> {
+  const what = `${kind.kind} "${object.metadata?.name}"`;
+  try {
+    // A backup must not go with the control plane that it is of; the Job that makes one may.
+    const outlives = kind !== Job;
+    await environment.children.create<KubeObject>(kind, object, { ...snapshot.owner, outlives });
+    environment.own.emit("Normal", "BackupStarted", `Started ${what} before the upgrade.`);
+  } catch (error) {
+    if (isNotFound(error)) return { kind: "unavailable", message: unavailable };
+    // An earlier run has made it, and did not get to hear of it.
+    if (!isAlreadyExists(error)) throw error;
+  }
+  return { kind: "running", what };
+}
+
+/**
+ * Nothing is done in a stage before the status says that it has begun. What was learned in the last one is asked anew.
+ * A record that another process has changed meanwhile is left alone: that process knows more.
+ */
+async function record(next: UpgradeStatus | undefined, state: UpgradeState, run: UpgradeRun): Step {
+  const { facts } = state;
+  const { own } = run.environment;
+  const isNewStage = next?.stage !== facts.record?.stage;
+  const brought = isNewStage ? broughtTo(next) : undefined;
+  let isOurs = true;
+  const written = await own.record(({ upgrade }) => {
+    isOurs = isSame(upgrade, facts.record) || isSame(upgrade, next);
+    return isOurs ? { upgrade: next, ...brought } : {};
+  });
+  if (!written || !isOurs) return { overtaken: true };
+  if (isNewStage) announceStage(next, facts, own);
+  const asked = isNewStage ? { database: undefined, backup: undefined, reported: undefined } : {};
+  const reached = brought ? { settled: brought.image, version: brought.version } : {};
+  const kept = next?.previous === undefined ? { isKept: false } : {};
+  return { next: { ...state, facts: { ...facts, ...asked, ...reached, ...kept, record: next } } };
+}
+
+function isSame(left: unknown, right: unknown): boolean {
+  return Object.keys(mergePatchBetween({ upgrade: left }, { upgrade: right })).length === 0;
+}

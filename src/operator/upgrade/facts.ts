@@ -1,0 +1,107 @@
+import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import type { CoderFailure } from "../../coder/failure.ts";
+import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
+import type { Result } from "../../coder/result.ts";
+import type { AccessFailure } from "../coderd/access-failure.ts";
+import type { UpgradeSettings } from "../coderd/upgrade-settings.ts";
+import type { BackupState } from "./backup.ts";
+import type { Builds } from "./builds.ts";
+import type { Follower } from "./followers.ts";
+import type { ImageCheck } from "./image-check.ts";
+
+interface PodTrouble {
+  readonly message: string;
+  /** Whether the cluster may resolve it by itself: a node joins, a registry answers again. */
+  readonly mayPass: boolean;
+}
+
+/** The pods of a control plane, whatever their version. */
+export interface PodFacts {
+  /** Those that there are, those that end among them. */
+  readonly names: readonly string[];
+  /** Whether the Deployment has been brought to no pods at all. */
+  readonly isScaledToZero: boolean;
+  readonly ready: number;
+  /** Whether a probe says when a pod serves; without one every pod that runs is ready. */
+  readonly isProbed: boolean;
+  /** All are there, of the newest template, and available. */
+  readonly isComplete: boolean;
+  /** There are pods, and none of an older template. */
+  readonly areNewest: boolean;
+  /** The images that nodes report for those that are ready. */
+  readonly images: readonly string[];
+  /** Whether the newest template takes longer to roll out than the Deployment's deadline. */
+  readonly isLate: boolean;
+  /** What keeps the newest pod from becoming ready. */
+  readonly trouble: PodTrouble | undefined;
+}
+
+/** The host names by which coderd's replicas in these pods are known: lower case, and up to the first dot. */
+export function hostsOf({ names }: Pick<PodFacts, "names">): string[] {
+  return names.map((name) => name.toLowerCase().replace(/\..*$/s, ""));
+}
+
+/** Why no SQL may be run. */
+interface NoDatabase {
+  readonly why: string;
+}
+
+/** All that the decision about an upgrade rests on. */
+export interface UpgradeFacts {
+  readonly now: number;
+  readonly generation: number | undefined;
+  readonly settings: UpgradeSettings;
+  /** The image of the spec. */
+  readonly wanted: string;
+  /** How many pods the spec asks for. */
+  readonly replicas: number;
+  /** The image of the Deployment; absent before there is one. */
+  readonly present: string | undefined;
+  /** The image that the control plane was last brought to, as the status has it. */
+  readonly settled: string | undefined;
+  /** The version that coderd reported last. */
+  readonly version: string | undefined;
+  readonly record: UpgradeStatus | undefined;
+  /** Whether the pod template of before the upgrade is kept, under the name that is recorded. */
+  readonly isKept: boolean;
+  readonly pods: PodFacts;
+  /** What the database says; absent while it was not asked in this run. */
+  readonly database?: NoDatabase | Result<DatabaseSight, AccessFailure> | undefined;
+  /** Control planes that have their token in the same database. */
+  readonly neighbours: readonly string[];
+  /** Builds that run; absent while coderd was not asked in this run. */
+  readonly builds?: Builds | undefined;
+  /** How far the backup is; absent while nobody has looked in this run. */
+  readonly backup?: BackupState | undefined;
+  /** What is known of the new image, by the pod that checks it. */
+  readonly image: ImageCheck;
+  /** The version that coderd reports; absent while it was not asked in this run. */
+  readonly reported?: Result<string, CoderFailure> | undefined;
+  readonly followers: readonly Follower[];
+}
+
+type Asked = Pick<UpgradeFacts, "database">;
+
+type SchemaStanding = "unchanged" | "changed" | "unknown" | "noAccess";
+
+/** Whether the schema is that of before the upgrade. While a migration is in progress nobody knows. */
+export function schemaStanding(facts: Asked, { schemaBefore }: UpgradeStatus): SchemaStanding {
+  if (whyNoAccess(facts)) return "noAccess";
+  const sight = sightOf(facts);
+  if (!sight || sight.migration || sight.schema === "locked") return "unknown";
+  const { version, isDirty = false } = sight.schema === "missing" ? {} : sight.schema;
+  return version === schemaBefore && !isDirty ? "unchanged" : "changed";
+}
+
+export function whyNoAccess({ database }: Asked): string | undefined {
+  return database && "why" in database ? database.why : undefined;
+}
+
+/** Why a database that may be asked does not answer. */
+export function whyAway({ database }: Asked): AccessFailure | undefined {
+  return database && "ok" in database && !database.ok ? database.failure : undefined;
+}
+
+export function sightOf({ database }: Asked): DatabaseSight | undefined {
+  return database && "ok" in database && database.ok ? database.value : undefined;
+}

@@ -1,0 +1,38 @@
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
+import type { UpgradeSettings } from "../coderd/upgrade-settings.ts";
+import { isGivenUp, isUpgrading } from "./stages.ts";
+
+/** A provisioner or workspace proxy that takes the image of its control plane. */
+export interface Follower {
+  /** By which followers are given the new image in turn: provisioners first. */
+  readonly key: string;
+  /** Whether all its pods run the given image. */
+  readonly runs: (image: string) => boolean;
+}
+
+export type FollowerKind = "provisioner" | "workspaceproxy";
+
+export function followerKey(kind: FollowerKind, name: string): string {
+  return `${kind}/${name}`;
+}
+
+/**
+ * The image for a follower: that of the spec only once the control plane has been brought to it, and during an upgrade
+ * only when it is the follower's turn.
+ */
+export function followedImage(
+  {
+    settings,
+    status: { image, upgrade },
+  }: {
+    readonly settings: { readonly image: string; readonly upgrade: Pick<UpgradeSettings, "strategy"> };
+    readonly status: Pick<ControlPlaneStatus, "image" | "upgrade">;
+  },
+  key: string,
+): string {
+  if (settings.upgrade.strategy === "Rolling") return settings.image;
+  if (upgrade && isGivenUp(upgrade)) return upgrade.from;
+  if (!isUpgrading(upgrade)) return image ?? settings.image;
+  const hasTurn = upgrade.stage === "Followers" && key <= (upgrade.follower ?? "");
+  return hasTurn ? upgrade.to : upgrade.from;
+}

@@ -1,0 +1,67 @@
+import type { Pod } from "kube-controller-runtime";
+import { stored } from "kube-controller-runtime/testing";
+import { describe, expect, test } from "vitest";
+import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { withDefaults } from "../coderd/settings.ts";
+import type { Snapshot } from "../control-plane/observe.ts";
+import { gatherFacts } from "./gather.ts";
+import { planUpgrade } from "./plan.ts";
+
+const OLD = "ghcr.io/coder/coder:latest";
+
+/** A control plane whose Deployment has an image that somebody else has written there. */
+function snapshot(observedGeneration: number): Snapshot {
+  const object = stored<CoderControlPlane>({ spec: { image: OLD }, status: { observedGeneration } });
+  object.metadata.generation = 2;
+  const containers = [{ name: "coder", image: "mirror.example.com/coder:latest" }];
+  return {
+    now: 0,
+    object,
+    controlPlane: withDefaults(object),
+    deployment: { spec: { template: { spec: { containers } } } },
+    pods: [],
+    upgrade: { podNames: undefined, imageChecks: [], followers: [], revisions: [] },
+  } as unknown as Snapshot;
+}
+
+test("a spec that an earlier operator has reported on is no upgrade, whatever its Deployment shows", () => {
+  expect(planUpgrade(gatherFacts(snapshot(2)))).toMatchObject({ do: "rest", shape: { image: OLD } });
+});
+
+test("a spec that changed while the operator was replaced is an upgrade", () => {
+  expect(planUpgrade(gatherFacts(snapshot(1)))).toMatchObject({
+    do: "record",
+    record: { stage: "Preflight" },
+  });
+});
+
+describe("a Deployment whose deadline has passed", () => {
+  /** Its only pod, with this state of coderd's container. */
+  function troubleWith(container: object): unknown {
+    const before = snapshot(1);
+    const conditions = [{ type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" }];
+    const status = { replicas: 1, updatedReplicas: 1, readyReplicas: 0, conditions };
+    const pod = stored<Pod>({
+      status: { phase: "Running", containerStatuses: [{ name: "coder", ready: false, ...container }] },
+    } as Pod);
+    const seen = { ...before, deployment: { ...before.deployment, status }, pods: [pod] };
+    return gatherFacts(seen as unknown as Snapshot).pods.trouble;
+  }
+
+  test("is no trouble while coderd runs: a migration takes as long as it takes", () => {
+    expect(troubleWith({ state: { running: {} } })).toBeUndefined();
+  });
+
+  test("is trouble while coderd's container is not even started", () => {
+    expect(troubleWith({ state: { waiting: { reason: "ContainerCreating" } } })).toMatchObject({
+      message: expect.stringContaining("deadline"),
+    });
+  });
+
+  test("does not hide that coderd crashes, also between two attempts", () => {
+    const crash = { terminated: { exitCode: 1 } };
+    expect(troubleWith({ state: { running: {} }, lastState: crash })).toMatchObject({
+      message: expect.stringContaining("crashes"),
+    });
+  });
+});

@@ -1,0 +1,90 @@
+import type { Deployment, Pod } from "kube-controller-runtime";
+import type { Snapshot } from "../control-plane/observe.ts";
+import { type Hindrance, isComplete, rolloutOf } from "../workload/pods/rollout.ts";
+import type { PodFacts, UpgradeFacts } from "./facts.ts";
+import { type ImageCheck, imageCheckOf, imageCheckPod } from "./image-check.ts";
+
+/** What a run knows of an upgrade before it has asked anybody. */
+export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
+  const { controlPlane, object, now, deployment, upgrade } = snapshot;
+  const { status = {}, metadata } = object;
+  return {
+    now,
+    generation: metadata.generation,
+    settings: controlPlane.upgrade,
+    wanted: controlPlane.image,
+    replicas: controlPlane.replicas,
+    present: imageOf(deployment),
+    settled: settledImage(snapshot),
+    version: status.version,
+    record: status.upgrade,
+    isKept: upgrade.revisions.some((each) => each.metadata.name === status.upgrade?.previous),
+    pods: podFacts(snapshot),
+    image: imageCheck(snapshot),
+    neighbours: [],
+    followers: upgrade.followers,
+  };
+}
+
+function imageCheck({ object, controlPlane, upgrade, now }: Snapshot): ImageCheck {
+  const name = object.status?.upgrade && imageCheckPod(controlPlane, object.status.upgrade).metadata?.name;
+  const pod = upgrade.imageChecks.find(({ metadata }) => metadata.name === name);
+  return imageCheckOf(pod, controlPlane, now);
+}
+
+/**
+ * The image that the control plane was last brought to. One that an earlier version of the operator has reported on was
+ * brought to its spec, whatever its Deployment shows: what admission rewrites there is no wish of the user's.
+ */
+function settledImage({ object: { status, metadata }, controlPlane }: Snapshot): string | undefined {
+  const isReported = status?.observedGeneration === metadata.generation;
+  return status?.image ?? (isReported ? controlPlane.image : undefined);
+}
+
+/** The image of coderd's container. */
+function imageOf(deployment: Deployment | undefined): string | undefined {
+  return coderdIn(deployment)?.image;
+}
+
+function isProbed(deployment: Deployment | undefined): boolean {
+  const { readinessProbe, startupProbe } = coderdIn(deployment) ?? {};
+  return readinessProbe !== undefined || startupProbe !== undefined;
+}
+
+function coderdIn(deployment: Deployment | undefined) {
+  const containers = deployment?.spec?.template.spec?.containers ?? [];
+  return containers.find(({ name }) => name === "coder");
+}
+
+function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now }: Snapshot): PodFacts {
+  const { spec, status, metadata } = deployment ?? {};
+  const { replicas = 0 } = status ?? {};
+  const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
+  const hindrance = rolloutOf(deployment ?? {}, { pods, now, refusal }) as Partial<Hindrance>;
+  return {
+    names: upgrade.podNames ?? pods.map((pod) => pod.metadata.name),
+    isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && replicas === 0),
+    ready: status?.readyReplicas ?? 0,
+    isProbed: isProbed(deployment),
+    areNewest: isObserved && replicas > 0 && status?.updatedReplicas === replicas,
+    images: pods.flatMap(({ status: seen }) => readyImages(seen?.containerStatuses)),
+    isComplete: isComplete(deployment) && spec?.replicas === controlPlane.replicas,
+    isLate: hindrance.isLate ?? false,
+    trouble: troubleOf(hindrance, pods),
+  };
+}
+
+/** A migration may take longer than any deadline: while coderd runs and does not crash, it is no trouble to be late. */
+function troubleOf(
+  { cause, mayPass = false, isLate }: Partial<Hindrance>,
+  pods: readonly Pod[],
+): PodFacts["trouble"] {
+  const isRunning = pods.some(({ status }) =>
+    status?.containerStatuses?.some(({ name, state }) => name === "coder" && state?.running),
+  );
+  return cause === undefined || (isLate && isRunning) ? undefined : { message: cause, mayPass };
+}
+
+function readyImages(containers: NonNullable<Pod["status"]>["containerStatuses"] = []): string[] {
+  return containers.filter(({ name, ready }) => name === "coder" && ready).map(({ image }) => image);
+}

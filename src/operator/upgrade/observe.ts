@@ -1,0 +1,121 @@
+import {
+  type Caches,
+  CONTROLLER_INDEX,
+  ControllerRevision,
+  controllerOf,
+  Deployment,
+  type KubeObject,
+  keyOf,
+  keyOfObject,
+  Pod,
+  type RunContext,
+  type Stored,
+} from "kube-controller-runtime";
+import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import type { UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import { tokenName } from "../../coder/operator-access/token.ts";
+import { CONTROL_PLANE_INDEX } from "../coderd/find-control-plane.ts";
+import type { ControlPlane } from "../coderd/settings.ts";
+import { commonLabels, identityOf, selectorOf } from "../names.ts";
+import { trimmed } from "../normalize.ts";
+import { POD_OWNER_INDEX } from "../workload/pods/our-pods.ts";
+import { isComplete } from "../workload/pods/rollout.ts";
+import { type BackupState, backupOf } from "./backup.ts";
+import { type Follower, type FollowerKind, followerKey } from "./followers.ts";
+import { imageCheckOwner } from "./image-check.ts";
+import { isUpgrading } from "./stages.ts";
+import { isSameBuild } from "./versions.ts";
+
+/** Another control plane, and the name of its token in its database. */
+interface Neighbour {
+  readonly name: string;
+  readonly tokenName: string;
+}
+
+/** What an upgrade needs of the cluster beside what every run observes. */
+export interface ObservedUpgrade {
+  /** Pod templates that were kept for this control plane. */
+  readonly revisions: readonly Stored<ControllerRevision>[];
+  /** The pods that there are, as the API server has them where that decides; absent where the cache is good enough. */
+  readonly podNames: readonly string[] | undefined;
+  /** The pods that check the image of an upgrade, those of earlier ones too. */
+  readonly imageChecks: readonly Stored<Pod>[];
+  /** How far the backup of an upgrade is; read when somebody asks, which a run without an upgrade does not. */
+  readonly backupOf: (record: UpgradeStatus) => Promise<BackupState>;
+  /** In the order in which they get their turn. */
+  readonly followers: readonly Follower[];
+  /**
+   * The other control planes of the same namespace; a function because most runs do not ask. Those of other tenants are
+   * nobody's business at a database that this one has chosen.
+   */
+  readonly others: () => readonly Neighbour[];
+}
+
+/** Stages that wait until no pod is left. A cache that lags behind must not end that. */
+const ENDING: ReadonlySet<UpgradeStage | undefined> = new Set<UpgradeStage>(["ScalingDown", "RollingBack"]);
+
+export async function observeUpgrade(
+  object: Stored<CoderControlPlane>,
+  controlPlane: ControlPlane,
+  context: Pick<RunContext, "caches" | "client">,
+): Promise<ObservedUpgrade> {
+  const { caches, client } = context;
+  const record = object.status?.upgrade;
+  return {
+    revisions: caches.of(ControllerRevision).byIndex(CONTROLLER_INDEX, object.metadata.uid),
+    imageChecks: caches
+      .of(Pod)
+      .byIndex(POD_OWNER_INDEX, imageCheckOwner(controlPlane))
+      .filter((pod) => controllerOf(pod)?.uid === object.metadata.uid),
+    podNames: ENDING.has(record?.stage) ? await livingPods(controlPlane, client) : undefined,
+    backupOf: (upgrade) => backupOf(controlPlane, upgrade, context),
+    followers: isUpgrading(record) ? followersOf(object, caches) : [],
+    others: () => othersThan(object, caches),
+  };
+}
+
+/** Those whose processes have ended count no more; those on a lost node do, since nobody knows of theirs. */
+async function livingPods(controlPlane: ControlPlane, client: RunContext["client"]): Promise<string[]> {
+  const labelSelector = selectorOf(commonLabels(controlPlane));
+  const { items } = await client.list(Pod, { namespace: controlPlane.identity.namespace, labelSelector });
+  return items
+    .filter(({ status }) => status?.phase !== "Succeeded" && status?.phase !== "Failed")
+    .map(({ metadata }) => metadata.name);
+}
+
+interface WithImage extends KubeObject {
+  spec?: { image?: string };
+}
+
+function followersOf(controlPlane: Stored<CoderControlPlane>, caches: Caches): Follower[] {
+  const index = keyOfObject(controlPlane);
+  const provisioners = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, index);
+  const proxies = caches.of(CoderWorkspaceProxy).byIndex(CONTROL_PLANE_INDEX, index);
+  const deployments = caches.of(Deployment);
+  const follower = (kind: FollowerKind) => (object: Stored<WithImage>) => {
+    const own = deployments.byIndex(CONTROLLER_INDEX, object.metadata.uid);
+    const runs = (image: string) =>
+      own.every((each) => isComplete(each) && isSameBuild(imageOf(each), image));
+    return { key: followerKey(kind, object.metadata.name), runs };
+  };
+  const follows = ({ spec, metadata }: Stored<WithImage>) =>
+    trimmed(spec?.image) === undefined && metadata.deletionTimestamp === undefined;
+  return [
+    ...provisioners.filter(follows).map(follower("provisioner")),
+    ...proxies.filter(follows).map(follower("workspaceproxy")),
+  ].sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function imageOf({ spec }: Stored<Deployment>): string {
+  return spec?.template.spec?.containers[0]?.image ?? "";
+}
+
+function othersThan(object: Stored<CoderControlPlane>, caches: Caches): Neighbour[] {
+  const { uid, namespace } = object.metadata;
+  return [...caches.of(CoderControlPlane).all()]
+    .filter(({ metadata }) => metadata.uid !== uid && metadata.namespace === namespace)
+    .map((other) => {
+      const identity = identityOf(other);
+      return { name: keyOf(identity), tokenName: tokenName(identity) };
+    });
+}

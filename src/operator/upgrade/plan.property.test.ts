@@ -1,0 +1,131 @@
+import { timestamp } from "kube-controller-runtime";
+import { Dice } from "kube-controller-runtime/testing";
+import { expect, test } from "vitest";
+import { type UpgradeStatus, upgradeStages } from "../../api/v1alpha1/upgrade.ts";
+import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
+import { failed, succeeded } from "../../coder/result.ts";
+import { upgradeSettings } from "../coderd/upgrade-settings.ts";
+import type { UpgradeFacts } from "./facts.ts";
+import { planUpgrade } from "./plan.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const RUNS = 20_000;
+const BEFORE = 362;
+const IMAGES = ["coder:v2.26.0", "coder:v2.30.0", "coder:v2.36.1", "coder:v2.36.2"] as const;
+/** Of the version of the first of them, whatever it is called. */
+const OLD_IMAGES = [IMAGES[0], "coder:stable", "mirror/coder@sha256:aa"] as const;
+const OLD_VERSION = "v2.26.0";
+
+/** Anything that may come together, sensible or not. */
+function anyFacts(dice: Dice): UpgradeFacts {
+  const one = <T>(...choices: readonly T[]): T => choices[Math.floor(dice.next() * choices.length)] as T;
+  const ago = () => timestamp(NOW - Math.floor(dice.next() * 1_200_000));
+  const sight: DatabaseSight = {
+    isReadOnly: one(true, false, false),
+    mayMigrate: one(true, true, false),
+    freeConnections: one(0, 50),
+    schema: one<DatabaseSight["schema"]>(
+      { version: BEFORE, isDirty: false },
+      { version: 556, isDirty: false },
+      "locked",
+      "missing",
+    ),
+    migration: one(undefined, { pid: 1, application: "", user: "", seconds: 1, blockers: [] }),
+    tokenNames: [],
+    replicas: [],
+  };
+  const record: UpgradeStatus = {
+    ...{
+      stage: one(...upgradeStages),
+      from: one(...OLD_IMAGES),
+      fromVersion: OLD_VERSION,
+      to: one(...IMAGES),
+    },
+    ...one({}, { schemaBefore: BEFORE }),
+    ...{ previous: "kept", startedAt: ago(), since: ago() },
+    ...one({}, { failingSince: ago() }),
+    ...one({}, { migratingSince: ago() }),
+    ...one({}, { pulledAt: ago() }),
+  };
+  const gone = failed({ kind: "unreachable", message: "gone" } as const);
+  return {
+    ...{ now: NOW, generation: 2, wanted: one(...IMAGES), replicas: one(0, 1, 3), present: one(...IMAGES) },
+    settings: upgradeSettings(one({}, { backup: { cronJobName: "dump" } }, { strategy: "Rolling" } as const)),
+    ...{ settled: one(...IMAGES), version: one("v2.26.0", "v2.36.1"), record: one(undefined, record) },
+    isKept: one(true, true, false),
+    pods: {
+      names: one([], ["coder-1"]),
+      isScaledToZero: one(true, false),
+      ready: one(0, 1),
+      ...{ isProbed: one(true, true, false), isLate: one(true, false) },
+      isComplete: one(true, false),
+      areNewest: one(true, false),
+      images: one([], [IMAGES[0]], [IMAGES[1]]),
+      trouble: one(undefined, { message: "It crashes.", mayPass: one(true, false) }),
+    },
+    database: one<UpgradeFacts["database"]>(undefined, succeeded(sight), gone, { why: "no SQL" }),
+    image: one<UpgradeFacts["image"]>(
+      { kind: "absent" },
+      { kind: "pulled" },
+      { kind: "failed", reason: "ImagePullFailed", message: "not found" },
+    ),
+    neighbours: one([], ["other"]),
+    builds: one<UpgradeFacts["builds"]>(undefined, 0, 2, "unknown", "unanswered"),
+    backup: one(undefined, { kind: "succeeded" as const }, { kind: "failed" as const, message: "no" }),
+    reported: one(undefined, succeeded("v2.36.1"), succeeded("v2.26.0")),
+    followers: [],
+  };
+}
+
+const NEW_PODS: ReadonlySet<string> = new Set(["Migrating", "Verifying", "ScalingOut", "Followers"]);
+
+test("whatever comes together, the new version starts only after the last old pod, and goes only from an unchanged schema", () => {
+  const dice = new Dice(22);
+  for (let run = 0; run < RUNS; run++) {
+    const facts = anyFacts(dice);
+    const plan = planUpgrade(facts);
+    const from = facts.record?.stage ?? "none";
+    if (plan.do !== "record" || !plan.record || facts.settings.strategy === "Rolling") continue;
+    const to = plan.record.stage;
+    const { names, isScaledToZero } = facts.pods;
+    // Pods of the new version come only where none of another is left.
+    if (to === "Migrating" && from === "ScalingDown")
+      expect([names.length, isScaledToZero]).toEqual([0, true]);
+    if (NEW_PODS.has(to)) expect([...NEW_PODS, "ScalingDown", "RollingBack", "Stuck"]).toContain(from);
+    // The old version comes back only where its schema is still there, and nobody changes it.
+    if (to === "RolledBack" && from !== to) {
+      const schema = facts.record?.schemaBefore ? { version: BEFORE, isDirty: false } : "missing";
+      const unchanged = { ok: true, value: { schema } };
+      expect(from).toBe("RollingBack");
+      if (facts.record?.migratingSince) {
+        expect(facts.database).toMatchObject(unchanged);
+        expect([names.length, isScaledToZero]).toEqual([0, true]);
+      }
+    }
+    // A failed backup stops the upgrade before anything has changed.
+    if (to === "BackupFailed") expect(from).toBe("BackingUp");
+    // What the schema was before is never learned again from one that an attempt may have changed.
+    if (facts.record?.migratingSince && to !== "Preflight" && to !== "Draining")
+      expect(plan.record.schemaBefore, `${from} → ${to}`).toBe(facts.record.schemaBefore);
+    // Where the schema may have changed, only a version that is later than the old and not before the new may follow.
+    if (facts.record && plan.record.to !== facts.record.to && to === "ScalingDown") {
+      const { to: next } = plan.record;
+      expect(next, `${from}: ${facts.record.to} → ${next}`).not.toBe(IMAGES[0]);
+      expect([facts.record.to, next]).toEqual([facts.record.to, next].toSorted());
+    }
+  }
+});
+
+test("whatever comes together, no other version starts but by an upgrade or where the status says that it ran before", () => {
+  const dice = new Dice(23);
+  for (let run = 0; run < RUNS; run++) {
+    const facts = anyFacts(dice);
+    const plan = planUpgrade(facts);
+    const isOver = facts.record === undefined || facts.record.stage === "Completed";
+    if (facts.settings.strategy === "Rolling" || !isOver || plan.do !== "rest") continue;
+    const { shape } = plan;
+    expect(shape.template === "spec" && [facts.present, facts.settled]).toContain(
+      shape.template === "spec" && shape.image,
+    );
+  }
+});

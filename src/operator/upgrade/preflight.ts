@@ -1,0 +1,119 @@
+import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
+import { accessReason } from "../coderd/access-failure.ts";
+import { hostsOf, sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
+import { strangersAmong } from "./messages.ts";
+import { compareVersions, knownVersion, versionOfImage } from "./versions.ts";
+
+/** Why an upgrade must not begin: reason and message of a condition. */
+export interface Obstacle {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** coderd opens so many connections at least while it starts. */
+const LEAST_CONNECTIONS = 5;
+
+type Checked = Pick<UpgradeFacts, "version" | "database" | "neighbours" | "backup" | "settings" | "pods"> & {
+  readonly from: string;
+  readonly to: string;
+  /** The version that the new image has printed; absent while it has not. */
+  readonly imageVersion?: string | undefined;
+};
+
+type Check = (facts: Checked) => Obstacle | undefined;
+
+/** What speaks against an upgrade, in the order of the checks; nothing when it may begin. */
+export function obstacles(facts: Checked): Obstacle[] {
+  return checks.flatMap((check) => check(facts) ?? []);
+}
+
+const downgrade: Check = ({ from, to, version, imageVersion }) => {
+  const target = imageVersion ?? versionOfImage(to);
+  // What coderd reported last may be of an image before this one.
+  const current = knownVersion(from, version);
+  if ((compareVersions(target, current) ?? 0) >= 0) return undefined;
+  const message = `Version ${target} is older than ${current}, which runs. coderd can't go back to an older database schema: set spec.image to ${current} or later. To go back nevertheless, restore a backup of the database and set spec.upgrade.strategy to Rolling.`;
+  return { reason: "DowngradeRefused", message };
+};
+
+const database: Check = (facts) => {
+  const failure = whyAway(facts);
+  return failure && { reason: accessReason(failure), message: failure.message };
+};
+
+/** A check of what a database that answers says: the message where there is an obstacle. */
+function ofSight(
+  reason: string,
+  check: (sight: DatabaseSight, facts: Checked) => string | false | undefined,
+): Check {
+  return (facts) => {
+    const sight = sightOf(facts);
+    const message = sight && check(sight, facts);
+    return message ? { reason, message } : undefined;
+  };
+}
+
+const readOnly = ofSight(
+  "DatabaseReadOnly",
+  ({ isReadOnly }) =>
+    isReadOnly && "The database is read-only, or a standby; point the connection URL at the primary.",
+);
+
+const privileges = ofSight(
+  "DatabasePermissionDenied",
+  ({ mayMigrate }) =>
+    !mayMigrate &&
+    "The database user may not change the schema: it needs CREATE on the schema and must own coderd's tables; grant that.",
+);
+
+const connections = ofSight(
+  "NoFreeConnections",
+  ({ freeConnections }) =>
+    freeConnections < LEAST_CONNECTIONS &&
+    `Others leave ${Math.max(freeConnections, 0)} connections of the database to its user, and coderd needs ${LEAST_CONNECTIONS} to start; raise max_connections or close some.`,
+);
+
+const unfinished = ofSight(
+  "MigrationRunning",
+  ({ migration, schema }) =>
+    (migration || schema === "locked") &&
+    "A migration of the database is in progress; wait until it is over.",
+);
+
+const dirty = ofSight("SchemaDirty", ({ migration, schema }) => {
+  if (migration || typeof schema !== "object" || !schema.isDirty) return undefined;
+  return `Migration ${schema.version} of the database has failed before (schema_migrations.dirty); repair it first.`;
+});
+
+const shared: Check = ({ neighbours }) => {
+  if (neighbours.length === 0) return undefined;
+  const names = neighbours.map((name) => `"${name}"`).join(", ");
+  const message = `CoderControlPlane ${names} uses the same database, and its pods would meet the new schema with the old version; give each its own database, or delete one.`;
+  return { reason: "DatabaseShared", message };
+};
+
+const strangers = ofSight("DatabaseShared", ({ replicas }, { pods }) => {
+  const hosts = hostsOf(pods);
+  // Where ready pods have other host names than their own, only the number tells.
+  const areNamed = pods.ready === 0 || replicas.some((name) => hosts.includes(name));
+  const isMore = replicas.length > pods.ready;
+  return areNamed || isMore ? strangersAmong(replicas, hosts) : undefined;
+});
+
+const backupSource: Check = ({ backup, settings }) => {
+  if (!settings.backup || backup?.kind !== "unavailable") return undefined;
+  return { reason: "BackupUnavailable", message: backup.message };
+};
+
+const checks: readonly Check[] = [
+  downgrade,
+  database,
+  readOnly,
+  privileges,
+  connections,
+  unfinished,
+  dirty,
+  shared,
+  strangers,
+  backupSource,
+];

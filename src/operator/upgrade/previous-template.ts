@@ -1,0 +1,34 @@
+import { ControllerRevision, type Deployment, fingerprint } from "kube-controller-runtime";
+import { childMetadata, labelLength, type Parent, shortName } from "../names.ts";
+
+export type PodTemplate = NonNullable<Deployment["spec"]>["template"];
+
+const HASH_DIGITS = 10;
+
+/**
+ * Keeps the pod template as it is, complete with what others than the operator have put there. Whoever may read it may
+ * read Deployments too, in the roles that Kubernetes comes with.
+ */
+export function previousTemplate(
+  parent: Parent & { readonly childName: string },
+  { spec }: Deployment,
+): ControllerRevision {
+  const template = withoutNulls(spec?.template);
+  const suffix = `-${fingerprint([JSON.stringify(template)]).slice(0, HASH_DIGITS)}`;
+  return {
+    apiVersion: ControllerRevision.apiVersion,
+    kind: ControllerRevision.kind,
+    metadata: childMetadata(parent, shortName(parent.childName, { suffix, max: labelLength })),
+    revision: 1,
+    data: { spec: { template } },
+  };
+}
+
+export function templateOf({ data }: ControllerRevision): PodTemplate | undefined {
+  return (data as { readonly spec?: { readonly template?: PodTemplate } } | undefined)?.spec?.template;
+}
+
+/** The API server writes some absent fields as null, which an apply would take for a wish. */
+function withoutNulls<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value ?? {}, (_key, each: unknown) => each ?? undefined)) as T;
+}

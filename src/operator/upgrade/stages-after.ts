@@ -1,0 +1,215 @@
+import { timestamp } from "kube-controller-runtime";
+import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import { hostsOf, type PodFacts, schemaStanding, sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
+import {
+  mayGoBack,
+  notKnown,
+  progress,
+  schemaChanged,
+  strangersAmong,
+  toRestore,
+  waitingFor,
+} from "./messages.ts";
+import { isWayBack, otherWay, retargeted, unconfirmed } from "./other-image.ts";
+import { withHosts } from "./stages.ts";
+import {
+  allNew,
+  calm,
+  enter,
+  migrator,
+  oneNew,
+  type StagePlan,
+  stopped,
+  type UpgradePlan,
+} from "./transitions.ts";
+import { compareVersions, isSameBuild, versionOfImage } from "./versions.ts";
+
+/* The stages from the end of the last old pod on, and the way back. */
+
+/** A new pod may fail for so long before the upgrade is given up: three attempts of a kubelet. */
+const MOST_FAILING_MS = 60_000;
+
+/** A cluster may take so long to add a node, and a registry to answer again. */
+const MOST_WAITING_MS = 10 * 60_000;
+
+/**
+ * Where coderd does not report the version of its tag for so long, its pods count: the network may keep the operator from
+ * it, and a tag may have a numbering of its own.
+ */
+const MOST_UNHEARD_MS = 3 * 60_000;
+
+/** A follower whose pods are not replaced by then does not keep the others waiting. */
+const MOST_FOLLOWER_MS = 15 * 60_000;
+
+/** How soon a new pod that does not start is looked at again. */
+const STUCK_RETRY_MS = 30_000;
+
+export const scalingDown: StagePlan = (facts, record) => {
+  const { pods } = facts;
+  if (facts.wanted !== record.to) return enter("RollingBack", facts, record);
+  const hosts = withHosts(record, hostsOf(pods));
+  if (hosts !== record) return { do: "record", record: hosts };
+  if (!pods.isScaledToZero || pods.names.length > 0)
+    return stopped(`${waitingFor(pods.names)}${mayGoBack(record)}`);
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  if (whyAway(facts)) return stopped(`${progress(facts)}${mayGoBack(record)}`);
+  // Without pods of ours, a replica that lives is somebody else's, and would meet the new schema.
+  const strangers = strangersAmong(sightOf(facts)?.replicas ?? [], record.hosts ?? []);
+  if (strangers) return stopped(`${strangers}${mayGoBack(record)}`);
+  return enter("Migrating", facts, { ...record, ...schemaBefore(facts, record) });
+};
+
+/** A schema that an earlier pod of the upgrade may have changed must never pass for the one before it. */
+function schemaBefore(facts: UpgradeFacts, record: UpgradeStatus): Pick<UpgradeStatus, "schemaBefore"> {
+  const { schema } = sightOf(facts) ?? {};
+  const isKnown = record.schemaBefore !== undefined || record.migratingSince !== undefined;
+  return isKnown || typeof schema !== "object" ? {} : { schemaBefore: schema.version };
+}
+
+/** What follows from a ready pod. Where no probe says that it serves, its answer does, or a database that nobody migrates. */
+function ifServed(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | undefined {
+  const { pods, now, reported } = facts;
+  if (pods.ready === 0) return undefined;
+  const served = enter("Verifying", facts, { ...record, servedAgain: timestamp(now) });
+  if (pods.isProbed) return served;
+  if (reported === undefined) return { do: "ask", whom: "version" };
+  if (reported.ok) return isOldVersion(reported.value, record) ? undefined : served;
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  const sight = sightOf(facts);
+  const isCalm = sight !== undefined && !sight.migration && sight.schema !== "locked";
+  return isCalm && now - Date.parse(record.since) >= MOST_UNHEARD_MS ? served : undefined;
+}
+
+export const migrating: StagePlan = (facts, record) => {
+  const { pods, now } = facts;
+  const served = ifServed(facts, record);
+  if (served) return served;
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  const standing = schemaStanding(facts, record);
+  // On a changed schema only the new version can serve, whatever the spec asks for by now.
+  const isUnmigrated = standing === "unchanged" || (standing === "unknown" && !record.schemaChanged);
+  // A process that died may have started no pod yet: then the spec decides once more.
+  const isUnstarted = pods.isScaledToZero && retargeted(facts, record).to !== record.to;
+  if (facts.wanted !== record.to && (isUnmigrated || isUnstarted)) return enter("RollingBack", facts, record);
+  // Without its database no pod can start: the time that it has begins when the database answers.
+  if (!pods.trouble || whyAway(facts)) {
+    const said = [progress(facts), pods.trouble?.message].filter(Boolean).join(" ");
+    if (record.failingSince) return calm(record);
+    return mayMigrate(facts, record) ? migrator(facts, record, said) : oneNew(facts, record, said);
+  }
+  if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
+  const { message, mayPass } = pods.trouble;
+  const leftMs = Date.parse(record.failingSince) + (mayPass ? MOST_WAITING_MS : MOST_FAILING_MS) - now;
+  if (leftMs > 0) return oneNew(facts, record, message);
+  return giveUp(facts, record, message);
+};
+
+/**
+ * Whether the new pod runs and may be migrating the database: to replace it, as a change of the spec or of a certificate
+ * would, begins the migration again. One that is late although nobody migrates needs another spec.
+ */
+function mayMigrate(facts: UpgradeFacts, { to }: UpgradeStatus): boolean {
+  const { pods, present = "", replicas } = facts;
+  if (pods.trouble || pods.isScaledToZero || replicas === 0 || !isSameBuild(present, to)) return false;
+  const sight = sightOf(facts);
+  const isCalm = sight !== undefined && !sight.migration && sight.schema !== "locked";
+  return !(isCalm && pods.isLate);
+}
+
+/**
+ * The new pod fails: what the database says decides whether there is a way back. The trouble comes last in a message, since
+ * it ends with a command to copy.
+ */
+function giveUp(facts: UpgradeFacts, record: UpgradeStatus, trouble: string): UpgradePlan {
+  switch (schemaStanding(facts, record)) {
+    case "unchanged":
+      return enter("RollingBack", facts, { ...record, message: trouble });
+    case "changed":
+      return enter("Stuck", facts, { ...record, message: `${schemaChanged(record)} ${trouble}` });
+    case "noAccess":
+      return enter("Stuck", facts, { ...record, message: `${notKnown(facts)} ${trouble}` });
+    case "unknown":
+      return oneNew(facts, record, `${progress(facts)} ${trouble}`);
+  }
+}
+
+export const verifying: StagePlan = (facts, record) => {
+  const { reported, pods, now } = facts;
+  if (pods.ready === 0) return enter("Migrating", facts, record);
+  if (reported === undefined) return { do: "ask", whom: "version" };
+  if (reported.ok && !isOldVersion(reported.value, record))
+    return enter("ScalingOut", facts, { ...record, toVersion: reported.value });
+  const isLate = now - Date.parse(record.since) >= MOST_UNHEARD_MS;
+  const version = reported.ok ? { toVersion: reported.value } : {};
+  if (isLate && isOnNode(pods, record))
+    return enter("ScalingOut", facts, { ...unconfirmed(record), ...version });
+  const said = reported.ok
+    ? `coderd still reports version ${reported.value}.`
+    : `Waiting for coderd to report its version. ${reported.failure.message}`;
+  return otherWay(facts, record) ?? oneNew(facts, record, said);
+};
+
+export const scalingOut: StagePlan = (facts, record) => {
+  const { pods } = facts;
+  if (pods.isComplete) return enter("Followers", facts, record);
+  const other = otherWay(facts, record);
+  if (other) return other;
+  if (pods.ready === 0) return enter("Migrating", facts, record);
+  return allNew(facts, record, pods.trouble?.message);
+};
+
+export const following: StagePlan = (facts, record) => {
+  // Another image must not wait for followers; they get this one at once.
+  if (facts.wanted !== record.to) return enter("Completed", facts, record);
+  const turn = facts.followers.find(({ key }) => key === record.follower);
+  const waitedMs = facts.now - Date.parse(record.followerSince ?? record.since);
+  if (turn && !turn.runs(record.to) && waitedMs < MOST_FOLLOWER_MS)
+    return allNew(facts, record, `Waiting for ${turn.key}.`);
+  const next = facts.followers.find(({ key, runs }) => key > (record.follower ?? "") && !runs(record.to));
+  if (!next) return enter("Completed", facts, record);
+  return { do: "record", record: { ...record, follower: next.key, followerSince: timestamp(facts.now) } };
+};
+
+/** No pod of the new version must run when the schema is looked at for the last time. Where none ever did, nothing changed. */
+export const rollingBack: StagePlan = (facts, record) => {
+  const { pods } = facts;
+  if (!record.migratingSince) return enter("RolledBack", facts, record);
+  if (!pods.isScaledToZero || pods.names.length > 0) return stopped(waitingFor(pods.names));
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  switch (schemaStanding(facts, record)) {
+    case "unchanged":
+      return enter("RolledBack", facts, record);
+    case "changed":
+      return enter("Migrating", facts, { ...retargeted(facts, record), schemaChanged: true });
+    case "noAccess":
+      return enter("Migrating", facts, retargeted(facts, record));
+    case "unknown":
+      return stopped(progress(facts));
+  }
+};
+
+export const stuck: StagePlan = (facts, record) => {
+  const served = ifServed(facts, record);
+  if (served) return served;
+  const other = otherWay(facts, record);
+  if (other) return other;
+  // The new version would migrate a database that somebody restores to go back.
+  const mayBeRestored = isWayBack(facts.wanted, record) && schemaStanding(facts, record) !== "changed";
+  const rest = mayBeRestored
+    ? oneNew({ ...facts, replicas: 0 }, record, toRestore(facts))
+    : oneNew(facts, record, record.message);
+  return { ...rest, lookAgainMs: STUCK_RETRY_MS };
+};
+
+/** An answer of the version before although the tag promises another: a replica that should be gone, or a wrong build. */
+function isOldVersion(reported: string, { fromVersion, to }: UpgradeStatus): boolean {
+  const promised = versionOfImage(to);
+  const isOld = compareVersions(reported, fromVersion) === 0;
+  return isOld && promised !== undefined && compareVersions(promised, fromVersion) !== 0;
+}
+
+/** Whether all pods are of the new template, and no node reports another version for one. */
+function isOnNode({ areNewest, images }: PodFacts, { to }: UpgradeStatus): boolean {
+  const isOther = (image: string) => (compareVersions(versionOfImage(image), versionOfImage(to)) ?? 0) !== 0;
+  return areNewest && !images.some(isOther);
+}

@@ -1,0 +1,129 @@
+import { timestamp } from "kube-controller-runtime";
+import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import { hostsOf, sightOf, type UpgradeFacts } from "./facts.ts";
+import { backupTooLate, waitingForBuilds } from "./messages.ts";
+import { obstacles } from "./preflight.ts";
+import { isGivenUp, withHosts } from "./stages.ts";
+import { asSpecified, enter, held, LOOK_AGAIN_MS, type StagePlan, type UpgradePlan } from "./transitions.ts";
+import { isAnotherVersion, isRunning } from "./versions.ts";
+
+/* The stages in which the old version serves as it did, and what begins an upgrade. */
+
+const OBSTACLE_RETRY_MS = 30_000;
+
+/** `present` is the image that runs, or would if there were pods or somebody had not deleted the Deployment. */
+export function begin(facts: UpgradeFacts, present: string | undefined): UpgradePlan {
+  const { record, wanted, settled, replicas, version } = facts;
+  const isNews = present !== undefined && isAnotherVersion(present, wanted);
+  const givenUp = record && isGivenUp(record) ? record : undefined;
+  // Where the Deployment alone has another version, somebody has edited it, or admission has rewritten its image.
+  const running = settled ?? present;
+  if (!isNews || !running || isRunning(wanted, { image: running, version }))
+    return givenUp ? { do: "record", record: undefined } : asSpecified(facts);
+  // Without pods there is no upgrade, and the first pods would meet the database without one.
+  if (replicas === 0) return givenUp ? held(facts) : asSpecified({ ...facts, wanted: present });
+  const kept = givenUp?.previous;
+  // Where the old version has not served since, people still wait from then on.
+  const downSince = givenUp?.servedAgain ? undefined : givenUp?.downSince;
+  const next: UpgradeStatus = {
+    stage: "Preflight",
+    from: running,
+    to: wanted,
+    startedAt: timestamp(facts.now),
+    since: timestamp(facts.now),
+    ...(version ? { fromVersion: version } : {}),
+    ...(kept ? { previous: kept } : {}),
+    ...(downSince ? { downSince } : {}),
+    ...(givenUp?.backup ? { backup: givenUp.backup } : {}),
+  };
+  return { do: "record", record: next };
+}
+
+/** Before anything has changed: another image in the spec ends the upgrade at once. */
+function beforeChange(plan: StagePlan): StagePlan {
+  return (facts, record) => {
+    if (facts.wanted !== record.to) return { do: "record", record: undefined };
+    if (record.downSince && facts.pods.ready > 0) return { do: "record", record: withoutOutage(record) };
+    const canKeep = facts.present !== undefined && !facts.isKept;
+    return canKeep ? { do: "remember" } : plan(facts, record);
+  };
+}
+
+/** The old version serves again after an attempt that failed: that outage is over. */
+function withoutOutage({ downSince: _, ...record }: UpgradeStatus): UpgradeStatus {
+  return record;
+}
+
+export const preflight = beforeChange((facts, record) => {
+  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  if (facts.settings.backup && !facts.backup) return { do: "ask", whom: "backup" };
+  const { from, to, imageVersion } = record;
+  const found = obstacles({ ...facts, from, to, imageVersion });
+  if (found.length > 0) return held(facts, { obstacles: found, lookAgainMs: OBSTACLE_RETRY_MS });
+  if (!record.pulledAt) return untilPulled(facts, record);
+  const sight = sightOf(facts);
+  const schemaBefore = typeof sight?.schema === "object" ? { schemaBefore: sight.schema.version } : {};
+  const hosts = [...(sight?.replicas ?? []), ...hostsOf(facts.pods)];
+  return enter("Draining", facts, { ...withHosts(record, hosts), ...schemaBefore });
+});
+
+/** Another image may be wrong without harm as long as the old version serves. */
+function untilPulled(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan {
+  const { image, now } = facts;
+  switch (image.kind) {
+    case "absent":
+      return { do: "checkImage" };
+    case "running":
+      return held(facts, { message: image.message, lookAgainMs: OBSTACLE_RETRY_MS });
+    case "failed":
+      return held(facts, { obstacles: [image], lookAgainMs: OBSTACLE_RETRY_MS });
+    case "pulled": {
+      const version = image.version ? { imageVersion: image.version } : {};
+      return { do: "record", record: { ...record, ...version, pulledAt: timestamp(now) } };
+    }
+  }
+}
+
+export const draining = beforeChange((facts, record) => {
+  const { settings, builds, now } = facts;
+  const next = settings.backup ? "BackingUp" : "ScalingDown";
+  const leftMs = Date.parse(record.since) + settings.drainTimeoutMs - now;
+  if (leftMs <= 0) return enter(next, facts, record);
+  if (builds === undefined) return { do: "ask", whom: "builds" };
+  if (builds === "unknown" || builds === 0) return enter(next, facts, record);
+  const message = waitingForBuilds(builds, now + leftMs);
+  return held(facts, { message, lookAgainMs: Math.min(LOOK_AGAIN_MS, leftMs) });
+});
+
+export const backingUp = beforeChange((facts, record) => {
+  const { backup, settings, generation, now } = facts;
+  if (!settings.backup) return enter("ScalingDown", facts, record);
+  if (!backup) return { do: "ask", whom: "backup" };
+  if (backup.kind === "succeeded") return enter("ScalingDown", facts, record);
+  const leftMs = Date.parse(record.since) + settings.backup.timeoutMs - now;
+  const failure =
+    backup.kind === "failed" || backup.kind === "unavailable"
+      ? backup.message
+      : leftMs <= 0
+        ? backupTooLate(settings.backup.timeoutMs)
+        : undefined;
+  const ofSpec = generation === undefined ? {} : { generation };
+  if (failure !== undefined) return enter("BackupFailed", facts, { ...record, ...ofSpec, message: failure });
+  if (backup.kind === "absent") return { do: "backUp" };
+  const message = backup.kind === "running" ? `Waiting for ${backup.what}.` : "Waiting for the backup.";
+  return held(facts, { message, lookAgainMs: LOOK_AGAIN_MS });
+});
+
+/** Another spec is another attempt. */
+export const backupFailed: StagePlan = (facts, record) => {
+  const isSame = facts.wanted === record.to && facts.generation === record.generation;
+  return isSame ? held(facts) : begin({ ...facts, record: { ...record, stage: "RolledBack" } }, record.from);
+};
+
+export const rolledBack: StagePlan = (facts, record) => {
+  const isBack = record.downSince && !record.servedAgain && facts.pods.ready > 0;
+  if (isBack) return { do: "record", record: { ...record, servedAgain: timestamp(facts.now) } };
+  return facts.wanted === record.to ? held(facts) : begin(facts, record.from);
+};
+
+export const completed: StagePlan = (facts) => begin(facts, facts.present ?? facts.settled);

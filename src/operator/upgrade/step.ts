@@ -1,0 +1,131 @@
+import { Backoff, type Changes, ControllerRevision, Pod, settle } from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
+import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import type { ControlPlaneResult } from "../control-plane/status.ts";
+import type { UpgradeRun } from "./ask.ts";
+import { type UpgradeState, upgradeEffect } from "./effect.ts";
+import type { UpgradeFacts } from "./facts.ts";
+import { gatherFacts } from "./gather.ts";
+import { imageCheckPod, isCheckOver } from "./image-check.ts";
+import { type PodTemplate, previousTemplate, templateOf } from "./previous-template.ts";
+import { podsDuringUpgrade, upgradeCondition } from "./report.ts";
+import { isReplacingPods, isUpgrading } from "./stages.ts";
+import type { Shape } from "./transitions.ts";
+import { isAnotherVersion } from "./versions.ts";
+
+/** A shape with all that it takes. */
+type PossibleShape =
+  | { readonly template: "spec"; readonly image: string; readonly replicas: number }
+  | { readonly template: PodTemplate; readonly replicas: number };
+
+/** What the Deployment is to be in this run. */
+export interface PodPlan {
+  readonly shape: PossibleShape;
+  /** What the control plane is brought to, to be recorded once the Deployment has its shape. */
+  readonly settles: Changes<Pick<ControlPlaneStatus, "image" | "version">>;
+  /** Whether the pod template must stay as it is, whatever has changed. */
+  readonly isFrozen: boolean;
+  /** Whether an upgrade replaces the pod template, so that a guard may be added to it. */
+  readonly isUpgrading: boolean;
+  /** Whether pods are being replaced for an upgrade: a Deployment that somebody has paused would start old ones again. */
+  readonly isReplacing: boolean;
+  /** What to say of the pods while they are not what the spec asks for. */
+  readonly report: ReturnType<typeof podsDuringUpgrade>;
+}
+
+/** A newer spec starts a run by itself; what another process has recorded does not. */
+const OVERTAKEN_MS = 5_000;
+
+/**
+ * Takes an upgrade as far as it goes now, and decides what the Deployment is to be. Without a value nobody may change
+ * the Deployment in this run.
+ */
+export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult<PodPlan>> {
+  const { snapshot } = run;
+  const start: UpgradeState = { facts: gatherFacts(snapshot), isFresh: true };
+  const backoff = new Backoff<never>(() => ({ ms: 0, endsOnChange: true }));
+  const options = { inputs: "", now: snapshot.now, backoff };
+  const { end, plan, state } = await settle(upgradeEffect(run), start, options);
+  if (end !== "settled" || plan.do !== "rest") return { requeueAfterMs: OVERTAKEN_MS };
+  const { record } = state.facts;
+  const kept = await keptRevision(record, run);
+  await removeImageChecks(record, run);
+  const previous = state.template ?? (kept && templateOf(kept));
+  const { shape, note } = possible(plan.shape, { record, previous, run });
+  const message = [note, plan.message ?? record?.message].filter(Boolean).join(" ");
+  const condition = record && upgradeCondition({ ...plan, message }, record);
+  return {
+    ...(condition ? { condition } : { noCondition: true }),
+    ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
+    value: {
+      shape,
+      settles: settled(plan.shape, state.facts),
+      isFrozen: plan.shape.template === "present",
+      isUpgrading: isUpgrading(record),
+      isReplacing: isReplacingPods(record),
+      report: podsDuringUpgrade(condition, record),
+    },
+  };
+}
+
+/** The pod template of before the upgrade. Those that no upgrade needs any more are removed. */
+async function keptRevision(record: UpgradeStatus | undefined, { snapshot, environment }: UpgradeRun) {
+  const name = record?.stage === "Completed" ? undefined : record?.previous;
+  const { revisions } = snapshot.upgrade;
+  const others = revisions.filter(({ metadata }) => metadata.name !== name);
+  for (const revision of others)
+    await environment.children.remove(ControllerRevision, revision, snapshot.owner);
+  return revisions.find(({ metadata }) => metadata.name === name);
+}
+
+/** Pods that checked the image of an upgrade have said what they know; one that failed is followed by another. */
+async function removeImageChecks(
+  record: UpgradeStatus | undefined,
+  { snapshot, environment }: UpgradeRun,
+): Promise<void> {
+  const { upgrade, controlPlane, owner, now } = snapshot;
+  const isChecking = record?.stage === "Preflight" && !record.pulledAt;
+  const current = isChecking ? imageCheckPod(controlPlane, record).metadata?.name : undefined;
+  for (const pod of upgrade.imageChecks)
+    if (pod.metadata.name !== current || isCheckOver(pod, now))
+      await environment.children.remove(Pod, pod, owner);
+}
+
+interface Kept {
+  readonly record: UpgradeStatus | undefined;
+  readonly previous: PodTemplate | undefined;
+  readonly run: UpgradeRun;
+}
+
+/**
+ * The shape with the template that was kept. Where somebody has deleted that, pods end as well with the one that there is,
+ * and the old version comes back with all else as in the spec.
+ */
+function possible(
+  shape: Shape,
+  { record, previous, run: { snapshot } }: Kept,
+): { readonly shape: PossibleShape; readonly note?: string } {
+  // What stays as it is, is written only when there is no Deployment any more: then as the spec says.
+  if (shape.template !== "previous") return { shape: { ...shape, template: "spec" } };
+  const { replicas } = shape;
+  if (previous) return { shape: { template: previous, replicas } };
+  const { deployment, controlPlane } = snapshot;
+  const present = deployment && templateOf(previousTemplate(controlPlane, deployment));
+  if (replicas === 0 && present) return { shape: { template: present, replicas } };
+  const note =
+    "The pod template of before the upgrade is gone, so the old image runs with all else as in the spec.";
+  return { shape: { template: "spec", image: record?.from ?? controlPlane.image, replicas }, note };
+}
+
+/**
+ * What the control plane is brought to without an upgrade; what one brings it to is recorded with its stages. The version
+ * of another image is not known before coderd reports it.
+ */
+function settled(
+  shape: Shape,
+  { record, settled: before }: UpgradeFacts,
+): Changes<Pick<ControlPlaneStatus, "image" | "version">> {
+  if (shape.template !== "spec" || isUpgrading(record)) return {};
+  const isOther = before !== undefined && isAnotherVersion(before, shape.image);
+  return { image: shape.image, ...(isOther ? { version: undefined } : {}) };
+}

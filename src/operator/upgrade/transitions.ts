@@ -1,0 +1,92 @@
+import { timestamp } from "kube-controller-runtime";
+import type { UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import type { UpgradeFacts } from "./facts.ts";
+import type { Obstacle } from "./preflight.ts";
+
+/**
+ * What the Deployment is to be. `previous` is the complete pod template of before the upgrade, `present` the one that it has,
+ * whatever the spec says by now.
+ */
+export type Shape =
+  | { readonly template: "spec" | "present"; readonly image: string; readonly replicas: number }
+  | { readonly template: "previous"; readonly replicas: number };
+
+/** Nothing is to be done now, but to bring the Deployment to its shape. */
+export interface Rest {
+  readonly do: "rest";
+  readonly shape: Shape;
+  /** What there is to say beside the stage. */
+  readonly message?: string;
+  /** Why the upgrade can't begin. */
+  readonly obstacles?: readonly Obstacle[];
+  readonly lookAgainMs?: number;
+}
+
+export type UpgradePlan =
+  | Rest
+  /** Find out more. */
+  | { readonly do: "ask"; readonly whom: "database" | "builds" | "backup" | "version" }
+  /** Keep the pod template as it is now. */
+  | { readonly do: "remember" }
+  | { readonly do: "backUp" }
+  /** Start a pod that pulls the new image. */
+  | { readonly do: "checkImage" }
+  /** Enter a stage, or change what is recorded of it; without a record the upgrade is over without a trace. */
+  | { readonly do: "record"; readonly record: UpgradeStatus | undefined };
+
+/** What to do in a stage that is recorded. */
+export type StagePlan = (facts: UpgradeFacts, record: UpgradeStatus) => UpgradePlan;
+
+/** How soon is looked again at what no watch reports. */
+export const LOOK_AGAIN_MS = 5_000;
+
+/** Nothing is upgraded: the spec holds. */
+export function asSpecified({ wanted, replicas }: UpgradeFacts): Rest {
+  return { do: "rest", shape: { template: "spec", image: wanted, replicas } };
+}
+
+/** Enters a stage: what belonged to the stage before is left behind. */
+export function enter(stage: UpgradeStage, { now }: UpgradeFacts, record: UpgradeStatus): UpgradePlan {
+  const { failingSince: _, message, ...kept } = record;
+  const down = stage === "ScalingDown" && !record.downSince ? { downSince: timestamp(now) } : {};
+  const since = { migratingSince: record.migratingSince ?? timestamp(now) };
+  const pod = stage === "Migrating" ? { ...since, started: record.to } : {};
+  const why = message !== undefined && ["BackupFailed", "RollingBack", "RolledBack", "Stuck"].includes(stage);
+  return {
+    do: "record",
+    record: { ...kept, ...down, ...pod, ...(why ? { message } : {}), stage, since: timestamp(now) },
+  };
+}
+
+/** The new pod does not fail any more. */
+export function calm({ failingSince: _, ...record }: UpgradeStatus): UpgradePlan {
+  return { do: "record", record };
+}
+
+/** The old version goes on serving. */
+export function held({ replicas }: UpgradeFacts, more: Omit<Rest, "do" | "shape"> = {}): Rest {
+  return { do: "rest", shape: { template: "previous", replicas }, ...more };
+}
+
+/** No pod at all. */
+export function stopped(message: string): Rest {
+  return { do: "rest", shape: { template: "previous", replicas: 0 }, message, lookAgainMs: LOOK_AGAIN_MS };
+}
+
+/** All pods of the new version. */
+export function allNew({ replicas }: UpgradeFacts, { to }: UpgradeStatus, message: string | undefined): Rest {
+  const shape = { template: "spec", image: to, replicas } as const;
+  return { do: "rest", shape, ...(message ? { message } : {}), lookAgainMs: LOOK_AGAIN_MS };
+}
+
+/** The pod of the new version that migrates the database, exactly as it was started. */
+export function migrator(facts: UpgradeFacts, record: UpgradeStatus, message: string | undefined): Rest {
+  const rest = oneNew(facts, record, message);
+  const { replicas } = rest.shape;
+  return { ...rest, shape: { template: "present", image: record.to, replicas } };
+}
+
+/** One pod of the new version, unless the spec wants none. */
+export function oneNew(facts: UpgradeFacts, record: UpgradeStatus, message: string | undefined): Rest {
+  return allNew({ ...facts, replicas: Math.min(1, facts.replicas) }, record, message);
+}

@@ -1,0 +1,136 @@
+import type { V1Container, V1HostAlias, V1PodSpec } from "@kubernetes/client-node";
+import type { Deployment, Wire } from "kube-controller-runtime";
+import { childMetadata, commonLabels, type Labels, type Parent } from "../names.ts";
+import { defined, unlessEmpty } from "../normalize.ts";
+import { LOG_ON_ERROR } from "./additions.ts";
+import { anyAddress } from "./address-family.ts";
+import { type ContainerPort, type PodParts, servedTls, trustedAuthorities } from "./certificates.ts";
+import { type EnvVar, mergeEnv } from "./env.ts";
+import { affinityOf, securityContextOf } from "./presets.ts";
+import { httpProbe, type ProbeSettings, type ProbeTarget } from "./probes.ts";
+import type { PodSettings } from "./settings.ts";
+
+export type HostAlias = Wire<V1HostAlias>;
+
+/** One of our three programs as a Deployment: what is its own, and what the user says about its pods. */
+export interface Workload {
+  readonly parent: Parent;
+  readonly name: string;
+  readonly replicas: number;
+  readonly podAnnotations?: Labels;
+  readonly serviceAccountName?: string;
+  readonly program: Program;
+  readonly pod: PodSettings;
+  /** Names that the pods find at another address than DNS says. */
+  readonly hostAliases?: readonly HostAlias[];
+  /** The address of the Service before the pods, by whose family they listen. */
+  readonly clusterIP?: string | undefined;
+}
+
+/** The one container of a workload; what the user adds to it follows our own. */
+interface Program {
+  readonly name: string;
+  readonly image: string;
+  /** Absent runs the image's own entrypoint, which knows `subcommand` by itself. */
+  readonly command?: readonly string[];
+  /** What the `coder` program is to be. */
+  readonly subcommand: readonly string[];
+  readonly args: readonly string[];
+  readonly env: readonly EnvVar[];
+  readonly ports: readonly ContainerPort[];
+  /** Where its probes ask, if they are on. */
+  readonly health: ProbeTarget;
+  /** What the other probes wait for, however long the program takes to start. */
+  readonly startupProbe?: ProbeSettings | undefined;
+  /** A condition of the pod that the operator sets before the pod counts as ready. */
+  readonly readinessGate?: string;
+}
+
+/** A rollout strategy that the spec does not give is left to Kubernetes and to whoever sets one by hand. */
+export function deployment(workload: Workload): Deployment {
+  const { name, parent, pod, replicas } = workload;
+  const labels = commonLabels(parent);
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: childMetadata(parent, name, pod.annotations),
+    spec: {
+      replicas,
+      ...defined({ minReadySeconds: pod.minReadySeconds, strategy: pod.strategy }),
+      selector: { matchLabels: labels },
+      template: {
+        metadata: defined({ labels: { ...pod.podLabels, ...labels }, annotations: podAnnotations(workload) }),
+        spec: podSpec(workload, labels),
+      },
+    },
+  };
+}
+
+/** Ours win: by one of them the pods are replaced when their key or token changes. */
+function podAnnotations({ pod, podAnnotations: ours }: Workload): Record<string, string> | undefined {
+  return ours || pod.podAnnotations ? { ...pod.podAnnotations, ...ours } : undefined;
+}
+
+function podSpec(workload: Workload, labels: Labels): Wire<V1PodSpec> {
+  const { pod, program, serviceAccountName } = workload;
+  const tls = servedTls(pod.tlsSecretNames, anyAddress(workload.clusterIP));
+  const trusted = trustedAuthorities(pod.authorities);
+  const volumes = [...tls.volumes, ...trusted.volumes];
+  const volumeMounts = [...tls.volumeMounts, ...trusted.volumeMounts];
+  return defined({
+    serviceAccountName,
+    terminationGracePeriodSeconds: pod.terminationGracePeriodSeconds,
+    priorityClassName: pod.priorityClassName,
+    hostAliases: unlessEmpty(workload.hostAliases ?? []),
+    imagePullSecrets: unlessEmpty(pod.imagePullSecrets),
+    securityContext: pod.podSecurityContext,
+    nodeSelector: pod.nodeSelector,
+    tolerations: unlessEmpty(pod.tolerations),
+    affinity: affinityOf(pod, labels),
+    topologySpreadConstraints: unlessEmpty(pod.topologySpreadConstraints),
+    readinessGates: program.readinessGate ? [{ conditionType: program.readinessGate }] : undefined,
+    initContainers: unlessEmpty(pod.initContainers),
+    containers: [container(program, pod, { ...tls, volumeMounts })],
+    volumes: unlessEmpty(overridden(volumes, pod.volumes, ({ name }) => name)),
+  });
+}
+
+function container(
+  program: Program,
+  pod: PodSettings,
+  certificates: Pick<PodParts, "env" | "ports" | "volumeMounts">,
+): Wire<V1Container> {
+  const { readinessProbe, livenessProbe } = pod;
+  return defined({
+    name: program.name,
+    image: program.image,
+    imagePullPolicy: pod.imagePullPolicy,
+    ...commandLine(program, pod),
+    env: mergeEnv([...program.env, ...certificates.env], pod.extraEnv),
+    envFrom: unlessEmpty(pod.envFrom),
+    ports: unlessEmpty([...program.ports, ...certificates.ports]),
+    readinessProbe: readinessProbe && httpProbe(readinessProbe, program.health),
+    livenessProbe: livenessProbe && httpProbe(livenessProbe, program.health),
+    startupProbe: program.startupProbe && httpProbe(program.startupProbe, program.health),
+    lifecycle: pod.lifecycle,
+    resources: pod.resources,
+    securityContext: securityContextOf(pod),
+    terminationMessagePolicy: LOG_ON_ERROR,
+    volumeMounts: unlessEmpty(
+      overridden(certificates.volumeMounts, pod.volumeMounts, ({ mountPath }) => mountPath),
+    ),
+  });
+}
+
+/** A command of the user's is the `coder` program at another place, and needs the subcommand. */
+function commandLine({ command, subcommand, args }: Program, pod: PodSettings) {
+  const chosen = unlessEmpty(pod.command) ?? command;
+  const all = [...args, ...pod.extraArgs];
+  return chosen ? { command: [...chosen], args: [...subcommand, ...all] } : { args: all };
+}
+
+/** Ours, then the user's; ours gives way where the user has one of the same key. */
+function overridden<T>(ours: readonly T[], users: readonly T[], keyOf: (entry: T) => string): T[] {
+  const taken = new Set(users.map(keyOf));
+  return [...ours.filter((entry) => !taken.has(keyOf(entry))), ...users];
+}

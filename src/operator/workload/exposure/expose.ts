@@ -1,0 +1,125 @@
+import type { V1IngressRule, V1IngressTLS } from "@kubernetes/client-node";
+import type { Ingress, Wire } from "kube-controller-runtime";
+import type { ExposeSpec, GatewayExposure, IngressExposure } from "../../../api/v1alpha1/common.ts";
+import { childMetadata } from "../../names.ts";
+import { defined, trimmed, unlessEmpty } from "../../normalize.ts";
+import type { HTTPRoute } from "./gateway.ts";
+import { plainHttpPort, type Served } from "./service.ts";
+
+/** The host names under which users come in; the wildcard host is for workspace applications. */
+interface Hosts {
+  readonly host: string;
+  readonly wildcardHost: string | undefined;
+}
+
+/** One way out of the cluster, or none. */
+export type Exposure = Readonly<
+  ReturnType<typeof ingressSettings> | ReturnType<typeof gatewaySettings> | { kind: "none" }
+>;
+
+/** Admission lets nobody ask for both ways; an object that was stored with both gets the Ingress. */
+export function exposureOf(spec: ExposeSpec | undefined): Exposure {
+  if (spec?.ingress) return ingressSettings(spec.ingress);
+  if (spec?.gateway) return gatewaySettings(spec.gateway);
+  return { kind: "none" };
+}
+
+function ingressSettings(spec: IngressExposure) {
+  return {
+    kind: "ingress" as const,
+    ...hostsIn(spec),
+    className: trimmed(spec.className),
+    annotations: spec.annotations ?? {},
+    secretName: trimmed(spec.tls?.secretName),
+    wildcardSecretName: trimmed(spec.tls?.wildcardSecretName),
+  };
+}
+
+function gatewaySettings(spec: GatewayExposure) {
+  return {
+    kind: "gateway" as const,
+    ...hostsIn(spec),
+    parentRefs: spec.parentRefs.map(({ name, namespace, sectionName }) =>
+      defined({ name: name.trim(), namespace: trimmed(namespace), sectionName: trimmed(sectionName) }),
+    ),
+  };
+}
+
+function hostsIn({ host, wildcardHost }: IngressExposure | GatewayExposure): Hosts {
+  return { host: host.trim(), wildcardHost: trimmed(wildcardHost) };
+}
+
+/**
+ * URL under which users come in. TLS at a Gateway is configured at the listener, which a route does not show; it is
+ * taken for granted.
+ */
+export function exposedURL(exposure: Exposure): string | undefined {
+  switch (exposure.kind) {
+    case "ingress":
+      return `${exposure.secretName ? "https" : "http"}://${exposure.host}`;
+    case "gateway":
+      return `https://${exposure.host}`;
+    case "none":
+      return undefined;
+  }
+}
+
+/**
+ * An object of ours that may be reached from outside the cluster. Requests come in by the plain HTTP port of
+ * its Service: ingress controllers and Gateways speak that to a backend by default.
+ */
+export interface Exposed extends Served {
+  readonly exposure: Exposure;
+}
+
+/** Absent: there must be no Ingress. */
+export function ingress(exposed: Exposed): Ingress | undefined {
+  const { childName, exposure } = exposed;
+  if (exposure.kind !== "ingress") return undefined;
+  const { annotations, className, host, secretName, wildcardHost, wildcardSecretName } = exposure;
+  const tls = [...ingressTls(host, secretName), ...ingressTls(wildcardHost, wildcardSecretName)];
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: childMetadata(exposed, childName, annotations),
+    spec: defined({
+      ingressClassName: className,
+      rules: hostsOf(exposure).map((name) => ingressRule(name, exposed)),
+      tls: unlessEmpty(tls),
+    }),
+  };
+}
+
+function ingressRule(host: string, { childName, service }: Exposed): Wire<V1IngressRule> {
+  const backend = { service: { name: childName, port: { number: plainHttpPort(service) } } };
+  return { host, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } };
+}
+
+function ingressTls(host: string | undefined, secretName: string | undefined): Wire<V1IngressTLS>[] {
+  return host && secretName ? [{ hosts: [host], secretName }] : [];
+}
+
+/** Absent: there must be no HTTPRoute. */
+export function httpRoute(exposed: Exposed): HTTPRoute | undefined {
+  const { childName, exposure, service } = exposed;
+  if (exposure.kind !== "gateway") return undefined;
+  return {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "HTTPRoute",
+    metadata: childMetadata(exposed, childName),
+    spec: {
+      parentRefs: [...exposure.parentRefs],
+      hostnames: hostsOf(exposure),
+      rules: [
+        {
+          matches: [{ path: { type: "PathPrefix", value: "/" } }],
+          backendRefs: [{ kind: "Service", name: childName, port: plainHttpPort(service) }],
+        },
+      ],
+    },
+  };
+}
+
+function hostsOf({ host, wildcardHost }: Hosts): string[] {
+  return wildcardHost && wildcardHost !== host ? [host, wildcardHost] : [host];
+}

@@ -1,0 +1,58 @@
+import {
+  anyChange,
+  type Caches,
+  IngressClass,
+  type Kind,
+  type KubeObject,
+  keyOfObject,
+  type ObjectKey,
+  type Stored,
+} from "kube-controller-runtime";
+import type { ExposeSpec } from "../../../api/v1alpha1/common.ts";
+import { exposureOf } from "./expose.ts";
+
+export const INGRESS_CLASS_INDEX = "ingressClass";
+const NAMED = "named";
+
+type Exposing = KubeObject & { readonly spec?: { readonly expose?: ExposeSpec } };
+
+/** For the index: whether an object names the class of its Ingress. */
+export function namesIngressClass({ spec }: Stored<Exposing>): string[] {
+  const exposure = exposureOf(spec?.expose);
+  return exposure.kind === "ingress" && exposure.className ? [NAMED] : [];
+}
+
+/** For `watches`: the objects that name a class. All of them, since a message lists the classes that exist. */
+export function thoseNamingIngressClasses<T extends KubeObject>(kind: Kind<T>) {
+  return (_: Stored<IngressClass>, caches: Caches): ObjectKey[] =>
+    caches.of(kind).byIndex(INGRESS_CLASS_INDEX, NAMED).map(keyOfObject);
+}
+
+/** Classes belong to the cluster, so an operator that is kept to some namespaces may not read them. */
+export const ingressClassWatch = { when: anyChange, metadataOnly: true, mayBeForbidden: true } as const;
+
+/** The names of the cluster's ingress classes in alphabetical order; `undefined` where the operator may not read them. */
+export function ingressClasses(caches: Caches): readonly string[] | undefined {
+  const classes = caches.of(IngressClass);
+  return classes.served ? [...classes.all()].map(({ metadata }) => metadata.name).sort() : undefined;
+}
+
+/** What is wrong with the class that a spec names; absent when it exists or nobody can tell. */
+export function missingIngressClass(
+  className: string | undefined,
+  existing: readonly string[] | undefined,
+): string | undefined {
+  if (className === undefined || !existing || existing.includes(className)) return undefined;
+  const field = "spec.expose.ingress.className";
+  if (existing.length === 0)
+    return `IngressClass "${className}" does not exist, and the cluster has no other; install an ingress controller, or remove ${field}.`;
+  return `IngressClass "${className}" does not exist; set ${field} to ${choice(existing)}, or install the ingress controller that it belongs to.`;
+}
+
+const MAX_CHOICES = 5;
+
+function choice(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_CHOICES).map((name) => `"${name}"`);
+  if (names.length > MAX_CHOICES) return `one of ${shown.join(", ")} and ${names.length - MAX_CHOICES} more`;
+  return shown.length === 1 ? `${shown[0]}` : `${shown.slice(0, -1).join(", ")} or ${shown.at(-1)}`;
+}

@@ -1,0 +1,84 @@
+import {
+  applied,
+  blocked,
+  type Children,
+  controllerOf,
+  keyOf,
+  type ObjectRef,
+  type Owner,
+  type RunContext,
+  ServiceAccount,
+  type StepResult,
+  type Stored,
+} from "kube-controller-runtime";
+import { childMetadata, commonLabels } from "../../names.ts";
+import type { Builder } from "./settings.ts";
+
+/** What there is under the name of the pods' ServiceAccount. */
+export interface ObservedAccount {
+  /** Known only of one with our label. */
+  readonly present: Stored<ServiceAccount> | undefined;
+  /** Whether there is one at all, where the user makes it. */
+  readonly exists: PromiseSettledResult<boolean>;
+}
+
+/** The account of the pods, where the user makes it: for `refersTo`. */
+export function referencedAccounts({ identity, serviceAccount }: Builder): ObjectRef[] {
+  return serviceAccount.managed ? [] : [{ namespace: identity.namespace, name: serviceAccount.name }];
+}
+
+/** For `observe`. */
+export async function observeAccount(
+  builder: Builder,
+  { caches, referenced }: Pick<RunContext, "caches" | "referenced">,
+): Promise<ObservedAccount> {
+  const { identity, serviceAccount } = builder;
+  const key = keyOf({ namespace: identity.namespace, name: serviceAccount.name });
+  const [ref] = referencedAccounts(builder);
+  const found = async () => !ref || (await referenced(ServiceAccount).get(ref)) !== undefined;
+  const [exists] = await Promise.allSettled([found()]);
+  return { present: caches.of(ServiceAccount).get(key), exists };
+}
+
+/** Keeps the ServiceAccount of the pods, or lets go of one that is the user's, so that it outlives the object. */
+export async function ensureServiceAccount(
+  { owner, account }: { readonly owner: Owner; readonly account: ObservedAccount },
+  { children }: { readonly children: Pick<Children, "converge" | "release"> },
+  builder: Builder,
+): Promise<StepResult<object>> {
+  const { name } = builder.serviceAccount;
+  const desired = serviceAccount(builder);
+  if (!desired) {
+    const { present } = account;
+    const isOurs = present && controllerOf(present)?.uid === owner.object.metadata.uid;
+    if (isOurs) await children.release(ServiceAccount, present, owner);
+    await children.converge(ServiceAccount, [], owner);
+    return usersAccount(name, owner, account);
+  }
+  await children.converge(ServiceAccount, [desired], owner);
+  return applied(`ServiceAccount "${name}" is in place.`);
+}
+
+/** Pods can't start without the account, and nobody but the user makes it. */
+function usersAccount(name: string, { object }: Owner, { exists }: ObservedAccount): StepResult<object> {
+  if (exists.status === "rejected") throw exists.reason;
+  if (!exists.value) {
+    const message = `ServiceAccount "${name}" does not exist in namespace "${object.metadata.namespace}"; create it, or remove spec.serviceAccount.disableCreate.`;
+    return blocked("ServiceAccountMissing", message);
+  }
+  const message = `ServiceAccount "${name}" is yours and left as it is.`;
+  return { condition: { status: "True", reason: "Found", message } };
+}
+
+/** Absent: it is the user's, to be let go of and never to be deleted. */
+export function serviceAccount(builder: Builder): ServiceAccount | undefined {
+  const { name, managed, labels, annotations } = builder.serviceAccount;
+  if (!managed) return undefined;
+  const metadata = childMetadata(builder, name, annotations);
+  return {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    // Ours win: by them the operator finds its children again.
+    metadata: { ...metadata, labels: { ...builder.labels, ...labels, ...commonLabels(builder) } },
+  };
+}

@@ -1,0 +1,188 @@
+import {
+  ApiError,
+  allOf,
+  applied,
+  blocked,
+  type Children,
+  isNotFound,
+  keyOfObject,
+  type Logger,
+  notRequested,
+  type Owner,
+  Role,
+  RoleBinding,
+  type StepResult,
+  type Stored,
+  type WithStatus,
+} from "kube-controller-runtime";
+import { type Identity, selectorOf } from "../../names.ts";
+import { unlessEmpty } from "../../normalize.ts";
+import type { ForeignGrants, GrantTie } from "./grant-tie.ts";
+import { refusal, type Tenancy } from "./tenancy.ts";
+import type { WorkspaceGrant } from "./workspace-grants.ts";
+
+interface GrantStatus {
+  workspaceNamespaces?: string[];
+}
+type GrantResult = StepResult<GrantStatus>;
+
+/** The permissions of one object: those that it should have, and those that there are. */
+export interface Grants {
+  readonly object: Stored<WithStatus<GrantStatus>>;
+  readonly owner: Owner;
+  readonly identity: Identity;
+  readonly tie: GrantTie;
+  readonly wanted: readonly WorkspaceGrant[];
+  readonly foreign: ForeignGrants;
+  /** Whether the operator works in a namespace at all: see its `--namespaces`. */
+  readonly isInScope: (namespace: string) => boolean;
+}
+
+/** What it takes to grant. */
+interface Granting {
+  readonly children: Pick<Children, "apply" | "converge" | "remove">;
+  readonly log: Logger;
+  readonly own: { emit(type: "Warning", reason: string, message: string): void };
+}
+
+/** A namespace that is not there (yet, or any more) is looked for this often. */
+const NAMESPACE_RETRY_MS = 30_000;
+
+/**
+ * Lets the pods of an object run workspaces in its own namespace and in the others that the spec names and `tenancy`
+ * allows, and nowhere else.
+ */
+export async function ensureWorkspaceRbac(
+  { grants }: { readonly grants: Grants },
+  environment: Granting,
+  tenancy: Tenancy,
+): Promise<GrantResult> {
+  const { children } = environment;
+  const { isInScope, owner } = grants;
+  const own = grants.wanted.filter(({ foreign }) => !foreign);
+  const [roles, roleBindings] = [own.map(({ role }) => role), own.map(({ roleBinding }) => roleBinding)];
+  await children.converge(Role, roles, owner);
+  await children.converge(RoleBinding, roleBindings, owner);
+  const asked = grants.wanted.filter((grant) => grant.foreign);
+  const foreign = asked.filter(({ namespace }) => refusal(namespace, tenancy) === undefined);
+  await removeForeignGrants(grants, environment, foreign);
+  const missing = await applyForeign(
+    foreign.filter(({ namespace }) => isInScope(namespace)),
+    grants,
+    environment,
+  );
+  const wanted = foreign.map(({ namespace }) => namespace);
+  const outside = wanted.filter((namespace) => !isInScope(namespace));
+  reportLeftGrants(grants, environment, wanted);
+  const recorded = recordedNamespaces(grants).filter((namespace) => outside.includes(namespace));
+  const present = wanted.filter((namespace) => !outside.includes(namespace) && !missing.includes(namespace));
+  const status = { workspaceNamespaces: unlessEmpty([...new Set([...present, ...recorded])].sort()) };
+  if (foreign.length < asked.length) return { ...refused(asked, tenancy), status };
+  if (outside.length > 0) return { ...outOfScope(outside), status };
+  return { ...(missing.length > 0 ? namespaceMissing(missing) : granted(grants.wanted)), status };
+}
+
+/** The other namespaces in which the object is known to have permissions. */
+export function recordedNamespaces({ object }: Pick<Grants, "object">): readonly string[] {
+  return object.status?.workspaceNamespaces ?? [];
+}
+
+/** Removes what an object that is deleted has in other namespaces, and reports what the operator can't reach. */
+export async function releaseGrants(
+  { grants }: { readonly grants: Grants },
+  environment: Granting,
+): Promise<void> {
+  await removeForeignGrants(grants, environment);
+  reportLeftGrants(grants, environment, []);
+}
+
+/** A person must remove what was granted in a namespace that `--namespaces` covered before and no longer covers. */
+function reportLeftGrants(grants: Grants, { log, own }: Granting, wanted: readonly string[]): void {
+  const isLeft = (namespace: string) => !grants.isInScope(namespace) && !wanted.includes(namespace);
+  const selector = selectorOf(grants.tie.labelsOf(grants.identity));
+  for (const namespace of recordedNamespaces(grants).filter(isLeft)) {
+    const message = `Permissions in namespace "${namespace}" stay, because it is not among the operator's --namespaces any more. Remove them: kubectl -n ${namespace} delete roles,rolebindings -l ${selector}`;
+    log.warn("workspace permissions were left behind", { namespace });
+    own.emit("Warning", "GrantsLeftBehind", message);
+  }
+}
+
+/** Removes grants from other namespaces, except those that `keep` still wants there. */
+async function removeForeignGrants(
+  grants: Grants,
+  { children }: Granting,
+  keep: readonly WorkspaceGrant[] = [],
+): Promise<void> {
+  const roles = new Set(keep.map(({ role }) => keyOfObject(role)));
+  const roleBindings = new Set(keep.map(({ roleBinding }) => keyOfObject(roleBinding)));
+  const owner = abroad(grants);
+  for (const binding of grants.foreign.roleBindings) {
+    if (!roleBindings.has(keyOfObject(binding))) await children.remove(RoleBinding, binding, owner);
+  }
+  for (const role of grants.foreign.roles) {
+    if (!roles.has(keyOfObject(role))) await children.remove(Role, role, owner);
+  }
+}
+
+/**
+ * Applies grants to other namespaces, to all at once, and returns which of those are missing or being deleted. A
+ * namespace that fails takes nothing from the others: its error is thrown after all have had their turn.
+ */
+async function applyForeign(
+  wanted: readonly WorkspaceGrant[],
+  grants: Grants,
+  { children }: Granting,
+): Promise<string[]> {
+  const owner = abroad(grants);
+  const missing = wanted.map(async ({ namespace, role, roleBinding }) => {
+    try {
+      // Kubernetes refuses a binding to a Role that it does not know.
+      await children.apply(Role, role, owner);
+      await children.apply(RoleBinding, roleBinding, owner);
+      return [];
+    } catch (error) {
+      if (isNamespaceGone(error)) return [namespace];
+      throw error;
+    }
+  });
+  return (await allOf(missing)).flat();
+}
+
+/** The owner of objects in other namespaces, whose labels say more. */
+function abroad({ owner, identity, tie }: Grants): Owner {
+  return { ...owner, labels: { ...owner.labels, ...tie.labelsOf(identity) } };
+}
+
+function isNamespaceGone(error: unknown): boolean {
+  if (isNotFound(error)) return true;
+  return error instanceof ApiError && error.code === 403 && error.message.includes("is being terminated");
+}
+
+function namespaceMissing(namespaces: readonly string[]): GrantResult {
+  const message = `Workspace namespace ${quoted(namespaces)} does not exist or is being deleted; create it or remove it from spec.rbac.workspaceNamespaces.`;
+  return blocked("NamespaceMissing", message, { requeueAfterMs: NAMESPACE_RETRY_MS });
+}
+
+function refused(grants: readonly WorkspaceGrant[], tenancy: Tenancy): GrantResult {
+  const reasons = grants.flatMap(({ namespace }) => {
+    const because = refusal(namespace, tenancy);
+    return because ? [`"${namespace}": ${because}`] : [];
+  });
+  const message = `Workspaces may not run in namespace ${reasons.join(", ")}; remove it from spec.rbac.workspaceNamespaces.`;
+  return blocked("NamespaceRefused", message);
+}
+
+/** What we made in a namespace that we don't watch, we could neither repair nor remove. */
+function outOfScope(namespaces: readonly string[]): GrantResult {
+  const message = `Workspace namespace ${quoted(namespaces)} is not among those that the operator works in; add it to its --namespaces or remove it from spec.rbac.workspaceNamespaces.`;
+  return blocked("NamespaceOutOfScope", message);
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(", ");
+}
+
+function granted(grants: readonly WorkspaceGrant[]): GrantResult {
+  if (grants.length === 0) return notRequested("spec.rbac.workspacePerms turns workspace permissions off.");
+  return applied(`Workspaces may run in namespace ${quoted(grants.map(({ namespace }) => namespace))}.`);
+}

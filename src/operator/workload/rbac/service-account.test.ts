@@ -1,0 +1,46 @@
+import { stored } from "kube-controller-runtime/testing";
+import { expect, test } from "vitest";
+import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
+import type { ServiceAccountSpec } from "../../../api/v1alpha1/permissions.ts";
+import { withDefaults } from "../../coderd/settings.ts";
+import { serviceAccount } from "./ensure-service-account.ts";
+
+const accountOf = (spec: ServiceAccountSpec = {}) =>
+  serviceAccount(withDefaults(stored<CoderControlPlane>({ spec: { serviceAccount: spec } })));
+
+const labels = {
+  "app.kubernetes.io/name": "coder-control-plane",
+  "app.kubernetes.io/instance": "coder",
+  "app.kubernetes.io/managed-by": "coder-k8s",
+};
+
+test("it is named after the control plane", () => {
+  expect(accountOf()).toEqual({
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "coder", namespace: "dev", labels },
+  });
+});
+
+test("it takes name, labels and annotations from the spec, but our labels stay ours", () => {
+  const spec = {
+    name: "runner",
+    labels: { team: "platform", "app.kubernetes.io/managed-by": "somebody" },
+    annotations: { "example.com/identity": "coder" },
+  };
+  expect(accountOf(spec)).toEqual({
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: {
+      name: "runner",
+      namespace: "dev",
+      labels: { team: "platform", ...labels },
+      annotations: { "example.com/identity": "coder" },
+    },
+  });
+});
+
+test("one that the user brings is not made, by a name of its own or by the default one", () => {
+  expect(accountOf({ name: "mine", disableCreate: true })).toBeUndefined();
+  expect(accountOf({ disableCreate: true })).toBeUndefined();
+});

@@ -1,0 +1,86 @@
+import {
+  type Condition,
+  findCondition,
+  isNotFound,
+  Pod,
+  type RunContext,
+  refOf,
+  type Stored,
+} from "kube-controller-runtime";
+import type { Sources } from "../sources.ts";
+import { podReferences } from "./pod-references.ts";
+import { isReadyPod } from "./pods/our-pods.ts";
+import { podTrouble } from "./pods/pod-trouble.ts";
+import { DEPLOYMENT_READY } from "./pods/rollout.ts";
+import type { PodSettings } from "./settings.ts";
+
+/*
+ * A container that crashes because of a wrong Secret waits up to five minutes before it reads the corrected one. So while
+ * pods fail, everything that they read is watched, and those that are not ready are replaced when it changes.
+ */
+
+interface WithConditions {
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+/** What pods that fail would have read. Losing it only means that a kubelet's back-off is waited for. */
+export interface StuckMemory {
+  stuckInputs?: string;
+}
+
+/** Removes a pod; who made it makes another. */
+export type RemovePod = (pod: Stored<Pod>) => Promise<void>;
+
+export function removeWith({ client }: Pick<RunContext, "client">): RemovePod {
+  return async (pod) => {
+    await client.delete(Pod, refOf(pod), { uid: pod.metadata.uid }).catch((error) => {
+      if (!isNotFound(error)) throw error;
+    });
+  };
+}
+
+/** Whether the pods of an object were reported to fail. */
+export function isStalled({ status }: WithConditions): boolean {
+  return findCondition(status?.conditions, DEPLOYMENT_READY)?.reason === "Stalled";
+}
+
+/** Pods, and what they read. */
+export interface PodsPresent {
+  readonly object: WithConditions;
+  readonly pods: readonly Stored<Pod>[];
+  readonly sources: Sources;
+  readonly now: number;
+  readonly removePod: RemovePod;
+}
+
+export interface StuckParts {
+  readonly memory: StuckMemory;
+  readonly own: { emit(type: "Normal", reason: string, message: string): void };
+}
+
+/** Replaces pods that fail when a Secret or ConfigMap that they read has changed since they were seen to. */
+export async function replaceStuck(
+  { object, pods, sources, now, removePod }: PodsPresent,
+  { memory, own }: StuckParts,
+  pod: PodSettings,
+): Promise<void> {
+  const before = memory.stuckInputs;
+  delete memory.stuckInputs;
+  if (!isStalled(object)) return;
+  memory.stuckInputs = versionsOf(pod, sources);
+  if (before === undefined || before === memory.stuckInputs) return;
+  const failing = pods.filter((each) => !isReadyPod(each) && podTrouble(each, now)?.kind === "found");
+  for (const each of failing) {
+    await removePod(each);
+    const message = `Pod "${each.metadata.name}" is replaced: it is not ready, and a Secret or ConfigMap that it reads has changed.`;
+    own.emit("Normal", "PodReplaced", message);
+  }
+}
+
+function versionsOf(pod: PodSettings, sources: Sources): string {
+  const versions = podReferences(pod).map(({ kind, name }) => {
+    const object = kind === "Secret" ? sources.secret(name) : sources.configMap(name);
+    return `${kind}/${name}@${object?.metadata?.resourceVersion ?? "absent"}`;
+  });
+  return versions.join(" ");
+}

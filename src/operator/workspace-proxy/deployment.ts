@@ -1,0 +1,63 @@
+import { type Deployment, fnv1a32 } from "kube-controller-runtime";
+import type { SecretKey } from "../normalize.ts";
+import { anyAddress } from "../workload/address-family.ts";
+import { deployment, type HostAlias } from "../workload/deployment.ts";
+import type { EnvFromNames, EnvVar } from "../workload/env.ts";
+import { ownURLEnv } from "./own-url.ts";
+import { httpContainerPort, type WorkspaceProxy } from "./spec.ts";
+
+export const primaryURLVariable = "CODER_PRIMARY_ACCESS_URL";
+
+/** What the cluster and coderd decide, not the spec. */
+export interface DeploymentInputs {
+  readonly image: string;
+  /** URL of the coderd that the proxy serves. */
+  readonly primaryAccessURL: string;
+  readonly token: SecretKey;
+  /** Makes a new token reach the pods; see `tokenChecksum`. */
+  readonly tokenChecksum: string;
+  readonly envFromNames: EnvFromNames;
+  readonly clusterDomain: string;
+  /** The address of the proxy's Service, once it is known. */
+  readonly clusterIP?: string | undefined;
+  readonly hostAliases?: readonly HostAlias[];
+}
+
+export function tokenChecksum(token: string): string {
+  return fnv1a32(token);
+}
+
+export function proxyDeployment(proxy: WorkspaceProxy, inputs: DeploymentInputs): Deployment {
+  const { childName, derpOnly, pod, replicas } = proxy;
+  const { clusterIP, hostAliases = [] } = inputs;
+  return deployment({
+    parent: proxy,
+    name: childName,
+    replicas,
+    podAnnotations: { "checksum/proxy-token": inputs.tokenChecksum },
+    program: {
+      name: "workspace-proxy",
+      image: inputs.image,
+      // The image's entrypoint ends in `server`, which would take `wsproxy` for an argument.
+      command: ["/opt/coder"],
+      subcommand: ["wsproxy", "server"],
+      args: [
+        `--http-address=${anyAddress(clusterIP)}:${httpContainerPort.containerPort}`,
+        ...(derpOnly ? ["--derp-only"] : []),
+      ],
+      env: [...primaryEnv(inputs), ...ownURLEnv(proxy, inputs)],
+      ports: [httpContainerPort],
+      health: { path: "/healthz", port: "http" },
+    },
+    pod,
+    hostAliases,
+    clusterIP,
+  });
+}
+
+function primaryEnv({ primaryAccessURL, token: { name, key } }: DeploymentInputs): EnvVar[] {
+  return [
+    { name: primaryURLVariable, value: primaryAccessURL },
+    { name: "CODER_PROXY_SESSION_TOKEN", valueFrom: { secretKeyRef: { name, key } } },
+  ];
+}

@@ -1,0 +1,75 @@
+import { blocked } from "kube-controller-runtime";
+import { aliasesOfProxies } from "../coderd/address.ts";
+import { convergeDeployment } from "../workload/converge-deployment.ts";
+import type { HostAlias } from "../workload/deployment.ts";
+import type { EnvVar } from "../workload/env.ts";
+import { definedVariables } from "../workload/env-sources.ts";
+import type { ServedBy } from "../workload/exposure/ensure-service.ts";
+import { clusterIPOf } from "../workload/exposure/own-service.ts";
+import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../workload/pods/report.ts";
+import { isSameTemplate } from "../workload/pods/rollout.ts";
+import { primaryURLVariable, proxyDeployment, tokenChecksum } from "./deployment.ts";
+import type { Environment, Snapshot } from "./observe.ts";
+import { ownURLVariables } from "./own-url.ts";
+import type { Coderd } from "./session.ts";
+import { tokenKeyOf } from "./spec.ts";
+import type { WorkspaceProxyResult } from "./status.ts";
+
+interface ProxyInputs extends PodChange {
+  readonly coderd: Coderd | undefined;
+  readonly token: string | undefined;
+  readonly service: ServedBy | undefined;
+}
+
+/** Keeps the proxy's Deployment and reports how many of its pods serve. What runs stays as it is while we wait. */
+export async function ensureDeployment(
+  snapshot: Snapshot,
+  environment: Environment,
+  { coderd, token, mayChange, service }: ProxyInputs,
+): Promise<WorkspaceProxyResult<PodReport>> {
+  const { proxy, deployment, sources } = snapshot;
+  if (!mayChange) return leavePods(deployment, proxy, snapshot);
+  const secret = tokenKeyOf(proxy);
+  if (!coderd || !token || !secret) {
+    if (deployment) return reportPods(deployment, proxy, snapshot);
+    return {
+      ...blocked("Pending", "Waiting for coderd and for the proxy's token."),
+      status: podStatus(undefined, proxy),
+    };
+  }
+  const { clusterDomain } = environment.ports;
+  const desired = proxyDeployment(proxy, {
+    image: proxy.image ?? coderd.image,
+    primaryAccessURL: proxy.primaryAccessURL ?? coderd.accessURL,
+    token: secret,
+    tokenChecksum: tokenChecksum(token),
+    envFromNames: definedVariables(ownURLVariables, proxy.pod, { sources, deployment }),
+    clusterDomain,
+    clusterIP: service ? service.clusterIP : clusterIPOf(snapshot.service),
+    hostAliases: aliasesOf(coderd, snapshot, clusterDomain),
+  });
+  const applied = await convergeDeployment(snapshot, environment, { desired, pod: proxy.pod });
+  const isSame = isSameTemplate(deployment, applied, snapshot.object.status?.conditions);
+  return reportPods(applied, proxy, { ...snapshot, isSameTemplate: isSame });
+}
+
+/**
+ * A URL that the spec gives is for DNS to find, and so is one that pods dial already and that was not mapped: there is a
+ * way to it, which may have another certificate than coderd. While nobody knows which name needs mapping, those
+ * before stay.
+ */
+function aliasesOf(
+  { controlPlane, accessURL }: Coderd,
+  { proxy, deployment, sources }: Snapshot,
+  clusterDomain: string,
+): readonly HostAlias[] {
+  const isUsers = proxy.primaryAccessURL || isSet(proxy.pod.extraEnv);
+  if (!controlPlane || isUsers) return [];
+  const { containers = [], hostAliases: present = [] } = deployment?.spec?.template.spec ?? {};
+  if (present.length === 0 && isSet(containers[0]?.env, accessURL)) return [];
+  return aliasesOfProxies(controlPlane, sources, clusterDomain) ?? present;
+}
+
+function isSet(env: readonly EnvVar[] = [], url?: string): boolean {
+  return env.some(({ name, value }) => name === primaryURLVariable && (url === undefined || value === url));
+}
