@@ -5,7 +5,7 @@ import { askBackup, askDatabase, type UpgradeRun } from "./ask.ts";
 import { type UpgradeFacts, whyNoAccess } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
 import { obstacles } from "./preflight.ts";
-import { isRunning } from "./versions.ts";
+import { isRunning, knownVersion, skippedMinors, versionOfImage } from "./versions.ts";
 
 /**
  * Names an image: whether an upgrade to it could begin is answered in condition `UpgradePossible`. A word after it is
@@ -60,13 +60,24 @@ async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
   const facts = { ...before, ...asked };
   const found = obstacles({ ...facts, from, to });
   const [first] = found;
-  const notes = warnings(facts, run).join(" ");
+  const notes = [...jump({ from, to, version: facts.version }), ...warnings(facts, run)].join(" ");
   if (first) {
     const message = [`An upgrade to "${to}" can't begin.`, ...found.map((each) => each.message), notes];
     return { status: "False", reason: first.reason, message: message.join(" ").trim() };
   }
   const message = `An upgrade from "${from}" to "${to}" can begin. ${notes}`.trim();
   return { status: "True", reason: "CheckPassed", message };
+}
+
+/** What a person reads before an upgrade that skips minor versions. */
+function jump({ from, to, version }: { from: string; to: string; version: string | undefined }): string[] {
+  const skipped = skippedMinors(knownVersion(from, version), versionOfImage(to));
+  if (!skipped) return [];
+  const { first, last, number } = skipped;
+  const which = number === 1 ? `version ${first}` : `${number} minor versions, ${first} to ${last}`;
+  return [
+    `The upgrade skips ${which}: coderd applies their migrations too, in one transaction. First read the "Breaking changes" of each at https://github.com/coder/coder/releases, and make a backup.`,
+  ];
 }
 
 /** What does not keep an upgrade from beginning, but whoever asks will want to know. */
