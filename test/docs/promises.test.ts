@@ -48,14 +48,13 @@ describe("connection URLs that are shown", () => {
   );
 });
 
-test("the NetworkPolicy of the guide lets the operator reach the ports on which pods listen", () => {
-  const values = blocks
-    .filter(({ page, text }) => page === "docs/install.md" && text.startsWith("# values.yaml"))
-    .map(({ text }) => parse(text))
-    .find(({ networkPolicy }) => networkPolicy?.egress);
-  const rules: { ports: { port: number }[] }[] = values.networkPolicy.egress;
-  const ports = rules.flatMap((rule) => rule.ports.map(({ port }) => port));
-  expect(ports).toEqual(expect.arrayContaining([53, 6443, 8080, 8443, 5432]));
+test("the page for security teams names the ports that lockdown opens", () => {
+  const template = read("charts/coder-k8s/templates/networkpolicy.yaml");
+  const opened = new Set([...template.matchAll(/port: (\d+)/g)].map(([, port]) => Number(port)));
+  const text = pages.find(({ path }) => path === "docs/how-to/verify.md")?.text ?? "";
+  const said = /The ports are those on which pods listen: ([^.]*)\./.exec(text)?.[1] ?? "";
+  expect(new Set(said.match(/\d+/g)?.map(Number))).toEqual(opened);
+  expect([...opened]).toEqual(expect.arrayContaining([53, 6443, 8080, 8443, 5432]));
 });
 
 describe("the page of versions", () => {
