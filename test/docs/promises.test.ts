@@ -1,11 +1,10 @@
 import { globSync, readFileSync } from "node:fs";
 import { currentPlatform } from "kube-controller-runtime/testing/binaries";
 import { describe, expect, test } from "vitest";
-import { parse } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
 import { readPins as coderPins } from "../../tools/coder/pins.ts";
 import { releaseOf } from "../../tools/prometheus/binaries.ts";
-import { blocks, pages, repository } from "./pages.ts";
+import { pages, repository } from "./pages.ts";
 
 /** Everything that shows people a connection URL. */
 const texts = [

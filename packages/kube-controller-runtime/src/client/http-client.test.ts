@@ -85,6 +85,24 @@ describe("a request", () => {
     expect(reported).toEqual(["get 0"]);
   });
 
+  test.each([
+    [
+      "of the network",
+      Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }),
+      "the API server could not be reached",
+    ],
+    ["without a code", new Error("the sky fell"), "the request failed"],
+  ])(
+    "that fails by an error %s keeps its cause, and blames the network only for its own",
+    async (_, cause, why) => {
+      const { clock, client } = setUp(async () => {
+        throw cause;
+      });
+      const error = await failure(clock, client.get(ConfigMap, ref));
+      expect(error).toMatchObject({ reason: "Unreachable", message: `get ConfigMap "n/a": ${why}`, cause });
+    },
+  );
+
   test("is given up after half a minute also when its answer drips", async () => {
     const { clock, transport, client } = setUp();
     await client.create(ConfigMap, { metadata: ref });
