@@ -1,5 +1,6 @@
 import { type ConditionState, findCondition } from "kube-controller-runtime";
-import { type ControlPlaneResult, conditionTypes } from "../control-plane/status.ts";
+import { controlPlaneConditions } from "../conditions.ts";
+import type { ControlPlaneResult } from "../control-plane/status.ts";
 import { trimmed } from "../normalize.ts";
 import { askBackup, askDatabase, type UpgradeRun } from "./ask.ts";
 import { type UpgradeFacts, whyNoAccess } from "./facts.ts";
@@ -72,7 +73,7 @@ async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
 /** What does not keep an upgrade from beginning, but whoever asks will want to know. */
 function warnings(facts: UpgradeFacts, { snapshot }: UpgradeRun): string[] {
   const why = whyNoAccess(facts);
-  const healthy = findCondition(snapshot.object.status?.conditions, conditionTypes.health);
+  const healthy = findCondition(snapshot.object.status?.conditions, controlPlaneConditions.health.type);
   return [
     ...(facts.pods.ready === 0 ? ["No pod of coderd is ready now."] : []),
     ...(healthy?.status === "False" ? ["coderd does not call itself healthy: see condition Healthy."] : []),
