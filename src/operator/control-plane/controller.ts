@@ -76,6 +76,7 @@ import { type ControlPlaneResult, conditionTypes, quietReasons, readiness } from
 import { mayHoldToken } from "./token/revoke.ts";
 import { usableToken } from "./token/secret.ts";
 import { checkTokenSecret, ensureOperatorAccess } from "./token/step.ts";
+import { upgradeQuestions } from "./upgrade-questions.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
 /** Runs coderd from a CoderControlPlane, and manages its license through a token of its own. */
@@ -152,10 +153,9 @@ async function converge(
   ]);
   await steps.run(conditionTypes.accessURL, () => compareAccessURL(snapshot, environment));
   const isServed = service?.leadsToOurPods ?? false;
+  const run = { snapshot, environment, ask: upgradeQuestions(snapshot, environment, isServed) };
   const mayChange = steps.conflicts.length === 0;
-  const plan = mayChange
-    ? await steps.run(conditionTypes.upgrading, () => ensureUpgrade({ snapshot, environment, isServed }))
-    : undefined;
+  const plan = mayChange ? await steps.run(conditionTypes.upgrading, () => ensureUpgrade(run)) : undefined;
   const pods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, environment, { mayChange, plan, service }),
   );
@@ -165,7 +165,7 @@ async function converge(
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
   const outage = await findOutage(snapshot, environment, isServed ? usableToken(snapshot) : undefined);
   await steps.run(conditionTypes.ready, async () => reportReadiness(steps.conditions, snapshot, outage));
-  await steps.run(conditionTypes.upgradePossible, () => checkUpgrade({ snapshot, environment, isServed }));
+  await steps.run(conditionTypes.upgradePossible, () => checkUpgrade(run));
   const isServing = isServed && readyPods(pods, snapshot.deployment) > 0;
   await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, isServing));
   const access = isTokenOurs
