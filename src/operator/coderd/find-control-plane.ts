@@ -21,8 +21,7 @@ import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { controlPlaneConditions } from "../conditions.ts";
 import { childNameOf } from "../names.ts";
 import { trimmed } from "../normalize.ts";
-import { clusterIPOf, leadsToOurPods } from "../workload/exposure/own-service.ts";
-import { clusterURL } from "../workload/exposure/service.ts";
+import { clusterIPOf, clusterURL, leadsToOurPods } from "../workload/exposure/service.ts";
 import type { CoderPorts } from "./ports.ts";
 import { type ControlPlane, withDefaults } from "./settings.ts";
 

@@ -37,7 +37,8 @@ import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-p
 import type { CoderPorts } from "../coderd/ports.ts";
 import { withDefaults } from "../coderd/settings.ts";
 import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
-import { conflictAdvice, identityOf, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
+import { managedByUs } from "../managed-objects.ts";
+import { conflictAdvice, identityOf, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { checkUpgrade } from "../upgrade/check.ts";
 import { imageCheckOwner } from "../upgrade/image-check.ts";
@@ -60,7 +61,6 @@ import { ensureServiceAccount, referencedAccounts } from "../workload/rbac/ensur
 import { ensureWorkspaceRbac, recordedNamespaces } from "../workload/rbac/ensure-workspace-rbac.ts";
 import { behindGrant, changedByOthers } from "../workload/rbac/grant-tie.ts";
 import type { Tenancy } from "../workload/rbac/tenancy.ts";
-import { compareAccessURL } from "./access-url.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
 import { ensureDeployment } from "./ensure-deployment.ts";
 import { findOutage, suspecting, withoutDatabase } from "./health/outage.ts";
@@ -71,7 +71,7 @@ import { ensureLicense } from "./license/upload.ts";
 import { newMemory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { references } from "./references.ts";
-import { checkDurability } from "./spec-warnings.ts";
+import { checkDurability, compareAccessURL } from "./spec-warnings.ts";
 import { type ControlPlaneResult, conditionTypes, quietReasons, readiness } from "./status.ts";
 import { mayHoldToken } from "./token/revoke.ts";
 import { usableToken } from "./token/secret.ts";

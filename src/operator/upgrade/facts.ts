@@ -3,7 +3,7 @@ import type { CoderFailure } from "../../coder/failure.ts";
 import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
 import type { Result } from "../../coder/result.ts";
 import type { AccessFailure } from "../coderd/access-failure.ts";
-import type { UpgradeSettings } from "../coderd/upgrade-settings.ts";
+import type { UpgradeSettings } from "../coderd/settings.ts";
 import type { BackupState } from "./backup.ts";
 import type { Follower } from "./followers.ts";
 import type { ImageCheck } from "./image-check.ts";
