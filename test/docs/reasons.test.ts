@@ -1,8 +1,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { conditionTypes as controlPlane } from "../../src/operator/control-plane/status.ts";
-import { conditionTypes as provisioner } from "../../src/operator/provisioner/status.ts";
-import { conditionTypes as workspaceProxy } from "../../src/operator/workspace-proxy/status.ts";
+import {
+  type ConditionRow,
+  controlPlaneConditions,
+  provisionerConditions,
+  workspaceProxyConditions,
+} from "../../src/operator/conditions.ts";
 import { repository } from "./pages.ts";
 
 const page = readFileSync(`${repository}docs/reference/conditions.md`, "utf8");
@@ -50,7 +53,9 @@ const others = new Set([
   ..."FailedCreatePodSandBox NetworkNotReady ProbeError".split(" "),
 ]);
 
-const types = [controlPlane, provisioner, workspaceProxy].map((names) => Object.values<string>(names));
+const tables = [controlPlaneConditions, provisionerConditions, workspaceProxyConditions];
+const rows = tables.map((table) => Object.values<ConditionRow>(table));
+const types = rows.map((table) => table.map(({ type }) => type));
 
 describe("the page of conditions and reasons", () => {
   test.each([
@@ -59,6 +64,11 @@ describe("the page of conditions and reasons", () => {
     ["CoderWorkspaceProxy", types[2]],
   ])("has the conditions of %s, in the order in which they come", (kind, conditions) => {
     expect(explained(kind)).toEqual(conditions);
+  });
+
+  test.each(rows)("has what `Ready` sums up before `Ready`", (...table) => {
+    const summed = table.findLastIndex(({ inReady }) => inReady);
+    expect(summed).toBeLessThan(table.findIndex(({ type }) => type === "Ready"));
   });
 
   test("explains every reason that the operator gives", () => {

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-const folder = "src/operator/control-plane/upgrade";
+const folder = "src/operator/upgrade";
 const plan = [`${folder}/plan.test.ts`, `${folder}/plan.property.test.ts`];
 
 /** What keeps an upgrade from losing data, and pods of two versions from meeting. */

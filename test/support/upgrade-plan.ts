@@ -3,7 +3,7 @@ import type { UpgradeStage, UpgradeStatus } from "../../src/api/v1alpha1/upgrade
 import type { CoderFailure } from "../../src/coder/failure.ts";
 import type { DatabaseSight } from "../../src/coder/operator-access/sight.ts";
 import { failed, succeeded } from "../../src/coder/result.ts";
-import { upgradeSettings } from "../../src/operator/coderd/upgrade-settings.ts";
+import { upgradeSettings } from "../../src/operator/coderd/settings.ts";
 import type { UpgradeFacts } from "../../src/operator/upgrade/facts.ts";
 import type { UpgradePlan } from "../../src/operator/upgrade/transitions.ts";
 

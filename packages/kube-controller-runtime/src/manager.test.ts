@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import { Parent, prepareManager, runManager } from "../test/support/manager-under-test.ts";
 import { neverAnswers, offline, when } from "../testing/faulty-transport.ts";
 import type { TransportRequest } from "./client/transport.ts";
-import { awaitChange } from "./controller/action.ts";
 import { controller } from "./controller/controller.ts";
 import { NotLeaderError } from "./errors.ts";
 import { LeaderFence } from "./fence.ts";
 import { ConfigMap, Lease } from "./kinds.ts";
 import type { ManagerObserver, ManagerOptions } from "./manager.ts";
+import { awaitChange } from "./queue/action.ts";
 
 const lease = { namespace: "n", name: "lease" };
 const leaderElection = { lease, identity: "us" };

@@ -10,10 +10,10 @@ import {
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { daemonTags } from "../../coder/tags.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
+import { provisionerConditions } from "../conditions.ts";
 import { isPaused } from "../pause.ts";
 import { daemonNameOf } from "../provisioner/deployment.ts";
 import { type Provisioner, withDefaults } from "../provisioner/spec.ts";
-import { conditionTypes } from "../provisioner/status.ts";
 import { isReplacingPods } from "../upgrade/stages.ts";
 import { isReadyPod, podsOf } from "../workload/pods/our-pods.ts";
 import { podTrouble } from "../workload/pods/pod-trouble.ts";
@@ -100,7 +100,7 @@ function heldBy(object: Stored<CoderProvisioner>, caches: RunContext["caches"]):
   const [controlPlane = ""] = namedControlPlane(object);
   if (isReplacingPods(caches.of(CoderControlPlane).get(controlPlane)?.status?.upgrade))
     return { held: "the control plane is being upgraded" };
-  const entitled = findCondition(object.status?.conditions, conditionTypes.entitled);
+  const entitled = findCondition(object.status?.conditions, provisionerConditions.entitled.type);
   const isLapsed = entitled?.status === "False" && entitled.reason === "NotEntitled";
   return isLapsed ? { held: "the license does not include external provisioners" } : {};
 }

@@ -37,7 +37,8 @@ import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-p
 import type { CoderPorts } from "../coderd/ports.ts";
 import { withDefaults } from "../coderd/settings.ts";
 import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
-import { conflictAdvice, identityOf, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
+import { managedByUs } from "../managed-objects.ts";
+import { conflictAdvice, identityOf, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { checkUpgrade } from "../upgrade/check.ts";
 import { imageCheckOwner } from "../upgrade/image-check.ts";
@@ -60,7 +61,6 @@ import { ensureServiceAccount, referencedAccounts } from "../workload/rbac/ensur
 import { ensureWorkspaceRbac, recordedNamespaces } from "../workload/rbac/ensure-workspace-rbac.ts";
 import { behindGrant, changedByOthers } from "../workload/rbac/grant-tie.ts";
 import type { Tenancy } from "../workload/rbac/tenancy.ts";
-import { compareAccessURL } from "./access-url.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
 import { ensureDeployment } from "./ensure-deployment.ts";
 import { findOutage, suspecting, withoutDatabase } from "./health/outage.ts";
@@ -71,11 +71,12 @@ import { ensureLicense } from "./license/upload.ts";
 import { newMemory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { references } from "./references.ts";
-import { checkDurability } from "./spec-warnings.ts";
+import { checkDurability, compareAccessURL } from "./spec-warnings.ts";
 import { type ControlPlaneResult, conditionTypes, quietReasons, readiness } from "./status.ts";
 import { mayHoldToken } from "./token/revoke.ts";
 import { usableToken } from "./token/secret.ts";
 import { checkTokenSecret, ensureOperatorAccess } from "./token/step.ts";
+import { upgradeQuestions } from "./upgrade-questions.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
 /** Runs coderd from a CoderControlPlane, and manages its license through a token of its own. */
@@ -152,10 +153,9 @@ async function converge(
   ]);
   await steps.run(conditionTypes.accessURL, () => compareAccessURL(snapshot, environment));
   const isServed = service?.leadsToOurPods ?? false;
+  const run = { snapshot, environment, ask: upgradeQuestions(snapshot, environment, isServed) };
   const mayChange = steps.conflicts.length === 0;
-  const plan = mayChange
-    ? await steps.run(conditionTypes.upgrading, () => ensureUpgrade({ snapshot, environment, isServed }))
-    : undefined;
+  const plan = mayChange ? await steps.run(conditionTypes.upgrading, () => ensureUpgrade(run)) : undefined;
   const pods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, environment, { mayChange, plan, service }),
   );
@@ -165,7 +165,7 @@ async function converge(
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
   const outage = await findOutage(snapshot, environment, isServed ? usableToken(snapshot) : undefined);
   await steps.run(conditionTypes.ready, async () => reportReadiness(steps.conditions, snapshot, outage));
-  await steps.run(conditionTypes.upgradePossible, () => checkUpgrade({ snapshot, environment, isServed }));
+  await steps.run(conditionTypes.upgradePossible, () => checkUpgrade(run));
   const isServing = isServed && readyPods(pods, snapshot.deployment) > 0;
   await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, isServing));
   const access = isTokenOurs

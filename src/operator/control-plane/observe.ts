@@ -5,7 +5,6 @@ import {
   keyOf,
   keyOfObject,
   type Owner,
-  type Pod,
   Role,
   type RunContext,
   type Environment as RunEnvironment,
@@ -24,7 +23,7 @@ import { type ControlPlane, withDefaults } from "../coderd/settings.ts";
 import { namespaceEndsSince } from "../ending-namespace.ts";
 import { commonLabels } from "../names.ts";
 import { gatherSources, type Sources } from "../sources.ts";
-import { type ObservedUpgrade, observeUpgrade } from "../upgrade/observe.ts";
+import { observeUpgrade, type UpgradeSnapshot } from "../upgrade/observe.ts";
 import { isRouteServed } from "../workload/exposure/gateway.ts";
 import { ingressClasses } from "../workload/exposure/ingress-class.ts";
 import { podsOf } from "../workload/pods/our-pods.ts";
@@ -40,18 +39,9 @@ import { sourceNames } from "./references.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
 /** A control plane as one run sees it: all that is read of the cluster, the time included. */
-export interface Snapshot {
-  readonly now: number;
-  readonly object: Stored<CoderControlPlane>;
-  readonly controlPlane: ControlPlane;
-  readonly owner: Owner;
-  /** That of this control plane, not one of somebody else that has its name. */
-  readonly deployment: Stored<Deployment> | undefined;
-  readonly pods: readonly Stored<Pod>[];
+export interface Snapshot extends UpgradeSnapshot {
   readonly removePod: RemovePod;
   readonly warnings: PodWarnings;
-  /** Why pods of the newest template are refused. */
-  readonly refusal: string | undefined;
   /** The one that has the name of this control plane's, whoever it belongs to. */
   readonly service: Stored<Service> | undefined;
   readonly account: ObservedAccount;
@@ -74,7 +64,6 @@ export interface Snapshot {
   readonly sources: Sources;
   /** The database as coderd's pods reach it. What its URL names is read only when somebody connects. */
   readonly databaseAt: (connectionUrl: string) => DatabaseTarget;
-  readonly upgrade: ObservedUpgrade;
 }
 
 /** A read that may have failed: the step that needs it fails then. */

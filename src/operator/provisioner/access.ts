@@ -1,4 +1,5 @@
 import { findCondition, type StepResult, timestamp } from "kube-controller-runtime";
+import type { ProvisionerKeyRecord } from "../../api/v1alpha1/provisioner.ts";
 import type { CoderClient } from "../../coder/client.ts";
 import type { DaemonSight } from "../coderd/daemons.ts";
 import type { FoundControlPlane, ObservedControlPlane } from "../coderd/find-control-plane.ts";
@@ -12,7 +13,6 @@ import {
 import { givenTokenEnd, withTokenEnd } from "../coderd/token-end.ts";
 import type { SecretKey } from "../normalize.ts";
 import { clusterURL } from "../workload/exposure/service.ts";
-import type { KeyRecord } from "./key/record.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { conditionTypes, type ProvisionerResult, waiting } from "./status.ts";
 
@@ -112,7 +112,7 @@ export interface Sessions {
  * chooses which Secret is read. Empty when no URL or no token is left.
  */
 export function sessionsFor(
-  record: KeyRecord,
+  record: ProvisionerKeyRecord,
   snapshot: Snapshot,
   { memory, ports }: Environment,
 ): Sessions[] {
@@ -140,10 +140,16 @@ export function sessionsFor(
 }
 
 /** The control plane that a key was made for, if it exists. */
-export function controlPlaneOf(record: KeyRecord, snapshot: Snapshot): ObservedControlPlane | undefined {
+export function controlPlaneOf(
+  record: ProvisionerKeyRecord,
+  snapshot: Snapshot,
+): ObservedControlPlane | undefined {
   return snapshot.controlPlanes.get(nameOf(record, snapshot) ?? "");
 }
 
-function nameOf({ controlPlaneRefName }: KeyRecord, { provisioner }: Snapshot): string | undefined {
+function nameOf(
+  { controlPlaneRefName }: ProvisionerKeyRecord,
+  { provisioner }: Snapshot,
+): string | undefined {
   return controlPlaneRefName ?? provisioner.controlPlaneName;
 }

@@ -6,7 +6,6 @@ import { isReadyPod } from "../workload/pods/our-pods.ts";
 import { podTrouble } from "../workload/pods/pod-trouble.ts";
 import { awaitsAdmission } from "./admit.ts";
 import { CONTAINER, daemonNameOf } from "./deployment.ts";
-import { appliedKey } from "./key/record.ts";
 import type { Memory } from "./memory.ts";
 import type { Snapshot } from "./observe.ts";
 import type { Provisioner } from "./spec.ts";
@@ -57,7 +56,7 @@ export function connectionsOf(
   status: Partial<ProvisionerStatus>,
   { pods, daemons, now }: Seen,
 ): Connections {
-  const { id: inUse } = appliedKey(status);
+  const inUse = status.provisionerKeyID || undefined;
   const replaced = (status.retiredKeys ?? []).map(({ id }) => id);
   const nameOf = (pod: Stored<Pod>) => daemonNameOf(provisioner, pod);
   const current = daemons.filter(({ keyId, status }) => keyId === inUse && status !== "offline");

@@ -5,6 +5,7 @@ import { minorOf } from "../../coder/version.ts";
 import type { DaemonSight } from "../coderd/daemons.ts";
 import { reasonOf } from "../coderd/failure.ts";
 import type { FoundControlPlane } from "../coderd/find-control-plane.ts";
+import { CONNECTING } from "../conditions.ts";
 import type { PodReport } from "../workload/pods/report.ts";
 import type { ProvisionerSession } from "./access.ts";
 import { awaitsAdmission } from "./admit.ts";
@@ -20,7 +21,7 @@ import { keyVariable, urlVariable } from "./deployment.ts";
 import { statusOf } from "./key/state.ts";
 import type { KeyOutcome } from "./key/step.ts";
 import type { Environment, Snapshot } from "./observe.ts";
-import { CONNECTING, conditionTypes, NOT_PERMITTED, type ProvisionerResult, waiting } from "./status.ts";
+import { conditionTypes, NOT_PERMITTED, type ProvisionerResult, waiting } from "./status.ts";
 
 /** How old an answer may be that says nothing new. */
 const SELDOM_MS = 2 * 60_000;

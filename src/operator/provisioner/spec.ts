@@ -17,8 +17,7 @@ import {
   nameLength,
   shortName,
 } from "../names.ts";
-import { type SecretKey, secretKey, trimmed } from "../normalize.ts";
-import { oncePerObject } from "../once-per-object.ts";
+import { oncePerObject, type SecretKey, secretKey, trimmed } from "../normalize.ts";
 import { type Builder, serviceAccountSettings, workspaceAccess } from "../workload/rbac/settings.ts";
 import { type PodSettings, podSettings } from "../workload/settings.ts";
 

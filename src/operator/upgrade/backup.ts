@@ -11,8 +11,7 @@ import {
   type RunContext,
 } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
-import type { ControlPlane } from "../coderd/settings.ts";
-import type { BackupSource } from "../coderd/upgrade-settings.ts";
+import type { BackupSource, ControlPlane } from "../coderd/settings.ts";
 import { childMetadata, commonLabels, labelLength, shortName } from "../names.ts";
 
 /** What CloudNativePG makes backups from, as far as it matters here. */

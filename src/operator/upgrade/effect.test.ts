@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
-import type { UpgradeRun } from "./ask.ts";
 import { upgradeEffect } from "./effect.ts";
 import type { UpgradeFacts } from "./facts.ts";
+import type { UpgradeRun } from "./observe.ts";
 
 const began = "2026-01-01T00:00:00Z";
 const record: UpgradeStatus = {

@@ -12,10 +12,10 @@ import {
   type Progress,
 } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
-import { askBackup, askBuilds, askDatabase, askVersion, type UpgradeRun } from "./ask.ts";
 import { type BackupObject, type BackupState, backupName, missing } from "./backup.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { type ImageCheck, imageCheckPod, pullsImage, refusedCheck } from "./image-check.ts";
+import { askBackup, type UpgradeRun } from "./observe.ts";
 import { planUpgrade } from "./plan.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous-template.ts";
 import { announceStage } from "./report.ts";
@@ -42,8 +42,6 @@ const needs: Readonly<Record<UpgradePlan["do"], Needs>> = {
   record: {},
 };
 
-const questions = { database: askDatabase, builds: askBuilds, backup: askBackup, version: askVersion };
-
 /** An upgrade of a control plane as far as this run can take it. */
 export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan, never> {
   return {
@@ -54,7 +52,10 @@ export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan
         case "rest":
           return { next: state };
         case "ask":
-          return learned(state, await questions[plan.whom](run, state.facts));
+          return learned(
+            state,
+            plan.whom === "backup" ? await askBackup(run, state.facts) : await run.ask[plan.whom](),
+          );
         case "remember":
           return remember(state, run);
         case "backUp":

@@ -3,9 +3,8 @@ import type { CoderFailure } from "../../coder/failure.ts";
 import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
 import type { Result } from "../../coder/result.ts";
 import type { AccessFailure } from "../coderd/access-failure.ts";
-import type { UpgradeSettings } from "../coderd/upgrade-settings.ts";
+import type { UpgradeSettings } from "../coderd/settings.ts";
 import type { BackupState } from "./backup.ts";
-import type { Builds } from "./builds.ts";
 import type { Follower } from "./followers.ts";
 import type { ImageCheck } from "./image-check.ts";
 
@@ -45,6 +44,9 @@ export function hostsOf({ names }: Pick<PodFacts, "names">): string[] {
 interface NoDatabase {
   readonly why: string;
 }
+
+/** Builds that run: `unknown` where coderd never says, `unanswered` where it did not say this time. */
+export type Builds = number | "unknown" | "unanswered";
 
 /** All that the decision about an upgrade rests on. */
 export interface UpgradeFacts {

@@ -3,14 +3,14 @@ import { stored } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { withDefaults } from "../coderd/settings.ts";
-import type { Snapshot } from "../control-plane/observe.ts";
 import { gatherFacts } from "./gather.ts";
+import type { UpgradeSnapshot } from "./observe.ts";
 import { planUpgrade } from "./plan.ts";
 
 const OLD = "ghcr.io/coder/coder:latest";
 
 /** A control plane whose Deployment has an image that somebody else has written there. */
-function snapshot(observedGeneration: number): Snapshot {
+function snapshot(observedGeneration: number): UpgradeSnapshot {
   const object = stored<CoderControlPlane>({ spec: { image: OLD }, status: { observedGeneration } });
   object.metadata.generation = 2;
   const containers = [{ name: "coder", image: "mirror.example.com/coder:latest" }];
@@ -21,7 +21,7 @@ function snapshot(observedGeneration: number): Snapshot {
     deployment: { spec: { template: { spec: { containers } } } },
     pods: [],
     upgrade: { podNames: undefined, imageChecks: [], followers: [], revisions: [] },
-  } as unknown as Snapshot;
+  } as unknown as UpgradeSnapshot;
 }
 
 test("a spec that an earlier operator has reported on is no upgrade, whatever its Deployment shows", () => {
@@ -45,7 +45,7 @@ describe("a Deployment whose deadline has passed", () => {
       status: { phase: "Running", containerStatuses: [{ name: "coder", ready: false, ...container }] },
     } as Pod);
     const seen = { ...before, deployment: { ...before.deployment, status }, pods: [pod] };
-    return gatherFacts(seen as unknown as Snapshot).pods.trouble;
+    return gatherFacts(seen as unknown as UpgradeSnapshot).pods.trouble;
   }
 
   test("is no trouble while coderd runs: a migration takes as long as it takes", () => {

@@ -1,11 +1,11 @@
 import type { Deployment, Pod } from "kube-controller-runtime";
-import type { Snapshot } from "../control-plane/observe.ts";
 import { type Hindrance, isComplete, rolloutOf } from "../workload/pods/rollout.ts";
 import type { PodFacts, UpgradeFacts } from "./facts.ts";
 import { type ImageCheck, imageCheckOf, imageCheckPod } from "./image-check.ts";
+import type { UpgradeSnapshot } from "./observe.ts";
 
 /** What a run knows of an upgrade before it has asked anybody. */
-export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
+export function gatherFacts(snapshot: UpgradeSnapshot): UpgradeFacts {
   const { controlPlane, object, now, deployment, upgrade } = snapshot;
   const { status = {}, metadata } = object;
   return {
@@ -26,7 +26,7 @@ export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
   };
 }
 
-function imageCheck({ object, controlPlane, upgrade, now }: Snapshot): ImageCheck {
+function imageCheck({ object, controlPlane, upgrade, now }: UpgradeSnapshot): ImageCheck {
   const name = object.status?.upgrade && imageCheckPod(controlPlane, object.status.upgrade).metadata?.name;
   const pod = upgrade.imageChecks.find(({ metadata }) => metadata.name === name);
   return imageCheckOf(pod, controlPlane, now);
@@ -36,7 +36,7 @@ function imageCheck({ object, controlPlane, upgrade, now }: Snapshot): ImageChec
  * The image that the control plane was last brought to. One that an earlier version of the operator has reported on was
  * brought to its spec, whatever its Deployment shows: what admission rewrites there is no wish of the user's.
  */
-function settledImage({ object: { status, metadata }, controlPlane }: Snapshot): string | undefined {
+function settledImage({ object: { status, metadata }, controlPlane }: UpgradeSnapshot): string | undefined {
   const isReported = status?.observedGeneration === metadata.generation;
   return status?.image ?? (isReported ? controlPlane.image : undefined);
 }
@@ -56,7 +56,7 @@ function coderdIn(deployment: Deployment | undefined) {
   return containers.find(({ name }) => name === "coder");
 }
 
-function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now }: Snapshot): PodFacts {
+function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now }: UpgradeSnapshot): PodFacts {
   const { spec, status, metadata } = deployment ?? {};
   const { replicas = 0 } = status ?? {};
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);

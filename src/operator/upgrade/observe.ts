@@ -1,16 +1,20 @@
 import {
   type Caches,
   CONTROLLER_INDEX,
+  type ConditionState,
   ControllerRevision,
   controllerOf,
   Deployment,
+  type Environment,
   type KubeObject,
   keyOf,
   keyOfObject,
+  type Owner,
   Pod,
   type RunContext,
   type Stored,
 } from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import { tokenName } from "../../coder/operator-access/token.ts";
@@ -21,6 +25,7 @@ import { trimmed } from "../normalize.ts";
 import { POD_OWNER_INDEX } from "../workload/pods/our-pods.ts";
 import { isComplete } from "../workload/pods/rollout.ts";
 import { type BackupState, backupOf } from "./backup.ts";
+import type { UpgradeFacts } from "./facts.ts";
 import { type Follower, type FollowerKind, followerKey } from "./followers.ts";
 import { imageCheckOwner } from "./image-check.ts";
 import { isUpgrading } from "./stages.ts";
@@ -49,6 +54,48 @@ export interface ObservedUpgrade {
    * nobody's business at a database that this one has chosen.
    */
   readonly others: () => readonly Neighbour[];
+}
+
+/** What an upgrade needs of one run's view of a control plane. */
+export interface UpgradeSnapshot {
+  readonly now: number;
+  readonly object: Stored<CoderControlPlane>;
+  readonly controlPlane: ControlPlane;
+  readonly owner: Owner;
+  /** That of this control plane, not one of somebody else that has its name. */
+  readonly deployment: Stored<Deployment> | undefined;
+  readonly pods: readonly Stored<Pod>[];
+  /** Why pods of the newest template are refused. */
+  readonly refusal: string | undefined;
+  readonly upgrade: ObservedUpgrade;
+}
+
+/** What an upgrade asks the database and coderd; each answer is a part of the facts. */
+export type UpgradeQuestions = Readonly<
+  Record<"database" | "builds" | "version", () => Promise<Partial<UpgradeFacts>>>
+>;
+
+export interface UpgradeMemory {
+  /** The last answer to whether an upgrade could begin. */
+  upgradeCheck?: { readonly question: string; readonly at: number; readonly condition: ConditionState };
+}
+
+/** One run of a control plane, as far as its upgrade needs it. */
+export interface UpgradeRun {
+  readonly snapshot: UpgradeSnapshot;
+  readonly environment: Pick<
+    Environment<CoderControlPlane, ControlPlaneStatus, UpgradeMemory, unknown>,
+    "own" | "children" | "memory"
+  >;
+  readonly ask: UpgradeQuestions;
+}
+
+/** Reads how far the backup is. */
+export async function askBackup(
+  { snapshot }: Pick<UpgradeRun, "snapshot">,
+  { record }: Pick<UpgradeFacts, "record">,
+): Promise<Partial<UpgradeFacts>> {
+  return { backup: record ? await snapshot.upgrade.backupOf(record) : { kind: "none" } };
 }
 
 /** Stages that wait until no pod is left. A cache that lags behind must not end that. */

@@ -1,12 +1,18 @@
-import { Backoff, type Changes, ControllerRevision, Pod, settle } from "kube-controller-runtime";
+import {
+  Backoff,
+  type Changes,
+  ControllerRevision,
+  Pod,
+  type StepResult,
+  settle,
+} from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
-import type { ControlPlaneResult } from "../control-plane/status.ts";
-import type { UpgradeRun } from "./ask.ts";
 import { type UpgradeState, upgradeEffect } from "./effect.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
 import { imageCheckPod, isCheckOver } from "./image-check.ts";
+import type { UpgradeRun } from "./observe.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous-template.ts";
 import { podsDuringUpgrade, upgradeCondition } from "./report.ts";
 import { isReplacingPods, isUpgrading } from "./stages.ts";
@@ -40,7 +46,7 @@ const OVERTAKEN_MS = 5_000;
  * Takes an upgrade as far as it goes now, and decides what the Deployment is to be. Without a value nobody may change
  * the Deployment in this run.
  */
-export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult<PodPlan>> {
+export async function ensureUpgrade(run: UpgradeRun): Promise<StepResult<ControlPlaneStatus, PodPlan>> {
   const { snapshot } = run;
   const start: UpgradeState = { facts: gatherFacts(snapshot), isFresh: true };
   const backoff = new Backoff<never>(() => ({ ms: 0, endsOnChange: true }));

@@ -7,11 +7,11 @@ import {
   refOf,
   type Stored,
 } from "kube-controller-runtime";
+import { workloadConditions } from "../conditions.ts";
 import type { Sources } from "../sources.ts";
 import { podReferences } from "./pod-references.ts";
 import { isReadyPod } from "./pods/our-pods.ts";
 import { podTrouble } from "./pods/pod-trouble.ts";
-import { DEPLOYMENT_READY } from "./pods/rollout.ts";
 import type { PodSettings } from "./settings.ts";
 
 /*
@@ -41,7 +41,7 @@ export function removeWith({ client }: Pick<RunContext, "client">): RemovePod {
 
 /** Whether the pods of an object were reported to fail. */
 export function isStalled({ status }: WithConditions): boolean {
-  return findCondition(status?.conditions, DEPLOYMENT_READY)?.reason === "Stalled";
+  return findCondition(status?.conditions, workloadConditions.deployment.type)?.reason === "Stalled";
 }
 
 /** Pods, and what they read. */

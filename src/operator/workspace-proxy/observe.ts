@@ -30,8 +30,8 @@ import { observeRefusal } from "../workload/pods/refusal.ts";
 import { observeWarnings, type PodWarnings } from "../workload/pods/warnings.ts";
 import { type RemovePod, removeWith } from "../workload/replace-stuck.ts";
 import { restartSources } from "../workload/restart.ts";
+import { ownURLVariables } from "./deployment.ts";
 import type { Memory } from "./memory.ts";
-import { ownURLVariables } from "./own-url.ts";
 import { controlPlaneNameOf, registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
 
 /** A workspace proxy as one run sees it: all that is read of the cluster, the time included. */

@@ -16,7 +16,7 @@ import { unfenced } from "../../testing/unfenced.ts";
 import { ConfigMap, kind, Secret } from "../kinds.ts";
 import { ApiError } from "./error.ts";
 import { HttpClient, type HttpClientOptions } from "./http-client.ts";
-import { KubeconfigError } from "./kubeconfig/error.ts";
+import { KubeconfigError } from "./kubeconfig-error.ts";
 
 const ref = { namespace: "n", name: "a" };
 const Pod = kind("v1", { kind: "Pod", plural: "pods" });

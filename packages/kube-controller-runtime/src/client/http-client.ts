@@ -25,7 +25,7 @@ import type {
   WatchOptions,
 } from "./client.ts";
 import { ApiError, isNotFound } from "./error.ts";
-import { KubeconfigError } from "./kubeconfig/error.ts";
+import { KubeconfigError } from "./kubeconfig-error.ts";
 import { errorFromResponse, readText } from "./response.ts";
 import { Throttle, type Waiting } from "./throttle.ts";
 import type { Transport, TransportResponse } from "./transport.ts";

@@ -9,14 +9,8 @@ import {
   Pod,
   type Stored,
 } from "kube-controller-runtime";
-import {
-  commonLabelNames,
-  commonLabels,
-  identityOf,
-  type Labels,
-  managedByUs,
-  type Parent,
-} from "../../names.ts";
+import { managedByUs } from "../../managed-objects.ts";
+import { commonLabelNames, commonLabels, identityOf, type Labels, type Parent } from "../../names.ts";
 import { defined } from "../../normalize.ts";
 import type { ContainerStatus } from "./container-end.ts";
 import { podTrouble } from "./pod-trouble.ts";

@@ -8,6 +8,7 @@ import {
   type StepResult,
 } from "kube-controller-runtime";
 import type { Phase } from "../../../api/v1alpha1/common.ts";
+import { workloadConditions } from "../../conditions.ts";
 import { commonLabels, type Parent, selectorOf } from "../../names.ts";
 import { runningImages } from "./image.ts";
 import { type PodsSeen, type Rollout, rolloutOf } from "./rollout.ts";
@@ -169,9 +170,6 @@ export function readyPods(report: PodReport | undefined, deployment: Deployment 
   return report?.ready ?? deployment?.status?.readyReplicas ?? 0;
 }
 
-/** True while a rollout does not go on by itself; otherwise there is no such condition. */
-export const STALLED = "Stalled";
-
 /**
  * What kstatus, and with it Flux and kubectl, take for a failure that waiting does not resolve: pods that do not become
  * ready, or, as `silence` says, that run without reaching coderd.
@@ -185,7 +183,7 @@ export function stalling(
     return { condition: { status: "True", reason: "PodsNotReady", message: report.rollout.cause } };
   }
   if (silence) return { condition: { status: "True", reason: "DaemonsNotConnected", message: silence } };
-  return findCondition(status?.conditions, STALLED) ? { noCondition: true } : {};
+  return findCondition(status?.conditions, workloadConditions.stalled.type) ? { noCondition: true } : {};
 }
 
 function count(pods: number): string {

@@ -9,11 +9,9 @@ import {
   type Pod,
   type Stored,
 } from "kube-controller-runtime";
+import { workloadConditions } from "../../conditions.ts";
 import { type PodTrouble, podTrouble, short } from "./pod-trouble.ts";
 import type { PodWarnings } from "./warnings.ts";
-
-/** Whether the pods are what the spec asks for: the condition of every kind that runs pods. */
-export const DEPLOYMENT_READY = "DeploymentReady";
 
 /**
  * How far the pods of a Deployment are behind its spec:
@@ -140,7 +138,7 @@ function mostBasic(
 }
 
 function wasStalled({ object }: PodsSeen): boolean {
-  return findCondition(object?.status?.conditions, DEPLOYMENT_READY)?.reason === "Stalled";
+  return findCondition(object?.status?.conditions, workloadConditions.deployment.type)?.reason === "Stalled";
 }
 
 /** A Deployment's status does not tell when the words of a refusal change. */

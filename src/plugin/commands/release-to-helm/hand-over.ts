@@ -9,7 +9,8 @@ import {
   ServiceAccount,
   type Stored,
 } from "kube-controller-runtime";
-import { MANAGED_BY_LABEL, MANAGER_NAME, managedByUs, ownershipMarks } from "../../../operator/names.ts";
+import { managedByUs } from "../../../operator/managed-objects.ts";
+import { MANAGED_BY_LABEL, MANAGER_NAME, ownershipMarks } from "../../../operator/names.ts";
 import { HTTPRoute } from "../../../operator/workload/exposure/gateway.ts";
 import { listAll } from "../../cluster.ts";
 import type { Released } from "./released.ts";
