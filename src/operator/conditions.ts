@@ -1,4 +1,4 @@
-import { AVAILABLE, CONFLICT, UNREPORTED } from "kube-controller-runtime";
+import { AVAILABLE, CONFLICT, type Condition, UNREPORTED } from "kube-controller-runtime";
 
 /** A condition of a kind, and what the operator, `kubectl coder` and the docs make of it. */
 export interface ConditionRow {
@@ -103,6 +103,22 @@ export const workspaceProxyConditions = {
   health: { type: "Healthy", polarity: "good", inReady: true, isAsked: true, quiet: ["NotReported"] },
   ready: { type: "Ready", polarity: "good", quiet: ["Pending"] },
 } as const satisfies Table;
+
+/** Reasons of the control plane's access for which coderd's own pods fail too. */
+const DATABASE_FAULTS: ReadonlySet<string> = new Set([
+  ...["InvalidConnectionURL", "DatabaseUnreachable", "DatabaseAuthenticationFailed", "DatabaseMissing"],
+  ...["DatabaseTLSFailed", "DatabasePermissionDenied", "SecretMissing", "ConfigMapMissing"],
+]);
+
+/**
+ * How much a problem explains of others, for every list of causes: a name that is taken explains what was not made, a
+ * faulty database explains pods that fail, and failing pods explain all that coderd would have to do.
+ */
+export function basicness({ type, reason }: Pick<Condition, "type" | "reason">): number {
+  if (type === outcome.conflict.type) return 3;
+  if (type === controlPlaneConditions.access.type && DATABASE_FAULTS.has(reason)) return 2;
+  return type === rollout.deployment.type && reason === "Stalled" ? 1 : 0;
+}
 
 /** The types of a table, by the same names. */
 export function typesOf<T extends Table>(table: T): { readonly [Name in keyof T]: T[Name]["type"] } {

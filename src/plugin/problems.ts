@@ -1,11 +1,11 @@
 import { type Condition, findCondition, type Stored, UNREPORTED } from "kube-controller-runtime";
 import { CoderControlPlane } from "../api/v1alpha1/kinds.ts";
 import {
+  basicness,
   type ConditionRow,
   controlPlaneConditions,
   provisionerConditions,
   quietReasonsOf,
-  workloadConditions,
   workspaceProxyConditions,
 } from "../operator/conditions.ts";
 import { defined } from "../operator/normalize.ts";
@@ -76,12 +76,6 @@ function conditionProblems(object: string, { metadata, status }: Stored<OurObjec
   const message = "The operator has not reported on it yet; if that lasts, run: kubectl coder check";
   const unseen = { severity: "waiting", object, condition: "Ready", reason: "Unreported", message } as const;
   return [{ ...unseen, ...defined({ since: metadata.creationTimestamp }) }];
-}
-
-/** Pods that can't run explain all that coderd would have to do; a name that is taken explains even that. */
-function basicness({ type, reason }: Condition): number {
-  if (type === workloadConditions.conflict.type) return 2;
-  return type === workloadConditions.deployment.type && reason === "Stalled" ? 1 : 0;
 }
 
 function isProblem({ type, status, reason }: Condition): boolean {

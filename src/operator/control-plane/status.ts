@@ -6,10 +6,12 @@ import {
   summary,
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
-import { controlPlaneConditions, quietReasonsOf, summedUp, typesOf } from "../conditions.ts";
+import { basicness, controlPlaneConditions, quietReasonsOf, summedUp, typesOf } from "../conditions.ts";
 
 export const conditionTypes = typesOf(controlPlaneConditions);
 export const quietReasons = quietReasonsOf(controlPlaneConditions);
+
+const failingPods = { type: conditionTypes.deployment, reason: "Stalled" } as const;
 
 /** Whether coderd serves, and is reachable as the spec says. */
 const parts = summedUp(controlPlaneConditions);
@@ -25,15 +27,9 @@ export function readiness(
   const state = summary(conditions, parts, "coderd serves and its objects are as the spec says.");
   const access = findCondition(before, conditionTypes.access);
   const isOfPods = state.status === "False" && state === conditions.get(conditionTypes.deployment);
-  const isKnown = access?.status === "False" && DATABASE_FAULTS.has(access.reason);
-  return isOfPods && isKnown ? { ...state, message: `${access.message} ${state.message}` } : state;
+  const isCause = access?.status === "False" && basicness(access) > basicness(failingPods);
+  return isOfPods && isCause ? { ...state, message: `${access.message} ${state.message}` } : state;
 }
-
-/** Reasons of the access condition for which coderd's own pods fail too. */
-const DATABASE_FAULTS: ReadonlySet<string> = new Set([
-  ...["InvalidConnectionURL", "DatabaseUnreachable", "DatabaseAuthenticationFailed", "DatabaseMissing"],
-  ...["DatabaseTLSFailed", "DatabasePermissionDenied", "SecretMissing", "ConfigMapMissing"],
-]);
 
 export type ControlPlaneResult<V = undefined> = StepResult<ControlPlaneStatus, V>;
 
