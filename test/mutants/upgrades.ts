@@ -57,7 +57,7 @@ export const upgradeMutants: readonly Mutant[] = [
   },
   {
     guard: "upgrades: one new pod migrates, not all at once",
-    file: `${folder}/moves.ts`,
+    file: `${folder}/transitions.ts`,
     from: "replicas: Math.min(1, facts.replicas)",
     to: "replicas: facts.replicas",
     tests: plan,
