@@ -37,7 +37,7 @@ export class ServiceProbe implements AsyncDisposable {
 
   static async start(cluster: Cluster, target: Target): Promise<ServiceProbe> {
     const { namespace, image, url } = target;
-    const script = `while :; do wget -q -T 1 -O - ${url}/api/v2/buildinfo 2>/dev/null || echo; sleep 0.1; done`;
+    const script = `while :; do timeout 1 wget -q -O - ${url}/api/v2/buildinfo 2>/dev/null || echo; sleep 0.1; done`;
     await cluster.apply({
       apiVersion: "v1",
       kind: "Pod",
