@@ -124,7 +124,7 @@ describe.runIf(place?.coder && process.env.LONG)("an upgrade with two replicas i
         await upgrades.untilStage("Completed");
         await upgrades.untilCondition("Ready", { status: "True" });
       });
-      console.info(`killed in ${stage}: without service ${served.downMs} ms, migration ${migrationMs} ms`);
+      console.info(`killed in ${stage}: ${served.downMs} ms without service, ${migrationMs} ms of migration`);
       await upgrades.expectUpgraded();
       expect(schemas).toEqual([SCHEMA.older, SCHEMA.current]);
       expect(oldOnNewSchema).toEqual([]);

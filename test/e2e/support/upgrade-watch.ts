@@ -14,6 +14,8 @@ interface Seen {
   applicationsOn(version: number): string[];
   /** From the moment that a migration locked the version of the schema until there was another one. */
   readonly migrationMs: number;
+  /** When one of them was connected for the last time, as this machine has it. */
+  lastConnected(applications: readonly string[]): number;
 }
 
 interface Sample {
@@ -54,6 +56,8 @@ export class DatabaseWatch implements AsyncDisposable {
     const first = samples[0]?.version;
     const migrated = samples.find(({ version }) => version !== first);
     return {
+      lastConnected: (wanted) =>
+        samples.findLast(({ applications }) => applications.some((each) => wanted.includes(each)))?.at ?? 0,
       migrationMs: Math.round((migrated?.at ?? 0) - (migrated?.lockedSince ?? migrated?.at ?? 0)),
       schemas: [...new Set(samples.map(({ version }) => version))],
       applicationsOn: (wanted) => [
@@ -80,7 +84,7 @@ export class DatabaseWatch implements AsyncDisposable {
     await client.query("SET lock_timeout = '20ms'");
     while (!this.#stop.signal.aborted) {
       await this.#sample(client).catch((error: Error & { code?: string }) => {
-        if (error.code === LOCK_NOT_AVAILABLE) this.#lockedAt ??= performance.now();
+        if (error.code === LOCK_NOT_AVAILABLE) this.#lockedAt ??= Date.now();
       });
       await sleep(EVERY_MS);
     }
@@ -94,7 +98,7 @@ export class DatabaseWatch implements AsyncDisposable {
     );
     const applications = activity.rows.map(({ application_name: name }) => String(name));
     const version = Number(rows[0]?.version);
-    this.#samples.push({ at: performance.now(), lockedSince: this.#lockedAt, version, applications });
+    this.#samples.push({ at: Date.now(), lockedSince: this.#lockedAt, version, applications });
     this.#lockedAt = undefined;
   }
 }

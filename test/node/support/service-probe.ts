@@ -15,6 +15,8 @@ export interface Served {
   readonly versions: readonly string[];
   /** From the last answer before each outage to the first one after it, all together. */
   readonly downMs: number;
+  /** When the first version answered for the last time, as the node has it. */
+  readonly firstEndedAt: number;
 }
 
 interface Target {
@@ -88,6 +90,7 @@ function servedBy(answers: readonly Answer[]): Served {
   });
   return {
     versions: [...new Set(served.map(({ version }) => version ?? ""))],
+    firstEndedAt: served.findLast(({ version }) => version === served[0]?.version)?.at ?? 0,
     downMs: gaps.reduce((sum, ms) => sum + ms, 0),
   };
 }

@@ -39,6 +39,11 @@ export interface Observed {
   readonly served: Served;
   readonly schemas: readonly number[];
   readonly migrationMs: number;
+  /**
+   * How long the old version took to end after its last answer. coderd stops listening at once and waits up to three
+   * seconds for requests, which agents of workspaces keep open for as long as they live.
+   */
+  readonly endingMs: number;
   /** Names of pods of the old version with a session on the new schema. */
   readonly oldOnNewSchema: readonly string[];
 }
@@ -77,9 +82,11 @@ export class Upgrades implements AsyncDisposable {
     const target = { namespace: workspaceNamespace, image: IMAGE.older, url: await this.#serviceUrl() };
     await using probe = await ServiceProbe.start(cluster, target);
     await act();
-    const { schemas, applicationsOn, migrationMs } = await watch.stop();
+    const { schemas, applicationsOn, migrationMs, lastConnected } = await watch.stop();
+    const served = await probe.served();
+    const endingMs = Math.max(0, lastConnected(old) - served.firstEndedAt);
     const oldOnNewSchema = applicationsOn(SCHEMA.current).filter((name) => old.includes(name));
-    return { served: await probe.served(), schemas, migrationMs, oldOnNewSchema };
+    return { served, schemas, migrationMs, endingMs, oldOnNewSchema };
   }
 
   async seen(object = CONTROL_PLANE): Promise<Seen> {
