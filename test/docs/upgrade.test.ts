@@ -25,9 +25,7 @@ function eventOf(stage: UpgradeStage): string {
 }
 
 test("the events on the page about upgrades are those that the operator emits", () => {
-  const shown = blocks.find(
-    ({ page, text }) => page.endsWith(PAGE) && text.includes("UpgradePre"),
-  );
+  const shown = blocks.find(({ page, text }) => page.endsWith(PAGE) && text.includes("UpgradePre"));
   const lines = shown?.text.trim().replace(/ {2,}/g, " ").split("\n") ?? [];
   expect(lines).toHaveLength(8);
   const events = new Set(upgradeStages.map(eventOf));
