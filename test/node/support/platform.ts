@@ -37,6 +37,8 @@ export interface PlatformSpec {
   readonly controlPlane?: ControlPlaneSpec;
   /** Pools by their names. */
   readonly pools?: Readonly<Record<string, object>>;
+  /** Which Coder runs in its pods and signs up its first user: the current one, or the older one to upgrade from. */
+  readonly coder?: "coder" | "coder-old";
 }
 
 /** A Coder in real pods, with a license, a database of its own and a namespace for workspaces, and its first user. */
@@ -45,7 +47,7 @@ export class Platform implements AsyncDisposable {
   readonly namespace: string;
   readonly workspaceNamespace: string;
   readonly database: OpenDatabase;
-  readonly binaries: CoderBinaries;
+  readonly binaries: Pick<CoderBinaries, "coder">;
   readonly admin: CoderdAdmin;
   /** All that nobody else may see. */
   readonly secrets = new Secrets();
@@ -62,10 +64,13 @@ export class Platform implements AsyncDisposable {
   }
 
   /** Returns when the control plane and all pools are ready. */
-  static async open(prefix: string, { controlPlane, pools = {} }: PlatformSpec = {}): Promise<Platform> {
+  static async open(
+    prefix: string,
+    { controlPlane, pools = {}, coder = "coder" }: PlatformSpec = {},
+  ): Promise<Platform> {
     await using owned = new AsyncDisposableStack();
     const cluster = new Cluster();
-    const binaries = await coderBinaries();
+    const binaries = await coderBinaries(undefined, ["coder", coder]);
     const namespace = owned.adopt(await cluster.namespace(prefix), (name) => removed(cluster, name));
     const workspaceNamespace = owned.adopt(await cluster.namespace(`${prefix}-ws`), (name) =>
       removed(cluster, name),
@@ -74,14 +79,14 @@ export class Platform implements AsyncDisposable {
     const [license] = await mint(binaries, "premium");
     await cluster.apply(secret(namespace, "coder-db", { url: `${database.url}?sslmode=disable` }));
     await cluster.apply(secret(namespace, "license", { license }));
-    await cluster.apply(controlPlaneOf(namespace, { image: imageOf(cluster), ...controlPlane }));
+    await cluster.apply(controlPlaneOf(namespace, { image: imageOf(cluster, coder), ...controlPlane }));
     for (const [name, spec] of Object.entries(pools)) {
       const rbac = { workspaceNamespaces: [workspaceNamespace] };
       await cluster.apply(poolOf({ namespace, name }, { rbac, ...spec }));
     }
     await untilReady(cluster, namespace, [`codercontrolplane/${CODER}`]);
     const forwarded = owned.use(await forwardPort(cluster.place, { namespace, service: CODER, port: 80 }));
-    const admin = owned.use(await CoderdAdmin.signUp(forwarded.url, binaries.coder));
+    const admin = owned.use(await CoderdAdmin.signUp(forwarded.url, binaries[coder]));
     await untilReady(
       cluster,
       namespace,
@@ -93,6 +98,12 @@ export class Platform implements AsyncDisposable {
     });
     platform.secrets.add(database.url, license, admin.token);
     return platform;
+  }
+
+  /** Changes the spec of an object, as in `codercontrolplane/coder`. */
+  async change(object: string, spec: object): Promise<void> {
+    const args = ["patch", object, `--namespace=${this.namespace}`, "--type=merge"];
+    await this.cluster.kubectl([...args, `--patch=${JSON.stringify({ spec })}`]);
   }
 
   /** `kubectl coder` from these sources, in the platform's namespace. The person is known to coderd. */
@@ -150,8 +161,8 @@ async function createDatabase({ place }: Cluster, owned: AsyncDisposableStack): 
   return owned.adopt(openDatabase({ url: url.href, name }), (database) => database.close());
 }
 
-function imageOf({ place }: Cluster): string {
-  const { version } = readPins(currentPlatform()).binaries.coder;
+function imageOf({ place }: Cluster, coder: "coder" | "coder-old"): string {
+  const { version } = readPins(currentPlatform()).binaries[coder];
   return place.imagePrefix ? `${place.imagePrefix}/coder:${version}` : `ghcr.io/coder/coder:${version}`;
 }
 
