@@ -23,7 +23,7 @@ const CHILDREN = [
   ...["roles", "rolebindings", "configmaps", "ingresses"],
 ].join(",");
 
-describe.runIf(inject("place"))("deletion in real pods", () => {
+describe.runIf(inject("place")?.coder)("deletion in real pods", () => {
   async function opened(prefix: string): Promise<Platform> {
     const platform = await Platform.open(prefix, { pools: { linux: {} } });
     onTestFailed(async () => console.error(await platform.story()));

@@ -6,7 +6,10 @@ import { readGoModule } from "./go-module.ts";
 
 test.each([
   { how: "on a line of its own", text: "require example.com/tool v1.2.3\n" },
-  { how: "in a block", text: "require (\n\texample.com/other v1.0.0\n\texample.com/tool v1.2.3 // indirect\n)\n" },
+  {
+    how: "in a block",
+    text: "require (\n\texample.com/other v1.0.0\n\texample.com/tool v1.2.3 // indirect\n)\n",
+  },
 ])("a pinned version is found $how", async ({ text }) => {
   const dir = await mkdtemp(join(tmpdir(), "go-module-"));
   try {

@@ -16,6 +16,7 @@ import { obstacle } from "./prerequisites.ts";
 import { commandsOf } from "./programs.ts";
 import { destroySandbox, findSandbox, Sandbox, STATE_FOLDER } from "./sandbox.ts";
 import { CONTAINERD_SOCKET } from "./settings.ts";
+import { freeVolumes } from "./volumes.ts";
 
 const READY_FILE = join(STATE_FOLDER, "ready.json");
 const STARTER_FILE = join(STATE_FOLDER, "starter");
@@ -119,10 +120,18 @@ export class LocalNode implements AsyncDisposable {
 
   /** Applies a manifest as the admin, or fails with kubectl's words. */
   async apply(manifest: object): Promise<void> {
-    const args = ["apply", "--server-side", "--filename=-"];
+    await this.#asAdmin(["apply", "--server-side", "--filename=-"], JSON.stringify(manifest));
+  }
+
+  /** Empties the volumes whose claims are deleted and offers them again, as a provisioner would. */
+  freeVolumes(): Promise<void> {
+    return freeVolumes((...args) => this.#asAdmin(args));
+  }
+
+  async #asAdmin(args: readonly string[], stdin = ""): Promise<string> {
     const running = promisify(execFile)(this.kubectl, [`--kubeconfig=${this.kubeconfig}`, ...args]);
-    running.child.stdin?.end(JSON.stringify(manifest));
-    await running;
+    running.child.stdin?.end(stdin);
+    return (await running).stdout;
   }
 
   /** Loads an image into the node: an OCI archive, or the folder of an OCI layout, whose index names the image. */
