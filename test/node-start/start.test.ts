@@ -12,9 +12,13 @@ import {
   stopNode,
 } from "kube-controller-runtime/testing/node";
 import { afterEach, describe, expect, test } from "vitest";
+import { cachedCoderBinaries } from "../../tools/coder/binaries.ts";
 
 const reason = await whyNot();
 if (reason !== undefined) console.warn(`*** NO NODE IS STARTED: ${reason} ***`);
+const withoutCoder = (await cachedCoderBinaries()) === undefined;
+if (withoutCoder)
+  console.warn("*** NO DEMO ON A NODE: Coder is not built yet; `make test-node` builds it. ***");
 
 async function whyNot(): Promise<string | undefined> {
   if (!(await hasNodeBinaries()))
@@ -61,6 +65,14 @@ describe.skipIf(reason)("a node", () => {
     const { stdout } = await run(kubectl, [`--kubeconfig=${kubeconfig}`, "get", "nodes", "--no-headers"]);
     expect(stdout).toMatch(/^node\s+Ready/);
     expect(await make("node", "STOP=1")).toContain("nothing is left");
+    await eventually(async () => expect(await leftovers()).toEqual([]), { withinMs: 5_000 });
+  });
+
+  test.skipIf(withoutCoder)("of the demo ends with it, and nothing is left", async () => {
+    const said = await make("demo", "NODE=1", "ONCE=1");
+    for (const object of ["codercontrolplane/coder", "coderprovisioner/linux", "coderworkspaceproxy/sydney"])
+      expect(said).toContain(`${object} is ready`);
+    expect(said).toMatch(/coder ssh dev answers: coder@/);
     await eventually(async () => expect(await leftovers()).toEqual([]), { withinMs: 5_000 });
   });
 

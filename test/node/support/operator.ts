@@ -24,7 +24,10 @@ function readmeInstall(): string {
 export async function installOperator(place: TestPlace): Promise<void> {
   const { stdout } = await helm(place, `helm list --namespace ${NAMESPACE} --short`);
   const isInstalled = stdout.trim() === RELEASE;
-  await helm(place, `${isInstalled ? UPGRADE : readmeInstall()} ${prefixed(place)}`);
+  await helm(
+    place,
+    `${isInstalled ? UPGRADE : readmeInstall()} --set image.repository=${repositoryOf(place)}`,
+  );
   // The image may be another one by the same name.
   if (isInstalled) await inNamespace(place, "rollout", "restart", `deployment/${RELEASE}`);
   await rolledOut(place);
@@ -46,8 +49,12 @@ function inNamespace({ kubeconfig, kubectl }: TestPlace, ...args: string[]) {
   return promisify(execFile)(kubectl, [`--kubeconfig=${kubeconfig}`, `--namespace=${NAMESPACE}`, ...args]);
 }
 
-function prefixed({ imagePrefix }: TestPlace): string {
-  return imagePrefix
-    ? `--set image.repository=${imagePrefix}/${releaseNames({}).image.split("/").at(-1)}`
-    : "";
+/** The name of the operator's image there. */
+export function operatorImage(place: TestPlace): string {
+  return `${repositoryOf(place)}:${releaseNames({}).version}`;
+}
+
+function repositoryOf({ imagePrefix }: TestPlace): string {
+  const { image } = releaseNames({});
+  return imagePrefix ? `${imagePrefix}/${image.split("/").at(-1)}` : image;
 }

@@ -35,6 +35,8 @@ type Parts = Pick<
 /** What a platform is made of. */
 export interface PlatformSpec {
   readonly controlPlane?: ControlPlaneSpec;
+  /** Whether it has a license. True when absent. */
+  readonly licensed?: boolean;
   /** Pools by their names. */
   readonly pools?: Readonly<Record<string, object>>;
 }
@@ -45,7 +47,7 @@ export class Platform implements AsyncDisposable {
   readonly namespace: string;
   readonly workspaceNamespace: string;
   readonly database: OpenDatabase;
-  readonly binaries: CoderBinaries;
+  readonly binaries: Pick<CoderBinaries, "coder">;
   readonly admin: CoderdAdmin;
   /** All that nobody else may see. */
   readonly secrets = new Secrets();
@@ -62,10 +64,13 @@ export class Platform implements AsyncDisposable {
   }
 
   /** Returns when the control plane and all pools are ready. */
-  static async open(prefix: string, { controlPlane, pools = {} }: PlatformSpec = {}): Promise<Platform> {
+  static async open(
+    prefix: string,
+    { controlPlane, licensed = true, pools = {} }: PlatformSpec = {},
+  ): Promise<Platform> {
     await using owned = new AsyncDisposableStack();
     const cluster = new Cluster();
-    const binaries = await coderBinaries();
+    const binaries = await coderBinaries(undefined, ["coder"]);
     const namespace = owned.adopt(await cluster.namespace(prefix), (name) => removed(cluster, name));
     const workspaceNamespace = owned.adopt(await cluster.namespace(`${prefix}-ws`), (name) =>
       removed(cluster, name),
@@ -74,7 +79,10 @@ export class Platform implements AsyncDisposable {
     const [license] = await mint(binaries, "premium");
     await cluster.apply(secret(namespace, "coder-db", { url: `${database.url}?sslmode=disable` }));
     await cluster.apply(secret(namespace, "license", { license }));
-    await cluster.apply(controlPlaneOf(namespace, { image: imageOf(cluster), ...controlPlane }));
+    const licenseOf = licensed ? { licenseSecretRef: { name: "license" } } : {};
+    await cluster.apply(
+      controlPlaneOf(namespace, { image: imageOf(cluster), ...licenseOf, ...controlPlane }),
+    );
     for (const [name, spec] of Object.entries(pools)) {
       const rbac = { workspaceNamespaces: [workspaceNamespace] };
       await cluster.apply(poolOf({ namespace, name }, { rbac, ...spec }));
@@ -134,7 +142,7 @@ async function removed(cluster: Cluster, namespace: string): Promise<void> {
 }
 
 /** A database that a user of its own owns. */
-async function createDatabase({ place }: Cluster, owned: AsyncDisposableStack): Promise<OpenDatabase> {
+export async function createDatabase({ place }: Cluster, owned: AsyncDisposableStack): Promise<OpenDatabase> {
   const server = openDatabase({ url: place.postgresUrl, name: "postgres" });
   owned.defer(() => server.close());
   const name = `coder_${randomBytes(4).toString("hex")}`;
@@ -173,7 +181,7 @@ function controlPlaneOf(namespace: string, { extraEnv = [], ...spec }: ControlPl
     apiVersion: API_VERSION,
     kind: "CoderControlPlane",
     metadata: { namespace, name: CODER },
-    spec: { licenseSecretRef: { name: "license" }, ...spec, extraEnv: [url, ...settings, ...extraEnv] },
+    spec: { ...spec, extraEnv: [url, ...settings, ...extraEnv] },
   };
 }
 

@@ -13,7 +13,7 @@ import { writeCredentials } from "./credentials.ts";
 import { furnishings } from "./furnishings.ts";
 import { writePauseImage } from "./pause-image.ts";
 import { obstacle } from "./prerequisites.ts";
-import { commandsOf } from "./programs.ts";
+import { commandsOf, REGISTRIES } from "./programs.ts";
 import { destroySandbox, findSandbox, Sandbox, STATE_FOLDER } from "./sandbox.ts";
 import { CONTAINERD_SOCKET } from "./settings.ts";
 import { freeVolumes } from "./volumes.ts";
@@ -145,6 +145,13 @@ export class LocalNode implements AsyncDisposable {
     const failed = once(reading, "exit").then(([code]) => code !== 0);
     await this.#sandbox.run(["ctr", ...CTR_FLAGS, "images", "import", "-"], reading.stdout);
     if (await failed) throw new Error(`${path} cannot be read`);
+  }
+
+  /** Has images of a registry, such as `ghcr.io`, pulled from the server at a URL instead. */
+  async mirror(registry: string, url: string): Promise<void> {
+    const folder = join(STATE_FOLDER, REGISTRIES, registry);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "hosts.toml"), `[host."${url}"]\n  capabilities = ["pull", "resolve"]\n`);
   }
 
   /** The names of the images that pods can run without a registry. */
