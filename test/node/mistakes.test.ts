@@ -15,6 +15,9 @@ interface Mistake {
   readonly says: readonly RegExp[];
 }
 
+/** The pods of a control plane start, and stop when they have tried long enough. */
+const COMING_UP = "(RollingOut|Stalled)";
+
 const image = inject("place")?.coder?.current ?? "";
 const database = (key: string, name = "coder-db") => [
   { name: "CODER_PG_CONNECTION_URL", valueFrom: { secretKeyRef: { name, key } } },
@@ -30,32 +33,32 @@ const MISTAKES: readonly Mistake[] = [
   {
     mistake: "a wrong password of the database",
     spec: { image, extraEnv: database("wrongPassword") },
-    reason: "AuthenticationFailed",
-    says: [/password/, /coder-db/],
+    reason: COMING_UP,
+    says: [/^The database refuses the user or the password of the connection URL/],
   },
   {
     mistake: "a database that does not exist",
     spec: { image, extraEnv: database("noDatabase") },
-    reason: "DatabaseMissing",
-    says: [/"nosuch"/],
+    reason: COMING_UP,
+    says: [/^The database named in the connection URL does not exist/],
   },
   {
     mistake: "a key that the Secret does not have",
     spec: { image, extraEnv: database("urll") },
-    reason: "SecretMissing",
-    says: [/"coder-db"/, /"urll"/],
+    reason: "Stalled",
+    says: [/"?coder-db"?/, /urll/],
   },
   {
     mistake: "a Secret that does not exist",
     spec: { image, extraEnv: database("url", "coder-database") },
-    reason: "SecretMissing",
+    reason: "Stalled",
     says: [/"coder-database"/],
   },
   {
     mistake: "a password with @ and #",
     spec: { image, extraEnv: database("special") },
-    reason: "Invalid",
-    says: [/percent-encode/],
+    reason: COMING_UP,
+    says: [/percent-encode/, /"#" as %23/],
   },
   {
     mistake: "a class of Ingress that the cluster does not have",
@@ -70,7 +73,12 @@ const MISTAKES: readonly Mistake[] = [
   {
     mistake: "a certificate that does not exist",
     kind: "CoderWorkspaceProxy",
-    spec: { controlPlaneRef: { name: "coder" }, tls: { secretNames: ["absent-tls"] } },
+    spec: {
+      image,
+      primaryAccessURL: "http://coder",
+      proxySessionTokenSecretRef: { name: "proxy-token" },
+      tls: { secretNames: ["absent-tls"] },
+    },
     reason: "Stalled",
     says: [/"absent-tls"/],
   },
@@ -85,7 +93,7 @@ const MISTAKES: readonly Mistake[] = [
     mistake: "a control plane that does not exist",
     kind: "CoderProvisioner",
     spec: { controlPlaneRef: { name: "codr" } },
-    reason: "ControlPlaneMissing",
+    reason: "NotFound",
     says: [/"codr"/],
   },
 ];
@@ -96,6 +104,7 @@ describe.runIf(inject("place")?.coder)("ten seconds after a newcomer's mistake",
     platform = await Platform.open("mistakes", { licensed: false });
     const { cluster, namespace, database } = platform;
     const url = `${database.url}?sslmode=disable`;
+    await cluster.apply(secret(namespace, "proxy-token", { token: "given" }));
     const wrong = (part: Partial<Pick<URL, "password" | "pathname">>) =>
       Object.assign(new URL(url), part).href;
     await cluster.apply(

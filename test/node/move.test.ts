@@ -16,6 +16,9 @@ const NAMESPACE = "coder";
 /** Of provisioners, which are a release of their own. */
 const SKIPPED = /coderprovisioner/;
 
+/** Less than the chart asks for, so that old and new pods fit on a small node side by side. */
+const RESOURCES = { requests: { cpu: "50m", memory: "256Mi" } };
+
 const commands = blocks.filter(
   ({ page, language, text }) => page === PAGE && language === "sh" && !SKIPPED.test(text),
 );
@@ -43,10 +46,11 @@ describe.runIf(inject("place")?.coder)("a reader with a release of Coder's own c
         version: tag.slice(1),
       }),
     );
-    const image = { repo: repository, tag };
-    await reader.types(
-      `helm install coder coder-v2/coder --namespace ${NAMESPACE} --wait --values - <<'EOF'\n${JSON.stringify({ coder: { image, replicaCount: 2, env: environment() } })}\nEOF`,
-    );
+    const values = {
+      coder: { image: { repo: repository, tag }, replicaCount: 2, env: environment(), resources: RESOURCES },
+    };
+    const install = `helm install coder coder-v2/coder --namespace ${NAMESPACE} --wait --timeout=3m --values -`;
+    await reader.types(`${install} <<'EOF'\n${JSON.stringify(values)}\nEOF`);
     poller = owned.use(
       await Poller.start(cluster, { namespace: NAMESPACE, url: `http://coder.${NAMESPACE}/healthz` }),
     );

@@ -50,7 +50,7 @@ describe.runIf(isFresh)("a reader with an empty cluster and a database", () => {
     const readme = pages.find(({ path }) => path === "README.md")?.text ?? "";
     const [, command] =
       /without helm, `([^`]+)`/.exec(readme) ?? expect.fail("the README has no such command");
-    await reader.types("kubectl delete $(kubectl get crd --output=name | grep coder.com)");
+    await reader.types("kubectl delete $(kubectl get crd --output=name | grep coder.com) --timeout=1m");
     await reader.types(`${command}`);
     await reader.types(`kubectl -n ${OPERATOR} rollout status deployment/coder-k8s --timeout=2m`);
     await reader.types("kubectl delete --filename config/install.yaml --timeout=2m");
