@@ -3,7 +3,7 @@ import type { Cluster } from "./cluster.ts";
 const NAME = "poller";
 /** A new connection for each question; what does not answer within two seconds has failed. */
 const script = (url: string) =>
-  `while :; do if wget -q -T 2 -O /dev/null ${url} 2>/dev/null; then echo answered; else echo "failed $(date +%T)"; fi; sleep 0.2; done`;
+  `while :; do if timeout 2 wget -q -O /dev/null ${url} 2>/dev/null; then echo answered; else echo "failed $(date +%T)"; fi; sleep 0.2; done`;
 
 /** Asks a URL from a pod, several times a second, until it is disposed of. */
 export class Poller implements AsyncDisposable {
