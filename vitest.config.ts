@@ -60,7 +60,8 @@ export default defineConfig({
         test: {
           name: "node-start",
           include: ["test/node-start/**/*.test.ts"],
-          testTimeout: 120_000,
+          // One of them builds and loads images.
+          testTimeout: 240_000,
           hookTimeout: 60_000,
         },
       },

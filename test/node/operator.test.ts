@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type { V1ContainerStatus, V1Lease, V1Pod } from "@kubernetes/client-node";
 import { eventually } from "kube-controller-runtime/testing";
 import { describe, expect, inject, test } from "vitest";
 import { Cluster, TIME_LIMIT } from "./support/cluster.ts";
@@ -48,6 +50,27 @@ describe.runIf(inject("place"))("the operator from the chart, in its image", () 
     await rolledOut(cluster().place);
   });
 
+  test.runIf(process.env.LONG && inject("place")?.local)(
+    "loses a replica that stands still: the pod is unready, and its container is started again",
+    async () => {
+      const [pod] = await pods();
+      const name = pod?.metadata?.name ?? "";
+      const status = async () => {
+        const found = await cluster().get<V1Pod>(["pod", name, `--namespace=${NAMESPACE}`]);
+        return found.status?.containerStatuses?.[0];
+      };
+      for (const pid of processesOf(await status())) process.kill(pid, "SIGSTOP");
+      await eventually(
+        async () => expect(await status()).toMatchObject({ ready: false, restartCount: 0 }),
+        TIME_LIMIT,
+      );
+      // Three probes in a row, and then the grace period.
+      await eventually(async () => expect(await status()).toMatchObject({ ready: true, restartCount: 1 }), {
+        withinMs: 180_000,
+      });
+    },
+  );
+
   test("is upgraded and uninstalled by helm, and its pods go", async () => {
     const { place } = cluster();
     await helm(
@@ -62,3 +85,19 @@ describe.runIf(inject("place"))("the operator from the chart, in its image", () 
     await installOperator(place);
   });
 });
+
+/** The processes of a container on this machine, by their cgroup. */
+function processesOf(status: V1ContainerStatus | undefined): number[] {
+  const id = status?.containerID?.split("//").at(-1) ?? expect.fail("the container does not run");
+  const all = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry));
+  return all.filter((pid) => cgroupsOf(pid).includes(id)).map(Number);
+}
+
+function cgroupsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cgroup`, "utf8");
+  } catch {
+    // It has ended meanwhile.
+    return "";
+  }
+}

@@ -35,6 +35,8 @@ type Parts = Pick<
 /** What a platform is made of. */
 export interface PlatformSpec {
   readonly controlPlane?: ControlPlaneSpec;
+  /** Whether it has a license. True when absent. */
+  readonly licensed?: boolean;
   /** Pools by their names. */
   readonly pools?: Readonly<Record<string, object>>;
   /** Which Coder runs in its pods and signs up its first user: the current one, or the older one to upgrade from. */
@@ -66,7 +68,7 @@ export class Platform implements AsyncDisposable {
   /** Returns when the control plane and all pools are ready. */
   static async open(
     prefix: string,
-    { controlPlane, pools = {}, coder = "coder" }: PlatformSpec = {},
+    { controlPlane, licensed = true, pools = {}, coder = "coder" }: PlatformSpec = {},
   ): Promise<Platform> {
     await using owned = new AsyncDisposableStack();
     const cluster = new Cluster();
@@ -79,7 +81,10 @@ export class Platform implements AsyncDisposable {
     const [license] = await mint(binaries, "premium");
     await cluster.apply(secret(namespace, "coder-db", { url: `${database.url}?sslmode=disable` }));
     await cluster.apply(secret(namespace, "license", { license }));
-    await cluster.apply(controlPlaneOf(namespace, { image: imageOf(cluster, coder), ...controlPlane }));
+    const licenseOf = licensed ? { licenseSecretRef: { name: "license" } } : {};
+    await cluster.apply(
+      controlPlaneOf(namespace, { image: imageOf(cluster, coder), ...licenseOf, ...controlPlane }),
+    );
     for (const [name, spec] of Object.entries(pools)) {
       const rbac = { workspaceNamespaces: [workspaceNamespace] };
       await cluster.apply(poolOf({ namespace, name }, { rbac, ...spec }));
@@ -145,7 +150,7 @@ async function removed(cluster: Cluster, namespace: string): Promise<void> {
 }
 
 /** A database that a user of its own owns. */
-async function createDatabase({ place }: Cluster, owned: AsyncDisposableStack): Promise<OpenDatabase> {
+export async function createDatabase({ place }: Cluster, owned: AsyncDisposableStack): Promise<OpenDatabase> {
   const server = openDatabase({ url: place.postgresUrl, name: "postgres" });
   owned.defer(() => server.close());
   const name = `coder_${randomBytes(4).toString("hex")}`;
@@ -184,7 +189,7 @@ function controlPlaneOf(namespace: string, { extraEnv = [], ...spec }: ControlPl
     apiVersion: API_VERSION,
     kind: "CoderControlPlane",
     metadata: { namespace, name: CODER },
-    spec: { licenseSecretRef: { name: "license" }, ...spec, extraEnv: [url, ...settings, ...extraEnv] },
+    spec: { ...spec, extraEnv: [url, ...settings, ...extraEnv] },
   };
 }
 
