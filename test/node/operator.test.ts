@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import type { V1ContainerStatus, V1Lease, V1Pod } from "@kubernetes/client-node";
+import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { eventually } from "kube-controller-runtime/testing";
 import { describe, expect, inject, test } from "vitest";
 import { Cluster, TIME_LIMIT } from "./support/cluster.ts";
@@ -56,7 +56,7 @@ describe.runIf(inject("place"))("the operator from the chart, in its image", () 
       const [pod] = await pods();
       const name = pod?.metadata?.name ?? "";
       const status = async () => {
-        const found = await cluster().get<V1Pod>(["pod", name, `--namespace=${NAMESPACE}`]);
+        const found = await cluster().get<V1Pod>(["pod", name, `--namespace=${OPERATOR_NAMESPACE}`]);
         return found.status?.containerStatuses?.[0];
       };
       for (const pid of processesOf(await status())) process.kill(pid, "SIGSTOP");
