@@ -11,8 +11,8 @@ export function daemonContainer({ status }: Pick<Stored<Pod>, "status">): Contai
 
 /** Builds that a daemon of the pod began before this time are lost, although the pod is there: their daemon has ended. */
 export function lostBefore(pod: Pick<Stored<Pod>, "status">): number {
-  const { state, lastState } = daemonContainer(pod) ?? {};
-  const hasEnded = (state?.terminated ?? lastState?.terminated) !== undefined;
-  if (!hasEnded) return Number.NEGATIVE_INFINITY;
-  return state?.running ? (timeOf(state.running.startedAt) ?? Number.NEGATIVE_INFINITY) : Number.POSITIVE_INFINITY;
+  const container = daemonContainer(pod);
+  if (container && !container.state?.running) return Number.POSITIVE_INFINITY;
+  const startedAt = container?.lastState?.terminated && timeOf(container.state?.running?.startedAt);
+  return startedAt ?? Number.NEGATIVE_INFINITY;
 }

@@ -14,6 +14,7 @@ import { IMAGE_PINNED, UNPINNED } from "../workload/pods/image.ts";
 import { STALLED } from "../workload/pods/report.ts";
 import { DEPLOYMENT_READY } from "../workload/pods/rollout.ts";
 import type { Snapshot } from "./observe.ts";
+import { SCALING_ACTIVE } from "./spec.ts";
 
 export const CONNECTING = "Connecting";
 
@@ -40,7 +41,7 @@ export const conditionTypes = {
   image: IMAGE_PINNED,
   conflict: CONFLICT,
   ready: "Ready",
-  scalingActive: "ScalingActive",
+  scalingActive: SCALING_ACTIVE,
   scalingLimited: "ScalingLimited",
 } as const;
 
