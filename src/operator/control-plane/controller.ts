@@ -63,7 +63,7 @@ import { behindGrant, changedByOthers } from "../workload/rbac/grant-tie.ts";
 import type { Tenancy } from "../workload/rbac/tenancy.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
 import { ensureDeployment } from "./ensure-deployment.ts";
-import { findOutage, suspecting, withoutDatabase } from "./health/outage.ts";
+import { askingAgain, findOutage, withoutDatabase } from "./health/outage.ts";
 import { reportHealth } from "./health/step.ts";
 import { publishEntitlements } from "./license/entitlements.ts";
 import { reportLicenseTerm } from "./license/term.ts";
@@ -163,10 +163,13 @@ async function converge(
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
   await steps.run(conditionTypes.image, async () => reportImage(controlPlane.image, snapshot.object));
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
-  const outage = await findOutage(snapshot, environment, isServed ? usableToken(snapshot) : undefined);
+  const isServing = isServed && readyPods(pods, snapshot.deployment) > 0;
+  const outage = await findOutage(snapshot, environment, {
+    token: isServed ? usableToken(snapshot) : undefined,
+    isServing,
+  });
   await steps.run(conditionTypes.ready, async () => reportReadiness(steps.conditions, snapshot, outage));
   await steps.run(conditionTypes.upgradePossible, () => checkUpgrade(run));
-  const isServing = isServed && readyPods(pods, snapshot.deployment) > 0;
   await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, isServing));
   const access = isTokenOurs
     ? await steps.run(conditionTypes.access, () =>
@@ -184,7 +187,7 @@ async function converge(
   const isBusy = facts?.entitlements.ok ?? false;
   await steps.run(conditionTypes.health, async () => {
     const health = await reportHealth(snapshot, environment, { token, isBusy, outage });
-    return suspecting(health, steps.conditions, environment);
+    return askingAgain(health, steps.conditions, environment);
   });
   return steps;
 }

@@ -6,6 +6,7 @@ import { deployment, type HostAlias } from "../workload/deployment.ts";
 import type { EnvVar } from "../workload/env.ts";
 import { isComplete, isObserved } from "../workload/pods/rollout.ts";
 import { DAEMON_CONNECTED } from "./admit.ts";
+import { CONTAINER } from "./daemon-container.ts";
 import type { Provisioner } from "./spec.ts";
 
 /** What the cluster and coderd decide, not the spec. */
@@ -22,7 +23,6 @@ export interface DeploymentInputs {
 
 /** On the pod template, so that a new key replaces the pods. */
 const keyChecksumAnnotation = "checksum/provisioner-key";
-export const CONTAINER = "provisioner";
 export const urlVariable = "CODER_URL";
 const metricsAddressVariable = "CODER_PROMETHEUS_ADDRESS";
 export const keyVariable = "CODER_PROVISIONER_DAEMON_KEY";

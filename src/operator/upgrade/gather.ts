@@ -74,15 +74,15 @@ function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now }: Upg
   };
 }
 
-/** A migration may take longer than any deadline: while coderd runs and does not crash, it is no trouble to be late. */
+/** While coderd runs and does not crash again, a migration may take longer than any deadline. */
 function troubleOf(
-  { cause, mayPass = false, isLate }: Partial<Hindrance>,
+  { cause, mayPass = false, isLate, isSettling }: Partial<Hindrance>,
   pods: readonly Pod[],
 ): PodFacts["trouble"] {
   const isRunning = pods.some(({ status }) =>
     status?.containerStatuses?.some(({ name, state }) => name === "coder" && state?.running),
   );
-  return cause === undefined || (isLate && isRunning) ? undefined : { message: cause, mayPass };
+  return cause === undefined || isSettling || (isLate && isRunning) ? undefined : { message: cause, mayPass };
 }
 
 function readyImages(containers: NonNullable<Pod["status"]>["containerStatuses"] = []): string[] {

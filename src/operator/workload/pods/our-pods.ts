@@ -103,6 +103,16 @@ export function isReadyPod({ status }: Stored<Pod>): boolean {
   return status?.conditions?.some(({ type, status: state }) => type === "Ready" && state === "True") ?? false;
 }
 
+/** The template that the pod was made of, by the hash that its Deployment gave it. */
+export function templateOf({ metadata }: Stored<Pod>): string | undefined {
+  return metadata.labels?.["pod-template-hash"];
+}
+
+/** Whether its kubelet calls the pod ready, and nothing says that it will not last. */
+export function isSteadyPod(pod: Stored<Pod>, now: number): boolean {
+  return isReadyPod(pod) && podTrouble(pod, now)?.kind !== "found";
+}
+
 function withoutWhatNobodyReads({ apiVersion, kind, metadata, status = {} }: Stored<Pod>): Stored<Pod> {
   const { annotations = {}, managedFields: _, ...kept } = metadata;
   const marks = Object.entries(annotations).filter(([name]) => name in BUSY_MARKS);

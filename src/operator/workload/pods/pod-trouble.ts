@@ -45,9 +45,9 @@ export type PodTrouble =
       readonly mayPass: boolean;
       /** When it is over by itself, unless it happens again. */
       readonly afterMs?: number;
+      /** A container has ended, and runs again for less than a while. */
+      readonly isSettling?: true;
     }
-  /** A container has ended and runs again: until it has run for a while, nothing is better than before. */
-  | { readonly kind: "settling"; readonly message: string; readonly afterMs: number }
   /** It may still resolve itself: look again after this time. */
   | { readonly kind: "perhaps"; readonly afterMs: number };
 
@@ -65,12 +65,13 @@ export function podTrouble(
     ...initContainerStatuses.filter(hasFailed).map((container) => containerTrouble(container, pod, now)),
     ...containerStatuses.map((container) => containerTrouble(container, pod, now)),
   ].filter((trouble) => trouble !== undefined);
-  return (
-    troubles.find(({ kind }) => kind === "found") ??
-    troubles[0] ??
-    unscheduled(pod, now) ??
-    stuck(pod, now, warnings)
-  );
+  return worst(troubles) ?? unscheduled(pod, now) ?? stuck(pod, now, warnings);
+}
+
+/** The first that was found; what may be over soon comes last. */
+export function worst(troubles: readonly PodTrouble[]): Extract<PodTrouble, { kind: "found" }> | undefined {
+  const found = troubles.filter((trouble) => trouble.kind === "found");
+  return found.find(({ isSettling }) => !isSettling) ?? found[0];
 }
 
 /** How soon to look again at a pod that is stuck for a reason that nobody has named. */
@@ -101,10 +102,10 @@ function containerTrouble(container: ContainerStatus, pod: Stored<Pod>, now: num
   const end = endOf(container, pod, now);
   if (!end) return undefined;
   const message = `Pod "${metadata.name}": ${explainEnd(container, end, metadata)}`;
-  const { phase, overInMs } = end;
-  if (phase === "settling") return { kind: "settling", message, afterMs: overInMs ?? 0 };
-  const over = overInMs === undefined ? {} : { afterMs: overInMs };
-  return { kind: "found", message, mayPass: false, ...over };
+  const found = { kind: "found", message, mayPass: false } as const;
+  if (!end.settling) return found;
+  const { leftMs: afterMs, isLooping } = end.settling;
+  return { ...found, afterMs, ...(isLooping ? {} : { isSettling: true }) };
 }
 
 /** What keeps a container from being started at all. */

@@ -232,11 +232,38 @@ describe("the cause of a stalled rollout", () => {
     });
 
     test.each([
-      ["twice", { restartCount: 2, ...ended("2026-01-01T11:59:30Z", short) }],
-      ["after it had run for long", { restartCount: 9, ...ended("2026-01-01T11:59:30Z") }],
-    ])("does not when it was restarted only %s", (_, container) => {
-      const pods = [aPod("coder-1", container)];
-      expect(rolloutOf(aDeployment({}), { pods, now: NOW })).toMatchObject({ state: "complete" });
+      ["twice", { restartCount: 2, ...ended("2026-01-01T11:59:30Z", short) }, "2026-01-01T11:59:00Z"],
+      ["after it had run for long", { restartCount: 9, ...ended("2026-01-01T11:59:30Z") }, "2025-12-01"],
+      ["often weeks ago", { restartCount: 9, ...ended("2026-01-01T11:59:30Z", short) }, "2025-12-01"],
+    ])("does not when it was restarted %s", (_, container, creationTimestamp) => {
+      const pod = aPod("coder-1", container);
+      pod.metadata.creationTimestamp = creationTimestamp;
+      const settled = NOW + 31_000;
+      expect(rolloutOf(aDeployment({}), { pods: [pod], now: settled })).toEqual({ state: "complete" });
+    });
+
+    test("is known by the pause that its kubelet made before it, however old the pod is", () => {
+      const last = ended("2026-01-01T11:59:30Z", short);
+      const running = { state: { running: { startedAt: "2026-01-01T11:59:50Z" } } };
+      const pod = aPod("coder-1", { restartCount: 9, ...last, ...running });
+      pod.metadata.creationTimestamp = "2025-12-01T00:00:00Z";
+      const later = { pods: [pod], now: NOW + 2 * 60_000 };
+      expect(rolloutOf(aDeployment({}), later)).toMatchObject({
+        state: "stalled",
+        cause: expect.stringContaining("(9 restarts in 31 days)"),
+      });
+    });
+
+    test("says nothing of times that are not known, which the API server writes as null", () => {
+      const terminated = { exitCode: 1, startedAt: null, finishedAt: null };
+      const pod = aPod("coder-1", {
+        restartCount: 3,
+        state: { waiting: {} },
+        lastState: { terminated },
+      } as unknown as Partial<ContainerStatus>);
+      expect(causeWith(pod)).toMatchObject({
+        cause: expect.stringContaining("crashes with exit code 1 (3 restarts). See"),
+      });
     });
 
     test("is an end with exit code 0 too, but not of an init container, which is to end so", () => {
