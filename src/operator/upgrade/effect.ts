@@ -20,21 +20,21 @@ import { planUpgrade } from "./plan.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous-template.ts";
 import { announceStage } from "./report.ts";
 import { broughtTo } from "./stages.ts";
-import type { UpgradePlan } from "./transitions.ts";
+import { mayStartOther, type Rest, type UpgradePlan } from "./transitions.ts";
 
 /** All that a run knows of an upgrade. */
 export interface UpgradeState {
   readonly facts: UpgradeFacts;
   /** The pod template of before the upgrade, where this run has kept it. */
   readonly template?: PodTemplate | undefined;
+  /** Whether the record is known to be the one that the API server has. */
   readonly isFresh: boolean;
 }
 
 /** What nobody answers is a fact like others, so no act of an upgrade fails but by an error. */
 type Step = Promise<Progress<UpgradeState, never>>;
 
-const needs: Readonly<Record<UpgradePlan["do"], Needs>> = {
-  rest: "nothing",
+const needs: Readonly<Record<Exclude<UpgradePlan["do"], "rest">, Needs>> = {
   ask: { otherSide: true },
   remember: {},
   backUp: {},
@@ -48,7 +48,8 @@ const questions = { database: askDatabase, builds: askBuilds, backup: askBackup,
 export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan, never> {
   return {
     plan: ({ facts }) => planUpgrade(facts),
-    needs: (plan) => needs[plan.do],
+    needs: (plan, state) => (plan.do === "rest" ? atRest(plan, state) : needs[plan.do]),
+    refresh: (state) => refresh(state, run),
     act: async (plan, state) => {
       switch (plan.do) {
         case "rest":
@@ -66,6 +67,20 @@ export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan
       }
     },
   };
+}
+
+/** What a record of an earlier time must not do: start pods of a version that meanwhile has had its end. */
+function atRest({ shape }: Rest, { facts, isFresh }: UpgradeState): Needs {
+  return !isFresh && mayStartOther(shape, facts) ? { certainty: true } : "nothing";
+}
+
+/** Goes on only where the record is the one that the run has seen, and the spec too. */
+async function refresh(state: UpgradeState, { environment: { own } }: UpgradeRun): Step {
+  const { image } = own.latest.status ?? {};
+  const fresh = await own.readAnew([]);
+  const { status = {} } = fresh?.object ?? {};
+  const isSeen = fresh && status.image === image && isSame(status.upgrade, state.facts.record);
+  return isSeen ? { next: { ...state, isFresh: true } } : { overtaken: true };
 }
 
 function learned(state: UpgradeState, more: Partial<UpgradeFacts>): Progress<UpgradeState, never> {
@@ -153,7 +168,8 @@ async function record(next: UpgradeStatus | undefined, state: UpgradeState, run:
   const asked = isNewStage ? { database: undefined, backup: undefined, reported: undefined } : {};
   const reached = brought ? { settled: brought.image, version: brought.version } : {};
   const kept = next?.previous === undefined ? { isKept: false } : {};
-  return { next: { ...state, facts: { ...facts, ...asked, ...reached, ...kept, record: next } } };
+  const learnt = { ...facts, ...asked, ...reached, ...kept, record: next };
+  return { next: { ...state, facts: learnt, isFresh: true } };
 }
 
 function isSame(left: unknown, right: unknown): boolean {

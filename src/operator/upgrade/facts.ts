@@ -57,6 +57,8 @@ export interface UpgradeFacts {
   readonly replicas: number;
   /** The image of the Deployment; absent before there is one. */
   readonly present: string | undefined;
+  /** How many pods the Deployment asks for. */
+  readonly presentReplicas: number;
   /** The image that the control plane was last brought to, as the status has it. */
   readonly settled: string | undefined;
   /** The version that coderd reported last. */

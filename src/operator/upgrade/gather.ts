@@ -15,6 +15,7 @@ export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
     wanted: controlPlane.image,
     replicas: controlPlane.replicas,
     present: imageOf(deployment),
+    presentReplicas: deployment?.spec?.replicas ?? 1,
     settled: settledImage(snapshot),
     version: status.version,
     record: status.upgrade,

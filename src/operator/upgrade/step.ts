@@ -42,7 +42,7 @@ const OVERTAKEN_MS = 5_000;
  */
 export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult<PodPlan>> {
   const { snapshot } = run;
-  const start: UpgradeState = { facts: gatherFacts(snapshot), isFresh: true };
+  const start: UpgradeState = { facts: gatherFacts(snapshot), isFresh: false };
   const backoff = new Backoff<never>(() => ({ ms: 0, endsOnChange: true }));
   const options = { inputs: "", now: snapshot.now, backoff };
   const { end, plan, state } = await settle(upgradeEffect(run), start, options);
