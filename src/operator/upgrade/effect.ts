@@ -16,6 +16,7 @@ import { askBackup, askBuilds, askDatabase, askVersion, type UpgradeRun } from "
 import { type BackupObject, type BackupState, backupName, missing } from "./backup.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { type ImageCheck, imageCheckPod, pullsImage, refusedCheck } from "./image-check.ts";
+import { leftoversOf } from "./leftovers.ts";
 import { planUpgrade } from "./plan.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous-template.ts";
 import { announceStage } from "./report.ts";
@@ -48,7 +49,7 @@ const questions = { database: askDatabase, builds: askBuilds, backup: askBackup,
 export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan, never> {
   return {
     plan: ({ facts }) => planUpgrade(facts),
-    needs: (plan, state) => (plan.do === "rest" ? atRest(plan, state) : needs[plan.do]),
+    needs: (plan, state) => (plan.do === "rest" ? atRest(plan, state, run) : needs[plan.do]),
     refresh: (state) => refresh(state, run),
     act: async (plan, state) => {
       switch (plan.do) {
@@ -69,9 +70,14 @@ export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan
   };
 }
 
-/** What a record of an earlier time must not do: start pods of a version that meanwhile has had its end. */
-function atRest({ shape }: Rest, { facts, isFresh }: UpgradeState): Needs {
-  return !isFresh && mayStartOther(shape, facts) ? { certainty: true } : "nothing";
+/**
+ * What a record of an earlier time must not do: start pods of a version that has had its end since, or remove the pod
+ * template that leads back to it.
+ */
+function atRest({ shape }: Rest, { facts, isFresh }: UpgradeState, { snapshot }: UpgradeRun): Needs {
+  const { revisions, imageChecks } = leftoversOf(facts.record, snapshot);
+  const removes = revisions.length + imageChecks.length > 0;
+  return !isFresh && (removes || mayStartOther(shape, facts)) ? { certainty: true } : "nothing";
 }
 
 /** Goes on only where the record is the one that the run has seen, and the spec too. */
