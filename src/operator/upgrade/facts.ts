@@ -32,6 +32,8 @@ export interface PodFacts {
   readonly images: readonly string[];
   /** Whether the newest template takes longer to roll out than the Deployment's deadline. */
   readonly isLate: boolean;
+  /** Whether coderd's container runs in one of them. */
+  readonly isRunning: boolean;
   /** What keeps the newest pod from becoming ready. */
   readonly trouble: PodTrouble | undefined;
 }
@@ -93,6 +95,12 @@ export function schemaStanding(facts: Asked, { schemaBefore }: UpgradeStatus): S
   if (!sight || sight.migration || sight.schema === "locked") return "unknown";
   const { version, isDirty = false } = sight.schema === "missing" ? {} : sight.schema;
   return version === schemaBefore && !isDirty ? "unchanged" : "changed";
+}
+
+/** Whether the database says that somebody migrates it. */
+export function isBusy(facts: Asked): boolean {
+  const sight = sightOf(facts);
+  return sight !== undefined && (sight.migration !== undefined || sight.schema === "locked");
 }
 
 export function whyNoAccess({ database }: Asked): string | undefined {

@@ -27,10 +27,11 @@ export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
   };
 }
 
-function imageCheck({ object, controlPlane, upgrade, now }: Snapshot): ImageCheck {
+function imageCheck(snapshot: Snapshot): ImageCheck {
+  const { object, controlPlane, upgrade } = snapshot;
   const name = object.status?.upgrade && imageCheckPod(controlPlane, object.status.upgrade).metadata?.name;
   const pod = upgrade.imageChecks.find(({ metadata }) => metadata.name === name);
-  return imageCheckOf(pod, controlPlane, now);
+  return imageCheckOf(pod, controlPlane, snapshot);
 }
 
 /**
@@ -57,11 +58,15 @@ function coderdIn(deployment: Deployment | undefined) {
   return containers.find(({ name }) => name === "coder");
 }
 
-function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now }: Snapshot): PodFacts {
+function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now, ...snapshot }: Snapshot): PodFacts {
   const { spec, status, metadata } = deployment ?? {};
   const { replicas = 0 } = status ?? {};
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
-  const hindrance = rolloutOf(deployment ?? {}, { pods, now, refusal }) as Partial<Hindrance>;
+  const isRunning = pods.some(runsCoderd);
+  // A pod that migrates fails its probe until it is done.
+  const warnings = isRunning ? new Map() : snapshot.warnings;
+  const seen = { pods, now, refusal, warnings };
+  const hindrance = rolloutOf(deployment ?? {}, seen) as Partial<Hindrance>;
   return {
     names: upgrade.podNames ?? pods.map((pod) => pod.metadata.name),
     isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && replicas === 0),
@@ -71,19 +76,21 @@ function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now }: Sna
     images: pods.flatMap(({ status: seen }) => readyImages(seen?.containerStatuses)),
     isComplete: isComplete(deployment) && spec?.replicas === controlPlane.replicas,
     isLate: hindrance.isLate ?? false,
-    trouble: troubleOf(hindrance, pods),
+    isRunning,
+    trouble: troubleOf(hindrance, isRunning),
   };
 }
 
 /** A migration may take longer than any deadline: while coderd runs and does not crash, it is no trouble to be late. */
 function troubleOf(
   { cause, mayPass = false, isLate }: Partial<Hindrance>,
-  pods: readonly Pod[],
+  isRunning: boolean,
 ): PodFacts["trouble"] {
-  const isRunning = pods.some(({ status }) =>
-    status?.containerStatuses?.some(({ name, state }) => name === "coder" && state?.running),
-  );
   return cause === undefined || (isLate && isRunning) ? undefined : { message: cause, mayPass };
+}
+
+function runsCoderd({ status }: Pod): boolean {
+  return status?.containerStatuses?.some(({ name, state }) => name === "coder" && state?.running) ?? false;
 }
 
 function readyImages(containers: NonNullable<Pod["status"]>["containerStatuses"] = []): string[] {
