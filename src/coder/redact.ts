@@ -1,4 +1,4 @@
-import { maskSecrets } from "kube-controller-runtime";
+import { type Masked, type MaskOptions, maskSecrets } from "kube-controller-runtime";
 
 const MARK = "***";
 
@@ -8,6 +8,15 @@ const MAX_QUOTED_CHARACTERS = 300;
 
 /** So much of a known secret is enough to recognise it. */
 export const RECOGNISED_CHARACTERS = 64;
+
+/** A provisioner key: Coder's daemons ask for a URL with it when they start, which the error of that request quotes. */
+const DAEMON_KEY = /(?<![\w-])(?=[\w-]*[A-Z])[\w-]{43}(?![\w-])/g;
+
+/** Text up to the limit without what is shaped like a secret, keys of Coder's daemons included. */
+export function maskCoderSecrets(text: string, options: MaskOptions): Masked {
+  const masked = maskSecrets(text, options);
+  return { ...masked, text: masked.text.replace(DAEMON_KEY, options.mark) };
+}
 
 /**
  * Makes text that came from outside fit to be shown: the given secrets, and anything shaped like a JWT, a
@@ -20,7 +29,7 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   const start = known.reduce(withoutSecret, window);
   // What the end of the window holds may be the beginning of a secret, too short to be recognised.
   const limit = text.length > window.length ? start.length - RECOGNISED_CHARACTERS : start.length;
-  const { text: masked } = maskSecrets(start, { mark: MARK, limit: Math.max(limit, 0) });
+  const { text: masked } = maskCoderSecrets(start, { mark: MARK, limit: Math.max(limit, 0) });
   const safe = masked.replace(/\s+/g, " ").trim();
   return safe.length > MAX_QUOTED_CHARACTERS
     ? `${safe.slice(0, MAX_QUOTED_CHARACTERS).toWellFormed()}…`

@@ -89,6 +89,7 @@ export async function observe(
   const pools = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
   const proxies = caches.of(CoderWorkspaceProxy).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
   const pods = podsOf(controlPlane, caches);
+  const upgrade = await observeUpgrade(object, controlPlane, context);
   const isNamespaceEnding = namespaceEndsSince(object, caches) !== undefined;
   // In a namespace that ends, those that have cleaned up stay until all of it goes.
   const dependents = [...pools, ...proxies].filter(
@@ -102,7 +103,7 @@ export async function observe(
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
     pods,
     removePod: removeWith(context),
-    warnings: await observeWarnings(pods, context, memory),
+    warnings: await observeWarnings([...pods, ...upgrade.imageChecks], context, memory),
     refusal: await observeRefusal(deployment, context),
     service: caches.of(Service).get(keyOf({ namespace, name })),
     account: await observeAccount(controlPlane, context),
@@ -124,7 +125,7 @@ export async function observe(
     ingressClasses: ingressClasses(caches),
     sources,
     databaseAt: (connectionUrl) => databaseTarget(controlPlane, connectionUrl, context),
-    upgrade: await observeUpgrade(object, controlPlane, context),
+    upgrade,
   };
 }
 

@@ -31,6 +31,8 @@ export interface PodFacts {
   readonly images: readonly string[];
   /** Whether the newest template takes longer to roll out than the Deployment's deadline. */
   readonly isLate: boolean;
+  /** Whether coderd's container runs in one of them. */
+  readonly isRunning: boolean;
   /** What keeps the newest pod from becoming ready. */
   readonly trouble: PodTrouble | undefined;
 }
@@ -59,6 +61,8 @@ export interface UpgradeFacts {
   readonly replicas: number;
   /** The image of the Deployment; absent before there is one. */
   readonly present: string | undefined;
+  /** How many pods the Deployment asks for. */
+  readonly presentReplicas: number;
   /** The image that the control plane was last brought to, as the status has it. */
   readonly settled: string | undefined;
   /** The version that coderd reported last. */
@@ -93,6 +97,12 @@ export function schemaStanding(facts: Asked, { schemaBefore }: UpgradeStatus): S
   if (!sight || sight.migration || sight.schema === "locked") return "unknown";
   const { version, isDirty = false } = sight.schema === "missing" ? {} : sight.schema;
   return version === schemaBefore && !isDirty ? "unchanged" : "changed";
+}
+
+/** Whether the database says that somebody migrates it. */
+export function isBusy(facts: Asked): boolean {
+  const sight = sightOf(facts);
+  return sight !== undefined && (sight.migration !== undefined || sight.schema === "locked");
 }
 
 export function whyNoAccess({ database }: Asked): string | undefined {

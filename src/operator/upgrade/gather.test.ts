@@ -20,6 +20,7 @@ function snapshot(observedGeneration: number): UpgradeSnapshot {
     controlPlane: withDefaults(object),
     deployment: { spec: { template: { spec: { containers } } } },
     pods: [],
+    warnings: new Map(),
     upgrade: { podNames: undefined, imageChecks: [], followers: [], revisions: [] },
   } as unknown as UpgradeSnapshot;
 }
@@ -32,6 +33,30 @@ test("a spec that changed while the operator was replaced is an upgrade", () => 
   expect(planUpgrade(gatherFacts(snapshot(1)))).toMatchObject({
     do: "record",
     record: { stage: "Preflight" },
+  });
+});
+
+describe("a warning event of the new pod", () => {
+  const now = Date.parse("2026-01-01T01:00:00Z");
+  const since = "2026-01-01T00:00:00Z";
+  const scheduled = { type: "PodScheduled", status: "True", lastTransitionTime: since };
+
+  function troubleOf(reason: string, containerStatuses: readonly object[]): unknown {
+    const before = snapshot(1);
+    const pod = stored<Pod>({
+      status: { phase: "Pending", conditions: [scheduled], containerStatuses },
+    } as Pod);
+    const warnings = new Map([[pod.metadata.uid, [{ reason, message: "it says why", at: now }]]]);
+    return gatherFacts({ ...before, now, pods: [pod], warnings } as unknown as UpgradeSnapshot).pods.trouble;
+  }
+
+  test("says why it does not start", () => {
+    expect(troubleOf("FailedMount", [])).toMatchObject({ message: expect.stringContaining("it says why") });
+  });
+
+  test("about a probe is no trouble while coderd runs: one that migrates passes none", () => {
+    const running = { name: "coder", ready: false, state: { running: { startedAt: since } } };
+    expect(troubleOf("Unhealthy", [running])).toBeUndefined();
   });
 });
 

@@ -15,6 +15,7 @@ export function gatherFacts(snapshot: UpgradeSnapshot): UpgradeFacts {
     wanted: controlPlane.image,
     replicas: controlPlane.replicas,
     present: imageOf(deployment),
+    presentReplicas: deployment?.spec?.replicas ?? 1,
     settled: settledImage(snapshot),
     version: status.version,
     record: status.upgrade,
@@ -26,10 +27,11 @@ export function gatherFacts(snapshot: UpgradeSnapshot): UpgradeFacts {
   };
 }
 
-function imageCheck({ object, controlPlane, upgrade, now }: UpgradeSnapshot): ImageCheck {
+function imageCheck(snapshot: UpgradeSnapshot): ImageCheck {
+  const { object, controlPlane, upgrade } = snapshot;
   const name = object.status?.upgrade && imageCheckPod(controlPlane, object.status.upgrade).metadata?.name;
   const pod = upgrade.imageChecks.find(({ metadata }) => metadata.name === name);
-  return imageCheckOf(pod, controlPlane, now);
+  return imageCheckOf(pod, controlPlane, snapshot);
 }
 
 /**
@@ -56,11 +58,23 @@ function coderdIn(deployment: Deployment | undefined) {
   return containers.find(({ name }) => name === "coder");
 }
 
-function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now }: UpgradeSnapshot): PodFacts {
+function podFacts({
+  deployment,
+  pods,
+  refusal,
+  upgrade,
+  controlPlane,
+  now,
+  ...snapshot
+}: UpgradeSnapshot): PodFacts {
   const { spec, status, metadata } = deployment ?? {};
   const { replicas = 0 } = status ?? {};
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
-  const hindrance = rolloutOf(deployment ?? {}, { pods, now, refusal }) as Partial<Hindrance>;
+  const isRunning = pods.some(runsCoderd);
+  // A pod that migrates fails its probe until it is done.
+  const warnings = isRunning ? new Map() : snapshot.warnings;
+  const seen = { pods, now, refusal, warnings };
+  const hindrance = rolloutOf(deployment ?? {}, seen) as Partial<Hindrance>;
   return {
     names: upgrade.podNames ?? pods.map((pod) => pod.metadata.name),
     isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && replicas === 0),
@@ -70,19 +84,21 @@ function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now }: Upg
     images: pods.flatMap(({ status: seen }) => readyImages(seen?.containerStatuses)),
     isComplete: isComplete(deployment) && spec?.replicas === controlPlane.replicas,
     isLate: hindrance.isLate ?? false,
-    trouble: troubleOf(hindrance, pods),
+    isRunning,
+    trouble: troubleOf(hindrance, isRunning),
   };
 }
 
 /** While coderd runs and does not crash again, a migration may take longer than any deadline. */
 function troubleOf(
   { cause, mayPass = false, isLate, isSettling }: Partial<Hindrance>,
-  pods: readonly Pod[],
+  isRunning: boolean,
 ): PodFacts["trouble"] {
-  const isRunning = pods.some(({ status }) =>
-    status?.containerStatuses?.some(({ name, state }) => name === "coder" && state?.running),
-  );
   return cause === undefined || isSettling || (isLate && isRunning) ? undefined : { message: cause, mayPass };
+}
+
+function runsCoderd({ status }: Pod): boolean {
+  return status?.containerStatuses?.some(({ name, state }) => name === "coder" && state?.running) ?? false;
 }
 
 function readyImages(containers: NonNullable<Pod["status"]>["containerStatuses"] = []): string[] {

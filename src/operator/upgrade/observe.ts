@@ -24,6 +24,7 @@ import { commonLabels, identityOf, selectorOf } from "../names.ts";
 import { trimmed } from "../normalize.ts";
 import { POD_OWNER_INDEX } from "../workload/pods/our-pods.ts";
 import { isComplete } from "../workload/pods/rollout.ts";
+import type { PodWarnings } from "../workload/pods/warnings.ts";
 import { type BackupState, backupOf } from "./backup.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { type Follower, type FollowerKind, followerKey } from "./followers.ts";
@@ -67,6 +68,7 @@ export interface UpgradeSnapshot {
   readonly pods: readonly Stored<Pod>[];
   /** Why pods of the newest template are refused. */
   readonly refusal: string | undefined;
+  readonly warnings: PodWarnings;
   readonly upgrade: ObservedUpgrade;
 }
 

@@ -1,4 +1,5 @@
-import { type Pod, redactText, type Stored } from "kube-controller-runtime";
+import type { Pod, Stored } from "kube-controller-runtime";
+import { maskCoderSecrets } from "../../../coder/redact.ts";
 
 export type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
@@ -121,15 +122,10 @@ function durationText(ms: number): string {
 
 const NAMES_ERROR = /\b(error|fatal|panic)\b[^:]*:/i;
 
-/** A provisioner key: Coder's daemons ask for a URL with it when they start, which the error of that request quotes. */
-const DAEMON_KEY = /(?<![\w-])(?=[\w-]*[A-Z])[\w-]{43}(?![\w-])/g;
-
 /** Of what a container wrote last: the last line that names an error, else the last one. */
 function lastLine(message: string): string {
-  const lines = redactText(message.slice(0, MAX_SEARCHED))
-    .replace(DAEMON_KEY, "***")
-    .split("\n")
-    .filter((line) => line.trim() !== "");
+  const { text } = maskCoderSecrets(message, { mark: "***", limit: MAX_SEARCHED });
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
   const index = lines.findLastIndex((line) => NAMES_ERROR.test(line.slice(0, 200)));
   return continued(lines, index < 0 ? lines.length - 1 : index);
 }

@@ -1,5 +1,6 @@
 import { type Pod, redactText, type Stored } from "kube-controller-runtime";
 import { type ContainerEnd, type ContainerStatus, endOf } from "./container-end.ts";
+import { adviceOn } from "./known-ends.ts";
 import { type PodWarning, stuckCause, stuckSince } from "./stuck.ts";
 
 /** As much of what a kubelet or scheduler says as a condition shows. */
@@ -126,8 +127,9 @@ function explainEnd(
   { how, lastLine }: ContainerEnd,
   { namespace, name: pod }: Stored<Pod>["metadata"],
 ): string {
-  const logs = `kubectl -n ${namespace} logs ${pod} -c ${name} --previous`;
-  return sentence(`container "${name}" ${how}`, lastLine, `See: ${logs}`);
+  const logs = `See: kubectl -n ${namespace} logs ${pod} -c ${name} --previous`;
+  const advice = [adviceOn(lastLine), logs].filter(Boolean).join(" ");
+  return sentence(`container "${name}" ${how}`, lastLine, advice);
 }
 
 function mayBePulledLater({ state }: ContainerStatus): boolean {

@@ -96,7 +96,7 @@ function isScaling(deployment: Deployment): boolean {
 }
 
 /** Pod Security lists every requirement that is not met, each with what to set. */
-const MAX_REFUSAL = 1_000;
+export const MAX_REFUSAL = 1_000;
 
 type Again = { readonly lookAgainMs?: number };
 
