@@ -43,8 +43,16 @@ export const serving = {
 };
 export const starting = { ...serving, ready: 0, isComplete: false, images: [] };
 export const halfway = { ...serving, isComplete: false };
-export const crashing = { ...starting, isRunning: false, trouble: { message: "It crashes.", mayPass: false } };
-export const roomless = { ...starting, isRunning: false, trouble: { message: "No node takes it.", mayPass: true } };
+export const crashing = {
+  ...starting,
+  isRunning: false,
+  trouble: { message: "It crashes.", mayPass: false },
+};
+export const roomless = {
+  ...starting,
+  isRunning: false,
+  trouble: { message: "No node takes it.", mayPass: true },
+};
 
 export function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
   return {

@@ -122,7 +122,9 @@ describe("the start", () => {
     await world.person.mergePatch(Lease, lease, { spec: { holderIdentity: null } });
     await world.clock.advance(2_000);
     expect(seen).toEqual(["by another"]);
-    expect(world.requests().filter((request) => /^(apply|patch|post) (?!.*leases)/.test(request))).toEqual([]);
+    expect(world.requests().filter((request) => /^(apply|patch|post) (?!.*leases)/.test(request))).toEqual(
+      [],
+    );
   });
 
   test("can be given up while caches are missing or another process leads", async () => {

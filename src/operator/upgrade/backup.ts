@@ -90,7 +90,10 @@ async function observeJob({ controlPlane, name, source, client }: Look): Promise
   const present = await find(client, Job, { namespace, name });
   if (present) return controllerOf(present)?.uid === uid ? jobState(present) : foreign(`Job "${name}"`);
   const cronJob = await client.get(CronJob, { namespace, name: source.name });
-  const { items } = await client.list(Job, { namespace, labelSelector: selectorOf(commonLabels(controlPlane)) });
+  const { items } = await client.list(Job, {
+    namespace,
+    labelSelector: selectorOf(commonLabels(controlPlane)),
+  });
   const earlier = firstRunning(items.filter((job) => controllerOf(job)?.uid === uid).map(jobState));
   if (earlier) return earlier;
   return { kind: "absent", wanted: newJob(controlPlane, name, cronJob) };
@@ -104,7 +107,9 @@ async function observeCloudNativePG({ controlPlane, name, source, client }: Look
     await client.get(Cluster, { namespace, name: source.name });
     const labelSelector = selectorOf(commonLabels(controlPlane));
     const { items } = await client.list(Backup, { namespace, labelSelector });
-    const earlier = firstRunning(items.filter(({ spec }) => spec?.cluster.name === source.name).map(backupState));
+    const earlier = firstRunning(
+      items.filter(({ spec }) => spec?.cluster.name === source.name).map(backupState),
+    );
     if (earlier) return earlier;
     return { kind: "absent", wanted: newBackup(controlPlane, name, source) };
   }

@@ -69,6 +69,8 @@ describe("a plan at rest that would", () => {
 
   test("do none of that is carried out without a request", async () => {
     expect(await planned(none, calm, record)).toBe("acts on the cache");
-    expect(await planned(none, { ...calm, present: undefined } as UpgradeFacts, record)).toBe("acts on the cache");
+    expect(await planned(none, { ...calm, present: undefined } as UpgradeFacts, record)).toBe(
+      "acts on the cache",
+    );
   });
 });

@@ -43,7 +43,9 @@ describe("a warning event of the new pod", () => {
 
   function troubleOf(reason: string, containerStatuses: readonly object[]): unknown {
     const before = snapshot(1);
-    const pod = stored<Pod>({ status: { phase: "Pending", conditions: [scheduled], containerStatuses } } as Pod);
+    const pod = stored<Pod>({
+      status: { phase: "Pending", conditions: [scheduled], containerStatuses },
+    } as Pod);
     const warnings = new Map([[pod.metadata.uid, [{ reason, message: "it says why", at: now }]]]);
     return gatherFacts({ ...before, now, pods: [pod], warnings } as unknown as Snapshot).pods.trouble;
   }

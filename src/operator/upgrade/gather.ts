@@ -58,7 +58,15 @@ function coderdIn(deployment: Deployment | undefined) {
   return containers.find(({ name }) => name === "coder");
 }
 
-function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now, ...snapshot }: Snapshot): PodFacts {
+function podFacts({
+  deployment,
+  pods,
+  refusal,
+  upgrade,
+  controlPlane,
+  now,
+  ...snapshot
+}: Snapshot): PodFacts {
   const { spec, status, metadata } = deployment ?? {};
   const { replicas = 0 } = status ?? {};
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);

@@ -15,9 +15,7 @@ export function leftoversOf(
   return {
     revisions: upgrade.revisions.filter(({ metadata }) => metadata.name !== previous),
     // One that failed is followed by another.
-    imageChecks: upgrade.imageChecks.filter(
-      (pod) => pod.metadata.name !== current || isCheckOver(pod, now),
-    ),
+    imageChecks: upgrade.imageChecks.filter((pod) => pod.metadata.name !== current || isCheckOver(pod, now)),
   };
 }
 

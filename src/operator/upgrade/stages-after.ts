@@ -84,9 +84,7 @@ function ifServed(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | und
   if (reported.ok) return isOldVersion(reported.value, record) ? undefined : served;
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   const sight = sightOf(facts);
-  return sight && !isBusy(facts) && now - Date.parse(record.since) >= MOST_UNHEARD_MS
-    ? served
-    : undefined;
+  return sight && !isBusy(facts) && now - Date.parse(record.since) >= MOST_UNHEARD_MS ? served : undefined;
 }
 
 export const migrating: StagePlan = (facts, record) => {

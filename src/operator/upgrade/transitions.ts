@@ -47,7 +47,10 @@ export function asSpecified({ wanted, replicas }: UpgradeFacts): Rest {
 }
 
 /** Whether a shape may start pods of another version than those that run, or the first ones after there were none. */
-export function mayStartOther(shape: Shape, { present, presentReplicas, settled, record }: UpgradeFacts): boolean {
+export function mayStartOther(
+  shape: Shape,
+  { present, presentReplicas, settled, record }: UpgradeFacts,
+): boolean {
   if (shape.replicas === 0) return false;
   if (present === undefined) return record !== undefined || settled !== undefined;
   const image = shape.template === "previous" ? (record?.from ?? present) : shape.image;

@@ -8,7 +8,9 @@ import { NEW, OLD, openUpgradeStage, type UpgradeStage } from "./stage.ts";
 /** Lets the watch of control planes seem open and report nothing more; those of their children go on. */
 async function stallRecords({ transport }: RunningOperator, stage: UpgradeStage): Promise<void> {
   const resumes = ({ path }: TransportRequest) =>
-    path.includes("/codercontrolplanes") && path.includes("watch=true") && !path.includes("sendInitialEvents");
+    path.includes("/codercontrolplanes") &&
+    path.includes("watch=true") &&
+    !path.includes("sendInitialEvents");
   transport.fault = when(resumes, silent);
   transport.cutWatches();
   await stage.eventually(() => expect(transport.requests.some(resumes)).toBe(true));

@@ -10,13 +10,22 @@ const DIFFERS =
 const INVALID = 'compute providers from env: invalid AI provider name "A": must match ^[a-z0-9]+$';
 
 test.each([
-  [DIFFERS, /only seed the database, where AI provider "anthropic".*remove its variables from spec\.extraEnv/],
+  [
+    DIFFERS,
+    /only seed the database, where AI provider "anthropic".*remove its variables from spec\.extraEnv/,
+  ],
   [INVALID, /Correct the variables CODER_AI_GATEWAY_\* and CODER_AIBRIDGE_\* in spec\.extraEnv\./],
 ])("an end of coderd because of AI gateway variables says what to change: %s", (line, advice) => {
   const message = `Encountered an error running "coder server"\n${SEED}${line}\n`;
   const terminated = { exitCode: 1, reason: "Error", message };
   const waiting = { reason: "CrashLoopBackOff" };
-  const coder = { name: "coder", ready: false, restartCount: 1, state: { waiting }, lastState: { terminated } };
+  const coder = {
+    name: "coder",
+    ready: false,
+    restartCount: 1,
+    state: { waiting },
+    lastState: { terminated },
+  };
   const pod = stored<Pod>({ status: { phase: "Running", containerStatuses: [coder] } } as unknown as Pod);
   expect(podTrouble(pod, 0)).toMatchObject({ kind: "found", message: expect.stringMatching(advice) });
 });
