@@ -1,4 +1,4 @@
-import { type Masked, type MaskOptions, maskSecrets } from "kube-controller-runtime";
+import { maskSecrets } from "kube-controller-runtime";
 
 const MARK = "***";
 
@@ -13,9 +13,8 @@ export const RECOGNISED_CHARACTERS = 64;
 const DAEMON_KEY = /(?<![\w-])(?=[\w-]*[A-Z])[\w-]{43}(?![\w-])/g;
 
 /** Text up to the limit without what is shaped like a secret, keys of Coder's daemons included. */
-export function maskCoderSecrets(text: string, options: MaskOptions): Masked {
-  const masked = maskSecrets(text, options);
-  return { ...masked, text: masked.text.replace(DAEMON_KEY, options.mark) };
+export function maskCoderSecrets(...[text, options]: Parameters<typeof maskSecrets>): string {
+  return maskSecrets(text, options).text.replace(DAEMON_KEY, options.mark);
 }
 
 /**
@@ -29,7 +28,7 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   const start = known.reduce(withoutSecret, window);
   // What the end of the window holds may be the beginning of a secret, too short to be recognised.
   const limit = text.length > window.length ? start.length - RECOGNISED_CHARACTERS : start.length;
-  const { text: masked } = maskCoderSecrets(start, { mark: MARK, limit: Math.max(limit, 0) });
+  const masked = maskCoderSecrets(start, { mark: MARK, limit: Math.max(limit, 0) });
   const safe = masked.replace(/\s+/g, " ").trim();
   return safe.length > MAX_QUOTED_CHARACTERS
     ? `${safe.slice(0, MAX_QUOTED_CHARACTERS).toWellFormed()}…`

@@ -88,7 +88,7 @@ export { type Access, type Authorize, accessReviewRules, reviewAccess } from "./
 export type { Logger } from "./log.ts";
 export { createLogger, type LogFormat, type LogLevel } from "./logging.ts";
 export { redactText } from "./redact.ts";
-export { type Masked, type MaskOptions, maskSecrets } from "./mask.ts";
+export { maskSecrets } from "./mask.ts";
 export { type Clock, type Random, systemClock, timestamp } from "./clock.ts";
 
 // The client and its credentials.

@@ -1,6 +1,6 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
-import type { BackupSource } from "../coderd/settings.ts";
+import type { UpgradeSettings } from "../coderd/settings.ts";
 import { sightOf, type UpgradeFacts, whyAway, whyNoAccess } from "./facts.ts";
 
 /** What the database says of the migration. */
@@ -68,7 +68,7 @@ export function waitingForBuilds(builds: number | "unanswered", untilMs: number)
 }
 
 /** Kubernetes ends a Job, and nothing ends a Backup of CloudNativePG. */
-export function backupTooLate({ kind, timeoutMs }: Pick<BackupSource, "kind" | "timeoutMs">): string {
+export function backupTooLate({ kind, timeoutMs }: NonNullable<UpgradeSettings["backup"]>): string {
   const late = `The backup was not complete within ${timeoutMs / 1_000} s.`;
   return kind === "cronJob"
     ? late

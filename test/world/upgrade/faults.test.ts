@@ -560,26 +560,6 @@ test("with strategy Rolling nothing is stopped first", async () => {
   expect(stage.rollouts.violations).not.toEqual([]);
 });
 
-test("with strategy Rolling a replica that waits two minutes for the migration lock is no failure", async () => {
-  await using stage = await openUpgradeStage();
-  await stage.settle({ upgrade: { strategy: "Rolling" } });
-  stage.schema.isBlocked = true;
-  await stage.change("coder", { image: NEW });
-  await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined());
-  const since = stage.clock.now();
-  await stage.eventually(
-    async () => {
-      expect(await stage.condition("Stalled")).not.toMatchObject({ status: "True" });
-      expect(await stage.condition("Ready")).toMatchObject({ status: "False", reason: "RollingOut" });
-      expect(stage.clock.now() - since).toBeGreaterThan(2 * 60_000);
-    },
-    { withinMs: 3 * 60_000 },
-  );
-  stage.schema.isBlocked = false;
-  await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([NEW, NEW]), { withinMs: 60_000 });
-  expect(stage.rollouts.started).toEqual([OLD, OLD, NEW, NEW]);
-});
-
 describe("when somebody deletes the kept pod template", () => {
   async function forget(stage: UpgradeStage): Promise<void> {
     const { items } = await stage.person.list(ControllerRevision, { namespace: stage.namespace });

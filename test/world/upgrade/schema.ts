@@ -41,8 +41,7 @@ export class SimulatedSchema {
   /** What becomes of a program that runs with this schema, looked at again and again. */
   meet(program: Program, by: object, now: number): "serves" | "migrates" | "crashes" | "commits" {
     if (program.hangs) return "migrates";
-    // Another replica has the migration lock, for which one of today waits two minutes.
-    if (this.#migrating && this.#migrating.by !== by) return "migrates";
+    if (this.#migrating && this.#migrating.by !== by) return "crashes";
     if (this.version > program.schema) return "crashes";
     if (this.version === program.schema) return program.crashes ? "crashes" : "serves";
     if (program.crashes === "before") return "crashes";

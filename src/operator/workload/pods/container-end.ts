@@ -124,7 +124,7 @@ const NAMES_ERROR = /\b(error|fatal|panic)\b[^:]*:/i;
 
 /** Of what a container wrote last: the last line that names an error, else the last one. */
 function lastLine(message: string): string {
-  const { text } = maskCoderSecrets(message, { mark: "***", limit: MAX_SEARCHED });
+  const text = maskCoderSecrets(message, { mark: "***", limit: MAX_SEARCHED });
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const index = lines.findLastIndex((line) => NAMES_ERROR.test(line.slice(0, 200)));
   return continued(lines, index < 0 ? lines.length - 1 : index);

@@ -83,7 +83,7 @@ export class Redactor {
 
 /** Without what looks like a secret. */
 function masked(text: string): string {
-  return maskCoderSecrets(text, { mark: REDACTED, limit: Number.POSITIVE_INFINITY }).text;
+  return maskCoderSecrets(text, { mark: REDACTED, limit: Number.POSITIVE_INFINITY });
 }
 
 /** How much there was is worth knowing, and no secret. */
