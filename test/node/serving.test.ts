@@ -6,6 +6,8 @@ import { operatorImage } from "./support/operator.ts";
 import { CODER, Platform, secret } from "./support/platform.ts";
 
 const DOMAIN = "svc.cluster.local";
+/** All three are replaced, one waiting for the other. */
+const ROLLOUT_LIMIT = { withinMs: 180_000 };
 const CONTROL_PLANE = `codercontrolplane/${CODER}`;
 
 describe.runIf(inject("place")?.coder)(
@@ -92,9 +94,7 @@ describe.runIf(inject("place")?.coder)(
       const url = `https://coder.${namespace}.${DOMAIN}/healthz`;
       await eventually(async () => expect(await verified(url, authority.cert)).toBe("OK"), TIME_LIMIT);
       const stranger = createCertificateAuthority();
-      expect(await verified(url, stranger.cert)).toMatch(
-        /^UNABLE_TO_VERIFY_LEAF_SIGNATURE|^SELF_SIGNED_CERT/,
-      );
+      expect(await verified(url, stranger.cert)).toMatch(/^[A-Z_]*(CERT|SIGNATURE)/);
       await eventually(daemonsAreIdle, TIME_LIMIT);
       await eventually(
         async () => expect(await platform.admin.proxy("edge")).toMatchObject({ healthy: true }),
@@ -122,7 +122,7 @@ describe.runIf(inject("place")?.coder)(
           ]);
           const ready = status?.conditions?.find(({ type }) => type === "Ready");
           expect(ready).toMatchObject({ status: "True", observedGeneration: metadata.generation });
-        }, TIME_LIMIT);
+        }, ROLLOUT_LIMIT);
     };
 
     const change = (object: string, spec: object) =>
