@@ -9,7 +9,7 @@ import { type Served, ServiceProbe } from "./service-probe.ts";
 
 export const CONTROL_PLANE = `codercontrolplane/${CODER}`;
 /** An upgrade waits for pods to end and to start, several times. */
-export const UPGRADE_LIMIT = { withinMs: 180_000 };
+const UPGRADE_LIMIT = { withinMs: 180_000 };
 /** Of the last migrations of both versions. */
 export const SCHEMA = { older: 362, current: 556 };
 
