@@ -68,7 +68,10 @@ describe.runIf(place?.coder && place.local && process.env.LONG)(
 /** What makes sure that an upgrade is still in a stage when the leader is killed. */
 interface Hold {
   readonly stage: UpgradeStage;
+  /** Before the upgrade begins. */
   readonly hold?: (upgrades: Upgrades) => Promise<void>;
+  /** After it has begun. */
+  readonly holdLater?: (upgrades: Upgrades) => Promise<void>;
   readonly release?: (upgrades: Upgrades) => Promise<void>;
 }
 
@@ -101,7 +104,10 @@ const STAGES: readonly Hold[] = [
   { stage: "Migrating" },
   {
     stage: "Verifying",
-    hold: async ({ platform: { cluster, namespace } }) => {
+    // Earlier it would keep the upgrade in Draining, which asks coderd for its builds.
+    holdLater: async (upgrades) => {
+      await upgrades.untilStage("Migrating");
+      const { cluster, namespace } = upgrades.platform;
       await cluster.apply(addressesWithoutServer(namespace));
     },
     release: async ({ platform: { cluster, namespace } }) => {
@@ -116,13 +122,14 @@ describe.runIf(place?.coder && process.env.LONG)("an upgrade with two replicas i
   test.for(STAGES)(
     "ends well when the operator's leader is killed in $stage",
     { timeout: 8 * MINUTE },
-    async ({ stage, hold, release }) => {
+    async ({ stage, hold, holdLater, release }) => {
       const upgrades = await opened(`killed-${stage.toLowerCase()}`);
       const { cluster } = upgrades.platform;
       await hold?.(upgrades);
       const leader = await untilLeader(cluster);
       const { served, schemas, migrationMs, oldOnNewSchema } = await upgrades.observe(async () => {
         await upgrades.platform.change(CONTROL_PLANE, { image: IMAGE.current });
+        await holdLater?.(upgrades);
         await upgrades.untilStage(stage);
         await deleteOperatorPod(cluster, leader, AT_ONCE);
         expect((await upgrades.seen()).status?.upgrade).toMatchObject({ stage });
