@@ -5,8 +5,8 @@ import { type PodWarning, stuckCause, stuckSince } from "./stuck-pod.ts";
 /** As much of what a kubelet or scheduler says as a condition shows. */
 const MOST_TEXT = 300;
 
-/** A cluster that grows on demand makes room within some time: until then a pod waits as every pod does. */
-const ROOM_WAIT_MS = 60_000;
+/** A pod may wait for a node this long, as in kstatus. */
+const SCHEDULE_MS = 15_000;
 
 const ROOM_ADVICE = "Add nodes, or change resources, nodeSelector, tolerations or affinity.";
 const BIND_ADVICE =
@@ -146,8 +146,8 @@ function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodTrouble
   const message = withoutPreemption(scheduled.message ?? "");
   const missing = missingClaimAdvice(message);
   const since = Date.parse(String(scheduled.lastTransitionTime ?? metadata.creationTimestamp));
-  const afterMs = since + ROOM_WAIT_MS - now;
-  if (!missing && afterMs > 0 && afterMs <= ROOM_WAIT_MS) return { kind: "perhaps", afterMs };
+  const afterMs = since + SCHEDULE_MS - now;
+  if (!missing && afterMs > 0 && afterMs <= SCHEDULE_MS) return { kind: "perhaps", afterMs };
   const advice = missing ?? (/unbound immediate/.test(message) ? BIND_ADVICE : ROOM_ADVICE);
   return {
     kind: "found",
