@@ -116,14 +116,19 @@ const NAMES_ERROR = /\b(error|fatal|panic)\b[^:]*:/i;
 /** A provisioner key: Coder's daemons ask for a URL with it when they start, which the error of that request quotes. */
 const DAEMON_KEY = /(?<![\w-])(?=[\w-]*[A-Z])[\w-]{43}(?![\w-])/g;
 
+/** Coder counts several errors in one line and lists them below, the cause last. */
+const LISTED_ERROR = /^\d+\.\s+/;
+
 /** Of what a container wrote last: the last line that names an error, else the last one. */
 function lastLine(message: string): string {
   const lines = redactText(message.slice(0, MAX_SEARCHED))
     .replace(DAEMON_KEY, "***")
     .split("\n")
     .filter((line) => line.trim() !== "");
-  const index = lines.findLastIndex((line) => NAMES_ERROR.test(line.slice(0, 200)));
-  return continued(lines, index < 0 ? lines.length - 1 : index);
+  let index = lines.findLastIndex((line) => NAMES_ERROR.test(line.slice(0, 200)));
+  if (index < 0) return continued(lines, lines.length - 1);
+  while (LISTED_ERROR.test(lines[index + 1] ?? "")) index++;
+  return continued(lines, index).replace(LISTED_ERROR, "");
 }
 
 /** A line that begins with a space continues the one before it. */

@@ -256,6 +256,21 @@ describe("the cause of a stalled rollout", () => {
     });
   });
 
+  test("quotes the cause that Coder lists below a line which only counts its errors", () => {
+    const message = [
+      "error: 2 errors encountered: Trace=[create workspace proxy: buildinfo: ])",
+      '1. \tunable to fetch build info from primary coderd. Are you sure "https://coder" is a coderd instance?',
+      '2. \tGet "https://coder/api/v2/buildinfo": tls: failed to verify certificate: x509: certificate signed by unknown authority',
+    ].join("\n");
+    expect(causeWith(aPod("coder-1", { lastState: { terminated: { exitCode: 1, message } } }))).toMatchObject(
+      {
+        cause: expect.stringContaining(
+          'exit code 1: Get "https://coder/api/v2/buildinfo": tls: failed to verify certificate: x509: certificate signed by unknown authority. See',
+        ),
+      },
+    );
+  });
+
   test("quotes the line of the log that names the error, not what follows it", () => {
     const message = [
       "Started HTTP listener at http://0.0.0.0:8080",
