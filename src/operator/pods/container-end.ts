@@ -111,7 +111,8 @@ function durationText(ms: number): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-const NAMES_ERROR = /\b(error|fatal|panic)\b[^:]*:/i;
+/** Not `error=`, a field of a line that may warn of something else. */
+const NAMES_ERROR = /\b(error|fatal|panic)\b(?!=)[^:]*:/i;
 
 /** A provisioner key: Coder's daemons ask for a URL with it when they start, which the error of that request quotes. */
 const DAEMON_KEY = /(?<![\w-])(?=[\w-]*[A-Z])[\w-]{43}(?![\w-])/g;

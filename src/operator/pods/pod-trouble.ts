@@ -69,6 +69,7 @@ export function podTrouble(
     troubles.find(({ kind }) => kind === "found") ??
     troubles[0] ??
     unscheduled(pod, now) ??
+    abandoned(pod) ??
     stuck(pod, now, warnings)
   );
 }
@@ -154,6 +155,18 @@ function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodTrouble
     message: `Pod "${metadata.name}": ${sentence("no node takes it", message, advice)}`,
     mayPass: true,
   };
+}
+
+/** A kubelet says why a pod is not ready. Without its word the API server calls the pod unready and leaves the rest as it was. */
+function abandoned({ metadata, status }: Stored<Pod>): PodTrouble | undefined {
+  const { conditions = [], containerStatuses = [] } = status ?? {};
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const isSilent = ready?.status === "False" && !ready.reason;
+  if (!isSilent || containerStatuses.length === 0 || !containerStatuses.every(({ ready }) => ready))
+    return undefined;
+  const advice = `Bring the node back, or delete the pod. See: kubectl -n ${metadata.namespace} get pod ${metadata.name} -o wide`;
+  const message = `Pod "${metadata.name}": ${sentence("its node does not answer", "", advice)}`;
+  return { kind: "found", message, mayPass: true };
 }
 
 /** What preemption would bring is one more sentence, with numbers that change, or repeats the one before. */

@@ -271,6 +271,16 @@ describe("the cause of a stalled rollout", () => {
     );
   });
 
+  test("quotes the last line, not an earlier warning that has an error as a field", () => {
+    const message =
+      "[warn] coderd.worker: hint decode failed ... error= pubsub: closed\nkilled by its wrapper\n";
+    expect(causeWith(aPod("coder-1", { lastState: { terminated: { exitCode: 3, message } } }))).toMatchObject(
+      {
+        cause: expect.stringContaining("exit code 3: killed by its wrapper. See"),
+      },
+    );
+  });
+
   test("quotes the line of the log that names the error, not what follows it", () => {
     const message = [
       "Started HTTP listener at http://0.0.0.0:8080",
@@ -321,6 +331,20 @@ describe("the cause of a stalled rollout", () => {
         "no node takes it: 0/3 nodes are available: 3 Insufficient cpu. Add nodes",
       ),
     });
+  });
+
+  test("is a node that does not answer when a pod is not ready and its kubelet does not say why", () => {
+    const withReason = (reason?: string) =>
+      aPod(
+        "coder-1",
+        { ready: true, state: { running: { startedAt: "2026-01-01T11:00:00Z" } } },
+        { conditions: [{ type: "Ready", status: "False", ...(reason ? { reason } : {}) }] },
+      );
+    expect(causeWith(withReason())).toMatchObject({
+      cause: expect.stringContaining('Pod "coder-1": its node does not answer. Bring'),
+      mayPass: true,
+    });
+    expect(causeWith(withReason("ReadinessGatesNotReady"))).toEqual({ state: "moving" });
   });
 
   describe("of a pod that no node takes", () => {
