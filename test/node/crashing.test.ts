@@ -42,7 +42,7 @@ describe.runIf(inject("place")?.coder)("a pool of real daemons that crash again 
       pods.map(({ metadata }) => metadata?.name ?? ""),
     );
     // They crash beside it, to be looked at below.
-    await addPool("without-terraform", { extraEnv: [{ name: "PATH", value: "/nonexistent" }] });
+    await addPool("pathless", { extraEnv: [{ name: "PATH", value: "/nonexistent" }] });
     const trouble: Trouble = {
       object: OBJECT,
       since: ended(FATAL.exitCode),
@@ -62,7 +62,7 @@ describe.runIf(inject("place")?.coder)("a pool of real daemons that crash again 
 
   test("is Stalled for daemons without Terraform, which end 15 s after each start", async () => {
     const trouble: Trouble = {
-      object: "coderprovisioner/without-terraform",
+      object: "coderprovisioner/pathless",
       since: ended(1),
       says: ['container "provisioner"', "exit code 1", "terraform"],
     };
