@@ -25,7 +25,7 @@ export function readyPods(sight: Sight, object: string): number {
   return sight.pods(object).filter(isReady).length;
 }
 
-export function restartsOf(sight: Sight, object: string): number {
+function restartsOf(sight: Sight, object: string): number {
   return sight.pods(object).reduce((sum, pod) => sum + (container(pod)?.restartCount ?? 0), 0);
 }
 
@@ -98,7 +98,7 @@ function timeOf(time: Date | string | undefined): number {
 }
 
 /** Fails unless the conditions of an object say this of its pods. */
-export function assertTold(sight: Sight, { object, says, namesPod = true }: Trouble): void {
+function assertTold(sight: Sight, { object, says, namesPod = true }: Trouble): void {
   const stalled = sight.condition(object, "Stalled");
   const ready = sight.condition(object, "Ready");
   expect(stalled, `${object} Stalled`).toMatchObject({ status: "True" });
@@ -203,7 +203,7 @@ interface Report {
 }
 
 /** The only control plane of `status -o json`. */
-export function reportOf(out: string): Report | undefined {
+function reportOf(out: string): Report | undefined {
   return (JSON.parse(out) as { controlPlanes: Report[] }).controlPlanes[0];
 }
 
