@@ -49,7 +49,7 @@ describe.runIf(inject("place")?.coder)("Coder 2.26.0 with two replicas in real p
     const workspaces = new Workspaces(platform);
     const builds = new SlowBuilds(platform);
     await platform.admin.invite({ email: "dev@example.com", username: "dev", name: "Dev" });
-    await workspaces.pushTemplate("pod", "pod", { pool: "linux" });
+    await workspaces.pushTemplate("pod", "pod", { tags: { pool: "linux" } });
     await builds.pushTemplate("slow", { seconds: 1, pool: "linux" });
     await workspaces.create("mine", "pod");
     await workspaces.ssh("mine", "echo kept > /home/coder/note");

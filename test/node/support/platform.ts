@@ -127,6 +127,28 @@ export class Platform implements AsyncDisposable {
     );
   }
 
+  /** Ends all connections to coderd's database and refuses new ones. */
+  async stopDatabase(): Promise<void> {
+    const { name } = this.database;
+    await this.#asDatabaseAdmin(
+      `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+    );
+  }
+
+  async startDatabase(): Promise<void> {
+    await this.#asDatabaseAdmin(`ALTER DATABASE ${this.database.name} ALLOW_CONNECTIONS true`);
+  }
+
+  async #asDatabaseAdmin(...statements: string[]): Promise<void> {
+    const server = openDatabase({ url: this.cluster.place.postgresUrl, name: "postgres" });
+    try {
+      for (const statement of statements) await server.query(statement);
+    } finally {
+      await server.close();
+    }
+  }
+
   /** What a person would look at first when a test fails. */
   async story(): Promise<string> {
     const show = (...args: string[]) => this.cluster.kubectl(args).catch((error: Error) => error.message);

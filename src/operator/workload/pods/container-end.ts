@@ -120,14 +120,20 @@ function durationText(ms: number): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-const NAMES_ERROR = /\b(error|fatal|panic)\b[^:]*:/i;
+/** Not `error=`, a field of a line that may warn of something else. */
+const NAMES_ERROR = /\b(error|fatal|panic)\b(?!=)[^:]*:/i;
+
+/** Coder counts several errors in one line and lists them below, the cause last. */
+const LISTED_ERROR = /^\d+\.\s+/;
 
 /** Of what a container wrote last: the last line that names an error, else the last one. */
 function lastLine(message: string): string {
   const text = maskCoderSecrets(message, { mark: "***", limit: MAX_SEARCHED });
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const index = lines.findLastIndex((line) => NAMES_ERROR.test(line.slice(0, 200)));
-  return continued(lines, index < 0 ? lines.length - 1 : index);
+  let index = lines.findLastIndex((line) => NAMES_ERROR.test(line.slice(0, 200)));
+  if (index < 0) return continued(lines, lines.length - 1);
+  while (LISTED_ERROR.test(lines[index + 1] ?? "")) index++;
+  return continued(lines, index).replace(LISTED_ERROR, "");
 }
 
 /** A line that begins with a space continues the one before it. */

@@ -6,8 +6,8 @@ import { type PodWarning, stuckCause, stuckSince } from "./stuck.ts";
 /** As much of what a kubelet or scheduler says as a condition shows. */
 const MOST_TEXT = 300;
 
-/** A cluster that grows on demand makes room within some time: until then a pod waits as every pod does. */
-const ROOM_WAIT_MS = 60_000;
+/** A pod may wait for a node this long, as in kstatus. */
+const SCHEDULE_MS = 15_000;
 
 const ROOM_ADVICE = "Add nodes, or change resources, nodeSelector, tolerations or affinity.";
 const BIND_ADVICE =
@@ -66,7 +66,7 @@ export function podTrouble(
     ...initContainerStatuses.filter(hasFailed).map((container) => containerTrouble(container, pod, now)),
     ...containerStatuses.map((container) => containerTrouble(container, pod, now)),
   ].filter((trouble) => trouble !== undefined);
-  return worst(troubles) ?? unscheduled(pod, now) ?? stuck(pod, now, warnings);
+  return worst(troubles) ?? unscheduled(pod, now) ?? abandoned(pod) ?? stuck(pod, now, warnings);
 }
 
 /** The first that was found; what may be over soon comes last. */
@@ -149,14 +149,26 @@ function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodTrouble
   const message = withoutPreemption(scheduled.message ?? "");
   const missing = missingClaimAdvice(message);
   const since = Date.parse(String(scheduled.lastTransitionTime ?? metadata.creationTimestamp));
-  const afterMs = since + ROOM_WAIT_MS - now;
-  if (!missing && afterMs > 0 && afterMs <= ROOM_WAIT_MS) return { kind: "perhaps", afterMs };
+  const afterMs = since + SCHEDULE_MS - now;
+  if (!missing && afterMs > 0 && afterMs <= SCHEDULE_MS) return { kind: "perhaps", afterMs };
   const advice = missing ?? (/unbound immediate/.test(message) ? BIND_ADVICE : ROOM_ADVICE);
   return {
     kind: "found",
     message: `Pod "${metadata.name}": ${sentence("no node takes it", message, advice)}`,
     mayPass: true,
   };
+}
+
+/** A kubelet says why a pod is not ready. Without its word the API server calls the pod unready and leaves the rest as it was. */
+function abandoned({ metadata, status }: Stored<Pod>): PodTrouble | undefined {
+  const { conditions = [], containerStatuses = [] } = status ?? {};
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const isSilent = ready?.status === "False" && !ready.reason;
+  if (!isSilent || containerStatuses.length === 0 || !containerStatuses.every(({ ready }) => ready))
+    return undefined;
+  const advice = `Bring the node back, or delete the pod. See: kubectl -n ${metadata.namespace} get pod ${metadata.name} -o wide`;
+  const message = `Pod "${metadata.name}": ${sentence("its node does not answer", "", advice)}`;
+  return { kind: "found", message, mayPass: true };
 }
 
 /** What preemption would bring is one more sentence, with numbers that change, or repeats the one before. */

@@ -283,6 +283,31 @@ describe("the cause of a stalled rollout", () => {
     });
   });
 
+  test("quotes the cause that Coder lists below a line which only counts its errors", () => {
+    const message = [
+      "error: 2 errors encountered: Trace=[create workspace proxy: buildinfo: ])",
+      '1. \tunable to fetch build info from primary coderd. Are you sure "https://coder" is a coderd instance?',
+      '2. \tGet "https://coder/api/v2/buildinfo": tls: failed to verify certificate: x509: certificate signed by unknown authority',
+    ].join("\n");
+    expect(causeWith(aPod("coder-1", { lastState: { terminated: { exitCode: 1, message } } }))).toMatchObject(
+      {
+        cause: expect.stringContaining(
+          'exit code 1: Get "https://coder/api/v2/buildinfo": tls: failed to verify certificate: x509: certificate signed by unknown authority. See',
+        ),
+      },
+    );
+  });
+
+  test("quotes the last line, not an earlier warning that has an error as a field", () => {
+    const message =
+      "[warn] coderd.worker: hint decode failed ... error= pubsub: closed\nkilled by its wrapper\n";
+    expect(causeWith(aPod("coder-1", { lastState: { terminated: { exitCode: 3, message } } }))).toMatchObject(
+      {
+        cause: expect.stringContaining("exit code 3: killed by its wrapper. See"),
+      },
+    );
+  });
+
   test("quotes the line of the log that names the error, not what follows it", () => {
     const message = [
       "Started HTTP listener at http://0.0.0.0:8080",
@@ -309,7 +334,7 @@ describe("the cause of a stalled rollout", () => {
     });
   });
 
-  test("is a lack of nodes only after a cluster that grows had time to", () => {
+  test("is a lack of nodes when it lasts", () => {
     const unscheduled = (since: string) =>
       aPod(
         "coder-1",
@@ -327,12 +352,26 @@ describe("the cause of a stalled rollout", () => {
           ],
         },
       );
-    expect(causeWith(unscheduled("2026-01-01T11:59:30Z"))).toEqual({ state: "moving", lookAgainMs: 30_000 });
+    expect(causeWith(unscheduled("2026-01-01T11:59:50Z"))).toEqual({ state: "moving", lookAgainMs: 5_000 });
     expect(causeWith(unscheduled("2026-01-01T11:58:00Z"))).toMatchObject({
       cause: expect.stringContaining(
         "no node takes it: 0/3 nodes are available: 3 Insufficient cpu. Add nodes",
       ),
     });
+  });
+
+  test("is a node that does not answer when a pod is not ready and its kubelet does not say why", () => {
+    const withReason = (reason?: string) =>
+      aPod(
+        "coder-1",
+        { ready: true, state: { running: { startedAt: "2026-01-01T11:00:00Z" } } },
+        { conditions: [{ type: "Ready", status: "False", ...(reason ? { reason } : {}) }] },
+      );
+    expect(causeWith(withReason())).toMatchObject({
+      cause: expect.stringContaining('Pod "coder-1": its node does not answer. Bring'),
+      mayPass: true,
+    });
+    expect(causeWith(withReason("ReadinessGatesNotReady"))).toEqual({ state: "moving" });
   });
 
   describe("of a pod that no node takes", () => {

@@ -108,9 +108,12 @@ function reported(subject: string, chain: readonly Link[], { gaps, unknown }: Kn
   return { subject, answer: answerOf(chain, unknown), chain, isKnown: !unknown, gaps: gaps.lines };
 }
 
-/** The first cause that nothing deeper explains. */
+/** The first cause that nothing deeper explains. A pod says more than its last event. */
 function answerOf(chain: readonly Link[], unknown: string | undefined): string {
-  const root = chain.find(({ depth }, index) => (chain[index + 1]?.depth ?? 0) <= depth);
+  const causes = chain.filter(
+    ({ object, state }) => !(object.startsWith("pod/") && state.startsWith("event ")),
+  );
+  const root = causes.find(({ depth }, index) => (causes[index + 1]?.depth ?? 0) <= depth);
   if (root) return `${root.object}: ${root.message ?? root.state}`;
   return unknown ? `Not known: ${unknown}` : "Nothing is wrong that the cluster shows.";
 }
