@@ -79,10 +79,7 @@ function explainCause(cause: WaitCause): string {
 }
 
 /** Builds that no daemon works on any more, although coderd has them running. Equal while nothing changes. */
-export function explainStranded(
-  { count, since, pool, daemon, end }: StrandedJobs,
-  isTold: boolean,
-): string {
+export function explainStranded({ count, since, pool, daemon, end }: StrandedJobs, isTold: boolean): string {
   const run = count === 1 ? "1 build runs" : `${count} builds run, the first`;
   const where = `on a daemon of provisioner "${pool}" that has ended (${cut(daemon)})`;
   return `${run} since ${timestamp(since)} ${where}: ${explainEnd(end, isTold)}`;

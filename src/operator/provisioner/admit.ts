@@ -48,9 +48,7 @@ export async function admitAll(
   { pods, now, admit }: Candidates,
   because: "Listed" | "NotAsked",
 ): Promise<number> {
-  const serving = pods.filter(
-    (pod) => pod.metadata.deletionTimestamp === undefined && isSteadyPod(pod, now),
-  );
+  const serving = pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && isSteadyPod(pod, now));
   const left: number[] = [];
   for (const pod of candidates.filter(awaitsAdmission)) {
     const isReplacing = serving.some((other) => templateOf(other) !== templateOf(pod));

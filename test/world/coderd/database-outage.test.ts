@@ -104,7 +104,10 @@ describe("a control plane that nothing else asks coderd for", () => {
       fault: { kind: "answer", status: 500, body: { message, detail } },
     });
     const expected = { status: "False", reason: "CoderdWithoutDatabase" };
-    for (const [type, state] of [["Ready", expected], ["Healthy", { status: "False", reason: "DatabaseFailing" }]] as const)
+    for (const [type, state] of [
+      ["Ready", expected],
+      ["Healthy", { status: "False", reason: "DatabaseFailing" }],
+    ] as const)
       await stage.eventually(
         async () => expect(findCondition((await stage.status(name)).conditions, type)).toMatchObject(state),
         { withinMs: 30_000 },

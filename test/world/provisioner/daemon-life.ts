@@ -183,7 +183,9 @@ export class DaemonLife implements AsyncDisposable {
     const why = isRunning
       ? { reason: "ReadinessGatesNotReady", message: gated }
       : { reason: "ContainersNotReady" };
-    const ready = pod.isReady ? { type: "Ready", status: "True" } : { type: "Ready", status: "False", ...why };
+    const ready = pod.isReady
+      ? { type: "Ready", status: "True" }
+      : { type: "Ready", status: "False", ...why };
     const containerStatuses = pod.state === "created" ? [] : [this.#container(pod)];
     const next = { phase: "Running", conditions: [ready, ...gate], containerStatuses };
     const written = JSON.stringify(next);
@@ -212,7 +214,8 @@ export class DaemonLife implements AsyncDisposable {
     const all = [...this.pods.values()].filter((pod) => pod.provisioner === provisioner);
     const updated = all.filter(({ hash }) => hash === hashOf(deployment));
     const wanted = deployment.spec?.replicas ?? 1;
-    const isRolledOut = this.#rolledOut.has(hashOf(deployment)) || updated.filter(({ isReady }) => isReady).length >= wanted;
+    const isRolledOut =
+      this.#rolledOut.has(hashOf(deployment)) || updated.filter(({ isReady }) => isReady).length >= wanted;
     if (isRolledOut) this.#rolledOut.add(hashOf(deployment));
     const ready = all.filter(({ isReady }) => isReady).length;
     return statusOfPods({ all: all.length, updated: updated.length, ready, isRolledOut });

@@ -33,7 +33,10 @@ beforeEach(async () => {
   organization = coderd.organizations[0]?.id ?? "";
   life = new DaemonLife(stage, coderd);
   since = new Map();
-  await createOperator(stage.person, { namespace: "coder-system", now: stage.clock.now() + 24 * 60 * MINUTE });
+  await createOperator(stage.person, {
+    namespace: "coder-system",
+    now: stage.clock.now() + 24 * 60 * MINUTE,
+  });
 });
 afterEach(async () => {
   await life[Symbol.asyncDispose]();
@@ -47,7 +50,7 @@ function lostBuilds(): SimulatedJob[] {
   return builds().filter(({ status, worker, startedAt = 0 }) => {
     if (status !== "running") return false;
     const pod = life.pods.get(worker?.name ?? "");
-    return !pod || pod.state !== "running" || startedAt < pod.since;
+    return pod?.state !== "running" || startedAt < pod.since;
   });
 }
 
@@ -102,7 +105,13 @@ async function contradictions(): Promise<string[]> {
   const claims: [string, boolean][] = [
     ["Ready, and no pod lasts", isReady && wanted > 0 && lasting === 0],
     ["Ready, and a pod crashed a moment ago", isReady && lasting < pods.filter((pod) => pod.last).length],
-    ["not Ready, and as many pods last as are wanted, of one template", !isReady && wanted === lasting && lasting === pods.length && pods.every((pod) => pod.isReady && !pod.last)],
+    [
+      "not Ready, and as many pods last as are wanted, of one template",
+      !isReady &&
+        wanted === lasting &&
+        lasting === pods.length &&
+        pods.every((pod) => pod.isReady && !pod.last),
+    ],
     ["Ready, and DaemonsConnected is False", isReady && connected?.status === "False"],
     ["Ready, and DeploymentReady is False", isReady && deployed?.status === "False"],
     ["DaemonsConnected, and no pod lasts", connected?.status === "True" && wanted > 0 && lasting === 0],
@@ -110,17 +119,27 @@ async function contradictions(): Promise<string[]> {
     ["a lost build, and BuildsServed", lost.length > 0 && buildsServed?.status === "True"],
     ["DaemonsLost, and no build is lost", buildsServed?.reason === "DaemonsLost" && lost.length === 0],
     ["a lost build that why finds well", whyLost !== undefined && whyLost.code === 0],
-    ["builds wait for pods that do not last, and BuildsServed", pending.length > 0 && lasting === 0 && wanted > 0 && buildsServed?.status === "True"],
-    ["BuildsServed is False, and no build waits or is lost", buildsServed?.status === "False" && pending.length + lost.length === 0],
+    [
+      "builds wait for pods that do not last, and BuildsServed",
+      pending.length > 0 && lasting === 0 && wanted > 0 && buildsServed?.status === "True",
+    ],
+    [
+      "BuildsServed is False, and no build waits or is lost",
+      buildsServed?.status === "False" && pending.length + lost.length === 0,
+    ],
     ["Ready, and why finds something", isReady && why.code !== 0],
     ["not Ready, and why finds nothing", ready?.status === "False" && why.code === 0],
     ["status shows another Ready", shown?.ready?.status !== ready?.status],
-    ["status counts more daemons than last", (shown?.busy ?? 0) + (shown?.idle ?? 0) > pods.filter((pod) => pod.isReady && lastsOr(pod)).length],
+    [
+      "status counts more daemons than last",
+      (shown?.busy ?? 0) + (shown?.idle ?? 0) > pods.filter((pod) => pod.isReady && lastsOr(pod)).length,
+    ],
   ];
   return claims.flatMap(([claim, isTrue]) => (isTrue ? [claim] : []));
 }
 
-const lastsOr = (pod: { readonly last?: object }) => pod.last === undefined || life.lasting().includes(pod as never);
+const lastsOr = (pod: { readonly last?: object }) =>
+  pod.last === undefined || life.lasting().includes(pod as never);
 
 /** Lets time pass and samples; a contradiction that lasts fails with what it is and when. */
 async function live(ms: number, chapter: string): Promise<void> {
@@ -136,13 +155,6 @@ async function live(ms: number, chapter: string): Promise<void> {
       const began = since.get(claim) ?? stage.clock.now();
       since.set(claim, began);
       const lastsMs = stage.clock.now() - began;
-      if (lastsMs > 25_000)
-        console.log(claim, chapter, stage.clock.now(), JSON.stringify({
-          lost: lostBuilds().map(({ worker, startedAt, status }) => [worker?.name, startedAt, status]),
-          daemons: coderd.daemons.map(({ name, silentSince, id }) => [name, silentSince, id]),
-          pods: [...life.pods].map(([name, { state, since, isReady }]) => [name, state, since, isReady]),
-          calls: coderd.calls.slice(-8).map((call) => [call.at, call.request]),
-        }, undefined, 1));
       expect(lastsMs, `${chapter}: ${claim}`).toBeLessThanOrEqual(MAX_DISAGREEMENT_MS);
     }
   }

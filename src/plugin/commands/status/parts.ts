@@ -67,8 +67,7 @@ function reported(
   const isFailing = (pod: Stored<Pod>) => podTrouble(pod, now)?.kind === "found";
   const busy = pods?.filter((pod) => isBusy(pod) && !isFailing(pod)).length;
   const unsteady = pods?.filter((pod) => isReadyPod(pod) && isFailing(pod)).length ?? 0;
-  const idle =
-    busy === undefined ? undefined : Math.max(0, (status?.readyReplicas ?? 0) - unsteady - busy);
+  const idle = busy === undefined ? undefined : Math.max(0, (status?.readyReplicas ?? 0) - unsteady - busy);
   return defined({ busy, idle, pending: status?.pendingBuilds });
 }
 
