@@ -18,7 +18,7 @@ import { openQueueStage, type QueueStage } from "./stage.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-const SAMPLE_MS = 5 * SECOND;
+const SAMPLE_MS = 10 * SECOND;
 const MAX_DISAGREEMENT_MS = 30 * SECOND;
 
 let stage: QueueStage;
