@@ -33,7 +33,7 @@ describe.skipIf(!binaries)("a real coderd whose database takes no connection", (
 
   test("is not ready and not healthy within 30 s, although its pod is, and is again afterwards", async () => {
     await tenant.untilCondition(CoderControlPlane, { type: "Ready" }, { status: "True" });
-    await tenant.untilCondition(CoderControlPlane, { type: "Healthy" }, { status: "True" });
+    await tenant.untilControlPlane({ operatorAccessReady: true });
     await database(false);
     const began = Date.now();
     const without = { status: "False", reason: "CoderdWithoutDatabase" } as const;

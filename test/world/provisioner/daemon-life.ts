@@ -97,10 +97,19 @@ export class DaemonLife implements AsyncDisposable {
     for (const [name, pod] of removable) {
       if (pod.isReady && ready <= wanted) continue;
       if (pod.isReady) ready--;
-      this.#coderd.daemons = this.#coderd.daemons.filter((daemon) => daemon !== pod.daemon);
+      this.#leave(pod);
       this.pods.delete(name);
       await this.#stage.delete(Pod, name);
     }
+  }
+
+  /** A daemon that is asked to end finishes its build first; one that has lost a build can't. */
+  #leave({ daemon, state, since }: LivePod): void {
+    if (!daemon) return;
+    const current = this.#coderd.jobs.currentOf(daemon);
+    if (current && state === "running" && (current.startedAt ?? 0) >= since)
+      this.#coderd.jobs.finish(current);
+    daemon.silentSince ??= this.#now;
   }
 
   async #create(

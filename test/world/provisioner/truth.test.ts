@@ -91,11 +91,11 @@ describe("a pool whose daemon dies a few seconds after each start", () => {
     expect(connected?.message).toMatch(/^0 of 1 daemons are connected to coderd\. Pod ".*exit code 3/);
   });
 
-  test("counts as no loop when its restarts lie days apart, however many there were", async () => {
+  test("counts as no loop when its restarts lie far apart, however many there were", async () => {
     await stage.serve("pool");
     const [pod = ""] = podNames();
     for (let restarts = 0; restarts < 4; restarts++) {
-      await world.clock.advance(3 * 24 * 60 * MINUTE);
+      await world.clock.advance(30 * MINUTE);
       await dieAndReturn(pod, 0);
     }
     expect(await states("Ready", 2 * MINUTE)).toEqual(["False Stalled", "True Serving"]);
