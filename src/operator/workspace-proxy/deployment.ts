@@ -1,8 +1,9 @@
 import { type Deployment, fnv1a32 } from "kube-controller-runtime";
 import type { SecretKey } from "../normalize.ts";
 import { anyAddress } from "../workload/address-family.ts";
-import { deployment, type HostAlias } from "../workload/deployment.ts";
+import { deployment } from "../workload/deployment.ts";
 import type { EnvFromNames, EnvVar } from "../workload/env.ts";
+import type { HostAlias } from "../workload/host-aliases.ts";
 import { ownURLEnv } from "./own-url.ts";
 import { httpContainerPort, type WorkspaceProxy } from "./spec.ts";
 
