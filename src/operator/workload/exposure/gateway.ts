@@ -28,7 +28,7 @@ export const HTTPRoute = kind<HTTPRoute>("gateway.networking.k8s.io/v1", {
   plural: "httproutes",
 });
 
-export interface Listener {
+interface Listener {
   name: string;
   hostname?: string;
   port: number;
