@@ -36,7 +36,7 @@ test-monitoring: $(INSTALLED) kube prometheus ## run the alerts and the dashboar
 	@$(VITEST) --project monitoring
 
 .PHONY: test-e2e
-test-e2e: setup coder ## run the operator against the real coderd and its daemons (RECORD=1: renew the recordings)
+test-e2e: setup coder ## run the operator against the real coderd and its daemons (RECORD=1: renew the recordings; CODER=2.26.0: on the older one)
 	@RECORD=$(RECORD) $(VITEST) --project e2e
 
 .PHONY: test-node

@@ -62,6 +62,9 @@ describe("the page of versions", () => {
   const pinned = (file: string, module: string) =>
     new RegExp(`^\\s*(?:require )?${module.replaceAll(".", "\\.")} v(\\S+)`, "m").exec(read(file))?.[1];
 
+  const coderVersion = (name: "coder" | "coder-old") =>
+    coderPins(currentPlatform()).binaries[name].version.replace(/^v/, "");
+
   test.for([
     ["Kubernetes", pinned("packages/kube-controller-runtime/testing/kube/go.mod", "k8s.io/kubernetes")],
     [
@@ -70,7 +73,8 @@ describe("the page of versions", () => {
     ],
     ["Helm", pinned("tools/helm/go.mod", "helm.sh/helm/v4")],
     ["Prometheus", releaseOf(`v${pinned("tools/prometheus/go.mod", "github.com/prometheus/prometheus")}`)],
-    ["Coder", coderPins(currentPlatform()).binaries.coder.version.replace(/^v/, "")],
+    ["Coder", coderVersion("coder")],
+    ["Coder, an old one", coderVersion("coder-old")],
     ["Node.js", /\d+/.exec(manifest.engines.node)?.[0]],
   ] as const)("names the %s that the tests run", ([program, version]) => {
     expect(version).toBeDefined();

@@ -36,7 +36,9 @@ const others = new Set([
   ..."PodDisruptionBudget RollingUpdate RuntimeDefault".split(" "),
   // Values of spec.restartOn.
   ..."Certificates All None".split(" "),
-  ..."Pod Secret ConfigMap Service ServiceAccount Deployment Ingress Role RoleBinding HTTPRoute".split(" "),
+  ..."Pod Secret ConfigMap Service ServiceAccount Deployment Ingress Role RoleBinding HTTPRoute Gateway ListenerSet RequestRedirect".split(
+    " ",
+  ),
   ..."CoderControlPlane CoderProvisioner CoderWorkspaceProxy".split(" "),
   // Strategies of an upgrade, and what its backup is made by.
   ..."Safe Rolling Backup Cluster Complete".split(" "),

@@ -46,7 +46,7 @@ import { ensureUpgrade } from "../upgrade/step.ts";
 import { ensureDisruptionBudget } from "../workload/disruption-budget.ts";
 import { ensureExposure } from "../workload/exposure/ensure-exposure.ts";
 import { ensureService } from "../workload/exposure/ensure-service.ts";
-import { HTTPRoute } from "../workload/exposure/gateway.ts";
+import { HTTPRoute, ListenerSet } from "../workload/exposure/gateway.ts";
 import {
   INGRESS_CLASS_INDEX,
   ingressClassWatch,
@@ -102,7 +102,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
       .owns([Deployment], { ...managedByUs, when: rolloutMoved })
       .owns([ControllerRevision], { labelSelector: managedByUs.labelSelector, when: contentChanged })
       .owns([Role, RoleBinding], grants)
-      .owns([HTTPRoute], { ...children, optional: true })
+      .owns([HTTPRoute, ListenerSet], { ...children, optional: true })
       .watches(Role, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
       .watches(RoleBinding, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
       // What the queue reports is a write of this process, which wakes nobody else.

@@ -2,6 +2,7 @@ import {
   CONTROLLER_INDEX,
   Deployment,
   find,
+  type Kind,
   keyOf,
   keyOfObject,
   type Owner,
@@ -24,7 +25,7 @@ import { namespaceEndsSince } from "../ending-namespace.ts";
 import { commonLabels } from "../names.ts";
 import { gatherSources, type Sources } from "../sources.ts";
 import { observeUpgrade, type UpgradeSnapshot } from "../upgrade/observe.ts";
-import { isRouteServed } from "../workload/exposure/gateway.ts";
+import { missingGatewayKind } from "../workload/exposure/gateway.ts";
 import { ingressClasses } from "../workload/exposure/ingress-class.ts";
 import { podsOf } from "../workload/pods/our-pods.ts";
 import { observeRefusal } from "../workload/pods/refusal.ts";
@@ -57,7 +58,7 @@ export interface Snapshot extends UpgradeSnapshot {
   /** Whether the queue, a provisioner or a proxy met a coderd that could not reach its database. */
   readonly suspectsDatabase: boolean;
   /** Whether the cluster has the Gateway API. */
-  readonly isRouteServed: boolean;
+  readonly missingGatewayKind: Kind | undefined;
   /** The names of the cluster's ingress classes; absent where the operator may not read them. */
   readonly ingressClasses: readonly string[] | undefined;
   /** The Secrets and ConfigMaps that the spec refers to. */
@@ -121,7 +122,7 @@ export async function observe(
     hasDependents: dependents.length > 0,
     poolsMayRest: mayRest(pools),
     suspectsDatabase: [object, ...pools, ...proxies].some(reportsOutage),
-    isRouteServed: isRouteServed(controlPlane.exposure, caches),
+    missingGatewayKind: missingGatewayKind(controlPlane.exposure, caches),
     ingressClasses: ingressClasses(caches),
     sources,
     databaseAt: (connectionUrl) => databaseTarget(controlPlane, connectionUrl, context),

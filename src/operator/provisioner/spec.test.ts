@@ -33,6 +33,7 @@ test("a provisioner that names only its control plane", () => {
       envFrom: [],
       extraArgs: [],
       extraEnv: [],
+      hostAliases: [],
       imagePullSecrets: [],
       initContainers: [],
       tolerations: [],

@@ -1,10 +1,11 @@
 import { type Deployment, fnv1a32 } from "kube-controller-runtime";
 import type { SecretKey } from "../normalize.ts";
 import { anyAddress } from "../workload/address-family.ts";
-import { deployment, type HostAlias } from "../workload/deployment.ts";
+import { deployment } from "../workload/deployment.ts";
 import { type EnvFromNames, type EnvVar, isUsersOwn } from "../workload/env.ts";
 import { exposedURL } from "../workload/exposure/expose.ts";
 import { clusterAccessURL } from "../workload/exposure/service.ts";
+import type { HostAlias } from "../workload/host-aliases.ts";
 import { httpContainerPort, type WorkspaceProxy } from "./spec.ts";
 
 export const primaryURLVariable = "CODER_PRIMARY_ACCESS_URL";
