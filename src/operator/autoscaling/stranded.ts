@@ -25,22 +25,19 @@ interface Stranded {
 }
 
 /** Finds the jobs of our daemons that have ended: coderd notices only when it has not heard of a job for a while. */
-function strandedOf(
-  pools: readonly Pool[],
-  { jobs, daemons }: Queue,
-  { podless }: StrandedSight,
-): Stranded[] {
+function strandedOf(pools: readonly Pool[], { jobs, daemons }: Queue, { places }: StrandedSight): Stranded[] {
   const byKey = new Map(pools.flatMap((pool) => pool.keyIds.map((id) => [id, pool])));
+  const byName = new Map(pools.map((pool) => [pool.name, pool]));
   const byId = new Map(daemons.map((daemon) => [daemon.id, daemon]));
   return jobs.flatMap((job): Stranded[] => {
     const worker = job.workerId === undefined ? undefined : byId.get(job.workerId);
-    const pool = worker && byKey.get(worker.keyId);
-    // coderd no longer lists a daemon that it has not heard of for a while, and has the job running for longer.
-    const known = worker ? undefined : podless.get(job.id);
-    if (known) return [{ job, ...known, end: "podGone" }];
-    if (!pool) return [];
-    const pod = pool.pods.find(({ name }) => name === worker.name);
-    const where = { job, pool: pool.name, daemon: worker.name };
+    // coderd lists a silent daemon for a shorter time than it has the job running.
+    const known = worker ? undefined : places.get(job.id);
+    const pool = worker ? byKey.get(worker.keyId) : byName.get(known?.pool ?? "");
+    const daemon = worker?.name ?? known?.daemon;
+    if (!pool || daemon === undefined) return [];
+    const where = { job, pool: pool.name, daemon };
+    const pod = pool.pods.find(({ name }) => name === daemon);
     if (!pod) return [{ ...where, end: "podGone" }];
     const { trouble, lostBefore = Number.NEGATIVE_INFINITY } = pod;
     if (begunAt(job) >= lostBefore) return [];
@@ -51,26 +48,24 @@ function strandedOf(
 /** What is to be said of them, and what only a second look can confirm. */
 export interface StrandedSight {
   readonly groups: readonly StrandedJobs[];
-  /** Jobs whose pod is gone, by id, with its pool and daemon: one that ended a moment ago may have finished them. */
-  readonly podless: ReadonlyMap<string, Pick<Stranded, "pool" | "daemon">>;
-  /** Whether there are some that the look before did not show. */
+  /** Pool and daemon of each, by the id of the job. */
+  readonly places: ReadonlyMap<string, Pick<Stranded, "pool" | "daemon">>;
+  /** Whether there are some without a pod that the look before did not show: a pod that ended may have finished them. */
   readonly isUnconfirmed: boolean;
 }
 
-export const noneStranded: StrandedSight = { groups: [], podless: new Map(), isUnconfirmed: false };
+export const noneStranded: StrandedSight = { groups: [], places: new Map(), isUnconfirmed: false };
 
 export function strandedJobs(pools: readonly Pool[], queue: Queue, before: StrandedSight): StrandedSight {
   const all = strandedOf(pools, queue, before);
-  const gone = all.filter(({ end }) => end === "podGone");
-  const podless = new Map(gone.map(({ job, pool, daemon }) => [job.id, { pool, daemon }]));
-  const isConfirmed = ({ job, end }: Stranded) => end !== "podGone" || before.podless.has(job.id);
+  const isConfirmed = ({ job, end }: Stranded) => end !== "podGone" || before.places.has(job.id);
   const groups = Map.groupBy(
     all.filter(isConfirmed),
     ({ pool, end }) => `${pool} ${typeof end === "string" ? end : end.trouble}`,
   );
   return {
     groups: [...groups.values()].flatMap(grouped),
-    podless,
+    places: new Map(all.map(({ job, pool, daemon }) => [job.id, { pool, daemon }])),
     isUnconfirmed: all.some((each) => !isConfirmed(each)),
   };
 }
