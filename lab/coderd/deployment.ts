@@ -7,6 +7,7 @@ import { Faults, matches } from "./faults.ts";
 import { ReplicaHealth } from "./health.ts";
 import { Jobs } from "./jobs.ts";
 import { readLicense, type StoredLicense } from "./licenses.ts";
+import { PLAIN_APPEARANCE } from "./routes-announcements.ts";
 import { type Traits, traitsOf } from "./traits.ts";
 import type { SimulatedWorkspace } from "./workspaces.ts";
 
@@ -101,6 +102,9 @@ export class CoderdDeployment {
   workspaces: SimulatedWorkspace[] = [];
   licenses: StoredLicense[] = [];
   proxies: SimulatedProxy[] = [];
+  appearance = PLAIN_APPEARANCE;
+  /** Absent while nobody has ever set it. */
+  arePrebuildsPaused: boolean | undefined;
   lastRefresh: number;
   /** Users that take a seat, workspaces built with agents of its own, and users of AI. */
   readonly usage = { users: 1, managedAgents: 0, aiUsers: 0 };

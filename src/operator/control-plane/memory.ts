@@ -1,4 +1,5 @@
 import { Backoff, type ConditionState, type StartMemory } from "kube-controller-runtime";
+import type { AnnouncementStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { License } from "../../coder/model.ts";
 import type { Result } from "../../coder/result.ts";
@@ -36,6 +37,8 @@ export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, Stuc
   askedAddress?: { readonly url: string; readonly changedAt?: number };
   /** The last answer to whether an upgrade could begin. */
   upgradeCheck?: { readonly question: string; readonly at: number; readonly condition: ConditionState };
+  /** What each part of the announcement of an upgrade met at coderd. */
+  readonly notices: Readonly<Record<keyof AnnouncementStatus, Backoff<CoderFailure>>>;
   health?: ReportedHealth;
   databaseProbe?: DatabaseProbe;
   /** A request of the last run failed because coderd could not reach its database. */
@@ -61,6 +64,7 @@ export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {
     revocation: databaseBackoff(),
     license: coderdBackoff(random),
     entitlements: coderdBackoff(random),
+    notices: { banner: coderdBackoff(random), prebuilds: coderdBackoff(random) },
     healthBackoff: calmBackoff(random),
   };
 }

@@ -12,6 +12,7 @@ import {
   type Progress,
 } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import { announce } from "./announce/announce.ts";
 import { askBackup, askBuilds, askDatabase, askVersion, type UpgradeRun } from "./ask.ts";
 import { type BackupObject, type BackupState, backupName, missing } from "./backup.ts";
 import type { UpgradeFacts } from "./facts.ts";
@@ -37,6 +38,7 @@ const needs: Readonly<Record<UpgradePlan["do"], Needs>> = {
   rest: "nothing",
   ask: { otherSide: true },
   remember: {},
+  announce: { otherSide: true },
   backUp: {},
   checkImage: {},
   record: {},
@@ -57,6 +59,10 @@ export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan
           return learned(state, await questions[plan.whom](run, state.facts));
         case "remember":
           return remember(state, run);
+        case "announce":
+          return (await announce(run, state.facts.record))
+            ? learned(state, { isAnnounced: true })
+            : { overtaken: true };
         case "backUp":
           return backUp(state, run);
         case "checkImage":

@@ -2,6 +2,7 @@ import { Backoff, type Changes, ControllerRevision, Pod, settle } from "kube-con
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { ControlPlaneResult } from "../control-plane/status.ts";
+import { announce } from "./announce/announce.ts";
 import type { UpgradeRun } from "./ask.ts";
 import { type UpgradeState, upgradeEffect } from "./effect.ts";
 import type { UpgradeFacts } from "./facts.ts";
@@ -48,15 +49,18 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
   const { end, plan, state } = await settle(upgradeEffect(run), start, options);
   if (end !== "settled" || plan.do !== "rest") return { requeueAfterMs: OVERTAKEN_MS };
   const { record } = state.facts;
+  const announced = await announce(run, record);
+  if (!announced) return { requeueAfterMs: OVERTAKEN_MS };
   const kept = await keptRevision(record, run);
   await removeImageChecks(record, run);
   const previous = state.template ?? (kept && templateOf(kept));
   const { shape, note } = possible(plan.shape, { record, previous, run });
-  const message = [note, plan.message ?? record?.message].filter(Boolean).join(" ");
-  const condition = record && upgradeCondition({ ...plan, message }, record);
+  const message = [note, announced.note, plan.message ?? record?.message].filter(Boolean).join(" ");
+  const condition = upgradeCondition({ ...plan, message }, record);
+  const requeueAfterMs = Math.min(plan.lookAgainMs ?? Number.POSITIVE_INFINITY, announced.requeueAfterMs);
   return {
     ...(condition ? { condition } : { noCondition: true }),
-    ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
+    ...(requeueAfterMs < Number.POSITIVE_INFINITY ? { requeueAfterMs } : {}),
     value: {
       shape,
       settles: settled(plan.shape, state.facts),
