@@ -2,12 +2,12 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { Tags } from "../../src/coder/provisioning.ts";
 import { daemonTags } from "../../src/coder/tags.ts";
 import { type Accounts, StaticAccounts } from "./accounts.ts";
+import { PLAIN_APPEARANCE } from "./appearance.ts";
 import { entitlementsOf } from "./entitlements.ts";
 import { Faults, matches } from "./faults.ts";
 import { ReplicaHealth } from "./health.ts";
 import { Jobs } from "./jobs.ts";
 import { readLicense, type StoredLicense } from "./licenses.ts";
-import { PLAIN_APPEARANCE } from "./routes-announcements.ts";
 import { type Traits, traitsOf } from "./traits.ts";
 import type { SimulatedWorkspace } from "./workspaces.ts";
 

@@ -1,3 +1,4 @@
+import { PLAIN_APPEARANCE, type SimulatedAppearance } from "./appearance.ts";
 import type { CoderdDeployment } from "./deployment.ts";
 import { forbidden, json, message, type Reply } from "./reply.ts";
 import type { Call, Route } from "./route.ts";
@@ -7,7 +8,7 @@ const PREBUILDS = "/api/v2/prebuilds/settings";
 const FEATURE = { feature: "workspace_prebuilds", title: "Workspace Prebuilds" };
 
 export const announcementRoutes: readonly Route[] = [
-  { method: "GET", path: APPEARANCE, handle: ({ deployment }) => json(200, appearanceView(deployment)) },
+  { method: "GET", path: APPEARANCE, open: true, handle: getAppearance },
   { method: "PUT", path: APPEARANCE, licensed: {}, handle: setAppearance },
   {
     method: "GET",
@@ -18,25 +19,14 @@ export const announcementRoutes: readonly Route[] = [
   { method: "PUT", path: PREBUILDS, licensed: FEATURE, handle: setPrebuildsSettings },
 ];
 
-/** How the dashboard looks, as coderd stores it. */
-export interface SimulatedAppearance {
-  readonly application_name: string;
-  readonly logo_url: string;
-  readonly announcement_banners: readonly {
-    readonly enabled: boolean;
-    readonly message?: string;
-    readonly background_color?: string;
-  }[];
-}
-
-export const PLAIN_APPEARANCE: SimulatedAppearance = {
-  application_name: "",
-  logo_url: "",
-  announcement_banners: [],
-};
-
 const NO_BANNER = { enabled: false };
 const HEX_COLOR = /^#[0-9a-f]{6}$/i;
+
+/** Agents of workspaces may read it too, so the refusal is worded otherwise. */
+function getAppearance({ deployment, account }: Call): Reply {
+  if (!account) return message(401, "API key or workspace agent token required, but none provided");
+  return json(200, appearanceView(deployment));
+}
 
 /** Without the feature coderd shows nothing of what is stored. */
 function appearanceView(deployment: CoderdDeployment) {

@@ -12,9 +12,7 @@ export function licenseTier(entitlements: Entitlements): LicenseTier {
   if (!entitlements.hasLicense) return "none";
   if (entitlements.trial) return "trial";
   if (Object.keys(entitlements.features).length === 0) return "unknown";
-  return ONLY_IN_PREMIUM.some((feature) => allows(entitlements, feature))
-    ? "premium"
-    : "enterprise";
+  return ONLY_IN_PREMIUM.some((feature) => allows(entitlements, feature)) ? "premium" : "enterprise";
 }
 
 /**

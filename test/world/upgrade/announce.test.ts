@@ -114,9 +114,7 @@ describe("an upgrade that is announced", () => {
     stage.coderd.arePrebuildsPaused = true;
     await stage.change("coder", { image: NEW });
     await stage.untilStage("Completed");
-    await stage.eventually(async () =>
-      expect((await stage.status("coder")).announcement).toBeUndefined(),
-    );
+    await stage.eventually(async () => expect((await stage.status("coder")).announcement).toBeUndefined());
     expect([stage.coderd.count(APPEARANCE), stage.coderd.count(PREBUILDS)]).toEqual([0, 0]);
     expect(stage.coderd).toMatchObject({
       appearance: { announcement_banners: [OURS] },

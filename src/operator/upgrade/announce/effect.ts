@@ -2,8 +2,8 @@ import { type Effect, type Needs, type Progress, settle } from "kube-controller-
 import { allows } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { withAdvice } from "../../coderd/failure.ts";
-import { defined } from "../../normalize.ts";
 import { coderdClient } from "../../control-plane/token/check.ts";
+import { defined } from "../../normalize.ts";
 import type { UpgradeRun } from "../ask.ts";
 import type { Notice } from "./notice.ts";
 import { NOT_ENTITLED, type NoticeFacts, type NoticePlan, type NoticeStatus, planNotice } from "./plan.ts";
@@ -54,8 +54,7 @@ export async function settleNotice(run: NoticeRun, facts: NoticeFacts): Promise<
 }
 
 function outcome({ phase, record, obstacle, seen }: NoticeFacts, { texts }: Notice): NoticeOutcome {
-  if (phase !== "putBack")
-    return record?.message ? { note: `${texts.notAnnounced} ${record.message}` } : {};
+  if (phase !== "putBack") return record?.message ? { note: `${texts.notAnnounced} ${record.message}` } : {};
   const why = obstacle ?? (seen === "notEntitled" ? NOT_ENTITLED : undefined);
   return record && why ? { note: `${texts.notEnded} ${why}`, requeueAfterMs: RETRY_MS } : {};
 }

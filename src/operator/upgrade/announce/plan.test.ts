@@ -25,7 +25,11 @@ describe("before the service stops", () => {
       { do: "record", record: announced },
     ],
     ["what is there is not asked about again", { record: announced }, rest],
-    ["what was there before is left alone", { seen: "there" }, { do: "record", record: { state: "Skipped" } }],
+    [
+      "what was there before is left alone",
+      { seen: "there" },
+      { do: "record", record: { state: "Skipped" } },
+    ],
     [
       "without the feature nothing is done",
       { seen: "notEntitled" },
@@ -51,7 +55,11 @@ describe("after the upgrade", () => {
     ["what may have been done is put back", { record: announcing, seen: "there" }, { do: "putBack" }],
     ["what people have put back is forgotten", { record: announced, seen: "absent" }, gone],
     ["it waits for access", { record: announced, obstacle: "no token" }, rest],
-    ["it waits for the feature, without which coderd hides it", { record: announced, seen: "notEntitled" }, rest],
+    [
+      "it waits for the feature, without which coderd hides it",
+      { record: announced, seen: "notEntitled" },
+      rest,
+    ],
   ])("%s", (_, facts, plan) => expect(planOf("putBack", facts)).toEqual(plan));
 });
 
