@@ -180,9 +180,8 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
     const [license] = await mint(binaries ?? expect.fail(), "premium");
     await tenant.putSecret("license", { license });
     // Without a kubelet its Jobs never end, so the old version serves until there is no backup to wait for.
-    const jobTemplate = {
-      spec: { template: { spec: { containers: [{ name: "dump", image: "postgres" }] } } },
-    };
+    const pod = { restartPolicy: "Never", containers: [{ name: "dump", image: "postgres" }] };
+    const jobTemplate = { spec: { template: { spec: pod } } };
     const metadata = { namespace: tenant.namespace, name: "dump" };
     await world.person.create(CronJob, {
       ...{ apiVersion: CronJob.apiVersion, kind: CronJob.kind, metadata },
