@@ -1,4 +1,4 @@
-import { type Effect, type Needs, type Progress, settle } from "kube-controller-runtime";
+import { type Effect, fingerprint, type Needs, type Progress, settle } from "kube-controller-runtime";
 import { allows } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { withAdvice } from "../../coderd/failure.ts";
@@ -44,7 +44,7 @@ export async function settleNotice(run: NoticeRun, facts: NoticeFacts): Promise<
     needs: (plan) => needs[plan.do],
     act: (plan, state) => act(plan, state, run),
   };
-  const options = { inputs: `${facts.phase} ${run.token ?? ""}`, now: snapshot.now, backoff };
+  const options = { inputs: fingerprint([facts.phase, run.token]), now: snapshot.now, backoff };
   const settled = await settle(effect, { ...facts, isFresh: true }, options);
   if (settled.end === "overtaken") return undefined;
   if (settled.end !== "failed") return outcome(settled.state, notice);
@@ -78,7 +78,9 @@ async function act(plan: NoticePlan, state: NoticeState, run: NoticeRun): Step {
   }
   const done = await notice[plan.do](client);
   if (!done.ok) return { failed: done.failure };
-  return { next: { ...state, seen: plan.do === "announce" ? "there" : "absent" } };
+  if (plan.do === "announce") return { next: { ...state, seen: "there" } };
+  run.environment.own.emit("Normal", "AnnouncementEnded", notice.texts.ended);
+  return { next: { ...state, seen: "absent" } };
 }
 
 /** A record that another process has changed meanwhile is left alone: that process knows more. */
@@ -92,18 +94,16 @@ async function record(next: NoticeStatus | undefined, state: NoticeState, run: N
     return isOurs ? { announcement: Object.keys(all).length > 0 ? all : undefined } : {};
   });
   if (!written || !isOurs) return { overtaken: true };
-  report(next, state, run);
+  report(next, run);
   return { next: { ...state, record: next } };
 }
 
 function report(
   next: NoticeStatus | undefined,
-  { record: before }: NoticeFacts,
   { notice: { texts }, environment: { own } }: NoticeRun,
 ): void {
   if (next?.state === "Announced") own.emit("Normal", "UpgradeAnnounced", texts.announced);
   if (next?.state === "Skipped" && next.message)
     own.emit("Warning", "AnnouncementFailed", `${texts.notAnnounced} ${next.message}`);
   if (next?.state === "Skipped" && !next.message) own.emit("Normal", "UpgradeAnnounced", texts.thereBefore);
-  if (!next && before?.state !== "Skipped") own.emit("Normal", "AnnouncementEnded", texts.ended);
 }
