@@ -36,7 +36,7 @@ test-monitoring: $(INSTALLED) kube prometheus ## run the alerts and the dashboar
 	@$(VITEST) --project monitoring
 
 .PHONY: test-e2e
-test-e2e: setup coder ## run the operator against the real coderd and its daemons (RECORD=1: renew the recordings)
+test-e2e: setup coder ## run the operator against the real coderd and its daemons (RECORD=1: renew the recordings; CODER=2.26.0: on the older one)
 	@RECORD=$(RECORD) $(VITEST) --project e2e
 
 .PHONY: test-node
@@ -49,7 +49,12 @@ test-node-if-possible: setup
 	@NODE_TESTS=if-possible $(VITEST) --project node
 
 .PHONY: test-node-start
-test-node-start: setup ## start and stop nodes here, kill their starters, and see what is left
+test-node-start: setup node-binaries ## start and stop nodes here, kill their starters, and see what is left
+	@$(VITEST) --project node-start
+
+# For CI, as above.
+.PHONY: test-node-start-if-possible
+test-node-start-if-possible: setup
 	@$(VITEST) --project node-start
 
 .PHONY: shrink

@@ -3,6 +3,9 @@ import { defineConfig } from "vitest/config";
 /** One more than the processors that CI has: at any time a test waits for a server, a lease or a namespace. */
 const WORKERS = 3;
 
+/** End-to-end tests that choose versions of Coder themselves. The others run on either. */
+const VERSION_SPECIFIC = ["contract", "upgrade", "unlicensed"].map((name) => `test/e2e/${name}.test.ts`);
+
 export default defineConfig({
   test: {
     projects: [
@@ -49,6 +52,7 @@ export default defineConfig({
           name: "e2e",
           globalSetup: "test/e2e/support/global-setup.ts",
           include: ["test/e2e/**/*.test.ts"],
+          exclude: process.env.CODER ? VERSION_SPECIFIC : [],
           testTimeout: 180_000,
           hookTimeout: 180_000,
           maxWorkers: 2,
@@ -60,7 +64,8 @@ export default defineConfig({
         test: {
           name: "node-start",
           include: ["test/node-start/**/*.test.ts"],
-          testTimeout: 120_000,
+          // One of them builds and loads images.
+          testTimeout: 240_000,
           hookTimeout: 60_000,
         },
       },

@@ -27,6 +27,7 @@ export const podOfEmptySpec = {
   envFrom: [],
   extraArgs: [],
   extraEnv: [],
+  hostAliases: [],
   imagePullSecrets: [],
   initContainers: [],
   tolerations: [],

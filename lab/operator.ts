@@ -5,6 +5,7 @@ import {
   LeaderFence,
   Manager,
   type ManagerObserver,
+  type ManagerOptions,
   type Random,
   systemClock,
   type Transport,
@@ -51,6 +52,8 @@ export interface OperatorOptions {
   readonly clock?: Clock;
   /** Receives what it reports about itself. */
   readonly observer?: ManagerObserver;
+  /** The Lease that it waits for: it takes itself for the only one when absent. */
+  readonly leaderElection?: ManagerOptions["leaderElection"];
 }
 
 /** One line of the operator's log. */
@@ -97,6 +100,7 @@ export async function launchOperator(
   const transport = new FaultyTransport(surroundings.transport);
   transport.fault = options.fault;
   const { namespaces = [], coderdRoute: route, clock = requestClock, database, observer } = options;
+  const { leaderElection } = options;
   const fence = new LeaderFence();
   const coderd =
     options.coderd ?? new CoderClients({ clock: requestClock, fence, ...(route ? { route } : {}) });
@@ -131,6 +135,7 @@ export async function launchOperator(
     concurrency: 16,
     shutdownGraceMs: 5_000,
     ...(observer ? { observer } : {}),
+    ...(leaderElection ? { leaderElection } : {}),
   });
   const { finish } = surroundings;
   const operator = new RunningOperator({ manager, transport, coderd, lines, finish });

@@ -77,7 +77,7 @@ async function startCoder(kubectl: Kubectl, { node, coder, image, report }: Code
   await kubectl.run(["apply", "--filename", "-"], manifests);
   report("applied demo/node/manifests");
   await kubectl.run(["config", "set-context", "--current", "--namespace=demo"]);
-  for (const object of ["codercontrolplane/coder", "coderprovisioner/linux"]) {
+  for (const object of ["codercontrolplane/coder", "coderprovisioner/linux", "coderworkspaceproxy/sydney"]) {
     await kubectl.run(["wait", "--for=condition=Ready", "--timeout=240s", object]);
     report(`${object} is ready`);
   }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 
 /** In the order in which they are applied. */
-const FILES = ["namespaces", "control-plane", "provisioner"];
+const FILES = ["namespaces", "control-plane", "provisioner", "workspace-proxy"];
 
 /** What the manifests leave open. */
 export interface NodeManifestValues {

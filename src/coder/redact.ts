@@ -9,6 +9,14 @@ const MAX_QUOTED_CHARACTERS = 300;
 /** So much of a known secret is enough to recognise it. */
 export const RECOGNISED_CHARACTERS = 64;
 
+/** A provisioner key: Coder's daemons ask for a URL with it when they start, which the error of that request quotes. */
+const DAEMON_KEY = /(?<![\w-])(?=[\w-]*[A-Z])[\w-]{43}(?![\w-])/g;
+
+/** Text up to the limit without what is shaped like a secret, keys of Coder's daemons included. */
+export function maskCoderSecrets(...[text, options]: Parameters<typeof maskSecrets>): string {
+  return maskSecrets(text, options).text.replace(DAEMON_KEY, options.mark);
+}
+
 /**
  * Makes text that came from outside fit to be shown: the given secrets, and anything shaped like a JWT, a
  * session token or a URL with credentials, are replaced, and what is left is cut to a readable length. The text
@@ -20,7 +28,7 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   const start = known.reduce(withoutSecret, window);
   // What the end of the window holds may be the beginning of a secret, too short to be recognised.
   const limit = text.length > window.length ? start.length - RECOGNISED_CHARACTERS : start.length;
-  const { text: masked } = maskSecrets(start, { mark: MARK, limit: Math.max(limit, 0) });
+  const masked = maskCoderSecrets(start, { mark: MARK, limit: Math.max(limit, 0) });
   const safe = masked.replace(/\s+/g, " ").trim();
   return safe.length > MAX_QUOTED_CHARACTERS
     ? `${safe.slice(0, MAX_QUOTED_CHARACTERS).toWellFormed()}…`

@@ -1,4 +1,5 @@
 import type { KubeObject, Stored } from "kube-controller-runtime";
+import { MANAGED_BY_LABEL, MANAGER_NAME } from "./names.ts";
 
 /** So much is kept of the annotations of a child, and of the contents of a Secret. */
 const MOST_BYTES = 16 * 1024;
@@ -31,3 +32,6 @@ function shortest(texts: Texts): Texts {
   });
   return Object.fromEntries(kept.map(({ key, text }) => [key, text]));
 }
+
+/** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */
+export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}`, transform: slim };

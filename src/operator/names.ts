@@ -7,7 +7,6 @@ import {
   type OwnershipMarks,
   type Stored,
 } from "kube-controller-runtime";
-import { slim } from "./managed-objects.ts";
 
 /** What children need to know of the object that they are made for. */
 export interface Identity {
@@ -147,9 +146,6 @@ export function rotationRequest({ metadata }: KubeObject): string | undefined {
   const request = metadata?.annotations?.[ROTATE_ANNOTATION];
   return request === undefined ? undefined : fingerprint([request]);
 }
-
-/** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */
-export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}`, transform: slim };
 
 /** Metadata of a child in its parent's namespace. The owner reference is for whoever applies it. */
 export function childMetadata(parent: Parent, name: string, annotations: Labels = {}): ObjectMeta {

@@ -49,3 +49,18 @@ export function defined<T extends object>(fields: T): AlwaysThere<T> & MaybeAbse
 export function unlessEmpty<T>(list: readonly T[]): T[] | undefined {
   return list.length > 0 ? [...list] : undefined;
 }
+
+/**
+ * The function, which works once on each object and returns the same result for it afterwards. For objects that never
+ * change, as those of a cache: another version of one is another object.
+ */
+export function oncePerObject<T extends object, R>(compute: (object: T) => R): (object: T) => R {
+  const results = new WeakMap<T, { readonly value: R }>();
+  return (object) => {
+    const known = results.get(object);
+    if (known) return known.value;
+    const value = compute(object);
+    results.set(object, { value });
+    return value;
+  };
+}

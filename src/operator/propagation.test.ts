@@ -28,6 +28,7 @@ const podExamples = {
   envFrom: [{ configMapRef: { name: "settings" } }],
   extraArgs: ["--verbose"],
   extraEnv: [{ name: "A", value: "1" }],
+  hostAliases: [{ ip: "192.0.2.1", hostnames: ["db.example.com"] }],
   image: "registry.example.com/coder:v2",
   imagePullPolicy: "Always" as const,
   imagePullSecrets: [{ name: "registry" }],

@@ -1,6 +1,7 @@
 import { find, isForbidden, type Kind, type Pod, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../api/v1alpha1/kinds.ts";
-import { APPS, identityOf, managedByUs } from "../operator/names.ts";
+import { managedByUs } from "../operator/managed-objects.ts";
+import { APPS, identityOf } from "../operator/names.ts";
 import { podOwner, podOwnerOfLabels } from "../operator/workload/pods/our-pods.ts";
 import type { Cluster } from "./cluster.ts";
 import { CommandError, type Context } from "./command.ts";

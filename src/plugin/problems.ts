@@ -1,9 +1,14 @@
 import { type Condition, findCondition, type Stored, UNREPORTED } from "kube-controller-runtime";
 import { CoderControlPlane } from "../api/v1alpha1/kinds.ts";
-import { quietReasons as ofControlPlane } from "../operator/control-plane/status.ts";
+import {
+  basicness,
+  type ConditionRow,
+  controlPlaneConditions,
+  provisionerConditions,
+  quietReasonsOf,
+  workspaceProxyConditions,
+} from "../operator/conditions.ts";
 import { defined } from "../operator/normalize.ts";
-import { quietReasons as ofProvisioner } from "../operator/provisioner/status.ts";
-import { quietReasons as ofProxy } from "../operator/workspace-proxy/status.ts";
 import type { OurObject } from "./objects.ts";
 
 /** Something about an object that a person wants to know. */
@@ -19,18 +24,11 @@ export interface Problem {
   readonly since?: string;
 }
 
-/** Conditions whose True is the bad news. */
-const NEGATIVE: ReadonlySet<string> = new Set(["Stalled", "Conflict"]);
-
-/** They repeat others, describe a choice, or say only how far something is. */
-const SILENT: ReadonlySet<string> = new Set([
-  "Available",
-  "ImagePinned",
-  "Paused",
-  "ScalingLimited",
-  "Stalled",
-  "UpgradePossible",
-]);
+const tables = [controlPlaneConditions, provisionerConditions, workspaceProxyConditions];
+/** By type; a type means the same for every kind. Those of a newer operator are absent. */
+const rows: ReadonlyMap<string, ConditionRow> = new Map(
+  tables.flatMap((table) => Object.values<ConditionRow>(table)).map((row) => [row.type, row]),
+);
 
 /** What somebody chose, or what is as it should be in spite of its status. */
 const CHOSEN: ReadonlySet<string> = new Set([
@@ -42,10 +40,10 @@ const SOON: ReadonlySet<string> = new Set([
   ...["ExpiresSoon", "GracePeriod", "InGrace", "RenewalFailed", "OldKeyLeft", "TokenExpiresSoon"],
 ]);
 
-/** Unknown is the usual state of much that was not asked for; of these it means that somebody could not look. */
-const WATCHED: ReadonlySet<string> = new Set(["BuildsServed", "DaemonsConnected", "Healthy"]);
-
-const PASSING: ReadonlySet<string> = new Set([...ofControlPlane, ...ofProvisioner, ...ofProxy, UNREPORTED]);
+const PASSING: ReadonlySet<string> = new Set([
+  ...tables.flatMap((table) => [...quietReasonsOf(table)]),
+  UNREPORTED,
+]);
 
 /** What is wrong with an object: that it is being deleted, and what its conditions say. */
 export function problemsOf(object: string, stored: Stored<OurObject>): Problem[] {
@@ -67,7 +65,7 @@ function deletionOf(object: string, { metadata }: Stored<OurObject>): Problem[] 
 function conditionProblems(object: string, { metadata, status }: Stored<OurObject>): Problem[] {
   const conditions = status?.conditions ?? [];
   const found = conditions
-    .filter(({ type }) => type !== "Ready" && !SILENT.has(type))
+    .filter(({ type }) => type !== "Ready" && type !== "Paused")
     .filter(isProblem)
     .toSorted((a, b) => basicness(b) - basicness(a))
     .map((condition) => problem(object, condition));
@@ -80,17 +78,13 @@ function conditionProblems(object: string, { metadata, status }: Stored<OurObjec
   return [{ ...unseen, ...defined({ since: metadata.creationTimestamp }) }];
 }
 
-/** Pods that can't run explain all that coderd would have to do; a name that is taken explains even that. */
-function basicness({ type, reason }: Condition): number {
-  if (type === "Conflict") return 2;
-  return type === "DeploymentReady" && reason === "Stalled" ? 1 : 0;
-}
-
 function isProblem({ type, status, reason }: Condition): boolean {
+  const { polarity, isAsked, isRepeated } = rows.get(type) ?? { polarity: "good" };
+  if (polarity === "informative" || isRepeated) return false;
   if (SOON.has(reason)) return true;
   if (CHOSEN.has(reason)) return false;
-  if (NEGATIVE.has(type)) return status === "True";
-  return status === "False" || (status === "Unknown" && WATCHED.has(type));
+  if (polarity === "bad") return status === "True";
+  return status === "False" || (status === "Unknown" && isAsked === true);
 }
 
 function problem(object: string, condition: Condition): Problem {

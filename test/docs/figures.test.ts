@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
+import { lacking } from "../../src/plugin/commands/check/pods.ts";
 import { pages, repository } from "./pages.ts";
 
 const textOf = (path: string) => pages.find((page) => page.path === path)?.text ?? "";
@@ -43,6 +44,33 @@ test("days before ExpiresSoon are those of the code, wherever they stand", () =>
   const rows = pages.flatMap(({ text }) => text.match(/^\| `ExpiresSoon` .*days.*$/gm) ?? []);
   expect(rows.length).toBeGreaterThan(0);
   for (const row of rows) expect(numbers(row, /fewer than (\d+)/g)).toEqual(days);
+});
+
+test("days before TokenExpiresSoon are those of the code, wherever they stand", () => {
+  const days = numbers(source("src/operator/coderd/token-end.ts"), /SOON_MS = (\d+) \* DAY_MS/g);
+  expect(days.size).toBe(1);
+  const sentences = pages.flatMap(
+    ({ path, text }) =>
+      (path === "CHANGELOG.md" ? [] : text.replaceAll(/\s+/g, " ").match(/[^.|]*`TokenExpiresSoon`[^.]*/g)) ??
+      [],
+  );
+  const figures = sentences
+    .map((sentence) => numbers(sentence, /(\d+) days/g))
+    .filter(({ size }) => size > 0);
+  expect(figures.length).toBeGreaterThan(1);
+  for (const figure of figures) expect(figure).toEqual(days);
+});
+
+test("every manifest of a control plane has resources and a security context, as `kubectl coder check` recommends", () => {
+  const files = globSync(["config/samples/*.yaml", "examples/*.yaml"], { cwd: repository });
+  const bare = files.filter((file) =>
+    parseAllDocuments(source(file)).some((document) => {
+      const object = document.toJS();
+      return object?.kind === "CoderControlPlane" && lacking(object).length > 0;
+    }),
+  );
+  expect(files.length).toBeGreaterThan(20);
+  expect(bare).toEqual([]);
 });
 
 test("no page asks for an object by hand for which there is a field", () => {

@@ -1,11 +1,10 @@
 import { globSync, readFileSync } from "node:fs";
 import { currentPlatform } from "kube-controller-runtime/testing/binaries";
 import { describe, expect, test } from "vitest";
-import { parse } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
 import { readPins as coderPins } from "../../tools/coder/pins.ts";
 import { releaseOf } from "../../tools/prometheus/binaries.ts";
-import { blocks, pages, repository } from "./pages.ts";
+import { pages, repository } from "./pages.ts";
 
 /** Everything that shows people a connection URL. */
 const texts = [
@@ -48,14 +47,13 @@ describe("connection URLs that are shown", () => {
   );
 });
 
-test("the NetworkPolicy of the guide lets the operator reach the ports on which pods listen", () => {
-  const values = blocks
-    .filter(({ page, text }) => page === "docs/install.md" && text.startsWith("# values.yaml"))
-    .map(({ text }) => parse(text))
-    .find(({ networkPolicy }) => networkPolicy?.egress);
-  const rules: { ports: { port: number }[] }[] = values.networkPolicy.egress;
-  const ports = rules.flatMap((rule) => rule.ports.map(({ port }) => port));
-  expect(ports).toEqual(expect.arrayContaining([53, 6443, 8080, 8443, 5432]));
+test("the page for security teams names the ports that lockdown opens", () => {
+  const template = read("charts/coder-k8s/templates/networkpolicy.yaml");
+  const opened = new Set([...template.matchAll(/port: (\d+)/g)].map(([, port]) => Number(port)));
+  const text = pages.find(({ path }) => path === "docs/how-to/verify.md")?.text ?? "";
+  const said = /The ports are those on which pods listen: ([^.]*)\./.exec(text)?.[1] ?? "";
+  expect(new Set(said.match(/\d+/g)?.map(Number))).toEqual(opened);
+  expect([...opened]).toEqual(expect.arrayContaining([53, 6443, 8080, 8443, 5432]));
 });
 
 describe("the page of versions", () => {
@@ -63,6 +61,9 @@ describe("the page of versions", () => {
   const row = (program: string) => text.split("\n").find((line) => line.startsWith(`| ${program} |`));
   const pinned = (file: string, module: string) =>
     new RegExp(`^\\s*(?:require )?${module.replaceAll(".", "\\.")} v(\\S+)`, "m").exec(read(file))?.[1];
+
+  const coderVersion = (name: "coder" | "coder-old") =>
+    coderPins(currentPlatform()).binaries[name].version.replace(/^v/, "");
 
   test.for([
     ["Kubernetes", pinned("packages/kube-controller-runtime/testing/kube/go.mod", "k8s.io/kubernetes")],
@@ -72,7 +73,8 @@ describe("the page of versions", () => {
     ],
     ["Helm", pinned("tools/helm/go.mod", "helm.sh/helm/v4")],
     ["Prometheus", releaseOf(`v${pinned("tools/prometheus/go.mod", "github.com/prometheus/prometheus")}`)],
-    ["Coder", coderPins(currentPlatform()).binaries.coder.version.replace(/^v/, "")],
+    ["Coder", coderVersion("coder")],
+    ["Coder, an old one", coderVersion("coder-old")],
     ["Node.js", /\d+/.exec(manifest.engines.node)?.[0]],
   ] as const)("names the %s that the tests run", ([program, version]) => {
     expect(version).toBeDefined();

@@ -1,8 +1,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { conditionTypes as controlPlane } from "../../src/operator/control-plane/status.ts";
-import { conditionTypes as provisioner } from "../../src/operator/provisioner/status.ts";
-import { conditionTypes as workspaceProxy } from "../../src/operator/workspace-proxy/status.ts";
+import {
+  type ConditionRow,
+  controlPlaneConditions,
+  provisionerConditions,
+  workspaceProxyConditions,
+} from "../../src/operator/conditions.ts";
 import { repository } from "./pages.ts";
 
 const page = readFileSync(`${repository}docs/reference/conditions.md`, "utf8");
@@ -33,7 +36,9 @@ const others = new Set([
   ..."PodDisruptionBudget RollingUpdate RuntimeDefault".split(" "),
   // Values of spec.restartOn.
   ..."Certificates All None".split(" "),
-  ..."Pod Secret ConfigMap Service ServiceAccount Deployment Ingress Role RoleBinding HTTPRoute".split(" "),
+  ..."Pod Secret ConfigMap Service ServiceAccount Deployment Ingress Role RoleBinding HTTPRoute Gateway ListenerSet RequestRedirect".split(
+    " ",
+  ),
   ..."CoderControlPlane CoderProvisioner CoderWorkspaceProxy".split(" "),
   // Strategies of an upgrade, and what its backup is made by.
   ..."Safe Rolling Backup Cluster Complete".split(" "),
@@ -52,7 +57,9 @@ const others = new Set([
   ..."FailedCreatePodSandBox NetworkNotReady ProbeError".split(" "),
 ]);
 
-const types = [controlPlane, provisioner, workspaceProxy].map((names) => Object.values<string>(names));
+const tables = [controlPlaneConditions, provisionerConditions, workspaceProxyConditions];
+const rows = tables.map((table) => Object.values<ConditionRow>(table));
+const types = rows.map((table) => table.map(({ type }) => type));
 
 describe("the page of conditions and reasons", () => {
   test.each([
@@ -61,6 +68,11 @@ describe("the page of conditions and reasons", () => {
     ["CoderWorkspaceProxy", types[2]],
   ])("has the conditions of %s, in the order in which they come", (kind, conditions) => {
     expect(explained(kind)).toEqual(conditions);
+  });
+
+  test.each(rows)("has what `Ready` sums up before `Ready`", (...table) => {
+    const summed = table.findLastIndex(({ inReady }) => inReady);
+    expect(summed).toBeLessThan(table.findIndex(({ type }) => type === "Ready"));
   });
 
   test("explains every reason that the operator gives", () => {

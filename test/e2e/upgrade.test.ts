@@ -44,6 +44,11 @@ async function putUrl(tenant: Tenant, application: string): Promise<object> {
   return { name: "CODER_PG_CONNECTION_URL", valueFrom: { secretKeyRef: { name, key: "url" } } };
 }
 
+/** The superuser's access to the database of a tenant. */
+function superuserUrl({ world: { postgres }, database }: Tenant): string {
+  return `postgres://postgres:${postgres.password}@127.0.0.1:${postgres.port}/${database.name}`;
+}
+
 async function podUIDs({ world, namespace }: Tenant): Promise<string[]> {
   const labelSelector = "app.kubernetes.io/name=coder-control-plane";
   const { items } = await world.person.list(Pod, { namespace, labelSelector });
@@ -143,7 +148,7 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
     await admin.cli("create", "mine", "--template", "small", "--yes");
     await tenant.untilCondition(CoderControlPlane, { type: "Ready" }, { status: "True" });
 
-    await using database = new DatabaseWatch(world.postgres, tenant.database);
+    await using database = new DatabaseWatch(superuserUrl(tenant));
     await using service = new ServiceWatch(admin.url);
     await upgrade(tenant);
     await untilStage(tenant, "Completed");
@@ -264,7 +269,7 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
 
   test("names the session that blocks its migration, and goes on when that ends", async () => {
     const { tenant, admin } = await settle("blocked");
-    await using database = new DatabaseWatch(world.postgres, tenant.database);
+    await using database = new DatabaseWatch(superuserUrl(tenant));
     const blocker = await database.lockTable("users", "somebody");
     await upgrade(tenant);
     const { message } = await eventually(async () => {
@@ -290,7 +295,7 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
         const condition = status?.conditions?.find(({ type }) => type === "Upgrading");
         expect(condition).toMatchObject({ reason: "Migrating", message: expect.stringContaining(text) });
       }, TIME_LIMIT);
-    await using database = new DatabaseWatch(world.postgres, tenant.database);
+    await using database = new DatabaseWatch(superuserUrl(tenant));
     await database.lockTable("users", "somebody");
     await upgrade(tenant);
     await said('application "somebody"');

@@ -39,6 +39,26 @@ export const alertCases: readonly AlertCase[] = [
     labels: {},
   },
   {
+    alert: "CoderOperatorLeaseFailing",
+    series: [
+      {
+        series: `coder_k8s_lease_failures_total{${operator("a")},reason="Forbidden"}`,
+        counter: true,
+        well: 0,
+        wrong: 6,
+      },
+    ],
+    harmless: [
+      {
+        series: `other_lease_failures_total{${operator("a")},reason="Forbidden"}`,
+        counter: true,
+        well: 5,
+        wrong: 5,
+      },
+    ],
+    labels: { reason: "Forbidden" },
+  },
+  {
     alert: "CoderReconcileErrors",
     series: [
       {

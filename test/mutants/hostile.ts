@@ -7,14 +7,14 @@ export const hostileMutants: readonly Mutant[] = [
     file: "src/operator/workload/rbac/tenancy.ts",
     from: 'if (KUBERNETES_OWN.includes(namespace)) return "it belongs to Kubernetes";',
     to: "",
-    tests: ["src/operator/permissions"],
+    tests: ["src/operator/workload/rbac"],
   },
   {
     guard: "tenancy: nothing is granted in the operator's namespace",
     file: "src/operator/workload/rbac/tenancy.ts",
     from: "if (namespace === operatorNamespace)",
     to: "if (namespace === undefined)",
-    tests: ["src/operator/permissions"],
+    tests: ["src/operator/workload/rbac"],
   },
   {
     guard: "tenancy: the operator's role speaks of Leases in its own namespace alone",
@@ -81,7 +81,7 @@ export const hostileMutants: readonly Mutant[] = [
   },
   {
     guard: "tokens: they go to no Service of somebody else",
-    file: "src/operator/workload/exposure/own-service.ts",
+    file: "src/operator/workload/exposure/service.ts",
     from: 'return type !== "ExternalName" && isDeepStrictEqual(selector, commonLabels(served));',
     to: 'return type !== "Other" || isDeepStrictEqual(selector, commonLabels(served));',
     tests: ["test/world/tenancy"],

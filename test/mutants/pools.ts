@@ -7,14 +7,14 @@ export const poolMutants: readonly Mutant[] = [
     file: "src/operator/autoscaling/decide.ts",
     from: "Math.max(lately, replicas - removable(pool, census))",
     to: "lately",
-    tests: ["src/operator/queue"],
+    tests: ["src/operator/autoscaling"],
   },
   {
     guard: "pools: a busy pod that is not ready keeps its pool from shrinking",
     file: "src/operator/autoscaling/decide.ts",
     from: 'if (census.exposed > 0) return stay("exposed");',
     to: "",
-    tests: ["src/operator/queue"],
+    tests: ["src/operator/autoscaling"],
   },
   {
     guard: "pools: without all marks of busy pods a pool does not shrink",
@@ -28,6 +28,6 @@ export const poolMutants: readonly Mutant[] = [
     file: "src/operator/autoscaling/keep-warm.ts",
     from: "from: at - chosen.keepWarmMs,",
     to: "from: at,",
-    tests: ["src/operator/queue"],
+    tests: ["src/operator/autoscaling"],
   },
 ];

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-const folder = "src/operator/control-plane/upgrade";
+const folder = "src/operator/upgrade";
 const plan = [`${folder}/plan.test.ts`, `${folder}/plan.property.test.ts`];
 
 /** What keeps an upgrade from losing data, and pods of two versions from meeting. */
@@ -57,7 +57,7 @@ export const upgradeMutants: readonly Mutant[] = [
   },
   {
     guard: "upgrades: one new pod migrates, not all at once",
-    file: `${folder}/moves.ts`,
+    file: `${folder}/transitions.ts`,
     from: "replicas: Math.min(1, facts.replicas)",
     to: "replicas: facts.replicas",
     tests: plan,

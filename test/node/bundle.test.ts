@@ -9,7 +9,7 @@ import { TIME_LIMIT } from "./support/cluster.ts";
 import { Platform, poolOf } from "./support/platform.ts";
 import { Workspaces } from "./support/workspaces.ts";
 
-describe.runIf(inject("place"))("a bundle from real pods", () => {
+describe.runIf(inject("place")?.coder)("a bundle from real pods", () => {
   let platform: Platform;
   let dir: string;
   let files: Map<string, string>;

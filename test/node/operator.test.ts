@@ -1,33 +1,25 @@
-import type { V1Lease, V1Pod } from "@kubernetes/client-node";
+import { readdirSync, readFileSync } from "node:fs";
+import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { eventually } from "kube-controller-runtime/testing";
 import { describe, expect, inject, test } from "vitest";
 import { Cluster, TIME_LIMIT } from "./support/cluster.ts";
+import {
+  AT_ONCE,
+  deleteOperatorPod,
+  OPERATOR_NAMESPACE,
+  operatorPods,
+  untilLeader,
+} from "./support/leader.ts";
 import { helm, installOperator, rolledOut } from "./support/operator.ts";
-
-const NAMESPACE = "coder-system";
-const LEASE = "coder-k8s-controller.coder.com";
 
 describe.runIf(inject("place"))("the operator from the chart, in its image", () => {
   const cluster = () => new Cluster();
 
-  const pods = () =>
-    cluster().list<V1Pod>([
-      "pods",
-      `--namespace=${NAMESPACE}`,
-      "--selector=app.kubernetes.io/name=coder-k8s",
-    ]);
-
-  /** The name of the pod that leads. */
-  async function leader(): Promise<string> {
-    const lease = await cluster().get<V1Lease>(["lease", LEASE, `--namespace=${NAMESPACE}`]);
-    const holder = lease.spec?.holderIdentity ?? "";
-    const names = (await pods()).map(({ metadata }) => metadata?.name ?? "");
-    return names.find((name) => holder.includes(name)) ?? "";
-  }
+  const pods = () => operatorPods(cluster());
 
   /** Runs JavaScript in the operator's container, which has no shell. */
   async function evaluate(pod: string, code: string): Promise<string> {
-    const target = ["exec", `--namespace=${NAMESPACE}`, pod, "--", "/nodejs/bin/node", "-p", code];
+    const target = ["exec", `--namespace=${OPERATOR_NAMESPACE}`, pod, "--", "/nodejs/bin/node", "-p", code];
     return (await cluster().kubectl(target)).trim();
   }
 
@@ -50,24 +42,34 @@ describe.runIf(inject("place"))("the operator from the chart, in its image", () 
   test.each([
     { how: "in order", flags: [], withinMs: 15_000 },
     // The Lease may have to expire.
-    { how: "without grace", flags: ["--grace-period=0", "--force"], withinMs: 40_000 },
+    { how: "without grace", flags: AT_ONCE, withinMs: 40_000 },
   ])("hands over when the leader's pod is deleted $how", async ({ flags, withinMs }) => {
-    const former = await eventually(async () => {
-      const name = await leader();
-      expect(name).not.toBe("");
-      return name;
-    }, TIME_LIMIT);
-    await cluster().kubectl(["delete", "pod", former, `--namespace=${NAMESPACE}`, "--wait=false", ...flags]);
-    await eventually(
-      async () => {
-        const name = await leader();
-        expect(name).not.toBe("");
-        expect(name).not.toBe(former);
-      },
-      { withinMs },
-    );
+    const former = await untilLeader(cluster());
+    await deleteOperatorPod(cluster(), former, flags);
+    await untilLeader(cluster(), former, { withinMs });
     await rolledOut(cluster().place);
   });
+
+  test.runIf(process.env.LONG && inject("place")?.local)(
+    "loses a replica that stands still: the pod is unready, and its container is started again",
+    async () => {
+      const [pod] = await pods();
+      const name = pod?.metadata?.name ?? "";
+      const status = async () => {
+        const found = await cluster().get<V1Pod>(["pod", name, `--namespace=${OPERATOR_NAMESPACE}`]);
+        return found.status?.containerStatuses?.[0];
+      };
+      for (const pid of processesOf(await status())) process.kill(pid, "SIGSTOP");
+      await eventually(
+        async () => expect(await status()).toMatchObject({ ready: false, restartCount: 0 }),
+        TIME_LIMIT,
+      );
+      // Three probes in a row, and then the grace period.
+      await eventually(async () => expect(await status()).toMatchObject({ ready: true, restartCount: 1 }), {
+        withinMs: 180_000,
+      });
+    },
+  );
 
   test("is upgraded and uninstalled by helm, and its pods go", async () => {
     const { place } = cluster();
@@ -83,3 +85,19 @@ describe.runIf(inject("place"))("the operator from the chart, in its image", () 
     await installOperator(place);
   });
 });
+
+/** The processes of a container on this machine, by their cgroup. */
+function processesOf(status: V1ContainerStatus | undefined): number[] {
+  const id = status?.containerID?.split("//").at(-1) ?? expect.fail("the container does not run");
+  const all = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry));
+  return all.filter((pid) => cgroupsOf(pid).includes(id)).map(Number);
+}
+
+function cgroupsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cgroup`, "utf8");
+  } catch {
+    // It has ended meanwhile.
+    return "";
+  }
+}

@@ -1,13 +1,13 @@
-import { request } from "node:https";
-import { text } from "node:stream/consumers";
 import type { V1Pod } from "@kubernetes/client-node";
 import { createCertificateAuthority, eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { TIME_LIMIT } from "./support/cluster.ts";
+import { operatorImage } from "./support/operator.ts";
 import { CODER, Platform, secret } from "./support/platform.ts";
-import { forwardPort } from "./support/port-forward.ts";
 
 const DOMAIN = "svc.cluster.local";
+/** All three are replaced, one waiting for the other. */
+const ROLLOUT_LIMIT = { withinMs: 180_000 };
 const CONTROL_PLANE = `codercontrolplane/${CODER}`;
 
 describe.runIf(inject("place")?.coder)(
@@ -46,14 +46,16 @@ describe.runIf(inject("place")?.coder)(
       for (const address of addresses) expect(await asked(`http://${address}:8080/healthz`)).toBe("OK");
     });
 
-    test("has a daemon in every pod of the pool, which coderd lists as idle", async () => {
+    const daemonsAreIdle = async () => {
       const names = (await pods("coder-provisioner")).map(({ metadata }) => metadata?.name).sort();
       expect(names).toHaveLength(2);
-      await eventually(async () => {
-        const daemons = await platform.admin.daemons();
-        const idle = daemons.filter(({ status }) => status === "idle").map(({ name }) => name);
-        expect(idle.sort()).toEqual(names);
-      }, TIME_LIMIT);
+      const daemons = await platform.admin.daemons();
+      const idle = daemons.filter(({ status }) => status === "idle").map(({ name }) => name);
+      expect(idle.sort()).toEqual(names);
+    };
+
+    test("has a daemon in every pod of the pool, which coderd lists as idle", async () => {
+      await eventually(daemonsAreIdle, TIME_LIMIT);
     });
 
     test("has a proxy that coderd finds healthy, at the name of its Service", async () => {
@@ -89,14 +91,26 @@ describe.runIf(inject("place")?.coder)(
       await change("coderworkspaceproxy/edge", { certs });
       await change(CONTROL_PLANE, { tls: { secretNames: ["tls"] }, certs });
       await untilReady(CONTROL_PLANE, "coderprovisioner/linux", "coderworkspaceproxy/edge");
-      await eventually(async () => {
-        await using forwarded = await forwardPort(cluster.place, { namespace, service: "coder", port: 443 });
-        const port = Number(new URL(forwarded.url).port);
-        expect(await securely({ port, servername: `coder.${namespace}.${DOMAIN}`, ca: authority.cert })).toBe(
-          "OK",
-        );
-      }, TIME_LIMIT);
+      const url = `https://coder.${namespace}.${DOMAIN}/healthz`;
+      await eventually(async () => expect(await verified(url, authority.cert)).toBe("OK"), TIME_LIMIT);
+      const stranger = createCertificateAuthority();
+      expect(await verified(url, stranger.cert)).toMatch(/^[A-Z_]*(CERT|SIGNATURE)/);
+      await eventually(daemonsAreIdle, TIME_LIMIT);
+      await eventually(
+        async () => expect(await platform.admin.proxy("edge")).toMatchObject({ healthy: true }),
+        TIME_LIMIT,
+      );
     });
+
+    /** What a pod is answered by a server whose certificate this authority must have issued, or why it does not trust it. */
+    const verified = (url: string, ca: string) =>
+      platform.cluster.kubectl(
+        [
+          ...["exec", "--stdin", `--namespace=${platform.workspaceNamespace}`, "verifier", "--"],
+          ...["/nodejs/bin/node", "-e", ASK, url],
+        ],
+        ca,
+      );
 
     /** Ready for the spec as it is now. */
     const untilReady = async (...objects: string[]) => {
@@ -108,7 +122,7 @@ describe.runIf(inject("place")?.coder)(
           ]);
           const ready = status?.conditions?.find(({ type }) => type === "Ready");
           expect(ready).toMatchObject({ status: "True", observedGeneration: metadata.generation });
-        }, TIME_LIMIT);
+        }, ROLLOUT_LIMIT);
     };
 
     const change = (object: string, spec: object) =>
@@ -120,41 +134,34 @@ describe.runIf(inject("place")?.coder)(
     /** A pod outside of the control plane's namespace, from which Services are asked. */
     async function startClient(): Promise<void> {
       const namespace = platform.workspaceNamespace;
-      const image = platform.cluster.place.coder?.current;
-      await platform.cluster.apply({
-        apiVersion: "v1",
-        kind: "Pod",
-        metadata: { namespace, name: "client" },
-        spec: {
-          terminationGracePeriodSeconds: 0,
-          containers: [{ name: "client", image, command: ["sleep", "3600"] }],
+      const { place } = platform.cluster;
+      const clients = {
+        client: { image: place.coder?.current, command: ["sleep", "3600"] },
+        // It verifies certificates, which busybox does not.
+        verifier: {
+          image: operatorImage(place),
+          command: ["/nodejs/bin/node", "-e", "setInterval(() => {}, 1e6)"],
         },
-      });
-      await platform.cluster.kubectl([
-        "wait",
-        "--for=condition=Ready",
-        "pod/client",
-        `--namespace=${namespace}`,
-        "--timeout=60s",
-      ]);
+      };
+      for (const [name, container] of Object.entries(clients))
+        await platform.cluster.apply({
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { namespace, name },
+          spec: { terminationGracePeriodSeconds: 0, containers: [{ name, ...container }] },
+        });
+      const names = Object.keys(clients).map((name) => `pod/${name}`);
+      const wait = ["wait", "--for=condition=Ready", "--timeout=60s", `--namespace=${namespace}`];
+      await platform.cluster.kubectl([...wait, ...names]);
     }
   },
 );
 
-/** What coderd answers behind a certificate that this authority must have issued for this name. */
-function securely(target: {
-  readonly port: number;
-  readonly servername: string;
-  readonly ca: string;
-}): Promise<string> {
-  return new Promise((resolve, reject) => {
-    request({ host: "127.0.0.1", path: "/healthz", agent: false, ...target }, (response) =>
-      text(response).then(resolve, reject),
-    )
-      .on("error", reject)
-      .end();
-  });
-}
+/** Asks the URL of its argument, and trusts the authority that it reads. */
+const ASK = `
+  const ca = require("fs").readFileSync(0, "utf8");
+  require("https").get(process.argv[1], { ca }, (response) => response.pipe(process.stdout))
+    .on("error", ({ code }) => process.stdout.write(code));`;
 
 interface ReadyObject {
   readonly metadata: { readonly generation: number };

@@ -1,131 +1,189 @@
-import type { V1Pod } from "@kubernetes/client-node";
-import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { Platform, poolOf } from "./support/platform.ts";
+import { Observer, type Sight } from "./support/observer.ts";
+import { Platform, poolOf, secret } from "./support/platform.ts";
+import {
+  assertSteady,
+  assertTruth,
+  ended,
+  podCondition,
+  refused,
+  type Trouble,
+  waits,
+} from "./support/truth.ts";
 
-/** Within which what conditions say of pods agrees with the pods. */
-const TRUTH_LIMIT = { withinMs: 30_000 };
-/** A pod without a node is given a minute, in which a cluster may grow. */
-const UNSCHEDULED_LIMIT = { withinMs: 100_000 };
 const LAST_LINE = "the last line of its log";
+const GPU = "example.com/gpu";
 
-interface Cause {
+interface Cause extends Omit<Trouble, "object"> {
   readonly cause: string;
   readonly spec: object;
-  /** What the condition says beside the name of the pod. */
-  readonly says: readonly string[];
-  readonly limit?: typeof TRUTH_LIMIT;
 }
+
+const ends = (exitCode: number, before = "") => ({
+  command: ["sh", "-c", `${before}echo "${LAST_LINE}" >&2; exit ${exitCode}`],
+});
 
 const CAUSES: readonly Cause[] = [
   {
     cause: "an image that can't be pulled",
     spec: { image: "localhost/nobody/has:this" },
+    since: waits(/^(ErrImagePull|ImagePullBackOff)$/),
     says: ["localhost/nobody/has:this", "can't be pulled"],
   },
   {
     cause: "a Secret that does not exist",
     spec: { extraEnv: [{ name: "A", valueFrom: { secretKeyRef: { name: "absent", key: "a" } } }] },
+    since: waits(/^CreateContainerConfigError$/),
     says: ['container "provisioner" can\'t be started', 'secret "absent" not found'],
   },
   {
     cause: "a container that ends at once",
-    spec: { command: ["sh", "-c", `echo "${LAST_LINE}" >&2; exit 7`] },
+    spec: ends(7),
+    since: ended(7),
     says: ['container "provisioner"', "exit code 7", LAST_LINE],
   },
   {
-    cause: "a container that ends some time after its start, again and again",
-    spec: { command: ["sh", "-c", `sleep 8; echo "${LAST_LINE}" >&2; exit 9`] },
+    cause: "a container that ends some time after its start",
+    spec: ends(9, "sleep 8; "),
+    since: ended(9),
     says: ['container "provisioner"', "exit code 9", LAST_LINE],
+  },
+  {
+    cause: "a container that ends with exit code 0",
+    spec: ends(0),
+    since: ended(0),
+    says: ['container "provisioner"', "exit code 0"],
   },
   {
     cause: "a program that is not in the image",
     spec: { command: ["/no/such/program"] },
+    since: waits(/^(RunContainerError|CrashLoopBackOff)$/),
     says: ['container "provisioner"', "/no/such/program"],
+  },
+  {
+    cause: "a volume that can't be mounted",
+    spec: {
+      volumes: [{ name: "absent", configMap: { name: "nowhere" } }],
+      volumeMounts: [{ name: "absent", mountPath: "/absent" }],
+    },
+    since: podCondition("PodScheduled", "True"),
+    says: ["a volume can't be mounted", 'configmap "nowhere" not found'],
   },
   {
     cause: "no node that takes the pod",
     spec: { nodeSelector: { "example.com/none": "has-this" } },
-    says: ["no node takes it"],
-    limit: UNSCHEDULED_LIMIT,
+    since: podCondition("PodScheduled", "False", "Unschedulable"),
+    says: ["no node takes it", "didn't match Pod's node affinity/selector"],
+  },
+  {
+    cause: "a quota",
+    spec: { resources: { limits: { [GPU]: "1" } } },
+    since: refused("exceeded quota"),
+    says: ["No pod can be created", "exceeded quota: none", GPU],
+    namesPod: false,
   },
 ];
 
-describe.runIf(inject("place")?.coder)("a pool whose real pods fail", () => {
+const nameOf = (index: number) => `pool-${index}`;
+const objectOf = (index: number) => `coderprovisioner/${nameOf(index)}`;
+const troubleOf = (index: number): Trouble => {
+  const { since, says, namesPod = true } = CAUSES[index] ?? expect.fail();
+  return { object: objectOf(index), since, says, namesPod };
+};
+const indexOf = (words: string) => CAUSES.findIndex(({ cause }) => cause.includes(words));
+
+describe.runIf(inject("place")?.coder)("an object whose real pods do not start", () => {
   let platform: Platform;
+  let observer: Observer;
   beforeAll(async () => {
     platform = await Platform.open("stalled");
+    const { cluster, namespace } = platform;
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "ResourceQuota",
+      metadata: { namespace, name: "none" },
+      spec: { hard: { [`requests.${GPU}`]: "0" } },
+    });
+    observer = new Observer(cluster, namespace);
     // All at once: what takes longest is to wait for a kubelet.
-    for (const [index, { spec }] of CAUSES.entries())
-      await platform.cluster.apply(
-        poolOf(
-          { namespace: platform.namespace, name: nameOf(index) },
-          { ...spec, tags: { pool: nameOf(index) } },
-        ),
-      );
+    for (const [index, { spec }] of CAUSES.entries()) await addPool(nameOf(index), spec);
+    await cluster.apply(secret(namespace, "session", { token: "aaaaaaaaaa-bbbbbbbbbbbbbbbbbbbbbb" }));
+    await cluster.apply({
+      apiVersion: "coder.com/v1alpha1",
+      kind: "CoderWorkspaceProxy",
+      metadata: { namespace, name: "distrustful" },
+      spec: {
+        // It has a certificate of an authority that pods do not know.
+        image: cluster.place.coder?.current,
+        primaryAccessURL: "https://kubernetes.default.svc.cluster.local",
+        proxySessionTokenSecretRef: { name: "session" },
+      },
+    });
   });
   beforeEach(({ onTestFailed }) => onTestFailed(async () => console.error(await platform?.story())));
-  afterAll(() => platform?.[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await observer?.[Symbol.asyncDispose]();
+    await platform?.[Symbol.asyncDispose]();
+  });
 
-  const nameOf = (index: number) => `pool-${index}`;
+  const addPool = (name: string, spec: object) =>
+    platform.cluster.apply(
+      poolOf({ namespace: platform.namespace, name }, { ...spec, tags: { pool: name } }),
+    );
 
-  const stalled = async (name: string) => {
-    const args = [`coderprovisioner/${name}`, `--namespace=${platform.namespace}`];
-    const { status } = await platform.cluster.get<Reported>(args);
-    const find = (type: string) => status?.conditions?.find((condition) => condition.type === type);
-    return { stalled: find("Stalled"), ready: find("Ready") };
-  };
-
-  test.each(CAUSES.map((each, index) => ({ ...each, name: nameOf(index) })))(
-    "says so for $cause: condition, status and why name pod and cause",
-    async ({ name, says, limit = TRUTH_LIMIT }) => {
-      const pods = () =>
-        platform.cluster.list<V1Pod>([
-          ...["pods", `--namespace=${platform.namespace}`, `--selector=app.kubernetes.io/instance=${name}`],
-        ]);
-      await eventually(async () => {
-        const [pod] = await pods();
-        const { stalled: condition, ready } = await stalled(name);
-        expect(condition).toMatchObject({ status: "True" });
-        expect(ready).toMatchObject({ status: "False" });
-        for (const part of [pod?.metadata?.name ?? "a pod", ...says])
-          expect(condition?.message).toContain(part);
-      }, limit);
-      const why = await platform.kubectlCoder("why", `coderprovisioner/${name}`);
-      for (const part of says) expect(why.out).toContain(part);
-      const status = await platform.kubectlCoder("status");
-      expect(status.out).toContain(name);
+  test.each(CAUSES.map(({ cause }, index) => ({ cause, index })))(
+    "is Stalled because of $cause, and everything says so within 30 s",
+    async ({ index }) => {
+      await assertTruth(platform, observer, troubleOf(index));
     },
   );
 
-  test("goes on saying so while a container is restarted", async () => {
-    const name = nameOf(CAUSES.findIndex(({ says }) => says.includes("exit code 9")));
-    const restarts = async () => {
-      const [pod] = await platform.cluster.list<V1Pod>([
-        ...["pods", `--namespace=${platform.namespace}`, `--selector=app.kubernetes.io/instance=${name}`],
-      ]);
-      return pod?.status?.containerStatuses?.[0]?.restartCount ?? 0;
+  test("has the next cause within 30 s when the quota is gone", async () => {
+    const trouble = troubleOf(indexOf("quota"));
+    await platform.cluster.kubectl(["delete", "quota", "none", `--namespace=${platform.namespace}`]);
+    const next = {
+      ...{ object: trouble.object, since: podCondition("PodScheduled", "False", "Unschedulable") },
+      says: ["no node takes it", `Insufficient ${GPU}`],
     };
-    const before = await restarts();
-    const seen = new Set<string>();
-    await eventually(
-      async () => {
-        const { stalled: condition, ready } = await stalled(name);
-        seen.add(`Stalled=${condition?.status} Ready=${ready?.status}`);
-        expect(await restarts()).toBeGreaterThan(before);
-      },
-      { withinMs: 120_000 },
-    );
-    expect([...seen]).toEqual(["Stalled=True Ready=False"]);
+    const at = await assertTruth(platform, observer, next);
+    const [last] = observer.between(at, Number.POSITIVE_INFINITY);
+    expect(last?.condition(trouble.object, "Ready")?.message).not.toContain("exceeded quota");
+  });
+
+  test("is Stalled because of a certificate that a proxy does not trust, with its last line", async () => {
+    await assertTruth(platform, observer, {
+      object: "coderworkspaceproxy/distrustful",
+      since: ended(1),
+      says: ['container "workspace-proxy"', "exit code 1", "certificate signed by unknown authority"],
+    });
+  });
+
+  test.each([
+    ["at once", 7],
+    ["some time after its start", 9],
+    ["with exit code 0", 0],
+  ])("goes on being Stalled while a container that ends %s is restarted", async (when) => {
+    const trouble = troubleOf(indexOf(when));
+    const find = (sight: Sight) => sight.condition(trouble.object, "Stalled");
+    const told = await observer.first(find, { from: 0, withinMs: 0 });
+    await assertSteady(observer, trouble, { from: told.at, restarts: 2 });
+  });
+
+  test("does not advise to look at the network where the exit code is known", async () => {
+    const why = await platform.kubectlCoder("why", objectOf(indexOf("exit code 0")));
+    expect(why.out).toContain("exit code 0");
+    expect(why.out).not.toMatch(/DNS|network polic/);
+  });
+
+  test("is Stalled because of Pod Security, with all that it asks for", async () => {
+    const label = "pod-security.kubernetes.io/enforce=restricted";
+    await platform.cluster.kubectl(["label", "namespace", platform.namespace, label]);
+    await addPool("restricted", {});
+    await assertTruth(platform, observer, {
+      object: "coderprovisioner/restricted",
+      since: refused("violates PodSecurity"),
+      says: ["violates PodSecurity", "allowPrivilegeEscalation", "seccompProfile", "spec.presets"],
+      namesPod: false,
+    });
   });
 });
-
-interface Reported {
-  readonly status?: {
-    readonly conditions?: readonly {
-      readonly type: string;
-      readonly status: string;
-      readonly message: string;
-    }[];
-  };
-}

@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 /** coderd looks for what is due every minute, and starts nothing within the first minutes of its own life. */
 const AUTOMATIC_LIMIT = { withinMs: 5 * MINUTE };
 
-describe.runIf(inject("place"))("a workspace in a namespace of its own", () => {
+describe.runIf(inject("place")?.coder)("a workspace in a namespace of its own", () => {
   let platform: Platform;
   let workspaces: Workspaces;
   beforeAll(async () => {
@@ -85,7 +85,7 @@ describe.runIf(inject("place"))("a workspace in a namespace of its own", () => {
   });
 
   test("may not be a Deployment with enableDeployments false, and why names the missing right", async () => {
-    await workspaces.pushTemplate("few", "deployment", { rights: "few" });
+    await workspaces.pushTemplate("few", "deployment", { tags: { rights: "few" } });
     await expect(workspaces.create("refused", "few")).rejects.toThrow();
     const { out, code } = await platform.kubectlCoder("why", "workspace/refused", "-o", "json");
     expect(code).toBe(3);
@@ -97,7 +97,7 @@ describe.runIf(inject("place"))("a workspace in a namespace of its own", () => {
   test.runIf(process.env.LONG)(
     "starts by itself although its pool rested at zero, thanks to a daemon kept for it",
     async () => {
-      await workspaces.pushTemplate("resting", "pod", { rests: "yes" });
+      await workspaces.pushTemplate("resting", "pod", { tags: { rests: "yes" } });
       await workspaces.create("morning", "resting");
       await platform.admin.cli("stop", "morning", "--yes");
       const { id } = await platform.admin.workspace("morning");

@@ -12,7 +12,7 @@ import { keyChecksum, keySecret } from "../../src/operator/provisioner/key/secre
 import { withDefaults as provisionerOf } from "../../src/operator/provisioner/spec.ts";
 import { provisionerGrants } from "../../src/operator/provisioner/workspace-grants.ts";
 import { disruptionBudget } from "../../src/operator/workload/disruption-budget.ts";
-import { httpRoute, ingress } from "../../src/operator/workload/exposure/expose.ts";
+import { httpRoutes, ingress, listenerSet } from "../../src/operator/workload/exposure/expose.ts";
 import { service } from "../../src/operator/workload/exposure/service.ts";
 import { serviceAccount } from "../../src/operator/workload/rbac/ensure-service-account.ts";
 import { proxyDeployment, tokenChecksum } from "../../src/operator/workspace-proxy/deployment.ts";
@@ -39,7 +39,8 @@ export function controlPlaneChildren(stored: Stored<CoderControlPlane>): KubeObj
     disruptionBudget(controlPlane),
     service(controlPlane),
     ingress(controlPlane),
-    httpRoute(controlPlane),
+    ...httpRoutes(controlPlane),
+    listenerSet(controlPlane),
   ]);
 }
 
@@ -78,6 +79,7 @@ export function workspaceProxyChildren(stored: Stored<CoderWorkspaceProxy>): Kub
     disruptionBudget(proxy),
     service(proxy),
     ingress(proxy),
-    httpRoute(proxy),
+    ...httpRoutes(proxy),
+    listenerSet(proxy),
   ]);
 }

@@ -7,6 +7,7 @@ import { createCertificateAuthority, eventually } from "kube-controller-runtime/
 import { expect } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { coderCharts } from "../../tools/coder/charts.ts";
+import { OLDER } from "../../tools/coder/pins.ts";
 import { helmFor, succeeded } from "./helm.ts";
 
 const TROUBLE = fileURLToPath(new URL("../../demo/manifests/trouble.yaml", import.meta.url));
@@ -106,7 +107,7 @@ async function submitBuild(demo: DemoAccess): Promise<void> {
 }
 
 async function installRelease(demo: DemoAccess): Promise<void> {
-  const charts = await coderCharts();
+  const charts = await coderCharts(OLDER);
   await using helm = await helmFor({ admin: demo });
   try {
     const chart = join(charts, "coder");

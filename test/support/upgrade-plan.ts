@@ -3,7 +3,7 @@ import type { UpgradeStage, UpgradeStatus } from "../../src/api/v1alpha1/upgrade
 import type { CoderFailure } from "../../src/coder/failure.ts";
 import type { DatabaseSight } from "../../src/coder/operator-access/sight.ts";
 import { failed, succeeded } from "../../src/coder/result.ts";
-import { upgradeSettings } from "../../src/operator/coderd/upgrade-settings.ts";
+import { upgradeSettings } from "../../src/operator/coderd/settings.ts";
 import type { UpgradeFacts } from "../../src/operator/upgrade/facts.ts";
 import type { UpgradePlan } from "../../src/operator/upgrade/transitions.ts";
 
@@ -35,16 +35,24 @@ export const noDatabase = { why: "The operator runs no SQL." };
 
 export const nobody = {
   ...{ names: [], isScaledToZero: true, ready: 0, isProbed: true, isComplete: false },
-  ...{ areNewest: false, images: [], isLate: false, trouble: undefined },
+  ...{ areNewest: false, images: [], isLate: false, isRunning: false, trouble: undefined },
 };
 export const serving = {
   ...{ names: ["coder-1"], isScaledToZero: false, ready: 1, isProbed: true, isComplete: true },
-  ...{ areNewest: true, images: [NEW], isLate: false, trouble: undefined },
+  ...{ areNewest: true, images: [NEW], isLate: false, isRunning: true, trouble: undefined },
 };
 export const starting = { ...serving, ready: 0, isComplete: false, images: [] };
 export const halfway = { ...serving, isComplete: false };
-export const crashing = { ...starting, trouble: { message: "It crashes.", mayPass: false } };
-export const roomless = { ...starting, trouble: { message: "No node takes it.", mayPass: true } };
+export const crashing = {
+  ...starting,
+  isRunning: false,
+  trouble: { message: "It crashes.", mayPass: false },
+};
+export const roomless = {
+  ...starting,
+  isRunning: false,
+  trouble: { message: "No node takes it.", mayPass: true },
+};
 
 export function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
   return {
@@ -54,6 +62,7 @@ export function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
     wanted: NEW,
     replicas: 3,
     present: OLD,
+    presentReplicas: 3,
     settled: OLD,
     version: "v2.26.0",
     record: undefined,

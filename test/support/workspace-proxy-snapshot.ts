@@ -23,7 +23,7 @@ export function snapshotOf(
     warnings: new Map(),
     refusal: undefined,
     removePod: async () => {},
-    isRouteServed: false,
+    missingGatewayKind: undefined,
     ingressClasses: undefined,
     sources: { secret: (name) => secrets[name], configMap: () => undefined },
   };

@@ -4,16 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { coderModule } from "./module.ts";
-import { OLDER } from "./pins.ts";
 
 /**
- * A copy of the Helm charts of the older of the pinned Coders, which are part of its Go module: `coder`, `provisioner`
- * and the library `libcoder`. Releases that are moved were installed with charts like these. The caller removes the
- * copy.
+ * A copy of the Helm charts of a pinned Coder, which are part of its Go module: `coder`, `provisioner` and the library
+ * `libcoder`. `pins` is as for `coderModule`. The caller removes the copy.
  */
-export async function coderCharts(): Promise<string> {
+export async function coderCharts(pins?: string): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), "coder-charts-"));
-  await cp(join(await coderModule(OLDER), "helm"), copy, { recursive: true });
+  await cp(join(await coderModule(pins), "helm"), copy, { recursive: true });
   // helm puts the library beside the charts.
   await promisify(execFile)("chmod", ["-R", "u+w", copy]);
   return copy;

@@ -8,9 +8,9 @@ const run = promisify(execFile);
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const source = join(repository, "packages/kube-controller-runtime");
 
-/** What is packed beside JavaScript and declarations. */
+/** What is packed beside JavaScript and declarations: from pins and Go programs, binaries are built where none are cached. */
 const DOCUMENTS = ["README.md"];
-const PINS = ["testing/kube/**/go.{mod,sum}"];
+const GO_FILES = ["testing/{kube,node}/**/go.{mod,sum}", "testing/node/programs/**/*.go"];
 
 interface Manifest {
   readonly name: string;
@@ -54,7 +54,7 @@ async function nameJavaScript(folder: string): Promise<void> {
 
 async function copy(folder: string): Promise<void> {
   await cp(join(repository, "LICENSE"), join(folder, "LICENSE"));
-  for await (const file of glob([...DOCUMENTS, ...PINS], { cwd: source })) {
+  for await (const file of glob([...DOCUMENTS, ...GO_FILES], { cwd: source })) {
     await mkdir(dirname(join(folder, file)), { recursive: true });
     await cp(join(source, file), join(folder, file));
   }

@@ -44,6 +44,10 @@ annotations:
 {{- .Values.image.repository }}{{ .Values.image.digest | empty | ternary $version (printf "@%s" .Values.image.digest) }}
 {{- end }}
 
+{{- define "coder-k8s.metricsAuth" -}}
+{{- if or .Values.lockdown .Values.metrics.auth }}true{{ end }}
+{{- end }}
+
 {{- /* Combinations that the schema can't refuse. */}}
 {{- define "coder-k8s.checkValues" -}}
 {{- if .Chart.IsRoot }}

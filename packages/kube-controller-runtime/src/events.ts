@@ -1,7 +1,6 @@
 import type { Client } from "./client/client.ts";
 import { isAlreadyExists, isNotFound, isUnavailable } from "./client/error.ts";
 import type { Clock, Random } from "./clock.ts";
-import { type Action, awaitChange } from "./controller/action.ts";
 import { messageOf } from "./errors.ts";
 import { EventCorrelator, type Occurrence, type Series } from "./events/correlator.ts";
 import {
@@ -16,6 +15,7 @@ import {
 import { CoreEvent } from "./kinds.ts";
 import type { Logger } from "./log.ts";
 import { type KubeObject, keyOf } from "./object.ts";
+import { type Action, awaitChange } from "./queue/action.ts";
 import { WorkQueue } from "./queue/work-queue.ts";
 import { runWorkers } from "./queue/workers.ts";
 import { redactText } from "./redact.ts";

@@ -32,7 +32,7 @@ export {
   type RunContext,
   type RunLimits,
 } from "./controller/controller.ts";
-export { type Action, awaitChange, requeue } from "./controller/action.ts";
+export { type Action, awaitChange, requeue } from "./queue/action.ts";
 export { anyChange, contentChanged, specOrMetadataChanged } from "./controller/predicates.ts";
 export { finalizer } from "./controller/finalizer.ts";
 export { Children, CONTROLLER_INDEX } from "./controller/children.ts";

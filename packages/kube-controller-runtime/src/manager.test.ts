@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { Parent, prepareManager, runManager } from "../test/support/manager-under-test.ts";
-import { neverAnswers, offline, when } from "../testing/faulty-transport.ts";
+import { neverAnswers, offline, silent, when } from "../testing/faulty-transport.ts";
 import type { TransportRequest } from "./client/transport.ts";
-import { awaitChange } from "./controller/action.ts";
 import { controller } from "./controller/controller.ts";
 import { NotLeaderError } from "./errors.ts";
 import { LeaderFence } from "./fence.ts";
 import { ConfigMap, Lease } from "./kinds.ts";
 import type { ManagerObserver, ManagerOptions } from "./manager.ts";
+import { awaitChange } from "./queue/action.ts";
 
 const lease = { namespace: "n", name: "lease" };
 const leaderElection = { lease, identity: "us" };
@@ -97,6 +97,34 @@ describe("the start", () => {
     await world.person.mergePatch(Lease, lease, { spec: { holderIdentity: null } });
     await world.clock.advance(2_000);
     expect(reported).toEqual(["run begins", "run has written"]);
+  });
+
+  test("of a standby whose watches fell silent acts on what its predecessor has written last", async () => {
+    const seen: unknown[] = [];
+    const reading = controller("reading")
+      .for(Parent)
+      .reconcile(async (key, { caches }) => {
+        seen.push(caches.of(Parent).get(key)?.status?.seen);
+        return awaitChange;
+      });
+    const world = prepareManager([reading], { leaderElection });
+    const spec = { holderIdentity: "another", leaseDurationSeconds: 3_600 };
+    await world.person.create(Lease, { metadata: lease, spec });
+    await world.person.create(Parent, parent);
+    world.start();
+    await world.clock.advance(10_000);
+    const resumes = ({ path }: TransportRequest) =>
+      path.includes("watch=true") && !path.includes("sendInitialEvents");
+    world.transport.fault = when(resumes, silent);
+    world.transport.cutWatches();
+    await world.clock.advance(10_000);
+    await world.person.patchStatus(Parent, parent.metadata, { status: { seen: "by another" } });
+    await world.person.mergePatch(Lease, lease, { spec: { holderIdentity: null } });
+    await world.clock.advance(2_000);
+    expect(seen).toEqual(["by another"]);
+    expect(world.requests().filter((request) => /^(apply|patch|post) (?!.*leases)/.test(request))).toEqual(
+      [],
+    );
   });
 
   test("can be given up while caches are missing or another process leads", async () => {

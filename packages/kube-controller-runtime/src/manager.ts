@@ -69,7 +69,8 @@ const EVENT_FLUSH_MS = 1_000;
 
 /**
  * Runs controllers. Caches are warm before leadership is sought, so a standby takes over at once; workers
- * run only while leading. Runs end first, then watches, then the fence is closed; the Lease is given back last.
+ * run only while leading, after the objects of their kinds were listed again. Runs end first, then watches, then the
+ * fence is closed; the Lease is given back last.
  */
 export class Manager {
   readonly #options: ManagerOptions;
@@ -152,7 +153,9 @@ export class Manager {
    */
   async #work(signal: AbortSignal): Promise<void> {
     const stopWork = new AbortController();
-    const working = Promise.all(this.#runners.map((runner) => runner.run(stopWork.signal)));
+    const working = untilAborted(stopWork.signal, this.#relist()).then(() =>
+      Promise.all(this.#runners.map((runner) => runner.run(stopWork.signal))),
+    );
     const closed = Promise.withResolvers<never>();
     const cutOff = () => {
       stopWork.abort();
@@ -164,6 +167,16 @@ export class Manager {
       return this.#withinGrace(working);
     });
     await Promise.race([finished, closed.promise]);
+  }
+
+  /**
+   * The caches of a standby may be minutes behind without a sign of it. Statuses record what the process before has done, so
+   * no run begins on those of an earlier time.
+   */
+  #relist(): Promise<unknown> {
+    const kinds = this.#leader ? this.#options.controllers.map(({ kind }) => kind) : [];
+    const caches = new Set(kinds.map((kind) => this.#caches.of(kind)));
+    return Promise.all([...caches].map((cache) => cache.relist()));
   }
 
   async #withinGrace(work: Promise<unknown>): Promise<void> {

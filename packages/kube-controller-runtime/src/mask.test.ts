@@ -63,3 +63,11 @@ describe("masking", () => {
     expect(read(40_000)).toBeLessThan(12 * piece.length * 40_000);
   });
 });
+
+it.each([
+  ["host=db user=coder password=hunter2 dbname=coder", "host=db user=coder password=*** dbname=coder"],
+  ["password='of two words' sslmode=disable", "password=*** sslmode=disable"],
+  ["user=a&PASSWD=hunter2&next=b", "user=a&PASSWD=***&next=b"],
+])("a password of a connection string or a form is masked: %s", (text, masked) => {
+  expect(maskSecrets(text, { mark: "***", limit: 100 }).text).toBe(masked);
+});

@@ -1,5 +1,6 @@
 /**
- * Takes secrets out of text by their shape: credentials in URLs, bearer tokens, JWTs and session tokens. The
+ * Takes secrets out of text by their shape: credentials in URLs, passwords of connection strings and forms, bearer
+ * tokens, JWTs and session tokens. The
  * text comes from outside and may be made to be slow to search, so it is cut first and then read from the left
  * once: the work is linear in what is left, which `charactersRead` lets a test count.
  */
@@ -9,6 +10,9 @@ const BEARER = "bearer";
 const JWT_START = "eyJ";
 const TOKEN_ID_LENGTH = 10;
 const TOKEN_SECRET_LENGTH = 22;
+
+/** As connection strings and forms write it, in quotes or not. */
+const PASSWORD = /\b(password|passwd|pwd)=(?:'[^']*'?|"[^"]*"?|[^\s;&]+)/gi;
 
 export interface MaskOptions {
   /** What stands in the place of a secret. */
@@ -34,7 +38,8 @@ export function maskSecrets(text: string, { mark, limit }: MaskOptions): Masked 
     const { start, end } = word;
     isToken = end > start && scan.text.slice(end - BEARER.length, end).toLowerCase() === BEARER;
   }
-  return { text: `${parts.join("")}${isCut ? "…" : ""}`, charactersRead: scan.charactersRead };
+  const masked = parts.join("").replace(PASSWORD, (_, name: string) => `${name}=${mark}`);
+  return { text: `${masked}${isCut ? "…" : ""}`, charactersRead: scan.charactersRead };
 }
 
 /** A stretch of the text; `isLast` when it ends where the text was cut, so that it may have gone on. */

@@ -4,7 +4,8 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Client, ConfigMap, find, Namespace } from "kube-controller-runtime";
 import { adminClient, eventually } from "kube-controller-runtime/testing";
@@ -16,6 +17,7 @@ import { ThirdParty } from "./support/third-party.ts";
 
 const soon = { withinMs: 15_000 };
 const required = ["undici", "yaml"];
+const PROGRAMS = fileURLToPath(new URL("../testing/node/programs", import.meta.url));
 
 let out: string;
 let packed: PackedRuntime;
@@ -32,16 +34,25 @@ afterAll(async () => {
 });
 
 describe("the packed runtime", () => {
-  test("holds code, declarations, documents and pins, and no test", async () => {
+  test("holds code, declarations, documents, pins and the Go programs of a node, and no test", async () => {
     const { stdout } = await promisify(execFile)("tar", ["-tzf", packed.tarball]);
     const files = stdout.trim().split("\n");
     const unexpected = files.filter(
-      (file) => !/^package\/((src|testing)\/.*\.(js|d\.ts)|testing\/kube\/.*go\.(mod|sum)|[^/]+)$/.test(file),
+      (file) =>
+        !/^package\/((src|testing)\/.*\.(js|d\.ts)|testing\/.*\/(go\.(mod|sum)|main\.go)|[^/]+)$/.test(file),
     );
     expect(unexpected).toEqual([]);
     expect(files.filter((file) => /\.test\.|\/test\//.test(file))).toEqual([]);
     for (const document of ["README.md", "LICENSE", "package.json"])
       expect(files).toContain(`package/${document}`);
+    const programs = await readdir(PROGRAMS, { recursive: true, withFileTypes: true });
+    const packedPrograms = programs
+      .filter((each) => each.isFile())
+      .map(({ parentPath, name }) =>
+        join("package/testing/node/programs", relative(PROGRAMS, parentPath), name),
+      );
+    expect(packedPrograms.length).toBeGreaterThan(3);
+    expect(files).toEqual(expect.arrayContaining(packedPrograms));
   });
 
   test("names no path of the machine that packed it", async () => {
@@ -66,10 +77,10 @@ describe("the packed runtime", () => {
 
   test("needs none of its optional peers and no test framework to run", async () => {
     await using lean = await ThirdParty.install(packed.tarball, required);
-    const entries = ["", "/pino", "/testing", "/testing/binaries"];
+    const entries = ["", "/pino", "/testing", "/testing/binaries", "/testing/node"];
     const names = await lean.exportsOf(...entries.map((entry) => `kube-controller-runtime${entry}`));
     expect(names).toEqual(
-      expect.arrayContaining(["runOperator", "pinoLogger", "FakeApi", "preparedBinaries"]),
+      expect.arrayContaining(["runOperator", "pinoLogger", "FakeApi", "preparedBinaries", "startNode"]),
     );
     await expect(lean.exportsOf("kube-controller-runtime/prometheus")).rejects.toThrow("prom-client");
   });

@@ -70,7 +70,7 @@ export function answers(
 
 /** Nobody listens at the address. */
 export const offline: Fault = async () => {
-  throw new Error("connect ECONNREFUSED");
+  throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 };
 
 /** Takes the request and never answers. */

@@ -18,6 +18,7 @@ export {
   neverAnswers,
   offline,
   refusesStreamingLists,
+  silent,
   times,
   when,
 } from "./faulty-transport.ts";

@@ -1,10 +1,9 @@
 import type { V1Condition } from "@kubernetes/client-node";
 import type { Wire } from "kube-controller-runtime";
-import { host, namespaceName, objectName, optionalHost, secretDataKey } from "./names.ts";
+import { objectName, secretDataKey } from "./names.ts";
 import {
   atomic,
   column,
-  flag,
   int32,
   int64,
   kubeList,
@@ -13,9 +12,7 @@ import {
   optional,
   type PrinterColumn,
   type Rule,
-  rules,
   type Static,
-  stringMap,
   text,
   wideColumn,
 } from "./schema.ts";
@@ -54,76 +51,6 @@ export function tls(options: { default?: object } = {}) {
   );
 }
 export type TlsSpec = Static<ReturnType<typeof tls>>;
-
-const ingressTls = object("TLS at the ingress controller.", {
-  secretName: optional(objectName("Secret with the certificate of the host.")),
-  wildcardSecretName: optional(objectName("Secret with the certificate of the wildcard host.")),
-});
-
-const hosts = {
-  host: host("Host name under which users reach the deployment."),
-  wildcardHost: optional(
-    optionalHost("Wildcard host for workspace applications, such as *.coder.example.com."),
-  ),
-};
-
-const ingress = object(
-  "Exposure by an Ingress.",
-  {
-    ...hosts,
-    annotations: optional(stringMap("Annotations of the Ingress, mostly for its controller.")),
-    className: optional(text("Class of the Ingress; absent means the cluster's default class.")),
-    tls: optional(ingressTls),
-  },
-  rules({
-    rule: "!has(self.tls) || !has(self.tls.wildcardSecretName) || (has(self.wildcardHost) && self.wildcardHost != '')",
-    message: "tls.wildcardSecretName needs a wildcardHost: name the wildcard host or leave the Secret out",
-    fieldPath: ".wildcardHost",
-  }),
-);
-export type IngressExposure = Static<typeof ingress>;
-
-const parentRef = object("A Gateway that carries the route.", {
-  name: objectName("Name of the Gateway."),
-  namespace: optional(namespaceName("Namespace of the Gateway; absent means the object's own.")),
-  sectionName: optional(objectName("Listener of the Gateway; absent means all that fit.")),
-});
-
-const gateway = object("Exposure by an HTTPRoute of the Gateway API.", {
-  ...hosts,
-  // HTTPRoute itself takes no more parents than this.
-  parentRefs: list("Gateways that the route attaches to.", parentRef, { minItems: 1, maxItems: 32 }),
-});
-export type GatewayExposure = Static<typeof gateway>;
-
-const exposeDescription =
-  "How the deployment is reached from outside the cluster: by an Ingress or by a Gateway, never both.";
-const exposeFields = { gateway: optional(gateway), ingress: optional(ingress) };
-const oneExposure: Rule = {
-  rule: "!(has(self.ingress) && has(self.gateway))",
-  message: "give either ingress or gateway, not both",
-};
-
-export const expose = object(exposeDescription, exposeFields, rules(oneExposure));
-export type ExposeSpec = Static<typeof expose>;
-
-/** A control plane has an access URL that may be another than that of its exposure. */
-export const controlPlaneExpose = object(
-  exposeDescription,
-  {
-    ...exposeFields,
-    setAccessURL: optional(
-      flag(
-        "Set CODER_ACCESS_URL to the URL of the exposure unless extraEnv or envFrom sets it: https for a Gateway and for an Ingress with tls.secretName, else http.",
-      ),
-    ),
-  },
-  rules(oneExposure, {
-    rule: "!has(self.setAccessURL) || !self.setAccessURL || has(self.ingress) || has(self.gateway)",
-    message: "setAccessURL needs an exposure: give ingress or gateway",
-    fieldPath: ".setAccessURL",
-  }),
-);
 
 /** Fields that the status of every kind has. */
 export const statusFields = {

@@ -1,5 +1,4 @@
 import {
-  controlPlaneExpose,
   lastColumns,
   nameWithoutDot,
   type Phase,
@@ -16,6 +15,7 @@ import {
   readinessProbeDefault,
   tokenSecretKey,
 } from "./defaults.ts";
+import { controlPlaneExpose } from "./expose.ts";
 import { objectName, optionalHttpURL } from "./names.ts";
 import { rbac, serviceAccount, workspaceNamespaces } from "./permissions.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";

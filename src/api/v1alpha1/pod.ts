@@ -3,6 +3,7 @@ import type {
   V1Container,
   V1EnvFromSource,
   V1EnvVar,
+  V1HostAlias,
   V1Lifecycle,
   V1LocalObjectReference,
   V1PodSecurityContext,
@@ -67,6 +68,11 @@ export const podFields = {
   extraEnv: several<V1EnvVar>(
     "Environment variables added after the operator's own; a variable given here wins.",
     "EnvVar",
+  ),
+  hostAliases: several<V1HostAlias>(
+    "Host names that the pods find at these addresses, whatever DNS says. They win over those that the operator maps.",
+    "HostAlias",
+    "ip",
   ),
   imagePullPolicy: optional(
     choice("When the image is pulled; absent means Always for the tag `latest`, else IfNotPresent.", [

@@ -49,7 +49,7 @@ const presets = object("Settings that Coder's Helm charts make by default and th
   ),
   securityContext: optional(
     flag(
-      "Run the container as user and group 1000, never as root, without privilege escalation and with the runtime's seccomp profile. Fields of securityContext win over these.",
+      "Run the container as user and group 1000, never as root, without privilege escalation and with the runtime's seccomp profile. Pod Security's restricted level also asks for securityContext.capabilities.drop: [ALL]. Fields of securityContext win over these.",
     ),
   ),
 });

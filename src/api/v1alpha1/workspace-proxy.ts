@@ -1,5 +1,4 @@
 import {
-  expose,
   lastColumns,
   nameWithoutDot,
   type Phase,
@@ -17,6 +16,7 @@ import {
   tokenSecretKey,
   workspaceProxyDefaults,
 } from "./defaults.ts";
+import { expose } from "./expose.ts";
 import { httpURL, objectName, optionalHttpURL } from "./names.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
 import {
@@ -29,6 +29,7 @@ import {
   rules,
   type Static,
   text,
+  time,
   wideColumn,
   word,
 } from "./schema.ts";
@@ -144,6 +145,9 @@ const workspaceProxySpec = object(
 
 const workspaceProxyStatus = object("What the workspace proxy is, as the operator last saw it.", {
   ...statusFields,
+  bootstrapTokenExpires: optional(
+    time("End of the token that spec.bootstrap.credentialsSecretRef names; nobody renews it."),
+  ),
   coderURL: optional(text("URL of the coderd at which the proxy is registered.")),
   health: optional(
     text(

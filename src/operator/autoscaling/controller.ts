@@ -19,7 +19,7 @@ import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
-import { managedByUs } from "../names.ts";
+import { managedByUs } from "../managed-objects.ts";
 import {
   POD_OWNER_INDEX,
   podOwnerOfLabels,

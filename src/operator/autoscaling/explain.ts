@@ -3,7 +3,7 @@ import { MOST_JOBS, type Tags } from "../../coder/provisioning.ts";
 import { distinctiveTags } from "../../coder/tags.ts";
 import type { Decision } from "./decide.ts";
 import { highestOf } from "./pool.ts";
-import type { StrandedJobs } from "./stranded.ts";
+import type { DaemonEnd, StrandedJobs } from "./stranded.ts";
 import type { WaitCause, WaitingJobs } from "./waiting.ts";
 
 const MOST_TAGS = 8;
@@ -79,15 +79,16 @@ function explainCause(cause: WaitCause): string {
 }
 
 /** Builds that no daemon works on any more, although coderd has them running. Equal while nothing changes. */
-export function explainStranded(
-  { count, since, pool, daemon, trouble }: StrandedJobs,
-  isTold: boolean,
-): string {
+export function explainStranded({ count, since, pool, daemon, end }: StrandedJobs, isTold: boolean): string {
   const run = count === 1 ? "1 build runs" : `${count} builds run, the first`;
   const where = `on a daemon of provisioner "${pool}" that has ended (${cut(daemon)})`;
-  const failure = isTold ? "its pod fails." : `its pod fails. ${trouble}`;
-  const why = trouble === undefined ? "its pod is gone; coderd ends such a build after 5 minutes." : failure;
-  return `${run} since ${timestamp(since)} ${where}: ${why}`;
+  return `${run} since ${timestamp(since)} ${where}: ${explainEnd(end, isTold)}`;
+}
+
+function explainEnd(end: DaemonEnd, isTold: boolean): string {
+  if (end === "podGone") return "its pod is gone; coderd ends such a build after 5 minutes.";
+  if (end === "restarted") return "its container was restarted; coderd ends such a build after 5 minutes.";
+  return isTold ? "its pod fails." : `its pod fails. ${end.trouble}`;
 }
 
 /** People who look at coderd would take these for free daemons. */

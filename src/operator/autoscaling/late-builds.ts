@@ -60,11 +60,12 @@ export function lateBuilds(
     story: explainWaiting(group),
   }));
   const told = new Set(late.map(({ cause }) => (cause.kind === "failing" ? cause.trouble : undefined)));
+  const isTold = ({ end }: StrandedJobs) => typeof end === "object" && told.has(end.trouble);
   const lost = stranded.slice(0, MOST_GROUPS).map((group) => ({
     count: group.count,
     since: group.since,
     reason: LOST,
-    story: explainStranded(group, told.has(group.trouble)),
+    story: explainStranded(group, isTold(group)),
   }));
   return { groups: [...groups, ...lost], more: sumOf(late.slice(MOST_GROUPS)), isCut };
 }

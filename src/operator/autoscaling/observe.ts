@@ -10,11 +10,13 @@ import {
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { daemonTags } from "../../coder/tags.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
+import { provisionerConditions } from "../conditions.ts";
 import { isPaused } from "../pause.ts";
+import { daemonContainer, lostBefore } from "../provisioner/daemon-container.ts";
 import { daemonNameOf } from "../provisioner/deployment.ts";
 import { type Provisioner, withDefaults } from "../provisioner/spec.ts";
-import { conditionTypes } from "../provisioner/status.ts";
 import { isReplacingPods } from "../upgrade/stages.ts";
+import { timeOf } from "../workload/pods/container-end.ts";
 import { isReadyPod, podsOf } from "../workload/pods/our-pods.ts";
 import { podTrouble } from "../workload/pods/pod-trouble.ts";
 import type { Pool, PoolPod } from "./pool.ts";
@@ -63,17 +65,18 @@ export function observePool(
   return { object, provisioner, pods, pool };
 }
 
-/** Equal as long as the same pods of the provisioners fail. */
-export function failingPods(
+/** Equal as long as the provisioners have the same pods, which fail or are ready as before. */
+export function podStates(
   objects: readonly Stored<CoderProvisioner>[],
   { caches, clock }: Pick<RunContext, "caches" | "clock">,
 ): string {
   const now = clock.now();
-  const failing = objects
+  return objects
     .flatMap((object) => podsOf(withDefaults(object), caches))
-    .filter((pod) => podTrouble(pod, now)?.kind === "found");
-  return failing
-    .map(({ metadata }) => metadata.name)
+    .map((pod) => {
+      const isFailing = podTrouble(pod, now)?.kind === "found";
+      return [pod.metadata.uid, isReadyPod(pod), isFailing, lostBefore(pod)].join(" ");
+    })
     .sort()
     .join();
 }
@@ -100,7 +103,7 @@ function heldBy(object: Stored<CoderProvisioner>, caches: RunContext["caches"]):
   const [controlPlane = ""] = namedControlPlane(object);
   if (isReplacingPods(caches.of(CoderControlPlane).get(controlPlane)?.status?.upgrade))
     return { held: "the control plane is being upgraded" };
-  const entitled = findCondition(object.status?.conditions, conditionTypes.entitled);
+  const entitled = findCondition(object.status?.conditions, provisionerConditions.entitled.type);
   const isLapsed = entitled?.status === "False" && entitled.reason === "NotEntitled";
   return isLapsed ? { held: "the license does not include external provisioners" } : {};
 }
@@ -125,24 +128,20 @@ function isRollingOut(deployment: Stored<Deployment> | undefined): boolean {
 function poolPod(pod: Stored<Pod>, daemonName: string, now: number): PoolPod {
   const { metadata, status } = pod;
   const trouble = podTrouble(pod, now);
-  const running = status?.containerStatuses?.find(({ state }) => state?.running)?.state?.running;
+  const { running } = daemonContainer(pod)?.state ?? {};
   const refused = status?.conditions?.find(
     ({ type, status: isScheduled, reason }) =>
       type === "PodScheduled" && isScheduled === "False" && reason === "Unschedulable",
   );
-  const unschedulableSince = refused && timeOf(refused.lastTransitionTime);
   return {
     name: daemonName,
     isLeaving: metadata.deletionTimestamp !== undefined,
     isReady: isReadyPod(pod),
+    lostBefore: lostBefore(pod),
     // A node that is missing is another story.
     ...(trouble?.kind === "found" && !refused ? { trouble: trouble.message } : {}),
-    ...(running ? { startedAt: timeOf(running.startedAt) } : {}),
-    ...(unschedulableSince === undefined ? {} : { unschedulableSince }),
+    // A time that is not given is as long ago as can be.
+    ...(running ? { startedAt: timeOf(running.startedAt) ?? 0 } : {}),
+    ...(refused ? { unschedulableSince: timeOf(refused.lastTransitionTime) ?? 0 } : {}),
   };
-}
-
-/** A time that nobody gave is as long ago as can be. */
-function timeOf(time: string | undefined): number {
-  return time === undefined ? 0 : Date.parse(time);
 }

@@ -3,12 +3,12 @@ import { autoscalingDefaults } from "../../api/v1alpha1/defaults.ts";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { DaemonObserver } from "../coderd/daemons.ts";
 import type { QueueNumbers } from "../queue-metrics.ts";
-import { decide, type Plan } from "./decide.ts";
+import { type Decision, decide, type Plan } from "./decide.ts";
 import { outgrownPools, warnOfGrace } from "./grace-period.ts";
 import { isFresh, isKeptWarm, listWarmth, neverListed, type Warmth } from "./keep-warm.ts";
 import { type LateBuilds, lateBuilds, noneLate } from "./late-builds.ts";
 import type { Refusal } from "./marks.ts";
-import { failingPods, observePool, type PoolSource } from "./observe.ts";
+import { observePool, type PoolSource, podStates } from "./observe.ts";
 import { type Access, type Looks, look, neverLooked } from "./poll.ts";
 import { isMoving, pauseAfterLook } from "./poll-interval.ts";
 import type { History, Pool, QueueSight } from "./pool.ts";
@@ -19,6 +19,9 @@ import { whyJobsWait } from "./waiting.ts";
 
 /** How often to look while no pool follows the queue. */
 const POLL_MS = 60_000;
+
+/** How often while builds wait or are lost, or daemons are missing. */
+const UNSERVED_POLL_MS = 15_000;
 
 /** What is kept of an organization's queue: nothing that grows with it. */
 export interface OrganizationMemory {
@@ -33,8 +36,8 @@ export interface OrganizationMemory {
   readonly warmth: Warmth;
   readonly late: LateBuilds;
   readonly stranded: StrandedSight;
-  /** The pods that failed at the last look. */
-  readonly failing: string;
+  /** The pods at the last look, as far as they decide who is served. */
+  readonly pods: string;
   readonly numbers: QueueNumbers | undefined;
 }
 
@@ -44,8 +47,8 @@ export interface Organization {
   readonly pools: readonly Stored<CoderProvisioner>[];
   /** Equal as long as nobody changes a spec, adds a pool or removes one. */
   readonly specs: string;
-  /** Equal as long as the same pods fail. */
-  readonly failing: string;
+  /** Equal as long as the same pods are there, fail or are ready. */
+  readonly podStates: string;
   /** The shortest interval that a pool that follows the queue asks for. */
   readonly pollMs: number;
   readonly memory: OrganizationMemory;
@@ -56,7 +59,7 @@ export function organization(
   pools: readonly Stored<CoderProvisioner>[],
   { known, context }: { readonly known: OrganizationMemory | undefined; readonly context: RunContext },
 ): Organization {
-  const failing = failingPods(pools, context);
+  const states = podStates(pools, context);
   const specs = pools
     .map(({ metadata: { uid, generation } }) => `${uid} ${generation}`)
     .sort()
@@ -64,7 +67,7 @@ export function organization(
   const pollMs = pollOf(pools);
   const unknown = {
     specs,
-    failing,
+    pods: states,
     looks: neverLooked(context.clock.now(), pollMs),
     warmth: neverListed,
     late: noneLate,
@@ -74,7 +77,7 @@ export function organization(
     refusals: new Map(),
     outgrown: new Set<string>(),
   };
-  return { id, pools, specs, failing, pollMs, memory: known ?? unknown };
+  return { id, pools, specs, podStates: states, pollMs, memory: known ?? unknown };
 }
 
 function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
@@ -85,10 +88,10 @@ function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
   return Math.min(POLL_MS, ...wished);
 }
 
-/** When to look next: soon after a spec has changed or pods begin to fail, unless coderd does not answer. */
-export function dueAt({ specs, failing, pollMs, memory }: Organization): number {
+/** When to look next: soon after a spec or the state of a pod has changed, unless coderd does not answer. */
+export function dueAt({ specs, podStates, pollMs, memory }: Organization): number {
   const { nextAt, since, tookMs, failures } = memory.looks;
-  const isSame = memory.specs === specs && memory.failing === failing;
+  const isSame = memory.specs === specs && memory.pods === podStates;
   if (failures > 0 || isSame) return nextAt;
   return Math.min(nextAt, since + tookMs + pauseAfterLook({ pollMs, isMoving: true, tookMs }));
 }
@@ -113,7 +116,7 @@ export async function watchOrganization(
   coderd: Coderd,
   context: RunContext,
 ): Promise<Finding> {
-  const { id, pools, specs, failing, pollMs, memory } = organization;
+  const { id, pools, specs, pollMs, memory } = organization;
   const now = () => context.clock.now();
   const asked = { observer: coderd.observer, organizationId: id, pollMs, now };
   const { looks, sight } = await look(coderd.access, memory.looks, asked);
@@ -133,9 +136,9 @@ export async function watchOrganization(
   const stranded = strandedIn(sources, sight, memory);
   return {
     memory: {
-      looks: scheduled(looks, scaled, { pollMs, at, isUnconfirmed: stranded.isUnconfirmed }),
+      looks: scheduled(looks, scaled, { pollMs, at, stranded }),
       specs,
-      failing,
+      pods: organization.podStates,
       stranded,
       histories: new Map(plan.decisions.map(({ pool, history }) => [pool.name, history])),
       refusals: new Map(refused),
@@ -211,19 +214,32 @@ function together(sources: readonly PoolSource[], { decisions }: Plan): Decided[
   });
 }
 
-function scheduled(
-  looks: Looks,
-  scaled: readonly Scaled[],
-  {
-    pollMs,
-    at,
-    isUnconfirmed,
-  }: { readonly pollMs: number; readonly at: number; readonly isUnconfirmed: boolean },
-): Looks {
+interface Schedule {
+  readonly pollMs: number;
+  readonly at: number;
+  readonly stranded: StrandedSight;
+}
+
+function scheduled(looks: Looks, scaled: readonly Scaled[], { pollMs, at, stranded }: Schedule): Looks {
   if (!looks.seen) return looks;
   const following = scaled.filter(({ source }) => source.provisioner.autoscaling);
-  const decisions = following.map(({ decision }) => decision);
   const { since, tookMs } = looks;
-  const pauseMs = pauseAfterLook({ pollMs, isMoving: isUnconfirmed || isMoving(decisions, at), tookMs });
+  const isUnserved = stranded.groups.length > 0 || scaled.some(({ decision }) => lacksDaemons(decision));
+  const pauseMs = pauseAfterLook({
+    pollMs: isUnserved ? Math.min(pollMs, UNSERVED_POLL_MS) : pollMs,
+    isMoving:
+      stranded.isUnconfirmed ||
+      isMoving(
+        following.map(({ decision }) => decision),
+        at,
+      ),
+    tookMs,
+  });
   return { ...looks, nextAt: since + tookMs + pauseMs };
+}
+
+/** Whether builds wait for the pool, or pods of it have no daemon that can take one. */
+function lacksDaemons({ pending, census }: Decision): boolean {
+  const { starting = 0, waiting = 0, failing = 0 } = census ?? {};
+  return pending + starting + waiting + failing > 0;
 }

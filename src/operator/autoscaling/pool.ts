@@ -23,6 +23,8 @@ export interface PoolPod {
   readonly isReady: boolean;
   /** Why its container does not run, or not for long, as a sentence: its daemon takes no work, whatever coderd lists. */
   readonly trouble?: string;
+  /** Builds that it began before this are lost: its daemon has ended since. */
+  readonly lostBefore?: number;
   /** Since when its daemon may be running. A pod that waits for a node or an image does no work. */
   readonly startedAt?: number;
   /** Since when no node has room for it. */

@@ -8,10 +8,10 @@ import {
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import { conditionTypes } from "../control-plane/status.ts";
+import { controlPlaneConditions } from "../conditions.ts";
 import { isPaused } from "../pause.ts";
 
-const BUILDS_SERVED = conditionTypes.builds;
+const BUILDS_SERVED = controlPlaneConditions.builds.type;
 
 /**
  * Puts the condition into the control plane's status, or takes it out, and emits an event when builds begin to wait and

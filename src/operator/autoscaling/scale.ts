@@ -8,14 +8,16 @@ import {
 } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
+import { provisionerConditions } from "../conditions.ts";
 import { isPaused } from "../pause.ts";
-import { conditionTypes } from "../provisioner/status.ts";
 import type { Decision } from "./decide.ts";
 import { explainDecision } from "./explain.ts";
 import { explainGrace } from "./grace-period.ts";
 import { markPods, type Refusal, unmarkPods } from "./marks.ts";
 import type { PoolSource } from "./observe.ts";
 import type { QueueSight } from "./pool.ts";
+
+const { scalingActive, scalingLimited } = provisionerConditions;
 
 /** A pool, and what was decided for it. */
 export interface Decided {
@@ -94,8 +96,8 @@ async function scalePool(
 ): Promise<void> {
   const { replicas, pool, demand, pending } = decision;
   const states = {
-    [conditionTypes.scalingActive]: activity(decision, warning),
-    [conditionTypes.scalingLimited]: limit(decision),
+    [scalingActive.type]: activity(decision, warning),
+    [scalingLimited.type]: limit(decision),
   };
   const numbers = { desiredReplicas: replicas, ...(demand === undefined ? {} : { pendingBuilds: pending }) };
   await writeScaling(object, { numbers, states }, context);
@@ -115,7 +117,7 @@ async function writeScaling(
   { client, clock }: RunContext,
 ): Promise<void> {
   const at = { observedGeneration: object.metadata.generation, now: clock.now() };
-  const types: readonly string[] = [conditionTypes.scalingActive, conditionTypes.scalingLimited];
+  const types: readonly string[] = [scalingActive.type, scalingLimited.type];
   const update = ({
     desiredReplicas: _,
     pendingBuilds: __,

@@ -1,5 +1,5 @@
 import type { DatabaseFailure } from "../../coder/operator-access/failure.ts";
-import { NOT_MIGRATED } from "../control-plane/status.ts";
+import { NOT_MIGRATED } from "../conditions.ts";
 
 /** Why the operator has no token that works. */
 export type AccessFailure =

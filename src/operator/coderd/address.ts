@@ -4,10 +4,10 @@ import { leafCertificate } from "../../coder/certificates.ts";
 import { nameLength } from "../names.ts";
 import { trimmed } from "../normalize.ts";
 import { type Sources, secretText } from "../sources.ts";
-import type { HostAlias } from "../workload/deployment.ts";
 import { variableSources, variableValue } from "../workload/env-sources.ts";
 import { exposedURL } from "../workload/exposure/expose.ts";
 import { clusterAccessURL, clusterURL, endpoint, serviceHost } from "../workload/exposure/service.ts";
+import type { HostAlias } from "../workload/host-aliases.ts";
 import type { ControlPlane } from "./settings.ts";
 
 /*

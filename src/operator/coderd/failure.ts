@@ -1,5 +1,6 @@
 import type { Condition } from "kube-controller-runtime";
 import { type CoderFailure, isDatabaseOutage } from "../../coder/failure.ts";
+import type { ObservedControlPlane } from "./find-control-plane.ts";
 
 /** The reason of all conditions that coderd's own database keeps from being known. */
 export const WITHOUT_DATABASE = "CoderdWithoutDatabase";
@@ -42,6 +43,20 @@ const ADVICE: Readonly<Record<Exclude<CoderFailure["kind"], "forbidden">, string
   transient: "The operator retries; if this lasts, check that coderd runs and can be reached.",
   unsupported: "This coderd lacks the feature: it is an open-source build, or too old.",
 };
+
+/** Why a control plane lacks a licensed feature, and how it gets it. */
+export function lacksLicense(
+  { settings: { identity, license }, status }: ObservedControlPlane,
+  feature: string,
+): string {
+  const owner = `CoderControlPlane "${identity.name}"`;
+  if (status.licenseTier !== "none")
+    return `The license of ${owner} does not include ${feature}; apply one that does.`;
+  const advice = license
+    ? "see its condition LicenseApplied"
+    : "put one into a Secret and name that in its spec.licenseSecretRef";
+  return `${owner} has no license, and ${feature} need one; ${advice}.`;
+}
 
 const ACCESS_ADVICE = {
   unauthenticated: "Use a token that is still valid.",

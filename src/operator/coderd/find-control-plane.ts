@@ -18,11 +18,10 @@ import {
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import { conditionTypes } from "../control-plane/status.ts";
+import { controlPlaneConditions } from "../conditions.ts";
 import { childNameOf } from "../names.ts";
 import { trimmed } from "../normalize.ts";
-import { clusterIPOf, leadsToOurPods } from "../workload/exposure/own-service.ts";
-import { clusterURL } from "../workload/exposure/service.ts";
+import { clusterIPOf, clusterURL, leadsToOurPods } from "../workload/exposure/service.ts";
 import type { CoderPorts } from "./ports.ts";
 import { type ControlPlane, withDefaults } from "./settings.ts";
 
@@ -125,7 +124,7 @@ function factsOf({ status = {} }: CoderControlPlane): readonly unknown[] {
 
 /** What a control plane says of the operator's access while there is none. */
 export function whyNoAccess({ conditions }: Pick<ControlPlaneStatus, "conditions">): string | undefined {
-  const access = findCondition(conditions, conditionTypes.access);
+  const access = findCondition(conditions, controlPlaneConditions.access.type);
   return access?.status === "True" ? undefined : access?.message;
 }
 

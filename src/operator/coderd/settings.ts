@@ -5,23 +5,43 @@ import {
   livenessProbeDefault,
   readinessProbeDefault,
   tokenSecretKey,
+  upgradeDefaults,
 } from "../../api/v1alpha1/defaults.ts";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import type { UpgradeSpec } from "../../api/v1alpha1/upgrade.ts";
 import { childNameOf, type Identity, identityOf, labelLength, shortName } from "../names.ts";
-import { type SecretKey, secretKey, trimmed } from "../normalize.ts";
-import { oncePerObject } from "../once-per-object.ts";
+import { defined, oncePerObject, type SecretKey, secretKey, trimmed } from "../normalize.ts";
 import type { ContainerPort } from "../workload/certificates.ts";
 import { type Exposed, exposureOf } from "../workload/exposure/expose.ts";
 import { serviceSettings } from "../workload/exposure/service.ts";
 import { type Builder, serviceAccountSettings, workspaceAccess } from "../workload/rbac/settings.ts";
 import { type PodSettings, podSettings } from "../workload/settings.ts";
-import { type UpgradeSettings, upgradeSettings } from "./upgrade-settings.ts";
 
 /** How the operator comes by an API token: it has none, is given one, or makes one and keeps it in a Secret. */
 type OperatorAccess =
   | { readonly kind: "disabled" }
   | { readonly kind: "given"; readonly token: SecretKey }
   | { readonly kind: "generated"; readonly token: SecretKey };
+
+/** Where the backup before an upgrade comes from. */
+export type BackupSource =
+  | { readonly kind: "cronJob"; readonly name: string }
+  | {
+      readonly kind: "cloudNativePG";
+      readonly name: string;
+      /** What the Backup says beside its cluster. */
+      readonly options: Pick<CloudNativePGSpec, "method" | "pluginConfiguration">;
+    };
+
+type CloudNativePGSpec = NonNullable<NonNullable<UpgradeSpec["backup"]>["cloudNativePG"]>;
+
+/** How a control plane is upgraded, with every default filled in. */
+export interface UpgradeSettings {
+  readonly strategy: "Safe" | "Rolling";
+  readonly drainTimeoutMs: number;
+  readonly announce: { readonly banner: string | undefined; readonly pausesPrebuilds: boolean };
+  readonly backup: (BackupSource & { readonly timeoutMs: number }) | undefined;
+}
 
 /**
  * A control plane with every default filled in and every name trimmed: what all that follows works from.
@@ -87,4 +107,26 @@ function operatorAccess(spec: OperatorAccessSpec | undefined, { name }: Identity
 export function generatedTokenName(spec: OperatorAccessSpec | undefined, name: string): string {
   const chosen = trimmed(spec?.generatedTokenSecretName);
   return chosen ?? shortName(name, { suffix: "-operator-token", max: labelLength });
+}
+
+export function upgradeSettings(spec: UpgradeSpec | undefined): UpgradeSettings {
+  return {
+    strategy: spec?.strategy ?? upgradeDefaults.strategy,
+    drainTimeoutMs: (spec?.drainTimeoutSeconds ?? upgradeDefaults.drainTimeoutSeconds) * 1_000,
+    announce: {
+      banner: trimmed(spec?.announce?.banner),
+      pausesPrebuilds: spec?.announce?.pausePrebuilds ?? false,
+    },
+    backup: backupSettings(spec?.backup),
+  };
+}
+
+function backupSettings(spec: UpgradeSpec["backup"]): UpgradeSettings["backup"] {
+  const timeoutMs = (spec?.timeoutSeconds ?? upgradeDefaults.backupTimeoutSeconds) * 1_000;
+  const cronJob = trimmed(spec?.cronJobName);
+  if (cronJob) return { kind: "cronJob", name: cronJob, timeoutMs };
+  const { clusterName, method, pluginConfiguration } = spec?.cloudNativePG ?? {};
+  const cluster = trimmed(clusterName);
+  const options = defined({ method, pluginConfiguration });
+  return cluster ? { kind: "cloudNativePG", name: cluster, options, timeoutMs } : undefined;
 }

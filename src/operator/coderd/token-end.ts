@@ -1,4 +1,10 @@
-import { type Condition, type ConditionState, fingerprint, timestamp } from "kube-controller-runtime";
+import {
+  type Condition,
+  type ConditionState,
+  fingerprint,
+  type StepResult,
+  timestamp,
+} from "kube-controller-runtime";
 import type { CoderClient } from "../../coder/client.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -51,4 +57,24 @@ export function withTokenEnd<State extends ConditionState | undefined>(
   const message = `The token in Secret "${secretName}" ends on ${day}, and the operator does not renew it; put a new one there.`;
   if (before?.reason !== TOKEN_EXPIRES_SOON) emit("Warning", TOKEN_EXPIRES_SOON, message);
   return { status: "True", reason: TOKEN_EXPIRES_SOON, message };
+}
+
+interface BootstrapToken extends Omit<GivenToken, "endsAt"> {
+  readonly token: string;
+  readonly client: Pick<CoderClient, "tokenEnd">;
+  readonly memory: TokenEndMemory;
+}
+
+/** The result about a token of `spec.bootstrap`, with the end of the token in condition and status. */
+export async function withBootstrapEnd(
+  result: StepResult<object, never>,
+  { token, client, memory, ...given }: BootstrapToken,
+): Promise<StepResult<{ bootstrapTokenExpires?: string }, never>> {
+  const endsAt = await givenTokenEnd(token, client, { memory, now: given.now });
+  const condition = withTokenEnd(result.condition, { ...given, endsAt });
+  return {
+    ...result,
+    ...(condition && { condition }),
+    ...(endsAt !== undefined && { status: { bootstrapTokenExpires: timestamp(endsAt) } }),
+  };
 }

@@ -12,7 +12,7 @@ import {
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { namedControlPlane } from "../coderd/find-control-plane.ts";
 import { namespaceEndsSince } from "../ending-namespace.ts";
-import { leadsToOurPods } from "../workload/exposure/own-service.ts";
+import { leadsToOurPods } from "../workload/exposure/service.ts";
 import { releaseGrants } from "../workload/rbac/ensure-workspace-rbac.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { knowsToken, mayHoldToken, revokeToken } from "./token/revoke.ts";

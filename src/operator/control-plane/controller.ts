@@ -37,7 +37,8 @@ import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-p
 import type { CoderPorts } from "../coderd/ports.ts";
 import { withDefaults } from "../coderd/settings.ts";
 import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
-import { conflictAdvice, identityOf, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
+import { managedByUs } from "../managed-objects.ts";
+import { conflictAdvice, identityOf, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { checkUpgrade } from "../upgrade/check.ts";
 import { imageCheckOwner } from "../upgrade/image-check.ts";
@@ -45,7 +46,7 @@ import { ensureUpgrade } from "../upgrade/step.ts";
 import { ensureDisruptionBudget } from "../workload/disruption-budget.ts";
 import { ensureExposure } from "../workload/exposure/ensure-exposure.ts";
 import { ensureService } from "../workload/exposure/ensure-service.ts";
-import { HTTPRoute } from "../workload/exposure/gateway.ts";
+import { HTTPRoute, ListenerSet } from "../workload/exposure/gateway.ts";
 import {
   INGRESS_CLASS_INDEX,
   ingressClassWatch,
@@ -60,10 +61,9 @@ import { ensureServiceAccount, referencedAccounts } from "../workload/rbac/ensur
 import { ensureWorkspaceRbac, recordedNamespaces } from "../workload/rbac/ensure-workspace-rbac.ts";
 import { behindGrant, changedByOthers } from "../workload/rbac/grant-tie.ts";
 import type { Tenancy } from "../workload/rbac/tenancy.ts";
-import { compareAccessURL } from "./access-url.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
 import { ensureDeployment } from "./ensure-deployment.ts";
-import { findOutage, suspecting, withoutDatabase } from "./health/outage.ts";
+import { askingAgain, findOutage, withoutDatabase } from "./health/outage.ts";
 import { reportHealth } from "./health/step.ts";
 import { publishEntitlements } from "./license/entitlements.ts";
 import { reportLicenseTerm } from "./license/term.ts";
@@ -71,11 +71,12 @@ import { ensureLicense } from "./license/upload.ts";
 import { newMemory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
 import { references } from "./references.ts";
-import { checkDurability } from "./spec-warnings.ts";
+import { checkDurability, compareAccessURL } from "./spec-warnings.ts";
 import { type ControlPlaneResult, conditionTypes, quietReasons, readiness } from "./status.ts";
 import { mayHoldToken } from "./token/revoke.ts";
 import { usableToken } from "./token/secret.ts";
 import { checkTokenSecret, ensureOperatorAccess } from "./token/step.ts";
+import { upgradeQuestions, upgradeSession } from "./upgrade-questions.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
 /** Runs coderd from a CoderControlPlane, and manages its license through a token of its own. */
@@ -101,7 +102,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
       .owns([Deployment], { ...managedByUs, when: rolloutMoved })
       .owns([ControllerRevision], { labelSelector: managedByUs.labelSelector, when: contentChanged })
       .owns([Role, RoleBinding], grants)
-      .owns([HTTPRoute], { ...children, optional: true })
+      .owns([HTTPRoute, ListenerSet], { ...children, optional: true })
       .watches(Role, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
       .watches(RoleBinding, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
       // What the queue reports is a write of this process, which wakes nobody else.
@@ -152,10 +153,10 @@ async function converge(
   ]);
   await steps.run(conditionTypes.accessURL, () => compareAccessURL(snapshot, environment));
   const isServed = service?.leadsToOurPods ?? false;
+  const session = upgradeSession(snapshot, environment, isServed);
+  const run = { snapshot, environment, session, ask: upgradeQuestions(snapshot, environment, session) };
   const mayChange = steps.conflicts.length === 0;
-  const plan = mayChange
-    ? await steps.run(conditionTypes.upgrading, () => ensureUpgrade({ snapshot, environment, isServed }))
-    : undefined;
+  const plan = mayChange ? await steps.run(conditionTypes.upgrading, () => ensureUpgrade(run)) : undefined;
   const pods = await steps.run(conditionTypes.deployment, () =>
     ensureDeployment(snapshot, environment, { mayChange, plan, service }),
   );
@@ -163,10 +164,13 @@ async function converge(
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
   await steps.run(conditionTypes.image, async () => reportImage(controlPlane.image, snapshot.object));
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
-  const outage = await findOutage(snapshot, environment, isServed ? usableToken(snapshot) : undefined);
-  await steps.run(conditionTypes.ready, async () => reportReadiness(steps.conditions, snapshot, outage));
-  await steps.run(conditionTypes.upgradePossible, () => checkUpgrade({ snapshot, environment, isServed }));
   const isServing = isServed && readyPods(pods, snapshot.deployment) > 0;
+  const outage = await findOutage(snapshot, environment, {
+    token: isServed ? usableToken(snapshot) : undefined,
+    isServing,
+  });
+  await steps.run(conditionTypes.ready, async () => reportReadiness(steps.conditions, snapshot, outage));
+  await steps.run(conditionTypes.upgradePossible, () => checkUpgrade(run));
   await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, isServing));
   const access = isTokenOurs
     ? await steps.run(conditionTypes.access, () =>
@@ -184,7 +188,7 @@ async function converge(
   const isBusy = facts?.entitlements.ok ?? false;
   await steps.run(conditionTypes.health, async () => {
     const health = await reportHealth(snapshot, environment, { token, isBusy, outage });
-    return suspecting(health, steps.conditions, environment);
+    return askingAgain(health, steps.conditions, environment);
   });
   return steps;
 }

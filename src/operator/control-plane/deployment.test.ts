@@ -29,6 +29,7 @@ const labels = {
 };
 const podIP = { name: "KUBE_POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } };
 const relay = { name: "CODER_DERP_SERVER_RELAY_URL", value: "http://$(KUBE_POD_IP):8080" };
+const clusterHost = { name: "CODER_CLUSTER_HOST", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } };
 const clusterURL = { name: "CODER_ACCESS_URL", value: "http://coder.dev.svc.cluster.local" };
 
 test("a control plane that says nothing gets exactly this", () => {
@@ -49,8 +50,11 @@ test("a control plane that says nothing gets exactly this", () => {
               terminationMessagePolicy: "FallbackToLogsOnError",
               image: "ghcr.io/coder/coder:latest",
               args: ["--http-address=0.0.0.0:8080"],
-              env: [podIP, relay, clusterURL],
-              ports: [{ name: "http", containerPort: 8080, protocol: "TCP" }],
+              env: [podIP, relay, clusterHost, clusterURL],
+              ports: [
+                { name: "http", containerPort: 8080, protocol: "TCP" },
+                { name: "cluster", containerPort: 6222, protocol: "TCP" },
+              ],
               readinessProbe: {
                 httpGet: { path: "/healthz", port: "http", scheme: "HTTP" },
                 initialDelaySeconds: 0,
@@ -115,7 +119,7 @@ describe("what the spec says about pods reaches them", () => {
     [
       "extraEnv",
       { extraEnv: [{ name: "A", value: "1" }] },
-      { env: [podIP, relay, clusterURL, { name: "A", value: "1" }] },
+      { env: [podIP, relay, clusterHost, clusterURL, { name: "A", value: "1" }] },
     ],
     ["envFrom", { envFrom: [{ secretRef: { name: "s" } }] }, { envFrom: [{ secretRef: { name: "s" } }] }],
     ["resources", { resources: { limits: { cpu: "1" } } }, { resources: { limits: { cpu: "1" } } }],
@@ -279,6 +283,7 @@ describe("certificates", () => {
   const certs = { secrets: [{ name: "company-ca", key: "ca.crt" }] };
   const ports = [
     { name: "http", containerPort: 8080, protocol: "TCP" },
+    { name: "cluster", containerPort: 6222, protocol: "TCP" },
     { name: "https", containerPort: 8443, protocol: "TCP" },
   ];
 
@@ -300,6 +305,7 @@ describe("certificates", () => {
     expect(names).toEqual([
       "KUBE_POD_IP",
       "CODER_DERP_SERVER_RELAY_URL",
+      "CODER_CLUSTER_HOST",
       "CODER_ACCESS_URL",
       "CODER_TLS_ENABLE",
       "CODER_TLS_ADDRESS",

@@ -1,6 +1,7 @@
 import type { Deployment } from "kube-controller-runtime";
 import { accessURLVariable, chosenURL } from "../coderd/address.ts";
 import { type ControlPlane, httpContainerPort } from "../coderd/settings.ts";
+import { CLUSTER_HOST, CLUSTER_PORT } from "../workload/additions.ts";
 import { anyAddress, podHost } from "../workload/address-family.ts";
 import { deployment } from "../workload/deployment.ts";
 import { type EnvFromNames, type EnvVar, isUsersOwn } from "../workload/env.ts";
@@ -31,7 +32,7 @@ export function controlPlaneDeployment(controlPlane: ControlPlane, inputs: Deplo
       subcommand: ["server"],
       args: [`--http-address=${anyAddress(clusterIP)}:${httpContainerPort.containerPort}`],
       env: [...relayEnv(clusterIP), ...accessURLEnv(controlPlane, inputs)],
-      ports: [httpContainerPort],
+      ports: [httpContainerPort, CLUSTER_PORT],
       health: { path: "/healthz", port: "http" },
       startupProbe: inputs.startupProbe,
     },
@@ -40,12 +41,13 @@ export function controlPlaneDeployment(controlPlane: ControlPlane, inputs: Deplo
   });
 }
 
-/** Replicas relay to each other directly, by the address of the pod. */
+/** Replicas relay and send messages to each other directly, by the address of the pod. */
 function relayEnv(clusterIP: string | undefined): EnvVar[] {
   const host = podHost("KUBE_POD_IP", clusterIP);
   return [
     { name: "KUBE_POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
     { name: "CODER_DERP_SERVER_RELAY_URL", value: `http://${host}:${httpContainerPort.containerPort}` },
+    CLUSTER_HOST,
   ];
 }
 

@@ -1,15 +1,15 @@
-import { Backoff, type ConditionState, type StartMemory } from "kube-controller-runtime";
-import type { AnnouncementStatus } from "../../api/v1alpha1/upgrade.ts";
+import { Backoff, type StartMemory } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
+import type { HealthFinding } from "../../coder/health.ts";
 import type { License } from "../../coder/model.ts";
 import type { Result } from "../../coder/result.ts";
 import type { AccessFailure } from "../coderd/access-failure.ts";
 import { calmBackoff, coderdBackoff } from "../coderd/backoff.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import type { TokenEndMemory } from "../coderd/token-end.ts";
+import type { UpgradeMemory } from "../upgrade/observe.ts";
 import type { WarningMemory } from "../workload/pods/warnings.ts";
 import type { StuckMemory } from "../workload/replace-stuck.ts";
-import type { HeldFindings } from "./health/findings.ts";
 
 /** How often a failed attempt at the database is repeated while nothing changes. */
 export const DATABASE_RETRY_MS = 30_000;
@@ -18,7 +18,7 @@ export const DATABASE_RETRY_MS = 30_000;
  * What the operator remembers of one control plane between runs, so that a run with nothing to do asks
  * neither coderd nor its database. Losing it costs a few questions, never correctness.
  */
-export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory {
+export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory, UpgradeMemory {
   /** The token that was last found good, by hash, and when. */
   goodToken?: { readonly hash: string; readonly checkedAt: number };
   /** The Secret of the token was found to be other than the cache has it, so that it is read past the cache once. */
@@ -35,10 +35,6 @@ export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, Stuc
   readonly entitlements: Backoff<CoderFailure>;
   /** Where coderd was last asked for its entitlements, and since when it is somewhere else. */
   askedAddress?: { readonly url: string; readonly changedAt?: number };
-  /** The last answer to whether an upgrade could begin. */
-  upgradeCheck?: { readonly question: string; readonly at: number; readonly condition: ConditionState };
-  /** What each part of the announcement of an upgrade met at coderd. */
-  readonly notices: Readonly<Record<keyof AnnouncementStatus, Backoff<CoderFailure>>>;
   health?: ReportedHealth;
   databaseProbe?: DatabaseProbe;
   /** A request of the last run failed because coderd could not reach its database. */
@@ -51,6 +47,15 @@ interface DatabaseProbe {
   readonly askedAt: number;
   readonly outage: CoderFailure | undefined;
 }
+
+/** A finding, and the reports since that did not have it, by the times at which they were made. */
+interface HeldFinding {
+  readonly finding: HealthFinding;
+  readonly absentFrom: readonly number[];
+}
+
+/** What several reports say together. */
+export type HeldFindings = readonly HeldFinding[];
 
 /** What coderd last reported of its health, and when. */
 export interface ReportedHealth {

@@ -2,10 +2,10 @@ import {
   CONTROLLER_INDEX,
   Deployment,
   find,
+  type Kind,
   keyOf,
   keyOfObject,
   type Owner,
-  type Pod,
   Role,
   type RunContext,
   type Environment as RunEnvironment,
@@ -24,8 +24,8 @@ import { type ControlPlane, withDefaults } from "../coderd/settings.ts";
 import { namespaceEndsSince } from "../ending-namespace.ts";
 import { commonLabels } from "../names.ts";
 import { gatherSources, type Sources } from "../sources.ts";
-import { type ObservedUpgrade, observeUpgrade } from "../upgrade/observe.ts";
-import { isRouteServed } from "../workload/exposure/gateway.ts";
+import { observeUpgrade, type UpgradeSnapshot } from "../upgrade/observe.ts";
+import { missingGatewayKind } from "../workload/exposure/gateway.ts";
 import { ingressClasses } from "../workload/exposure/ingress-class.ts";
 import { podsOf } from "../workload/pods/our-pods.ts";
 import { observeRefusal } from "../workload/pods/refusal.ts";
@@ -40,18 +40,9 @@ import { sourceNames } from "./references.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
 /** A control plane as one run sees it: all that is read of the cluster, the time included. */
-export interface Snapshot {
-  readonly now: number;
-  readonly object: Stored<CoderControlPlane>;
-  readonly controlPlane: ControlPlane;
-  readonly owner: Owner;
-  /** That of this control plane, not one of somebody else that has its name. */
-  readonly deployment: Stored<Deployment> | undefined;
-  readonly pods: readonly Stored<Pod>[];
+export interface Snapshot extends UpgradeSnapshot {
   readonly removePod: RemovePod;
   readonly warnings: PodWarnings;
-  /** Why pods of the newest template are refused. */
-  readonly refusal: string | undefined;
   /** The one that has the name of this control plane's, whoever it belongs to. */
   readonly service: Stored<Service> | undefined;
   readonly account: ObservedAccount;
@@ -67,14 +58,13 @@ export interface Snapshot {
   /** Whether the queue, a provisioner or a proxy met a coderd that could not reach its database. */
   readonly suspectsDatabase: boolean;
   /** Whether the cluster has the Gateway API. */
-  readonly isRouteServed: boolean;
+  readonly missingGatewayKind: Kind | undefined;
   /** The names of the cluster's ingress classes; absent where the operator may not read them. */
   readonly ingressClasses: readonly string[] | undefined;
   /** The Secrets and ConfigMaps that the spec refers to. */
   readonly sources: Sources;
   /** The database as coderd's pods reach it. What its URL names is read only when somebody connects. */
   readonly databaseAt: (connectionUrl: string) => DatabaseTarget;
-  readonly upgrade: ObservedUpgrade;
 }
 
 /** A read that may have failed: the step that needs it fails then. */
@@ -100,6 +90,7 @@ export async function observe(
   const pools = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
   const proxies = caches.of(CoderWorkspaceProxy).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
   const pods = podsOf(controlPlane, caches);
+  const upgrade = await observeUpgrade(object, controlPlane, context);
   const isNamespaceEnding = namespaceEndsSince(object, caches) !== undefined;
   // In a namespace that ends, those that have cleaned up stay until all of it goes.
   const dependents = [...pools, ...proxies].filter(
@@ -113,7 +104,7 @@ export async function observe(
     deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
     pods,
     removePod: removeWith(context),
-    warnings: await observeWarnings(pods, context, memory),
+    warnings: await observeWarnings([...pods, ...upgrade.imageChecks], context, memory),
     refusal: await observeRefusal(deployment, context),
     service: caches.of(Service).get(keyOf({ namespace, name })),
     account: await observeAccount(controlPlane, context),
@@ -131,11 +122,11 @@ export async function observe(
     hasDependents: dependents.length > 0,
     poolsMayRest: mayRest(pools),
     suspectsDatabase: [object, ...pools, ...proxies].some(reportsOutage),
-    isRouteServed: isRouteServed(controlPlane.exposure, caches),
+    missingGatewayKind: missingGatewayKind(controlPlane.exposure, caches),
     ingressClasses: ingressClasses(caches),
     sources,
     databaseAt: (connectionUrl) => databaseTarget(controlPlane, connectionUrl, context),
-    upgrade: await observeUpgrade(object, controlPlane, context),
+    upgrade,
   };
 }
 

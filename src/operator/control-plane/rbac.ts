@@ -46,7 +46,7 @@ export const rules: readonly PolicyRule[] = [
   },
   {
     resources: ["jobs.batch", "backups.postgresql.cnpg.io"],
-    verbs: ["get", "create", "patch"],
-    because: "makes a backup before an upgrade and waits for it",
+    verbs: ["get", "list", "create", "patch"],
+    because: "makes a backup before an upgrade, and waits for it and for those of earlier attempts",
   },
 ];

@@ -66,6 +66,7 @@ export const measuredKinds: readonly MeasuredKind[] = [
   measured(CoderWorkspaceProxy, ({ spec, status }) => ({
     ...common(status),
     desiredReplicas: spec?.replicas ?? workspaceProxyDefaults.replicas,
+    givenTokenExpires: status?.bootstrapTokenExpires,
   })),
 ];
 

@@ -1,4 +1,5 @@
-import { findCondition, type StepResult, timestamp } from "kube-controller-runtime";
+import { findCondition, type StepResult } from "kube-controller-runtime";
+import type { ProvisionerKeyRecord } from "../../api/v1alpha1/provisioner.ts";
 import type { CoderClient } from "../../coder/client.ts";
 import type { DaemonSight } from "../coderd/daemons.ts";
 import type { FoundControlPlane, ObservedControlPlane } from "../coderd/find-control-plane.ts";
@@ -9,10 +10,9 @@ import {
   type Recipient,
   tokenFrom,
 } from "../coderd/session.ts";
-import { givenTokenEnd, withTokenEnd } from "../coderd/token-end.ts";
+import { withBootstrapEnd } from "../coderd/token-end.ts";
 import type { SecretKey } from "../normalize.ts";
 import { clusterURL } from "../workload/exposure/service.ts";
-import type { KeyRecord } from "./key/record.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { conditionTypes, type ProvisionerResult, waiting } from "./status.ts";
 
@@ -40,7 +40,7 @@ export async function openAccess(
   environment: Environment,
   controlPlane: FoundControlPlane | undefined,
 ): Promise<ProvisionerResult<ProvisionerSession>> {
-  const { memory, ports } = environment;
+  const { memory, own, ports } = environment;
   const { provisioner, sources } = snapshot;
   const { session: bootstrap } = provisioner;
   const found: StepResult<object, string> = bootstrap
@@ -60,28 +60,12 @@ export async function openAccess(
   const observeDaemons = (organizationId: string, maxAgeMs: number) =>
     ports.daemons.observe({ client, url, token, organizationId, maxAgeMs });
   const value = { controlPlane, client, token, credentialsSecretRef: ref, observeDaemons };
-  return bootstrap
-    ? { ...(await withEnd(result, value, { snapshot, environment })), value }
-    : { ...result, value };
-}
-
-/** Says when a token ends that somebody gave: nobody renews it. */
-async function withEnd(
-  result: ProvisionerResult<never>,
-  { token, client, credentialsSecretRef: { name: secretName } }: ProvisionerSession,
-  { snapshot, environment }: { readonly snapshot: Snapshot; readonly environment: Environment },
-): Promise<ProvisionerResult<never>> {
+  if (!bootstrap) return { ...result, value };
   const { now, object } = snapshot;
-  const { memory, own } = environment;
-  const endsAt = await givenTokenEnd(token, client, { memory, now });
   const before = findCondition(object.status?.conditions, conditionTypes.bootstrapSecret);
   const emit = own.emit.bind(own);
-  const condition = withTokenEnd(result.condition, { secretName, endsAt, now, before, emit });
-  return {
-    ...result,
-    ...(condition && { condition }),
-    ...(endsAt !== undefined && { status: { bootstrapTokenExpires: timestamp(endsAt) } }),
-  };
+  const given = { token, client, secretName: ref.name, memory, now, before, emit };
+  return { ...(await withBootstrapEnd(result, given)), value };
 }
 
 function recipientOf(controlPlane: ObservedControlPlane | undefined): Recipient {
@@ -112,7 +96,7 @@ export interface Sessions {
  * chooses which Secret is read. Empty when no URL or no token is left.
  */
 export function sessionsFor(
-  record: KeyRecord,
+  record: ProvisionerKeyRecord,
   snapshot: Snapshot,
   { memory, ports }: Environment,
 ): Sessions[] {
@@ -140,10 +124,16 @@ export function sessionsFor(
 }
 
 /** The control plane that a key was made for, if it exists. */
-export function controlPlaneOf(record: KeyRecord, snapshot: Snapshot): ObservedControlPlane | undefined {
+export function controlPlaneOf(
+  record: ProvisionerKeyRecord,
+  snapshot: Snapshot,
+): ObservedControlPlane | undefined {
   return snapshot.controlPlanes.get(nameOf(record, snapshot) ?? "");
 }
 
-function nameOf({ controlPlaneRefName }: KeyRecord, { provisioner }: Snapshot): string | undefined {
+function nameOf(
+  { controlPlaneRefName }: ProvisionerKeyRecord,
+  { provisioner }: Snapshot,
+): string | undefined {
   return controlPlaneRefName ?? provisioner.controlPlaneName;
 }

@@ -8,6 +8,10 @@ import {
   subresource,
   timestamp,
 } from "kube-controller-runtime";
+import { timeOf } from "../workload/pods/container-end.ts";
+import { isSteadyPod, templateOf } from "../workload/pods/our-pods.ts";
+import { podTrouble } from "../workload/pods/pod-trouble.ts";
+import { daemonContainer } from "./daemon-container.ts";
 
 /**
  * The condition that a pod of a pool needs before it counts as ready: coderd lists its daemon with the key in use. So a
@@ -24,6 +28,42 @@ export function awaitsAdmission({ metadata, status }: Stored<Pod>): boolean {
   return (
     isGated && metadata.deletionTimestamp === undefined && (ready.message ?? "").includes(DAEMON_CONNECTED)
   );
+}
+
+/** A daemon that lacks something at its start, such as Terraform, ends about 15 s later, though coderd lists it at once. */
+const MIN_RUN_MS = 30_000;
+
+interface Candidates {
+  readonly pods: readonly Stored<Pod>[];
+  readonly now: number;
+  readonly admit: Admit;
+}
+
+/**
+ * Admits pods whose daemon may count, and returns how soon to try the others again. One that would take the place of a
+ * pod that serves has to run for a while first; where none can be lost, a new daemon counts at once.
+ */
+export async function admitAll(
+  candidates: readonly Stored<Pod>[],
+  { pods, now, admit }: Candidates,
+  because: "Listed" | "NotAsked",
+): Promise<number> {
+  const serving = pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && isSteadyPod(pod, now));
+  const left: number[] = [];
+  for (const pod of candidates.filter(awaitsAdmission)) {
+    const isReplacing = serving.some((other) => templateOf(other) !== templateOf(pod));
+    const leftMs = isReplacing ? unprovenMs(pod, now) : 0;
+    if (leftMs > 0) left.push(leftMs);
+    else await admit(pod, because);
+  }
+  return Math.min(...left);
+}
+
+function unprovenMs(pod: Stored<Pod>, now: number): number {
+  const trouble = podTrouble(pod, now);
+  if (trouble?.kind === "found") return trouble.afterMs ?? MIN_RUN_MS;
+  const startedAt = timeOf(daemonContainer(pod)?.state?.running?.startedAt);
+  return startedAt === undefined ? 0 : Math.min(startedAt + MIN_RUN_MS - now, MIN_RUN_MS);
 }
 
 /** Lets a pod count as ready. */

@@ -2,11 +2,11 @@ import type { Pod, Stored } from "kube-controller-runtime";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
-import { isReadyPod } from "../workload/pods/our-pods.ts";
-import { podTrouble } from "../workload/pods/pod-trouble.ts";
+import { timeOf } from "../workload/pods/container-end.ts";
+import { isSteadyPod } from "../workload/pods/our-pods.ts";
 import { awaitsAdmission } from "./admit.ts";
-import { CONTAINER, daemonNameOf } from "./deployment.ts";
-import { appliedKey } from "./key/record.ts";
+import { daemonContainer } from "./daemon-container.ts";
+import { daemonNameOf } from "./deployment.ts";
 import type { Memory } from "./memory.ts";
 import type { Snapshot } from "./observe.ts";
 import type { Provisioner } from "./spec.ts";
@@ -18,8 +18,8 @@ export const JOINS_WITHIN_MS = 60_000;
 export interface Connections {
   /** How many pods that stay are ready and have a daemon that is connected with the key in use. */
   readonly connected: number;
-  /** Pods whose daemon is connected with the key in use, which may count as ready. */
-  readonly admissible: readonly Stored<Pod>[];
+  /** Pods that stay, whose daemon is connected with the key in use. */
+  readonly listed: readonly Stored<Pod>[];
   /** Names of pods that stay and run, whose daemon is not connected with the key in use. */
   readonly awaited: readonly string[];
   /** Whether one of them can't be ready before that, as in a rollout that keeps the old daemons meanwhile. */
@@ -57,14 +57,15 @@ export function connectionsOf(
   status: Partial<ProvisionerStatus>,
   { pods, daemons, now }: Seen,
 ): Connections {
-  const { id: inUse } = appliedKey(status);
+  const inUse = status.provisionerKeyID || undefined;
   const replaced = (status.retiredKeys ?? []).map(({ id }) => id);
   const nameOf = (pod: Stored<Pod>) => daemonNameOf(provisioner, pod);
   const current = daemons.filter(({ keyId, status }) => keyId === inUse && status !== "offline");
   const byName = new Map(current.map((daemon) => [daemon.name, daemon]));
   const staying = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const missing = staying.filter((pod) => !byName.has(nameOf(pod)));
-  const serving = staying.filter((pod) => byName.has(nameOf(pod)) && isSteady(pod, now));
+  const listed = staying.filter((pod) => byName.has(nameOf(pod)));
+  const serving = listed.filter((pod) => isSteadyPod(pod, now));
   const awaited = missing
     .flatMap((pod) => {
       const ms = lateInMs(pod, now);
@@ -74,10 +75,10 @@ export function connectionsOf(
   const left = awaited.map(({ ms }) => ms).filter((ms) => ms > 0);
   return {
     connected: serving.length,
-    admissible: staying.filter((pod) => byName.has(nameOf(pod)) && awaitsAdmission(pod)),
+    listed,
     awaited: awaited.map(({ name }) => name),
     isGateClosed: awaited.some(({ pod }) => awaitsAdmission(pod)),
-    silent: awaited.filter(({ pod }) => containerOf(pod)?.state?.running).map(({ name }) => name),
+    silent: awaited.filter(({ pod }) => daemonContainer(pod)?.state?.running).map(({ name }) => name),
     late: awaited.filter(({ ms }) => ms <= 0).map(({ pod }) => pod),
     nextLateInMs: left.length > 0 ? Math.min(...left) : undefined,
     buildingWithOldKey: daemons
@@ -87,23 +88,13 @@ export function connectionsOf(
   };
 }
 
-function isSteady(pod: Stored<Pod>, now: number): boolean {
-  return isReadyPod(pod) && podTrouble(pod, now)?.kind !== "found";
-}
-
 /** How long its daemon has left; undefined for one that never ran, which has nothing to be late for. */
 function lateInMs(pod: Stored<Pod>, now: number): number | undefined {
-  const container = containerOf(pod);
+  const container = daemonContainer(pod);
   // Whatever it says now: it ended before, so it is not just starting.
   if (container?.lastState?.terminated || container?.state?.terminated) return 0;
-  const startedAt = container?.state?.running?.startedAt;
   if (!container?.state?.running) return undefined;
-  return (startedAt ? Date.parse(String(startedAt)) : 0) + JOINS_WITHIN_MS - now;
-}
-
-function containerOf({ status }: Stored<Pod>) {
-  const containers = status?.containerStatuses ?? [];
-  return containers.find(({ name }) => name === CONTAINER) ?? containers[0];
+  return (timeOf(container.state.running.startedAt) ?? 0) + JOINS_WITHIN_MS - now;
 }
 
 export const SOON_MS = 2_000;

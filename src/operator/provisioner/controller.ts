@@ -35,7 +35,8 @@ import {
 } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
-import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
+import { managedByUs } from "../managed-objects.ts";
+import { conflictAdvice, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../workload/disruption-budget.ts";
 import { reportImage } from "../workload/pods/image.ts";

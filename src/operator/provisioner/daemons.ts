@@ -5,9 +5,10 @@ import { minorOf } from "../../coder/version.ts";
 import type { DaemonSight } from "../coderd/daemons.ts";
 import { reasonOf } from "../coderd/failure.ts";
 import type { FoundControlPlane } from "../coderd/find-control-plane.ts";
+import { CONNECTING } from "../conditions.ts";
 import type { PodReport } from "../workload/pods/report.ts";
 import type { ProvisionerSession } from "./access.ts";
-import { awaitsAdmission } from "./admit.ts";
+import { admitAll } from "./admit.ts";
 import {
   type Connections,
   connectionsOf,
@@ -20,7 +21,7 @@ import { keyVariable, urlVariable } from "./deployment.ts";
 import { statusOf } from "./key/state.ts";
 import type { KeyOutcome } from "./key/step.ts";
 import type { Environment, Snapshot } from "./observe.ts";
-import { CONNECTING, conditionTypes, NOT_PERMITTED, type ProvisionerResult, waiting } from "./status.ts";
+import { conditionTypes, NOT_PERMITTED, type ProvisionerResult, waiting } from "./status.ts";
 
 /** How old an answer may be that says nothing new. */
 const SELDOM_MS = 2 * 60_000;
@@ -42,29 +43,33 @@ export async function confirmDaemons(
 ): Promise<ProvisionerResult<{ readonly stalled: string }>> {
   const status = outcome && statusOf(outcome.state);
   if (!session || !status?.organizationID || !status.provisionerKeyID) {
-    await admitAll(snapshot);
-    return unobserved(snapshot);
+    return { ...unobserved(snapshot), ...soon(await admitUnasked(snapshot)) };
   }
   const { provisioner, now } = snapshot;
   const { memory } = environment;
   const look = await lookAt(status, session, { snapshot, environment });
   if (!look.connections) {
-    if (mayNotAsk(look.failure.failure)) await admitAll(snapshot);
-    return unknown(look.failure, snapshot);
+    const result = unknown(look.failure, snapshot);
+    if (!mayNotAsk(look.failure.failure)) return result;
+    return { ...result, ...soon(Math.min(await admitUnasked(snapshot), look.failure.retryInMs)) };
   }
   const { connections } = look;
-  for (const pod of connections.admissible) await snapshot.admit(pod, "Listed");
+  const admissionInMs = await admitAll(connections.listed, snapshot, "Listed");
   const condition = daemonsConnected(snapshot, session, { connections, pods });
   const again = isAwaited(connections, provisioner)
     ? Math.min(paceOf(memory, now), connections.nextLateInMs ?? SELDOM_MS)
     : SELDOM_MS;
   const stalled = condition.reason === "Stalled" ? { value: { stalled: condition.message } } : {};
-  return { condition, requeueAfterMs: again, ...stalled };
+  return { condition, ...soon(Math.min(again, admissionInMs)), ...stalled };
 }
 
 /** Where coderd can't be asked for daemons, a container that runs is all there is to know. */
-async function admitAll({ pods, admit }: Snapshot): Promise<void> {
-  for (const pod of pods.filter(awaitsAdmission)) await admit(pod, "NotAsked");
+function admitUnasked(snapshot: Snapshot): Promise<number> {
+  return admitAll(snapshot.pods, snapshot, "NotAsked");
+}
+
+function soon(ms: number): { requeueAfterMs?: number } {
+  return Number.isFinite(ms) ? { requeueAfterMs: ms } : {};
 }
 
 type Look =
@@ -143,16 +148,19 @@ function daemonsConnected(
       }
     );
   const [late] = connections.late;
-  // What keeps the pods from running explains the daemons too; of one that ran, what it may have ended for comes first.
+  // What keeps the pods from running explains the daemons too; of one that ran, the spec may say why it ended.
   if (pods?.rollout.state === "stalled") {
-    const hint = late ? `${whyNotConnected(snapshot, controlPlane)} ` : "";
-    return { status: "False", reason: "Stalled", message: `${numbers}. ${hint}${pods.rollout.cause}` };
+    const hint = late ? wrongInSpec(snapshot, controlPlane) : undefined;
+    const cause = [`${numbers}.`, hint, pods.rollout.cause].filter(Boolean).join(" ");
+    return { status: "False", reason: "Stalled", message: cause };
   }
   if (late) {
     const { name, namespace } = late.metadata;
     const story = `Pod "${name}" has run for more than ${JOINS_WITHIN_MS / 1_000} s or was restarted, and coderd does not list its daemon with the key in use.`;
     const logs = `See: kubectl -n ${namespace} logs ${name}`;
-    const hint = whyNotConnected(snapshot, controlPlane);
+    const hint =
+      wrongInSpec(snapshot, controlPlane) ??
+      `The daemon goes to ${urlUsed(snapshot, controlPlane)}; check that its pod can reach that (DNS, network policies, proxies, the CA).`;
     return { status: "False", reason: "Stalled", message: `${numbers}. ${story} ${hint} ${logs}` };
   }
   return wasReady(object) && pods?.isServing
@@ -184,18 +192,19 @@ function daemonsUnknown(failure: CoderFailure): ConditionState {
 /** Variables of a daemon that decide where it goes and with what. */
 const OURS = [urlVariable, keyVariable, "CODER_PROVISIONER_DAEMON_NAME"];
 
-/** What may keep a daemon from a coderd that the operator itself can reach, as far as the specs show. */
-function whyNotConnected(
-  { provisioner: { pod }, deployment }: Snapshot,
-  { settings, url }: FoundControlPlane,
-): string {
+/** What keeps a daemon from a coderd that the operator itself can reach, as far as the specs show. */
+function wrongInSpec(snapshot: Snapshot, controlPlane: FoundControlPlane): string | undefined {
+  const { pod } = snapshot.provisioner;
   const changed = pod.extraEnv.find(({ name }) => OURS.includes(name));
   if (changed) return `spec.extraEnv sets ${changed.name}; remove it unless that is meant.`;
+  const [secret] = controlPlane.settings.pod.tlsSecretNames;
+  const isUntrusted = urlUsed(snapshot, controlPlane).startsWith("https:") && pod.authorities.length === 0;
+  return secret && isUntrusted
+    ? `coderd serves the certificate of Secret "${secret}", and spec.certs.secrets names no authority for the daemons to trust; add its CA there unless a public one signed it.`
+    : undefined;
+}
+
+function urlUsed({ deployment }: Snapshot, { url }: FoundControlPlane): string {
   const [container] = deployment?.spec?.template.spec?.containers ?? [];
-  const used = container?.env?.find(({ name }) => name === urlVariable)?.value ?? url;
-  const [secret] = settings.pod.tlsSecretNames;
-  if (used.startsWith("https:") && secret && pod.authorities.length === 0) {
-    return `coderd serves the certificate of Secret "${secret}", and spec.certs.secrets names no authority for the daemons to trust; add its CA there unless a public one signed it.`;
-  }
-  return `The daemon goes to ${used}; check that its pod can reach that (DNS, network policies, proxies, the CA).`;
+  return container?.env?.find(({ name }) => name === urlVariable)?.value ?? url;
 }

@@ -2,10 +2,12 @@ import type { Deployment, Pod, Stored } from "kube-controller-runtime";
 import type { SecretKey } from "../normalize.ts";
 import { anyAddress } from "../workload/address-family.ts";
 import type { ContainerPort } from "../workload/certificates.ts";
-import { deployment, type HostAlias } from "../workload/deployment.ts";
+import { deployment } from "../workload/deployment.ts";
 import type { EnvVar } from "../workload/env.ts";
+import type { HostAlias } from "../workload/host-aliases.ts";
 import { isComplete, isObserved } from "../workload/pods/rollout.ts";
 import { DAEMON_CONNECTED } from "./admit.ts";
+import { CONTAINER } from "./daemon-container.ts";
 import type { Provisioner } from "./spec.ts";
 
 /** What the cluster and coderd decide, not the spec. */
@@ -22,7 +24,6 @@ export interface DeploymentInputs {
 
 /** On the pod template, so that a new key replaces the pods. */
 const keyChecksumAnnotation = "checksum/provisioner-key";
-export const CONTAINER = "provisioner";
 export const urlVariable = "CODER_URL";
 const metricsAddressVariable = "CODER_PROMETHEUS_ADDRESS";
 export const keyVariable = "CODER_PROVISIONER_DAEMON_KEY";

@@ -4,6 +4,7 @@ import type { FoundControlPlane } from "../coderd/find-control-plane.ts";
 import { followedImage, followerKey } from "../upgrade/followers.ts";
 import { convergeDeployment } from "../workload/converge-deployment.ts";
 import { isSameService } from "../workload/exposure/service.ts";
+import { aliasesFor } from "../workload/host-aliases.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../workload/pods/report.ts";
 import { isSameTemplate } from "../workload/pods/rollout.ts";
 import {
@@ -81,7 +82,7 @@ function isURLUsers({ provisioner }: Snapshot): boolean {
 }
 
 function wayOf(deployment: Deployment | undefined): PodsWay | undefined {
-  const { containers = [], hostAliases = [] } = deployment?.spec?.template.spec ?? {};
+  const { containers = [] } = deployment?.spec?.template.spec ?? {};
   const url = containers[0]?.env?.find(({ name }) => name === urlVariable)?.value;
-  return url ? { url, hostAliases } : undefined;
+  return url ? { url, hostAliases: aliasesFor(url, deployment) } : undefined;
 }

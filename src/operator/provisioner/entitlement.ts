@@ -1,7 +1,7 @@
 import { type BackedOff, blocked, fingerprint } from "kube-controller-runtime";
 import { type Entitlement, externalProvisionerDaemons, isAllowed } from "../../coder/entitlements.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
-import { withAdvice } from "../coderd/failure.ts";
+import { lacksLicense, withAdvice } from "../coderd/failure.ts";
 import type { FoundControlPlane, ObservedControlPlane } from "../coderd/find-control-plane.ts";
 import type { ProvisionerSession } from "./access.ts";
 import type { Environment, Snapshot } from "./observe.ts";
@@ -94,14 +94,8 @@ function verdict({ value, nextLookMs }: Answer, controlPlane: ObservedControlPla
   return { condition, value: true, requeueAfterMs: nextLookMs };
 }
 
-function notEntitled({ settings: { identity, license }, status }: ObservedControlPlane): string {
-  const left = "Running daemons are left alone.";
-  if (status.licenseTier !== "none")
-    return `The license of CoderControlPlane "${identity.name}" does not include external provisioner daemons; apply one that does. ${left}`;
-  const advice = license
-    ? "see its condition LicenseApplied"
-    : "put one into a Secret and name that in its spec.licenseSecretRef";
-  return `CoderControlPlane "${identity.name}" has no license, and external provisioner daemons need one; ${advice}. ${left}`;
+function notEntitled(controlPlane: ObservedControlPlane): string {
+  return `${lacksLicense(controlPlane, "external provisioner daemons")} Running daemons are left alone.`;
 }
 
 /** Changes with everything that the control plane reports, so that an answer is never older than that. */

@@ -1,5 +1,5 @@
 import type { Backoff, Changes, StartMemory } from "kube-controller-runtime";
-import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
+import type { ProvisionerKeyRecord, ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { Entitlement } from "../../coder/entitlements.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { coderdBackoff } from "../coderd/backoff.ts";
@@ -7,10 +7,18 @@ import type { CoderPorts } from "../coderd/ports.ts";
 import type { TokenEndMemory } from "../coderd/token-end.ts";
 import type { WarningMemory } from "../workload/pods/warnings.ts";
 import type { StuckMemory } from "../workload/replace-stuck.ts";
-import type { KeyRecord, SecretProof } from "./key/record.ts";
 
 /** A key that is still at coderd, and why. */
 export type FailedRemoval = CoderFailure & { readonly keyName: string };
+
+/** What is known of the content of the Secret: whether it is that of the key in use. */
+export type SecretProof =
+  | "unproven"
+  | "proven"
+  /** It is another key's, or no key's. */
+  | "refused"
+  /** This coderd does not say. */
+  | "unverifiable";
 
 /** What the operator remembers of one provisioner between runs. */
 export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory {
@@ -41,7 +49,7 @@ export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, Stuc
   /** The token that last worked, and where: it may outlive its Secret when a whole namespace is deleted. */
   session?: { readonly url: string; readonly token: string };
   /** Of a deletion that has begun: the keys that are gone from coderd. */
-  released?: KeyRecord[];
+  released?: ProvisionerKeyRecord[];
 }
 
 export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {

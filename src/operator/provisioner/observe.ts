@@ -27,7 +27,6 @@ import { foreignGrants } from "../workload/rbac/grant-tie.ts";
 import { type RemovePod, removeWith } from "../workload/replace-stuck.ts";
 import { restartSources } from "../workload/restart.ts";
 import { type Admit, admitWith } from "./admit.ts";
-import { recordedKeys } from "./key/record.ts";
 import type { Memory } from "./memory.ts";
 import { continuing, type Provisioner, withDefaults } from "./spec.ts";
 import { provisionerGrants, provisionerTie } from "./workspace-grants.ts";
@@ -107,7 +106,9 @@ type ControlPlanes = ReadonlyMap<string, ObservedControlPlane>;
 /** The control planes, by name, of the spec and of all keys that were made, as far as they exist. */
 function namedControlPlanes(object: Stored<CoderProvisioner>, caches: Caches): ControlPlanes {
   const { controlPlaneName, identity } = withDefaults(object);
-  const recorded = recordedKeys(object.status).map(({ controlPlaneRefName }) => controlPlaneRefName);
+  const { status = {} } = object;
+  const keys = [...(status.retiredKeys ?? []), status, ...(status.pendingKey ? [status.pendingKey] : [])];
+  const recorded = keys.map(({ controlPlaneRefName }) => controlPlaneRefName);
   const found = [...new Set([controlPlaneName, ...recorded])].flatMap((name = "") => {
     const observed = observeControlPlane({ namespace: identity.namespace, name }, caches);
     return observed ? [[name, observed] as const] : [];

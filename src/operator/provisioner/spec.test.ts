@@ -33,6 +33,7 @@ test("a provisioner that names only its control plane", () => {
       envFrom: [],
       extraArgs: [],
       extraEnv: [],
+      hostAliases: [],
       imagePullSecrets: [],
       initContainers: [],
       tolerations: [],
@@ -152,16 +153,20 @@ describe("where the number follows the queue, there are", () => {
     expect(withStatus(spec, desired)).toBe(expected);
   });
 
-  test.each<[string, number | undefined, number | undefined, number]>([
-    ["as many as run when it begins to follow, also above the maximum", 9, undefined, 9],
-    ["at least the minimum when it begins to follow", 1, undefined, 2],
-    ["as many as were asked for last, whatever runs", 9, 4, 4],
-    ["at least the minimum when none run yet", undefined, undefined, 2],
-  ])("%s", (_, running, desiredReplicas, expected) => {
+  test.each<[string, { running?: number; asked?: number; of?: number }, number]>([
+    ["as many as run when it begins to follow, also above the maximum", { running: 9 }, 9],
+    ["at least the minimum when it begins to follow", { running: 1 }, 2],
+    ["as many as were asked for last, whatever runs", { running: 9, asked: 4, of: 3 }, 4],
+    ["as many as run when what was asked for was for an earlier spec", { running: 9, asked: 4, of: 1 }, 9],
+    ["at least the minimum when none run yet", {}, 2],
+  ])("%s", (_, { running, asked: desiredReplicas, of: observedGeneration }, expected) => {
+    const active = { type: "ScalingActive", status: "True", reason: "FollowingQueue", message: "" } as const;
+    const conditions = [{ ...active, lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration }];
     const object = stored<CoderProvisioner>({
+      metadata: { name: "pool", generation: 3 },
       spec: { controlPlaneRef: { name: "coder" }, autoscaling },
-      status: desiredReplicas === undefined ? {} : { desiredReplicas },
-    });
+      status: desiredReplicas === undefined ? {} : { desiredReplicas, conditions },
+    } as Partial<CoderProvisioner>);
     expect(continuing(withDefaults(object), object, running).replicas).toBe(expected);
   });
 });

@@ -1,4 +1,4 @@
-import type { Stored } from "kube-controller-runtime";
+import { findCondition, type Stored } from "kube-controller-runtime";
 import {
   autoscalingDefaults,
   livenessProbeDefault,
@@ -8,6 +8,7 @@ import {
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { maxKeyNameLength, reservedKeyNames } from "../../api/v1alpha1/limits.ts";
 import type { ProvisionerSpec, ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
+import { provisionerConditions } from "../conditions.ts";
 import {
   avoidReserved,
   childNameOf,
@@ -17,8 +18,7 @@ import {
   nameLength,
   shortName,
 } from "../names.ts";
-import { type SecretKey, secretKey, trimmed } from "../normalize.ts";
-import { oncePerObject } from "../once-per-object.ts";
+import { oncePerObject, type SecretKey, secretKey, trimmed } from "../normalize.ts";
 import { type Builder, serviceAccountSettings, workspaceAccess } from "../workload/rbac/settings.ts";
 import { type PodSettings, podSettings } from "../workload/settings.ts";
 
@@ -91,16 +91,19 @@ function settingsOf(stored: Stored<CoderProvisioner>): Provisioner {
 }
 
 /**
- * The same settings for a pool whose Deployment runs. Daemons that ran before the pool began to follow the queue stay until
- * the queue was looked at: only it tells which of them are busy.
+ * The same settings for a pool whose Deployment runs. Daemons that run when the spec changes stay until the queue was looked
+ * at for it: only it tells which of them are busy, and a number from before may be of an earlier time of following the queue.
  */
 export function continuing(
   provisioner: Provisioner,
-  { status }: Stored<CoderProvisioner>,
+  { status, metadata }: Stored<CoderProvisioner>,
   running: number | undefined,
 ): Provisioner {
   const { autoscaling } = provisioner;
-  if (!autoscaling || running === undefined || status?.desiredReplicas !== undefined) return provisioner;
+  if (!autoscaling || running === undefined) return provisioner;
+  const decided = findCondition(status?.conditions, provisionerConditions.scalingActive.type);
+  const isDecided = decided?.observedGeneration === metadata.generation;
+  if (isDecided && status?.desiredReplicas !== undefined) return provisioner;
   return { ...provisioner, replicas: Math.max(running, autoscaling.minReplicas) };
 }
 

@@ -1,73 +1,22 @@
 import {
-  AVAILABLE,
-  CONFLICT,
   type Condition,
   type ConditionState,
   findCondition,
   type StepResult,
   summary,
-  UNREPORTED,
 } from "kube-controller-runtime";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
-import { DISRUPTION_BUDGET } from "../workload/disruption-budget.ts";
-import { IMAGE_PINNED, UNPINNED } from "../workload/pods/image.ts";
-import { STALLED } from "../workload/pods/report.ts";
-import { DEPLOYMENT_READY } from "../workload/pods/rollout.ts";
+import { DAEMONS_UNKNOWN, provisionerConditions, quietReasonsOf, summedUp, typesOf } from "../conditions.ts";
 import type { Snapshot } from "./observe.ts";
-
-export const CONNECTING = "Connecting";
 
 /** The pods alone count. */
 export const NOT_PERMITTED = "NotPermitted";
 
-/** Whether enough daemons are connected is not known. */
-const DAEMONS_UNKNOWN = "DaemonsUnknown";
-
-/** The conditions of a provisioner, in the order in which its steps run. Each belongs to one step. */
-export const conditionTypes = {
-  controlPlane: "ControlPlaneReady",
-  operatorAccess: "OperatorAccessReady",
-  bootstrapSecret: "BootstrapSecretReady",
-  entitled: "ExternalProvisionersEntitled",
-  key: "ProvisionerKeyReady",
-  keySecret: "ProvisionerKeySecretReady",
-  rbac: "WorkspaceRBACReady",
-  disruption: DISRUPTION_BUDGET,
-  deployment: DEPLOYMENT_READY,
-  daemons: "DaemonsConnected",
-  available: AVAILABLE,
-  stalled: STALLED,
-  image: IMAGE_PINNED,
-  conflict: CONFLICT,
-  ready: "Ready",
-  scalingActive: "ScalingActive",
-  scalingLimited: "ScalingLimited",
-} as const;
+export const conditionTypes = typesOf(provisionerConditions);
+export const quietReasons = quietReasonsOf(provisionerConditions);
 
 /** How many daemons there are says nothing about whether they serve. */
-const others: readonly string[] = [
-  conditionTypes.ready,
-  conditionTypes.available,
-  conditionTypes.image,
-  conditionTypes.scalingActive,
-  conditionTypes.scalingLimited,
-];
-const parts: readonly string[] = Object.values(conditionTypes).filter((type) => !others.includes(type));
-
-/** Reasons that belong to a normal start and emit no event; the creation of the key emits one. */
-export const quietReasons: ReadonlySet<string> = new Set([
-  UNPINNED,
-  "Applied",
-  "NamesTaken",
-  "RollingOut",
-  "Starting",
-  CONNECTING,
-  DAEMONS_UNKNOWN,
-  "ScaledToZero",
-  "Pending",
-  "OperatorAccessNotReady",
-  UNREPORTED,
-]);
+const parts = summedUp(provisionerConditions);
 
 /**
  * The one condition to wait for: True when the daemons serve and every stage is as the spec says. A coderd that can't be

@@ -14,13 +14,18 @@ const byCronJob = withDefaults({ ...object, spec: { upgrade: { backup: { cronJob
 const labels = commonLabels(byCluster);
 
 /** How far the backup `before` is in a namespace that has these objects, by kind. */
-function look(controlPlane: typeof byCluster, present: Readonly<Record<string, object>>) {
+function look(
+  controlPlane: typeof byCluster,
+  present: Readonly<Record<string, object>>,
+  earlier: readonly object[] = [],
+) {
   const get = async ({ kind }: KubeObject) => {
     const found = present[kind ?? ""];
     if (!found) throw new ApiError("not there", { reason: "NotFound", code: 404 });
     return found;
   };
-  return observeBackup(controlPlane, "before", { client: { get } } as never);
+  const list = async () => ({ items: earlier });
+  return observeBackup(controlPlane, "before", { client: { get, list } } as never);
 }
 
 test("a Backup is made by the method and the plugin that the spec names", async () => {
@@ -52,6 +57,14 @@ describe("a backup of CloudNativePG", () => {
 
   test("can be made where the cluster exists", async () => {
     expect(await look(byCluster, { Cluster: {} })).toMatchObject({ kind: "absent" });
+  });
+
+  test("of an earlier attempt is waited for, since nothing ends it", async () => {
+    const late = { ...backup("db"), metadata: { name: "late", labels }, status: { phase: "running" } };
+    expect(await look(byCluster, { Cluster: {} }, [backup("db"), late])).toEqual({
+      kind: "running",
+      what: 'Backup "late" of an earlier attempt',
+    });
   });
 
   test("that is complete counts", async () => {

@@ -11,9 +11,8 @@ import {
   type RunContext,
 } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
-import type { ControlPlane } from "../coderd/settings.ts";
-import type { BackupSource } from "../coderd/upgrade-settings.ts";
-import { childMetadata, commonLabels, labelLength, shortName } from "../names.ts";
+import type { BackupSource, ControlPlane } from "../coderd/settings.ts";
+import { childMetadata, commonLabels, labelLength, selectorOf, shortName } from "../names.ts";
 
 /** What CloudNativePG makes backups from, as far as it matters here. */
 interface Backup extends KubeObject {
@@ -49,24 +48,19 @@ export function backupName({ childName, identity }: ControlPlane, { startedAt }:
   return shortName(childName, { suffix, max: labelLength });
 }
 
-/**
- * How far the backup of an upgrade is. One of an attempt before, which has taken too long and goes on, is waited for: two
- * at a time would only slow each other down.
- */
-export async function backupOf(
+/** How far the backup of an upgrade is. */
+export function backupOf(
   controlPlane: ControlPlane,
   record: UpgradeStatus,
   context: Pick<RunContext, "client">,
 ): Promise<BackupState> {
-  const name = backupName(controlPlane, record);
-  if (record.backup !== undefined && record.backup !== name) {
-    const earlier = await observeBackup(controlPlane, record.backup, context);
-    if (earlier.kind === "running") return { ...earlier, what: `${earlier.what} of an earlier attempt` };
-  }
-  return observeBackup(controlPlane, name, context);
+  return observeBackup(controlPlane, backupName(controlPlane, record), context);
 }
 
-/** Reads how far the backup of this name is, and what to make it from when there is none. */
+/**
+ * Reads how far the backup of this name is, and what to make it from when there is none. One of an earlier attempt that
+ * goes on is waited for: two at a time would only slow each other down.
+ */
 export async function observeBackup(
   controlPlane: ControlPlane,
   name: string,
@@ -95,6 +89,12 @@ async function observeJob({ controlPlane, name, source, client }: Look): Promise
   const present = await find(client, Job, { namespace, name });
   if (present) return controllerOf(present)?.uid === uid ? jobState(present) : foreign(`Job "${name}"`);
   const cronJob = await client.get(CronJob, { namespace, name: source.name });
+  const { items } = await client.list(Job, {
+    namespace,
+    labelSelector: selectorOf(commonLabels(controlPlane)),
+  });
+  const earlier = firstRunning(items.filter((job) => controllerOf(job)?.uid === uid).map(jobState));
+  if (earlier) return earlier;
   return { kind: "absent", wanted: newJob(controlPlane, name, cronJob) };
 }
 
@@ -104,6 +104,12 @@ async function observeCloudNativePG({ controlPlane, name, source, client }: Look
   const present = await find(client, Backup, { namespace, name });
   if (!present) {
     await client.get(Cluster, { namespace, name: source.name });
+    const labelSelector = selectorOf(commonLabels(controlPlane));
+    const { items } = await client.list(Backup, { namespace, labelSelector });
+    const earlier = firstRunning(
+      items.filter(({ spec }) => spec?.cluster.name === source.name).map(backupState),
+    );
+    if (earlier) return earlier;
     return { kind: "absent", wanted: newBackup(controlPlane, name, source) };
   }
   const { labels = {} } = present.metadata;
@@ -112,6 +118,11 @@ async function observeCloudNativePG({ controlPlane, name, source, client }: Look
   );
   const isOurs = isLabelled && present.spec?.cluster.name === source.name;
   return isOurs ? backupState(present) : foreign(`Backup "${name}"`);
+}
+
+function firstRunning(states: readonly BackupState[]): BackupState | undefined {
+  const running = states.find((state) => state.kind === "running");
+  return running && { ...running, what: `${running.what} of an earlier attempt` };
 }
 
 function foreign(what: string): BackupState {

@@ -1,11 +1,12 @@
-import { type ConditionState, findCondition } from "kube-controller-runtime";
-import { type ControlPlaneResult, conditionTypes } from "../control-plane/status.ts";
+import { type ConditionState, findCondition, type StepResult } from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
+import { controlPlaneConditions } from "../conditions.ts";
 import { trimmed } from "../normalize.ts";
-import { askBackup, askDatabase, type UpgradeRun } from "./ask.ts";
 import { type UpgradeFacts, whyNoAccess } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
+import { askBackup, type UpgradeRun } from "./observe.ts";
 import { obstacles } from "./preflight.ts";
-import { isRunning } from "./versions.ts";
+import { isRunning, knownVersion, skippedMinors, versionOfImage } from "./versions.ts";
 
 /**
  * Names an image: whether an upgrade to it could begin is answered in condition `UpgradePossible`. A word after it is
@@ -21,7 +22,7 @@ const LONGEST_IMAGE = 512;
 const LONGEST_REQUEST = 64;
 
 /** Answers whether an upgrade could begin, and changes nothing. */
-export async function checkUpgrade(run: UpgradeRun): Promise<ControlPlaneResult> {
+export async function checkUpgrade(run: UpgradeRun): Promise<StepResult<ControlPlaneStatus>> {
   const { snapshot, environment } = run;
   const { annotations } = snapshot.object.metadata;
   const question = trimmed(annotations?.[CHECK_ANNOTATION]?.slice(0, LONGEST_IMAGE + LONGEST_REQUEST));
@@ -56,11 +57,11 @@ async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
   if (isRunning(to, { image: from, version: before.version }))
     return { status: "True", reason: "SameVersion", message: `Image "${to}" has the version that runs.` };
   const stage = { stage: "Preflight", from, to, startedAt: "", since: "" } as const;
-  const asked = { ...(await askDatabase(run)), ...(await askBackup(run, { ...before, record: stage })) };
+  const asked = { ...(await run.ask.database()), ...(await askBackup(run, { ...before, record: stage })) };
   const facts = { ...before, ...asked };
   const found = obstacles({ ...facts, from, to });
   const [first] = found;
-  const notes = warnings(facts, run).join(" ");
+  const notes = [...jump({ from, to, version: facts.version }), ...warnings(facts, run)].join(" ");
   if (first) {
     const message = [`An upgrade to "${to}" can't begin.`, ...found.map((each) => each.message), notes];
     return { status: "False", reason: first.reason, message: message.join(" ").trim() };
@@ -69,10 +70,21 @@ async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
   return { status: "True", reason: "CheckPassed", message };
 }
 
+/** What a person reads before an upgrade that skips minor versions. */
+function jump({ from, to, version }: { from: string; to: string; version: string | undefined }): string[] {
+  const skipped = skippedMinors(knownVersion(from, version), versionOfImage(to));
+  if (!skipped) return [];
+  const { first, last, number } = skipped;
+  const which = number === 1 ? `version ${first}` : `${number} minor versions, ${first} to ${last}`;
+  return [
+    `The upgrade skips ${which}: coderd applies their migrations too, in one transaction. First read the "Breaking changes" of each at https://github.com/coder/coder/releases, and make a backup.`,
+  ];
+}
+
 /** What does not keep an upgrade from beginning, but whoever asks will want to know. */
 function warnings(facts: UpgradeFacts, { snapshot }: UpgradeRun): string[] {
   const why = whyNoAccess(facts);
-  const healthy = findCondition(snapshot.object.status?.conditions, conditionTypes.health);
+  const healthy = findCondition(snapshot.object.status?.conditions, controlPlaneConditions.health.type);
   return [
     ...(facts.pods.ready === 0 ? ["No pod of coderd is ready now."] : []),
     ...(healthy?.status === "False" ? ["coderd does not call itself healthy: see condition Healthy."] : []),

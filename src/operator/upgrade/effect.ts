@@ -13,29 +13,30 @@ import {
 } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import { announce } from "./announce/announce.ts";
-import { askBackup, askBuilds, askDatabase, askVersion, type UpgradeRun } from "./ask.ts";
 import { type BackupObject, type BackupState, backupName, missing } from "./backup.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { type ImageCheck, imageCheckPod, pullsImage, refusedCheck } from "./image-check.ts";
+import { leftoversOf } from "./leftovers.ts";
+import { askBackup, type UpgradeRun } from "./observe.ts";
 import { planUpgrade } from "./plan.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous-template.ts";
 import { announceStage } from "./report.ts";
 import { broughtTo } from "./stages.ts";
-import type { UpgradePlan } from "./transitions.ts";
+import { mayStartOther, type Rest, type UpgradePlan } from "./transitions.ts";
 
 /** All that a run knows of an upgrade. */
 export interface UpgradeState {
   readonly facts: UpgradeFacts;
   /** The pod template of before the upgrade, where this run has kept it. */
   readonly template?: PodTemplate | undefined;
+  /** Whether the record is known to be the one that the API server has. */
   readonly isFresh: boolean;
 }
 
 /** What nobody answers is a fact like others, so no act of an upgrade fails but by an error. */
 type Step = Promise<Progress<UpgradeState, never>>;
 
-const needs: Readonly<Record<UpgradePlan["do"], Needs>> = {
-  rest: "nothing",
+const needs: Readonly<Record<Exclude<UpgradePlan["do"], "rest">, Needs>> = {
   ask: { otherSide: true },
   remember: {},
   announce: { otherSide: true },
@@ -44,19 +45,21 @@ const needs: Readonly<Record<UpgradePlan["do"], Needs>> = {
   record: {},
 };
 
-const questions = { database: askDatabase, builds: askBuilds, backup: askBackup, version: askVersion };
-
 /** An upgrade of a control plane as far as this run can take it. */
 export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan, never> {
   return {
     plan: ({ facts }) => planUpgrade(facts),
-    needs: (plan) => needs[plan.do],
+    needs: (plan, state) => (plan.do === "rest" ? atRest(plan, state, run) : needs[plan.do]),
+    refresh: (state) => refresh(state, run),
     act: async (plan, state) => {
       switch (plan.do) {
         case "rest":
           return { next: state };
         case "ask":
-          return learned(state, await questions[plan.whom](run, state.facts));
+          return learned(
+            state,
+            plan.whom === "backup" ? await askBackup(run, state.facts) : await run.ask[plan.whom](),
+          );
         case "remember":
           return remember(state, run);
         case "announce":
@@ -72,6 +75,25 @@ export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan
       }
     },
   };
+}
+
+/**
+ * What a record of an earlier time must not do: start pods of a version that has had its end since, or remove the pod
+ * template that leads back to it.
+ */
+function atRest({ shape }: Rest, { facts, isFresh }: UpgradeState, { snapshot }: UpgradeRun): Needs {
+  const { revisions, imageChecks } = leftoversOf(facts.record, snapshot);
+  const removes = revisions.length + imageChecks.length > 0;
+  return !isFresh && (removes || mayStartOther(shape, facts)) ? { certainty: true } : "nothing";
+}
+
+/** Goes on only where the record is the one that the run has seen, and the spec too. */
+async function refresh(state: UpgradeState, { environment: { own } }: UpgradeRun): Step {
+  const { image } = own.latest.status ?? {};
+  const fresh = await own.readAnew([]);
+  const { status = {} } = fresh?.object ?? {};
+  const isSeen = fresh && status.image === image && isSame(status.upgrade, state.facts.record);
+  return isSeen ? { next: { ...state, isFresh: true } } : { overtaken: true };
 }
 
 function learned(state: UpgradeState, more: Partial<UpgradeFacts>): Progress<UpgradeState, never> {
@@ -159,7 +181,8 @@ async function record(next: UpgradeStatus | undefined, state: UpgradeState, run:
   const asked = isNewStage ? { database: undefined, backup: undefined, reported: undefined } : {};
   const reached = brought ? { settled: brought.image, version: brought.version } : {};
   const kept = next?.previous === undefined ? { isKept: false } : {};
-  return { next: { ...state, facts: { ...facts, ...asked, ...reached, ...kept, record: next } } };
+  const learnt = { ...facts, ...asked, ...reached, ...kept, record: next };
+  return { next: { ...state, facts: learnt, isFresh: true } };
 }
 
 function isSame(left: unknown, right: unknown): boolean {

@@ -3,9 +3,8 @@ import type { CoderFailure } from "../../coder/failure.ts";
 import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
 import type { Result } from "../../coder/result.ts";
 import type { AccessFailure } from "../coderd/access-failure.ts";
-import type { UpgradeSettings } from "../coderd/upgrade-settings.ts";
+import type { UpgradeSettings } from "../coderd/settings.ts";
 import type { BackupState } from "./backup.ts";
-import type { Builds } from "./builds.ts";
 import type { Follower } from "./followers.ts";
 import type { ImageCheck } from "./image-check.ts";
 
@@ -32,6 +31,8 @@ export interface PodFacts {
   readonly images: readonly string[];
   /** Whether the newest template takes longer to roll out than the Deployment's deadline. */
   readonly isLate: boolean;
+  /** Whether coderd's container runs in one of them. */
+  readonly isRunning: boolean;
   /** What keeps the newest pod from becoming ready. */
   readonly trouble: PodTrouble | undefined;
 }
@@ -46,6 +47,9 @@ interface NoDatabase {
   readonly why: string;
 }
 
+/** Builds that run: `unknown` where coderd never says, `unanswered` where it did not say this time. */
+export type Builds = number | "unknown" | "unanswered";
+
 /** All that the decision about an upgrade rests on. */
 export interface UpgradeFacts {
   readonly now: number;
@@ -57,6 +61,8 @@ export interface UpgradeFacts {
   readonly replicas: number;
   /** The image of the Deployment; absent before there is one. */
   readonly present: string | undefined;
+  /** How many pods the Deployment asks for. */
+  readonly presentReplicas: number;
   /** The image that the control plane was last brought to, as the status has it. */
   readonly settled: string | undefined;
   /** The version that coderd reported last. */
@@ -93,6 +99,12 @@ export function schemaStanding(facts: Asked, { schemaBefore }: UpgradeStatus): S
   if (!sight || sight.migration || sight.schema === "locked") return "unknown";
   const { version, isDirty = false } = sight.schema === "missing" ? {} : sight.schema;
   return version === schemaBefore && !isDirty ? "unchanged" : "changed";
+}
+
+/** Whether the database says that somebody migrates it. */
+export function isBusy(facts: Asked): boolean {
+  const sight = sightOf(facts);
+  return sight !== undefined && (sight.migration !== undefined || sight.schema === "locked");
 }
 
 export function whyNoAccess({ database }: Asked): string | undefined {

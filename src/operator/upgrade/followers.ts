@@ -1,5 +1,5 @@
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
-import type { UpgradeSettings } from "../coderd/upgrade-settings.ts";
+import type { UpgradeSettings } from "../coderd/settings.ts";
 import { isGivenUp, isUpgrading } from "./stages.ts";
 
 /** A provisioner or workspace proxy that takes the image of its control plane. */

@@ -3,14 +3,14 @@ import { stored } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { withDefaults } from "../coderd/settings.ts";
-import type { Snapshot } from "../control-plane/observe.ts";
 import { gatherFacts } from "./gather.ts";
+import type { UpgradeSnapshot } from "./observe.ts";
 import { planUpgrade } from "./plan.ts";
 
 const OLD = "ghcr.io/coder/coder:latest";
 
 /** A control plane whose Deployment has an image that somebody else has written there. */
-function snapshot(observedGeneration: number): Snapshot {
+function snapshot(observedGeneration: number): UpgradeSnapshot {
   const object = stored<CoderControlPlane>({ spec: { image: OLD }, status: { observedGeneration } });
   object.metadata.generation = 2;
   const containers = [{ name: "coder", image: "mirror.example.com/coder:latest" }];
@@ -20,8 +20,9 @@ function snapshot(observedGeneration: number): Snapshot {
     controlPlane: withDefaults(object),
     deployment: { spec: { template: { spec: { containers } } } },
     pods: [],
+    warnings: new Map(),
     upgrade: { podNames: undefined, imageChecks: [], followers: [], revisions: [] },
-  } as unknown as Snapshot;
+  } as unknown as UpgradeSnapshot;
 }
 
 test("a spec that an earlier operator has reported on is no upgrade, whatever its Deployment shows", () => {
@@ -35,6 +36,30 @@ test("a spec that changed while the operator was replaced is an upgrade", () => 
   });
 });
 
+describe("a warning event of the new pod", () => {
+  const now = Date.parse("2026-01-01T01:00:00Z");
+  const since = "2026-01-01T00:00:00Z";
+  const scheduled = { type: "PodScheduled", status: "True", lastTransitionTime: since };
+
+  function troubleOf(reason: string, containerStatuses: readonly object[]): unknown {
+    const before = snapshot(1);
+    const pod = stored<Pod>({
+      status: { phase: "Pending", conditions: [scheduled], containerStatuses },
+    } as Pod);
+    const warnings = new Map([[pod.metadata.uid, [{ reason, message: "it says why", at: now }]]]);
+    return gatherFacts({ ...before, now, pods: [pod], warnings } as unknown as UpgradeSnapshot).pods.trouble;
+  }
+
+  test("says why it does not start", () => {
+    expect(troubleOf("FailedMount", [])).toMatchObject({ message: expect.stringContaining("it says why") });
+  });
+
+  test("about a probe is no trouble while coderd runs: one that migrates passes none", () => {
+    const running = { name: "coder", ready: false, state: { running: { startedAt: since } } };
+    expect(troubleOf("Unhealthy", [running])).toBeUndefined();
+  });
+});
+
 describe("a Deployment whose deadline has passed", () => {
   /** Its only pod, with this state of coderd's container. */
   function troubleWith(container: object): unknown {
@@ -45,7 +70,7 @@ describe("a Deployment whose deadline has passed", () => {
       status: { phase: "Running", containerStatuses: [{ name: "coder", ready: false, ...container }] },
     } as Pod);
     const seen = { ...before, deployment: { ...before.deployment, status }, pods: [pod] };
-    return gatherFacts(seen as unknown as Snapshot).pods.trouble;
+    return gatherFacts(seen as unknown as UpgradeSnapshot).pods.trouble;
   }
 
   test("is no trouble while coderd runs: a migration takes as long as it takes", () => {

@@ -1,11 +1,11 @@
 import type { Deployment, Pod } from "kube-controller-runtime";
-import type { Snapshot } from "../control-plane/observe.ts";
 import { type Hindrance, isComplete, rolloutOf } from "../workload/pods/rollout.ts";
 import type { PodFacts, UpgradeFacts } from "./facts.ts";
 import { type ImageCheck, imageCheckOf, imageCheckPod } from "./image-check.ts";
+import type { UpgradeSnapshot } from "./observe.ts";
 
 /** What a run knows of an upgrade before it has asked anybody. */
-export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
+export function gatherFacts(snapshot: UpgradeSnapshot): UpgradeFacts {
   const { controlPlane, object, now, deployment, upgrade } = snapshot;
   const { status = {}, metadata } = object;
   return {
@@ -15,6 +15,7 @@ export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
     wanted: controlPlane.image,
     replicas: controlPlane.replicas,
     present: imageOf(deployment),
+    presentReplicas: deployment?.spec?.replicas ?? 1,
     settled: settledImage(snapshot),
     version: status.version,
     record: status.upgrade,
@@ -26,17 +27,18 @@ export function gatherFacts(snapshot: Snapshot): UpgradeFacts {
   };
 }
 
-function imageCheck({ object, controlPlane, upgrade, now }: Snapshot): ImageCheck {
+function imageCheck(snapshot: UpgradeSnapshot): ImageCheck {
+  const { object, controlPlane, upgrade } = snapshot;
   const name = object.status?.upgrade && imageCheckPod(controlPlane, object.status.upgrade).metadata?.name;
   const pod = upgrade.imageChecks.find(({ metadata }) => metadata.name === name);
-  return imageCheckOf(pod, controlPlane, now);
+  return imageCheckOf(pod, controlPlane, snapshot);
 }
 
 /**
  * The image that the control plane was last brought to. One that an earlier version of the operator has reported on was
  * brought to its spec, whatever its Deployment shows: what admission rewrites there is no wish of the user's.
  */
-function settledImage({ object: { status, metadata }, controlPlane }: Snapshot): string | undefined {
+function settledImage({ object: { status, metadata }, controlPlane }: UpgradeSnapshot): string | undefined {
   const isReported = status?.observedGeneration === metadata.generation;
   return status?.image ?? (isReported ? controlPlane.image : undefined);
 }
@@ -56,11 +58,23 @@ function coderdIn(deployment: Deployment | undefined) {
   return containers.find(({ name }) => name === "coder");
 }
 
-function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now }: Snapshot): PodFacts {
+function podFacts({
+  deployment,
+  pods,
+  refusal,
+  upgrade,
+  controlPlane,
+  now,
+  ...snapshot
+}: UpgradeSnapshot): PodFacts {
   const { spec, status, metadata } = deployment ?? {};
   const { replicas = 0 } = status ?? {};
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
-  const hindrance = rolloutOf(deployment ?? {}, { pods, now, refusal }) as Partial<Hindrance>;
+  const isRunning = pods.some(runsCoderd);
+  // A pod that migrates fails its probe until it is done.
+  const warnings = isRunning ? new Map() : snapshot.warnings;
+  const seen = { pods, now, refusal, warnings };
+  const hindrance = rolloutOf(deployment ?? {}, seen) as Partial<Hindrance>;
   return {
     names: upgrade.podNames ?? pods.map((pod) => pod.metadata.name),
     isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && replicas === 0),
@@ -70,19 +84,21 @@ function podFacts({ deployment, pods, refusal, upgrade, controlPlane, now }: Sna
     images: pods.flatMap(({ status: seen }) => readyImages(seen?.containerStatuses)),
     isComplete: isComplete(deployment) && spec?.replicas === controlPlane.replicas,
     isLate: hindrance.isLate ?? false,
-    trouble: troubleOf(hindrance, pods),
+    isRunning,
+    trouble: troubleOf(hindrance, isRunning),
   };
 }
 
-/** A migration may take longer than any deadline: while coderd runs and does not crash, it is no trouble to be late. */
+/** While coderd runs and does not crash again, a migration may take longer than any deadline. */
 function troubleOf(
-  { cause, mayPass = false, isLate }: Partial<Hindrance>,
-  pods: readonly Pod[],
+  { cause, mayPass = false, isLate, isSettling }: Partial<Hindrance>,
+  isRunning: boolean,
 ): PodFacts["trouble"] {
-  const isRunning = pods.some(({ status }) =>
-    status?.containerStatuses?.some(({ name, state }) => name === "coder" && state?.running),
-  );
-  return cause === undefined || (isLate && isRunning) ? undefined : { message: cause, mayPass };
+  return cause === undefined || isSettling || (isLate && isRunning) ? undefined : { message: cause, mayPass };
+}
+
+function runsCoderd({ status }: Pod): boolean {
+  return status?.containerStatuses?.some(({ name, state }) => name === "coder" && state?.running) ?? false;
 }
 
 function readyImages(containers: NonNullable<Pod["status"]>["containerStatuses"] = []): string[] {

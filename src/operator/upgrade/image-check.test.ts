@@ -68,7 +68,7 @@ describe("the pod that checks an image", () => {
 function said(state: object, { spec = {}, phase = "Pending" } = {}) {
   const container = { name: "coder", image: NEW, imageID: "", ready: false, restartCount: 0, state };
   const pod = stored<Pod>({ status: { phase, containerStatuses: [container] } } as Pod);
-  return imageCheckOf(pod, controlPlane(spec), 0);
+  return imageCheckOf(pod, controlPlane(spec), { now: 0, warnings: new Map() });
 }
 
 describe("of the new image it is known", () => {
@@ -112,5 +112,23 @@ test("a refusal names the quota and not the pod that never was", () => {
   const message = 'apply Pod "dev/coder-image-1": pods "coder-image-1" is forbidden: exceeded quota: small.';
   expect(refusedCheck(message, NEW)).toMatchObject({
     message: expect.stringMatching(/is refused: exceeded quota: small\. Allow it/),
+  });
+});
+
+test("a refusal by Pod Security names all requirements", () => {
+  const requirements = Array.from({ length: 12 }, (_, index) => `requirement ${index} (set it in the pod)`);
+  const message = `pods "coder-image-1" is forbidden: violates PodSecurity: ${requirements.join(", ")}`;
+  expect(refusedCheck(message, NEW)).toMatchObject({ message: expect.stringContaining("requirement 11") });
+});
+
+test("a volume that can't be mounted into the pod that checks the image is the cause", () => {
+  const conditions = [{ type: "PodScheduled", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }];
+  const pod = stored<Pod>({ status: { phase: "Pending", conditions } } as unknown as Pod);
+  const now = Date.parse("2026-01-01T00:01:00Z");
+  const warning = { reason: "FailedMount", message: 'secret "ca" not found', at: now };
+  const warnings = new Map([[pod.metadata.uid, [warning]]]);
+  expect(imageCheckOf(pod, controlPlane({}), { now, warnings })).toMatchObject({
+    reason: "ImageCheckBlocked",
+    message: expect.stringContaining('a volume can\'t be mounted: secret "ca" not found'),
   });
 });

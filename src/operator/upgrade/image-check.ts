@@ -6,6 +6,8 @@ import { childMetadata, commonLabels, labelLength, type Parent, shortName } from
 import { defined, unlessEmpty } from "../normalize.ts";
 import { podOwnerByLabels } from "../workload/pods/our-pods.ts";
 import { IMAGE_REASONS, podTrouble, short } from "../workload/pods/pod-trouble.ts";
+import { MAX_REFUSAL } from "../workload/pods/rollout.ts";
+import type { PodWarnings } from "../workload/pods/warnings.ts";
 import { securityContextOf } from "../workload/presets.ts";
 import { versionIn } from "./versions.ts";
 
@@ -104,7 +106,7 @@ export function pullsImage(pod: string | undefined): string {
 export function imageCheckOf(
   pod: Stored<Pod> | undefined,
   controlPlane: ControlPlane,
-  now: number,
+  { now, warnings }: { readonly now: number; readonly warnings: PodWarnings },
 ): ImageCheck {
   if (!pod) return { kind: "absent" };
   const { metadata, status } = pod;
@@ -115,7 +117,7 @@ export function imageCheckOf(
   if (ended) return verdict(ended, container.image, controlPlane);
   if (status?.phase === "Failed")
     return blocked(`Pod "${metadata.name}" failed before it pulled the new image.`);
-  const trouble = podTrouble(pod, now);
+  const trouble = podTrouble(pod, now, warnings.get(metadata.uid));
   if (trouble?.kind !== "found") return waiting;
   const isPull = IMAGE_REASONS.has(container?.state?.waiting?.reason ?? "");
   return isPull ? failure("ImagePullFailed", trouble.message) : blocked(trouble.message);
@@ -147,7 +149,8 @@ function blocked(message: string): ImageCheck {
 
 /** Why the API server refuses the pod, such as a quota or Pod Security. It names a pod that does not exist. */
 export function refusedCheck(message: string, image: string): ImageCheck {
-  const why = short(message.replace(/^.*?pods "[^"]*" is forbidden: /, "")).replace(/[.\s]+$/, "");
+  const words = message.replace(/^.*?pods "[^"]*" is forbidden: /, "");
+  const why = short(words, MAX_REFUSAL).replace(/[.\s]+$/, "");
   return blocked(
     `The pod that checks image "${short(image)}" before the upgrade is refused: ${why}. Allow it, or make room for one more pod of coderd.`,
   );

@@ -1,5 +1,6 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import type { UpgradeSettings } from "../coderd/settings.ts";
 import { sightOf, type UpgradeFacts, whyAway, whyNoAccess } from "./facts.ts";
 
 /** What the database says of the migration. */
@@ -66,8 +67,12 @@ export function waitingForBuilds(builds: number | "unanswered", untilMs: number)
   return `Waiting for ${what}, until ${timestamp(untilMs)} at most.`;
 }
 
-export function backupTooLate(timeoutMs: number): string {
-  return `The backup was not complete within ${timeoutMs / 1_000} s.`;
+/** Kubernetes ends a Job, and nothing ends a Backup of CloudNativePG. */
+export function backupTooLate({ kind, timeoutMs }: NonNullable<UpgradeSettings["backup"]>): string {
+  const late = `The backup was not complete within ${timeoutMs / 1_000} s.`;
+  return kind === "cronJob"
+    ? late
+    : `${late} CloudNativePG goes on with it, and the next attempt waits until it has ended.`;
 }
 
 /** In minutes: a message that changes every second would be written every second. */

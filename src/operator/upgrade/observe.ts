@@ -1,18 +1,25 @@
 import {
+  type Backoff,
   type Caches,
   CONTROLLER_INDEX,
+  type ConditionState,
   ControllerRevision,
   controllerOf,
   Deployment,
+  type Environment,
   type KubeObject,
   keyOf,
   keyOfObject,
+  type Owner,
   Pod,
   type RunContext,
   type Stored,
 } from "kube-controller-runtime";
+import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import type { UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import type { AnnouncementStatus, UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import type { CoderClient } from "../../coder/client.ts";
+import type { CoderFailure } from "../../coder/failure.ts";
 import { tokenName } from "../../coder/operator-access/token.ts";
 import { CONTROL_PLANE_INDEX } from "../coderd/find-control-plane.ts";
 import type { ControlPlane } from "../coderd/settings.ts";
@@ -20,7 +27,9 @@ import { commonLabels, identityOf, selectorOf } from "../names.ts";
 import { trimmed } from "../normalize.ts";
 import { POD_OWNER_INDEX } from "../workload/pods/our-pods.ts";
 import { isComplete } from "../workload/pods/rollout.ts";
+import type { PodWarnings } from "../workload/pods/warnings.ts";
 import { type BackupState, backupOf } from "./backup.ts";
+import type { UpgradeFacts } from "./facts.ts";
 import { type Follower, type FollowerKind, followerKey } from "./followers.ts";
 import { imageCheckOwner } from "./image-check.ts";
 import { isUpgrading } from "./stages.ts";
@@ -49,6 +58,59 @@ export interface ObservedUpgrade {
    * nobody's business at a database that this one has chosen.
    */
   readonly others: () => readonly Neighbour[];
+}
+
+/** What an upgrade needs of one run's view of a control plane. */
+export interface UpgradeSnapshot {
+  readonly now: number;
+  readonly object: Stored<CoderControlPlane>;
+  readonly controlPlane: ControlPlane;
+  readonly owner: Owner;
+  /** That of this control plane, not one of somebody else that has its name. */
+  readonly deployment: Stored<Deployment> | undefined;
+  readonly pods: readonly Stored<Pod>[];
+  /** Why pods of the newest template are refused. */
+  readonly refusal: string | undefined;
+  readonly warnings: PodWarnings;
+  readonly upgrade: ObservedUpgrade;
+}
+
+/** What an upgrade asks the database and coderd; each answer is a part of the facts. */
+export type UpgradeQuestions = Readonly<
+  Record<"database" | "builds" | "version", () => Promise<Partial<UpgradeFacts>>>
+>;
+
+/** A session at coderd with the operator's token. */
+export interface UpgradeSession {
+  readonly token: string;
+  readonly client: () => CoderClient;
+}
+
+export interface UpgradeMemory {
+  /** What each part of the announcement of an upgrade met at coderd. */
+  readonly notices: Readonly<Record<keyof AnnouncementStatus, Backoff<CoderFailure>>>;
+  /** The last answer to whether an upgrade could begin. */
+  upgradeCheck?: { readonly question: string; readonly at: number; readonly condition: ConditionState };
+}
+
+/** One run of a control plane, as far as its upgrade needs it. */
+export interface UpgradeRun {
+  readonly snapshot: UpgradeSnapshot;
+  readonly environment: Pick<
+    Environment<CoderControlPlane, ControlPlaneStatus, UpgradeMemory, unknown>,
+    "own" | "children" | "memory"
+  >;
+  readonly ask: UpgradeQuestions;
+  /** Absent while coderd can't be asked with the operator's token. */
+  readonly session: UpgradeSession | undefined;
+}
+
+/** Reads how far the backup is. */
+export async function askBackup(
+  { snapshot }: Pick<UpgradeRun, "snapshot">,
+  { record }: Pick<UpgradeFacts, "record">,
+): Promise<Partial<UpgradeFacts>> {
+  return { backup: record ? await snapshot.upgrade.backupOf(record) : { kind: "none" } };
 }
 
 /** Stages that wait until no pod is left. A cache that lags behind must not end that. */

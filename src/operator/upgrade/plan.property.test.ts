@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type UpgradeStatus, upgradeStages } from "../../api/v1alpha1/upgrade.ts";
 import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
 import { failed, succeeded } from "../../coder/result.ts";
-import { upgradeSettings } from "../coderd/upgrade-settings.ts";
+import { upgradeSettings } from "../coderd/settings.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { planUpgrade } from "./plan.ts";
 
@@ -50,6 +50,7 @@ function anyFacts(dice: Dice): UpgradeFacts {
   const gone = failed({ kind: "unreachable", message: "gone" } as const);
   return {
     ...{ now: NOW, generation: 2, wanted: one(...IMAGES), replicas: one(0, 1, 3), present: one(...IMAGES) },
+    presentReplicas: one(0, 1, 3),
     settings: upgradeSettings(one({}, { backup: { cronJobName: "dump" } }, { strategy: "Rolling" } as const)),
     ...{ settled: one(...IMAGES), version: one("v2.26.0", "v2.36.1"), record: one(undefined, record) },
     isKept: one(true, true, false),
@@ -58,6 +59,7 @@ function anyFacts(dice: Dice): UpgradeFacts {
       isScaledToZero: one(true, false),
       ready: one(0, 1),
       ...{ isProbed: one(true, true, false), isLate: one(true, false) },
+      isRunning: one(true, false),
       isComplete: one(true, false),
       areNewest: one(true, false),
       images: one([], [IMAGES[0]], [IMAGES[1]]),

@@ -32,7 +32,7 @@ import {
 import { type UpgradeStage, type UpgradeStatus, upgradeStages } from "../../api/v1alpha1/upgrade.ts";
 import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
 import { succeeded } from "../../coder/result.ts";
-import { upgradeSettings } from "../coderd/upgrade-settings.ts";
+import { upgradeSettings } from "../coderd/settings.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { planUpgrade } from "./plan.ts";
 import { broughtTo } from "./stages.ts";

@@ -1,6 +1,14 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
-import { hostsOf, type PodFacts, schemaStanding, sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
+import {
+  hostsOf,
+  isBusy,
+  type PodFacts,
+  schemaStanding,
+  sightOf,
+  type UpgradeFacts,
+  whyAway,
+} from "./facts.ts";
 import {
   mayGoBack,
   notKnown,
@@ -76,8 +84,7 @@ function ifServed(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | und
   if (reported.ok) return isOldVersion(reported.value, record) ? undefined : served;
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   const sight = sightOf(facts);
-  const isCalm = sight !== undefined && !sight.migration && sight.schema !== "locked";
-  return isCalm && now - Date.parse(record.since) >= MOST_UNHEARD_MS ? served : undefined;
+  return sight && !isBusy(facts) && now - Date.parse(record.since) >= MOST_UNHEARD_MS ? served : undefined;
 }
 
 export const migrating: StagePlan = (facts, record) => {
@@ -92,10 +99,11 @@ export const migrating: StagePlan = (facts, record) => {
   const isUnstarted = pods.isScaledToZero && retargeted(facts, record).to !== record.to;
   if (facts.wanted !== record.to && (isUnmigrated || isUnstarted)) return enter("RollingBack", facts, record);
   // Without its database no pod can start: the time that it has begins when the database answers.
-  if (!pods.trouble || whyAway(facts)) {
+  if (!pods.trouble || isMigratingNow(facts) || whyAway(facts)) {
     const said = [progress(facts), pods.trouble?.message].filter(Boolean).join(" ");
     if (record.failingSince) return calm(record);
-    return mayMigrate(facts, record) ? migrator(facts, record, said) : oneNew(facts, record, said);
+    if (mayMigrate(facts, record)) return migrator(facts, record, said);
+    return (isHanging(facts) ? otherWay(facts, record) : undefined) ?? oneNew(facts, record, said);
   }
   if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
   const { message, mayPass } = pods.trouble;
@@ -106,14 +114,25 @@ export const migrating: StagePlan = (facts, record) => {
 
 /**
  * Whether the new pod runs and may be migrating the database: to replace it, as a change of the spec or of a certificate
- * would, begins the migration again. One that is late although nobody migrates needs another spec.
+ * would, begins the migration again.
  */
 function mayMigrate(facts: UpgradeFacts, { to }: UpgradeStatus): boolean {
   const { pods, present = "", replicas } = facts;
-  if (pods.trouble || pods.isScaledToZero || replicas === 0 || !isSameBuild(present, to)) return false;
-  const sight = sightOf(facts);
-  const isCalm = sight !== undefined && !sight.migration && sight.schema !== "locked";
-  return !(isCalm && pods.isLate);
+  if (pods.isScaledToZero || replicas === 0 || !isSameBuild(present, to)) return false;
+  return isMigratingNow(facts) || (!pods.trouble && !isHanging(facts));
+}
+
+/** A pod that has crashed before may migrate by now. */
+function isMigratingNow(facts: UpgradeFacts): boolean {
+  return facts.pods.isRunning && isBusy(facts);
+}
+
+/**
+ * Whether the new pod is late although nobody is known to migrate: it needs another spec. Where the database may not be
+ * asked, only its lateness tells.
+ */
+function isHanging(facts: UpgradeFacts): boolean {
+  return facts.pods.isLate && !isBusy(facts) && !whyAway(facts);
 }
 
 /**

@@ -34,7 +34,6 @@ export function begin(facts: UpgradeFacts, present: string | undefined): Upgrade
     ...(version ? { fromVersion: version } : {}),
     ...(kept ? { previous: kept } : {}),
     ...(downSince ? { downSince } : {}),
-    ...(givenUp?.backup ? { backup: givenUp.backup } : {}),
   };
   return { do: "record", record: next };
 }
@@ -106,7 +105,7 @@ export const backingUp = beforeChange((facts, record) => {
     backup.kind === "failed" || backup.kind === "unavailable"
       ? backup.message
       : leftMs <= 0
-        ? backupTooLate(settings.backup.timeoutMs)
+        ? backupTooLate(settings.backup)
         : undefined;
   const ofSpec = generation === undefined ? {} : { generation };
   if (failure !== undefined) return enter("BackupFailed", facts, { ...record, ...ofSpec, message: failure });

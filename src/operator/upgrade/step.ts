@@ -1,13 +1,12 @@
-import { Backoff, type Changes, ControllerRevision, Pod, settle } from "kube-controller-runtime";
+import { Backoff, type Changes, type StepResult, settle } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
-import type { ControlPlaneResult } from "../control-plane/status.ts";
 import { announce } from "./announce/announce.ts";
-import type { UpgradeRun } from "./ask.ts";
 import { type UpgradeState, upgradeEffect } from "./effect.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
-import { imageCheckPod, isCheckOver } from "./image-check.ts";
+import { removeLeftovers } from "./leftovers.ts";
+import type { UpgradeRun } from "./observe.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous-template.ts";
 import { podsDuringUpgrade, upgradeCondition } from "./report.ts";
 import { isReplacingPods, isUpgrading } from "./stages.ts";
@@ -41,9 +40,9 @@ const OVERTAKEN_MS = 5_000;
  * Takes an upgrade as far as it goes now, and decides what the Deployment is to be. Without a value nobody may change
  * the Deployment in this run.
  */
-export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult<PodPlan>> {
+export async function ensureUpgrade(run: UpgradeRun): Promise<StepResult<ControlPlaneStatus, PodPlan>> {
   const { snapshot } = run;
-  const start: UpgradeState = { facts: gatherFacts(snapshot), isFresh: true };
+  const start: UpgradeState = { facts: gatherFacts(snapshot), isFresh: false };
   const backoff = new Backoff<never>(() => ({ ms: 0, endsOnChange: true }));
   const options = { inputs: "", now: snapshot.now, backoff };
   const { end, plan, state } = await settle(upgradeEffect(run), start, options);
@@ -51,8 +50,8 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
   const { record } = state.facts;
   const announced = await announce(run, record);
   if (!announced) return { requeueAfterMs: OVERTAKEN_MS };
-  const kept = await keptRevision(record, run);
-  await removeImageChecks(record, run);
+  await removeLeftovers(record, run);
+  const kept = snapshot.upgrade.revisions.find(({ metadata }) => metadata.name === record?.previous);
   const previous = state.template ?? (kept && templateOf(kept));
   const { shape, note } = possible(plan.shape, { record, previous, run });
   const message = [note, announced.note, plan.message ?? record?.message].filter(Boolean).join(" ");
@@ -70,29 +69,6 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<ControlPlaneResult
       report: podsDuringUpgrade(condition, record),
     },
   };
-}
-
-/** The pod template of before the upgrade. Those that no upgrade needs any more are removed. */
-async function keptRevision(record: UpgradeStatus | undefined, { snapshot, environment }: UpgradeRun) {
-  const name = record?.stage === "Completed" ? undefined : record?.previous;
-  const { revisions } = snapshot.upgrade;
-  const others = revisions.filter(({ metadata }) => metadata.name !== name);
-  for (const revision of others)
-    await environment.children.remove(ControllerRevision, revision, snapshot.owner);
-  return revisions.find(({ metadata }) => metadata.name === name);
-}
-
-/** Pods that checked the image of an upgrade have said what they know; one that failed is followed by another. */
-async function removeImageChecks(
-  record: UpgradeStatus | undefined,
-  { snapshot, environment }: UpgradeRun,
-): Promise<void> {
-  const { upgrade, controlPlane, owner, now } = snapshot;
-  const isChecking = record?.stage === "Preflight" && !record.pulledAt;
-  const current = isChecking ? imageCheckPod(controlPlane, record).metadata?.name : undefined;
-  for (const pod of upgrade.imageChecks)
-    if (pod.metadata.name !== current || isCheckOver(pod, now))
-      await environment.children.remove(Pod, pod, owner);
 }
 
 interface Kept {

@@ -2,6 +2,7 @@ import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import type { Obstacle } from "./preflight.ts";
+import { isSameBuild } from "./versions.ts";
 
 /**
  * What the Deployment is to be. `previous` is the complete pod template of before the upgrade, `present` the one that it has,
@@ -45,6 +46,17 @@ export const LOOK_AGAIN_MS = 5_000;
 /** Nothing is upgraded: the spec holds. */
 export function asSpecified({ wanted, replicas }: UpgradeFacts): Rest {
   return { do: "rest", shape: { template: "spec", image: wanted, replicas } };
+}
+
+/** Whether a shape may start pods of another version than those that run, or the first ones after there were none. */
+export function mayStartOther(
+  shape: Shape,
+  { present, presentReplicas, settled, record }: UpgradeFacts,
+): boolean {
+  if (shape.replicas === 0) return false;
+  if (present === undefined) return record !== undefined || settled !== undefined;
+  const image = shape.template === "previous" ? (record?.from ?? present) : shape.image;
+  return presentReplicas === 0 || !isSameBuild(present, image);
 }
 
 /** Enters a stage: what belonged to the stage before is left behind. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareVersions, isSameBuild } from "./versions.ts";
+import { compareVersions, isSameBuild, skippedMinors } from "./versions.ts";
 
 test.each([
   ["coder:v2.26.0", "coder:v2.26.0", true],
@@ -32,3 +32,15 @@ test.each(["v2.26.0+abc", "v2.26.0-alpine", "2.26.0-acme.3"])(
     expect(compareVersions(variant, "2.26.0")).toBe(0);
   },
 );
+
+test.each([
+  ["v2.26.0", "v2.36.1", { first: "2.27", last: "2.35", number: 9 }],
+  ["v2.34.0", "v2.36.1", { first: "2.35", last: "2.35", number: 1 }],
+  ["v2.35.2", "v2.36.1", undefined],
+  ["v2.36.0", "v2.36.1", undefined],
+  ["v2.36.1", "v2.26.0", undefined],
+  ["v2.36.1", "v3.0.0", undefined],
+  ["latest", "v2.36.1", undefined],
+])("from %s to %s these minor versions are skipped: %o", (from, to, skipped) => {
+  expect(skippedMinors(from, to)).toEqual(skipped);
+});

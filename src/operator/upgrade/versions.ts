@@ -79,6 +79,21 @@ export function compareVersions(left: string | undefined, right: string | undefi
   );
 }
 
+/** The minor versions that an upgrade passes over. */
+interface SkippedMinors {
+  readonly first: string;
+  readonly last: string;
+  readonly number: number;
+}
+
+/** The minor versions between two versions; undefined where there is none, or where it cannot be known. */
+export function skippedMinors(from: string | undefined, to: string | undefined): SkippedMinors | undefined {
+  const [a, b] = [parseVersion(from), parseVersion(to)];
+  if (!a || !b || a.major !== b.major || b.minor - a.minor < 2) return undefined;
+  const name = (minor: number) => `${a.major}.${minor}`;
+  return { first: name(a.minor + 1), last: name(b.minor - 1), number: b.minor - a.minor - 1 };
+}
+
 /** What comes before a version is older than it: 2.26.0-rc.2 than 2.26.0-rc.10, and that than 2.26.0. */
 function comparePrereleases(left: string, right: string): number {
   if (!left || !right) return Number(Boolean(right)) - Number(Boolean(left));

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ApiError, type Children, Deployment, type Owner, type Stored } from "kube-controller-runtime";
+import type { ContainerPort } from "./certificates.ts";
+import type { EnvVar } from "./env.ts";
 
 /*
  * Fields that this version of the operator sets in pod templates and earlier ones did not. They replace no pod by
@@ -8,6 +10,14 @@ import { ApiError, type Children, Deployment, type Owner, type Stored } from "ku
 
 /** Gives the last lines of a container's log as the message of its end, unless the program wrote one itself. */
 export const LOG_ON_ERROR = "FallbackToLogsOnError";
+
+/** Where the other replicas of coderd reach this one, as Coder's chart sets it since 2.35. */
+export const CLUSTER_HOST: EnvVar = {
+  name: "CODER_CLUSTER_HOST",
+  valueFrom: { fieldRef: { fieldPath: "status.podIP" } },
+};
+/** On which replicas of coderd exchange messages after Coder 2.36. */
+export const CLUSTER_PORT: ContainerPort = { name: "cluster", containerPort: 6222, protocol: "TCP" };
 
 interface Present {
   readonly owner: Owner;
@@ -20,8 +30,8 @@ export async function withTimelyAdditions(
   { owner, deployment }: Present,
   children: Pick<Children, "preview">,
 ): Promise<Deployment> {
-  if (!deployment || hasAdditions(deployment)) return patient(desired, deployment);
-  const plain = withoutAdditions(desired);
+  const plain = deployment && withoutAdditions(desired, deployment);
+  if (!plain || isDeepStrictEqual(plain, desired)) return patient(desired, deployment);
   return (await replacesPods(plain, { owner, deployment }, children)) ? patient(desired, deployment) : plain;
 }
 
@@ -64,16 +74,48 @@ function patient(desired: Deployment, present: Deployment | undefined): Deployme
   return { ...desired, spec: { ...spec, strategy: KEEP_OLD } };
 }
 
-function hasAdditions({ spec }: Deployment): boolean {
-  return spec?.template.spec?.containers[0]?.terminationMessagePolicy === LOG_ON_ERROR;
+type PodSpec = NonNullable<NonNullable<Deployment["spec"]>["template"]["spec"]>;
+type Container = PodSpec["containers"][number];
+
+interface Addition {
+  readonly isIn: (program: Container) => boolean;
+  readonly without: (pod: PodSpec) => PodSpec;
 }
 
-/** The Deployment as the version before the additions would have applied it, to the letter. */
-export function withoutAdditions(desired: Deployment): Deployment {
+const withContainers = (pod: PodSpec, change: (container: Container) => Container): PodSpec => ({
+  ...pod,
+  containers: pod.containers.map(change),
+});
+
+const additions: readonly Addition[] = [
+  {
+    isIn: ({ terminationMessagePolicy }) => terminationMessagePolicy === LOG_ON_ERROR,
+    without: ({ readinessGates: _, ...pod }) =>
+      withContainers(pod, ({ terminationMessagePolicy: _, ...container }) => container),
+  },
+  {
+    isIn: ({ env = [] }) => env.some(({ name }) => name === CLUSTER_HOST.name),
+    // The user may set the same variable to the same value: only our own object is the addition.
+    without: (pod) => withContainers(pod, (container) => without(container, "env", CLUSTER_HOST)),
+  },
+  {
+    isIn: ({ ports = [] }) => ports.some(({ name }) => name === CLUSTER_PORT.name),
+    without: (pod) => withContainers(pod, (container) => without(container, "ports", CLUSTER_PORT)),
+  },
+];
+
+function without(container: Container, field: "env" | "ports", entry: object): Container {
+  const entries = container[field];
+  return entries ? { ...container, [field]: entries.filter((each: object) => each !== entry) } : container;
+}
+
+/** The Deployment as the version before the additions that `present` lacks would have applied it, to the letter. */
+export function withoutAdditions(desired: Deployment, present?: Deployment): Deployment {
   const { spec } = desired;
   const pod = spec?.template.spec;
   if (!spec || !pod) return desired;
-  const { readinessGates: _, ...kept } = pod;
-  const containers = pod.containers.map(({ terminationMessagePolicy: _, ...container }) => container);
-  return { ...desired, spec: { ...spec, template: { ...spec.template, spec: { ...kept, containers } } } };
+  const [program = { name: "" }] = present?.spec?.template.spec?.containers ?? [];
+  const missing = additions.filter(({ isIn }) => !isIn(program));
+  const plain = missing.reduce((kept, addition) => addition.without(kept), pod);
+  return { ...desired, spec: { ...spec, template: { ...spec.template, spec: plain } } };
 }

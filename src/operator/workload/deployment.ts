@@ -1,4 +1,4 @@
-import type { V1Container, V1HostAlias, V1PodSpec } from "@kubernetes/client-node";
+import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { Deployment, Wire } from "kube-controller-runtime";
 import { childMetadata, commonLabels, type Labels, type Parent } from "../names.ts";
 import { defined, unlessEmpty } from "../normalize.ts";
@@ -6,11 +6,10 @@ import { LOG_ON_ERROR } from "./additions.ts";
 import { anyAddress } from "./address-family.ts";
 import { type ContainerPort, type PodParts, servedTls, trustedAuthorities } from "./certificates.ts";
 import { type EnvVar, mergeEnv } from "./env.ts";
+import { type HostAlias, mergeAliases } from "./host-aliases.ts";
 import { affinityOf, securityContextOf } from "./presets.ts";
 import { httpProbe, type ProbeSettings, type ProbeTarget } from "./probes.ts";
 import type { PodSettings } from "./settings.ts";
-
-export type HostAlias = Wire<V1HostAlias>;
 
 /** One of our three programs as a Deployment: what is its own, and what the user says about its pods. */
 export interface Workload {
@@ -81,7 +80,7 @@ function podSpec(workload: Workload, labels: Labels): Wire<V1PodSpec> {
     serviceAccountName,
     terminationGracePeriodSeconds: pod.terminationGracePeriodSeconds,
     priorityClassName: pod.priorityClassName,
-    hostAliases: unlessEmpty(workload.hostAliases ?? []),
+    hostAliases: unlessEmpty(mergeAliases(workload.hostAliases ?? [], pod.hostAliases)),
     imagePullSecrets: unlessEmpty(pod.imagePullSecrets),
     securityContext: pod.podSecurityContext,
     nodeSelector: pod.nodeSelector,

@@ -8,6 +8,7 @@ import {
   type StepResult,
   type WithStatus,
 } from "kube-controller-runtime";
+import { workloadConditions } from "../conditions.ts";
 import { childMetadata, commonLabels, type Parent } from "../names.ts";
 import { defined } from "../normalize.ts";
 import type { PodSettings } from "./settings.ts";
@@ -34,10 +35,10 @@ export function disruptionBudget(parent: Disruptable): PodDisruptionBudget | und
   };
 }
 
-/** There only for an object that asks for a budget, or has one that can't be removed. */
-export const DISRUPTION_BUDGET = "DisruptionBudgetReady";
-
-/** Keeps the PodDisruptionBudget that the spec asks for, and removes the one that it asks for no longer. */
+/**
+ * Keeps the PodDisruptionBudget that the spec asks for, and removes the one that it asks for no longer. The condition is
+ * there only for an object that asks for a budget, or has one that can't be removed.
+ */
 export async function ensureDisruptionBudget(
   { object, owner }: { readonly object: WithStatus<{ conditions?: Condition[] }>; readonly owner: Owner },
   { children }: { readonly children: Pick<Children, "converge"> },
@@ -49,5 +50,7 @@ export async function ensureDisruptionBudget(
     return applied(
       `PodDisruptionBudget "${parent.childName}" limits how many pods a drain evicts at a time.`,
     );
-  return findCondition(object.status?.conditions, DISRUPTION_BUDGET) ? { noCondition: true } : {};
+  return findCondition(object.status?.conditions, workloadConditions.disruption.type)
+    ? { noCondition: true }
+    : {};
 }

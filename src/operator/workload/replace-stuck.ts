@@ -7,16 +7,16 @@ import {
   refOf,
   type Stored,
 } from "kube-controller-runtime";
+import { workloadConditions } from "../conditions.ts";
 import type { Sources } from "../sources.ts";
 import { podReferences } from "./pod-references.ts";
-import { isReadyPod } from "./pods/our-pods.ts";
 import { podTrouble } from "./pods/pod-trouble.ts";
-import { DEPLOYMENT_READY } from "./pods/rollout.ts";
 import type { PodSettings } from "./settings.ts";
 
 /*
  * A container that crashes because of a wrong Secret waits up to five minutes before it reads the corrected one. So while
- * pods fail, everything that they read is watched, and those that are not ready are replaced when it changes.
+ * pods fail, everything that they read is watched, and those that fail are replaced when it changes: also one that crashes
+ * again and again and happens to be up, which would be reported to fail for minutes.
  */
 
 interface WithConditions {
@@ -41,7 +41,7 @@ export function removeWith({ client }: Pick<RunContext, "client">): RemovePod {
 
 /** Whether the pods of an object were reported to fail. */
 export function isStalled({ status }: WithConditions): boolean {
-  return findCondition(status?.conditions, DEPLOYMENT_READY)?.reason === "Stalled";
+  return findCondition(status?.conditions, workloadConditions.deployment.type)?.reason === "Stalled";
 }
 
 /** Pods, and what they read. */
@@ -69,10 +69,10 @@ export async function replaceStuck(
   if (!isStalled(object)) return;
   memory.stuckInputs = versionsOf(pod, sources);
   if (before === undefined || before === memory.stuckInputs) return;
-  const failing = pods.filter((each) => !isReadyPod(each) && podTrouble(each, now)?.kind === "found");
+  const failing = pods.filter((each) => podTrouble(each, now)?.kind === "found");
   for (const each of failing) {
     await removePod(each);
-    const message = `Pod "${each.metadata.name}" is replaced: it is not ready, and a Secret or ConfigMap that it reads has changed.`;
+    const message = `Pod "${each.metadata.name}" is replaced: it fails, and a Secret or ConfigMap that it reads has changed.`;
     own.emit("Normal", "PodReplaced", message);
   }
 }

@@ -10,6 +10,7 @@ const listFields = [
   "envFrom",
   "extraArgs",
   "extraEnv",
+  "hostAliases",
   "imagePullSecrets",
   "initContainers",
   "tolerations",

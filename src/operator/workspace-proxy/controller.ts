@@ -31,12 +31,13 @@ import {
 } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
-import { conflictAdvice, managedByUs, REQUEST_ANNOTATION } from "../names.ts";
+import { managedByUs } from "../managed-objects.ts";
+import { conflictAdvice, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../workload/disruption-budget.ts";
 import { ensureExposure } from "../workload/exposure/ensure-exposure.ts";
 import { ensureService } from "../workload/exposure/ensure-service.ts";
-import { HTTPRoute } from "../workload/exposure/gateway.ts";
+import { HTTPRoute, ListenerSet } from "../workload/exposure/gateway.ts";
 import {
   INGRESS_CLASS_INDEX,
   ingressClassWatch,
@@ -71,7 +72,7 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
     })
     .owns([Service, Ingress, Secret, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
     .owns([Deployment], { ...managedByUs, when: rolloutMoved })
-    .owns([HTTPRoute], { ...managedByUs, when: contentChanged, optional: true })
+    .owns([HTTPRoute, ListenerSet], { ...managedByUs, when: contentChanged, optional: true })
     .watches(Service, thoseServedBy(CoderWorkspaceProxy), { ...managedByUs, when: addressGiven })
     .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy), { when: controlPlaneReported })
     .watches(Pod, podOwners(CoderWorkspaceProxy), podWatch)

@@ -1,41 +1,65 @@
-import { blocked, fingerprint } from "kube-controller-runtime";
+import { blocked, findCondition, fingerprint } from "kube-controller-runtime";
 import type { CoderPorts } from "../coderd/ports.ts";
 import { certificates, openSession, operatorToken, tokenFrom } from "../coderd/session.ts";
+import { withBootstrapEnd } from "../coderd/token-end.ts";
+import type { SecretKey } from "../normalize.ts";
 import type { Sources } from "../sources.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import type { Access, Coderd } from "./session.ts";
-import type { WorkspaceProxyResult } from "./status.ts";
+import { conditionTypes, type WorkspaceProxyResult } from "./status.ts";
 
 /** Reads the credentials that the spec refers to. Whether coderd takes them, the next step will find out. */
 export async function readCredentials(
-  { proxy, sources }: Snapshot,
-  { ports }: Environment,
+  snapshot: Snapshot,
+  environment: Environment,
   coderd: Coderd | undefined,
 ): Promise<WorkspaceProxyResult<Access>> {
   if (!coderd) return blocked("Pending", "Waiting for condition CoderdFound.");
-  const { credentials, pod } = proxy;
-  switch (credentials.kind) {
-    case "controlPlane":
-      return operatorSession(coderd, sources, ports);
-    case "bootstrap": {
-      const { value: token, ...found } = tokenFrom(credentials.session, sources, { recipient: "elsewhere" });
-      if (!token) return found;
-      const trust = certificates(pod.authorities, sources);
-      const client = ports.coderd.client({ url: coderd.url, token, ...trust });
-      const inputs = [coderd.url, token, trust.ca, trust.fault];
-      const session = { client, coderd, fingerprint: fingerprint(inputs) };
-      return { ...found, value: { kind: "session", ...session } };
-    }
-    case "given": {
-      const { value: token, ...found } = tokenFrom(credentials.token, sources, { recipient: "pods" });
-      return token ? { ...found, value: { kind: "token", token } } : found;
-    }
-    case "none":
-      return blocked(
-        "NotConfigured",
-        "The spec names no credentials; set spec.controlPlaneRef, spec.bootstrap or spec.proxySessionTokenSecretRef.",
-      );
+  const { credentials } = snapshot.proxy;
+  if (credentials.kind === "bootstrap")
+    return bootstrapSession(coderd, credentials.session, { snapshot, environment });
+  return {
+    ...lastingCredentials(coderd, snapshot, environment.ports),
+    status: { bootstrapTokenExpires: undefined },
+  };
+}
+
+/** Those that the operator renews itself, or that only the pods use. */
+function lastingCredentials(
+  coderd: Coderd,
+  { proxy: { credentials }, sources }: Snapshot,
+  ports: CoderPorts,
+): WorkspaceProxyResult<Access> {
+  if (credentials.kind === "controlPlane") return operatorSession(coderd, sources, ports);
+  if (credentials.kind === "given") {
+    const { value: token, ...found } = tokenFrom(credentials.token, sources, { recipient: "pods" });
+    return token ? { ...found, value: { kind: "token", token } } : found;
   }
+  return blocked(
+    "NotConfigured",
+    "The spec names no credentials; set spec.controlPlaneRef, spec.bootstrap or spec.proxySessionTokenSecretRef.",
+  );
+}
+
+async function bootstrapSession(
+  coderd: Coderd,
+  ref: SecretKey,
+  { snapshot, environment }: { readonly snapshot: Snapshot; readonly environment: Environment },
+): Promise<WorkspaceProxyResult<Access>> {
+  const { now, object, proxy, sources } = snapshot;
+  const { memory, own, ports } = environment;
+  const { value: token, ...found } = tokenFrom(ref, sources, { recipient: "elsewhere" });
+  if (!token) return found;
+  const trust = certificates(proxy.pod.authorities, sources);
+  const client = ports.coderd.client({ url: coderd.url, token, ...trust });
+  const inputs = [coderd.url, token, trust.ca, trust.fault];
+  const session = { client, coderd, fingerprint: fingerprint(inputs) };
+  // The first questions are those of the registration, which heeds what coderd answers.
+  if (!object.status?.registered) return { ...found, value: { kind: "session", ...session } };
+  const before = findCondition(object.status.conditions, conditionTypes.credentials);
+  const emit = own.emit.bind(own);
+  const given = { token, client, secretName: ref.name, memory, now, before, emit };
+  return { ...(await withBootstrapEnd(found, given)), value: { kind: "session", ...session } };
 }
 
 function operatorSession(coderd: Coderd, sources: Sources, ports: CoderPorts): WorkspaceProxyResult<Access> {

@@ -1,12 +1,17 @@
 import { type Deployment, fnv1a32 } from "kube-controller-runtime";
 import type { SecretKey } from "../normalize.ts";
 import { anyAddress } from "../workload/address-family.ts";
-import { deployment, type HostAlias } from "../workload/deployment.ts";
-import type { EnvFromNames, EnvVar } from "../workload/env.ts";
-import { ownURLEnv } from "./own-url.ts";
+import { deployment } from "../workload/deployment.ts";
+import { type EnvFromNames, type EnvVar, isUsersOwn } from "../workload/env.ts";
+import { exposedURL } from "../workload/exposure/expose.ts";
+import { clusterAccessURL } from "../workload/exposure/service.ts";
+import type { HostAlias } from "../workload/host-aliases.ts";
 import { httpContainerPort, type WorkspaceProxy } from "./spec.ts";
 
 export const primaryURLVariable = "CODER_PRIMARY_ACCESS_URL";
+
+/** The variables by which a proxy learns its own URLs. Where the user sets one, ours stays out. */
+export const ownURLVariables = ["CODER_ACCESS_URL", "CODER_WILDCARD_ACCESS_URL"] as const;
 
 /** What the cluster and coderd decide, not the spec. */
 export interface DeploymentInputs {
@@ -60,4 +65,24 @@ function primaryEnv({ primaryAccessURL, token: { name, key } }: DeploymentInputs
     { name: primaryURLVariable, value: primaryAccessURL },
     { name: "CODER_PROXY_SESSION_TOKEN", valueFrom: { secretKeyRef: { name, key } } },
   ];
+}
+
+/**
+ * A proxy reports to coderd under which URL browsers reach it. The exposure knows; a proxy that has none is
+ * reached inside the cluster.
+ */
+function ownURLEnv(
+  proxy: WorkspaceProxy,
+  { envFromNames, clusterDomain }: Pick<DeploymentInputs, "envFromNames" | "clusterDomain">,
+): EnvVar[] {
+  const accessURL = exposedURL(proxy.exposure) ?? clusterAccessURL(proxy, clusterDomain);
+  const values = { CODER_ACCESS_URL: accessURL, CODER_WILDCARD_ACCESS_URL: wildcardHost(proxy) };
+  return ownURLVariables.flatMap((name) => {
+    const value = values[name];
+    return value && !isUsersOwn(name, proxy.pod.extraEnv, envFromNames) ? [{ name, value }] : [];
+  });
+}
+
+function wildcardHost({ exposure }: WorkspaceProxy): string | undefined {
+  return exposure.kind === "none" ? undefined : exposure.wildcardHost;
 }

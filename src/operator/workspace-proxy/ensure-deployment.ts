@@ -1,16 +1,15 @@
 import { blocked } from "kube-controller-runtime";
 import { aliasesOfProxies } from "../coderd/address.ts";
 import { convergeDeployment } from "../workload/converge-deployment.ts";
-import type { HostAlias } from "../workload/deployment.ts";
 import type { EnvVar } from "../workload/env.ts";
 import { definedVariables } from "../workload/env-sources.ts";
 import type { ServedBy } from "../workload/exposure/ensure-service.ts";
-import { clusterIPOf } from "../workload/exposure/own-service.ts";
+import { clusterIPOf } from "../workload/exposure/service.ts";
+import { aliasesFor, type HostAlias } from "../workload/host-aliases.ts";
 import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../workload/pods/report.ts";
 import { isSameTemplate } from "../workload/pods/rollout.ts";
-import { primaryURLVariable, proxyDeployment, tokenChecksum } from "./deployment.ts";
+import { ownURLVariables, primaryURLVariable, proxyDeployment, tokenChecksum } from "./deployment.ts";
 import type { Environment, Snapshot } from "./observe.ts";
-import { ownURLVariables } from "./own-url.ts";
 import type { Coderd } from "./session.ts";
 import { tokenKeyOf } from "./spec.ts";
 import type { WorkspaceProxyResult } from "./status.ts";
@@ -63,13 +62,12 @@ function aliasesOf(
   { proxy, deployment, sources }: Snapshot,
   clusterDomain: string,
 ): readonly HostAlias[] {
-  const isUsers = proxy.primaryAccessURL || isSet(proxy.pod.extraEnv);
+  const isUsers = proxy.primaryAccessURL || proxy.pod.extraEnv.some(isPrimaryURL);
   if (!controlPlane || isUsers) return [];
-  const { containers = [], hostAliases: present = [] } = deployment?.spec?.template.spec ?? {};
-  if (present.length === 0 && isSet(containers[0]?.env, accessURL)) return [];
+  const dialed = deployment?.spec?.template.spec?.containers[0]?.env?.find(isPrimaryURL)?.value;
+  const present = aliasesFor(dialed, deployment);
+  if (present.length === 0 && dialed === accessURL) return [];
   return aliasesOfProxies(controlPlane, sources, clusterDomain) ?? present;
 }
 
-function isSet(env: readonly EnvVar[] = [], url?: string): boolean {
-  return env.some(({ name, value }) => name === primaryURLVariable && (url === undefined || value === url));
-}
+const isPrimaryURL = ({ name }: EnvVar) => name === primaryURLVariable;

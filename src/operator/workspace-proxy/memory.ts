@@ -3,6 +3,7 @@ import type { CoderFailure } from "../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../coder/model.ts";
 import { coderdBackoff } from "../coderd/backoff.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
+import type { TokenEndMemory } from "../coderd/token-end.ts";
 import type { WarningMemory } from "../workload/pods/warnings.ts";
 import type { StuckMemory } from "../workload/replace-stuck.ts";
 import type { ProxySession } from "./session.ts";
@@ -18,7 +19,7 @@ export interface SeenProxy {
 }
 
 /** What the operator remembers of one workspace proxy between runs, so that most of them need not ask coderd. */
-export interface Memory extends StartMemory, WarningMemory, StuckMemory {
+export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory {
   seen?: SeenProxy;
   readonly registration: Backoff<CoderFailure>;
   /** The session that last worked: it may outlive its Secret when a whole namespace is deleted. */

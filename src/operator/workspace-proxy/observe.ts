@@ -1,6 +1,7 @@
 import {
   CONTROLLER_INDEX,
   Deployment,
+  type Kind,
   keyOf,
   type Owner,
   type Pod,
@@ -23,15 +24,15 @@ import { commonLabels } from "../names.ts";
 import { readSecretValue } from "../secret-value.ts";
 import { gatherSources, referencesTo, type SourceNames, type Sources } from "../sources.ts";
 import { variableSources } from "../workload/env-sources.ts";
-import { isRouteServed } from "../workload/exposure/gateway.ts";
+import { missingGatewayKind } from "../workload/exposure/gateway.ts";
 import { ingressClasses } from "../workload/exposure/ingress-class.ts";
 import { podsOf } from "../workload/pods/our-pods.ts";
 import { observeRefusal } from "../workload/pods/refusal.ts";
 import { observeWarnings, type PodWarnings } from "../workload/pods/warnings.ts";
 import { type RemovePod, removeWith } from "../workload/replace-stuck.ts";
 import { restartSources } from "../workload/restart.ts";
+import { ownURLVariables } from "./deployment.ts";
 import type { Memory } from "./memory.ts";
-import { ownURLVariables } from "./own-url.ts";
 import { controlPlaneNameOf, registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
 
 /** A workspace proxy as one run sees it: all that is read of the cluster, the time included. */
@@ -58,7 +59,7 @@ export interface Snapshot {
   /** Why pods of the newest template are refused. */
   readonly refusal: string | undefined;
   /** Whether the cluster has the Gateway API. */
-  readonly isRouteServed: boolean;
+  readonly missingGatewayKind: Kind | undefined;
   /** The names of the cluster's ingress classes; absent where the operator may not read them. */
   readonly ingressClasses: readonly string[] | undefined;
   /** The Secrets and ConfigMaps that the spec refers to. */
@@ -97,7 +98,7 @@ export async function observe(
     removePod: removeWith(context),
     warnings: await observeWarnings(pods, context, memory),
     refusal: await observeRefusal(deployment, context),
-    isRouteServed: isRouteServed(proxy.exposure, caches),
+    missingGatewayKind: missingGatewayKind(proxy.exposure, caches),
     ingressClasses: ingressClasses(caches),
     sources,
   };

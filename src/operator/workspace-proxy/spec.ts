@@ -8,8 +8,7 @@ import {
 import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { ProxyRegistration, WorkspaceProxySpec } from "../../api/v1alpha1/workspace-proxy.ts";
 import { avoidReserved, childNameOf, type Identity, identityOf, nameLength, shortName } from "../names.ts";
-import { type SecretKey, secretKey, trimmed } from "../normalize.ts";
-import { oncePerObject } from "../once-per-object.ts";
+import { oncePerObject, type SecretKey, secretKey, trimmed } from "../normalize.ts";
 import type { ContainerPort } from "../workload/certificates.ts";
 import { type Exposed, exposureOf } from "../workload/exposure/expose.ts";
 import { serviceSettings } from "../workload/exposure/service.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Condition, findCondition, messageOf, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import { conditionTypes } from "../../operator/control-plane/status.ts";
+import { controlPlaneConditions } from "../../operator/conditions.ts";
 import { answerMark, CHECK_ANNOTATION } from "../../operator/upgrade/check.ts";
 import { type Cluster, listAll } from "../cluster.ts";
 import { answer, type Command, CommandError, type Context, EXIT } from "../command.ts";
@@ -10,7 +10,7 @@ import type { Look } from "../terminal/look.ts";
 import { type Line, span } from "../terminal/text.ts";
 import { mark, paragraph } from "../terminal/words.ts";
 
-const CONDITION = conditionTypes.upgradePossible;
+const CONDITION = controlPlaneConditions.upgradePossible.type;
 const LOOK_MS = 1_000;
 const PATIENCE_MS = 60_000;
 

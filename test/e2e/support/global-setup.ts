@@ -1,6 +1,7 @@
+import { currentPlatform } from "kube-controller-runtime/testing/binaries";
 import type { TestProject } from "vitest/node";
 import { cachedCoderBinaries } from "../../../tools/coder/binaries.ts";
-import type { CoderBinaries } from "../../../tools/coder/pins.ts";
+import { type CoderBinaries, readPins } from "../../../tools/coder/pins.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -9,10 +10,21 @@ declare module "vitest" {
   }
 }
 
+/** With CODER, the older Coder takes the place of the current one. */
+function asAsked(binaries: CoderBinaries): CoderBinaries {
+  const version = process.env.CODER;
+  if (!version) return binaries;
+  const { binaries: pinned } = readPins(currentPlatform());
+  const name = (["coder", "coder-old"] as const).find((each) => pinned[each].version === `v${version}`);
+  if (name) return { ...binaries, coder: binaries[name] };
+  const versions = [pinned.coder.version, pinned["coder-old"].version].join(" or ");
+  throw new Error(`CODER=${version} is not pinned: ${versions.replaceAll("v", "")}`);
+}
+
 /** Gives the tests the place of Coder, and reports when there is none: it takes too long to build on the way. */
 export async function setup(project: TestProject): Promise<void> {
   const binaries = await cachedCoderBinaries();
-  if (binaries) project.provide("coder", binaries);
+  if (binaries) project.provide("coder", asAsked(binaries));
   else
     console.warn(
       "\n*** END-TO-END TESTS SKIPPED: Coder is not built yet; `make test-e2e` builds it once. ***\n",

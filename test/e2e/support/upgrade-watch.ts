@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import type { Database, Postgres } from "../../../lab/postgres.ts";
+import type { Postgres } from "../../../lab/postgres.ts";
 
 const EVERY_MS = 50;
+/** What Postgres says when a lock is not granted in time. */
+const LOCK_NOT_AVAILABLE = "55P03";
 
 /** What was seen of a database while somebody watched. */
 interface Seen {
@@ -10,20 +12,32 @@ interface Seen {
   readonly schemas: readonly number[];
   /** Those who were connected while the schema had this version. */
   applicationsOn(version: number): string[];
+  /** From the moment that a migration locked the version of the schema until there was another one. */
+  readonly migrationMs: number;
+  /** When one of them was connected for the last time, as this machine has it. */
+  lastConnected(applications: readonly string[]): number;
+}
+
+interface Sample {
+  readonly at: number;
+  /** Since when a lock kept the watch from this sample. */
+  readonly lockedSince: number | undefined;
+  readonly version: number;
+  readonly applications: readonly string[];
 }
 
 /** Watches, as the superuser, who is connected to a database and which schema it has. */
 export class DatabaseWatch implements AsyncDisposable {
   readonly #url: string;
-  readonly #name: string;
   readonly #clients: pg.Client[] = [];
-  readonly #samples: { readonly version: number; readonly applications: readonly string[] }[] = [];
+  readonly #samples: Sample[] = [];
+  #lockedAt: number | undefined;
   readonly #stop = new AbortController();
   readonly #loop: Promise<void>;
 
-  constructor({ port, password }: Pick<Postgres, "port" | "password">, { name }: Pick<Database, "name">) {
-    this.#name = name;
-    this.#url = `postgres://postgres:${password}@127.0.0.1:${port}/${name}`;
+  /** `url` is the superuser's, of the database to watch. */
+  constructor(url: string) {
+    this.#url = url;
     this.#loop = this.#watch();
   }
 
@@ -39,7 +53,12 @@ export class DatabaseWatch implements AsyncDisposable {
     this.#stop.abort();
     await this.#loop;
     const samples = this.#samples;
+    const first = samples[0]?.version;
+    const migrated = samples.find(({ version }) => version !== first);
     return {
+      lastConnected: (wanted) =>
+        samples.findLast(({ applications }) => applications.some((each) => wanted.includes(each)))?.at ?? 0,
+      migrationMs: Math.round((migrated?.at ?? 0) - (migrated?.lockedSince ?? migrated?.at ?? 0)),
       schemas: [...new Set(samples.map(({ version }) => version))],
       applicationsOn: (wanted) => [
         ...new Set(samples.filter(({ version }) => version === wanted).flatMap((each) => each.applications)),
@@ -64,7 +83,9 @@ export class DatabaseWatch implements AsyncDisposable {
     const client = await this.#connect("watch");
     await client.query("SET lock_timeout = '20ms'");
     while (!this.#stop.signal.aborted) {
-      await this.#sample(client).catch(() => undefined);
+      await this.#sample(client).catch((error: Error & { code?: string }) => {
+        if (error.code === LOCK_NOT_AVAILABLE) this.#lockedAt ??= Date.now();
+      });
       await sleep(EVERY_MS);
     }
   }
@@ -73,11 +94,12 @@ export class DatabaseWatch implements AsyncDisposable {
   async #sample(client: pg.Client): Promise<void> {
     const { rows } = await client.query("SELECT version FROM schema_migrations");
     const activity = await client.query(
-      "SELECT application_name FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()",
-      [this.#name],
+      "SELECT application_name FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
     );
     const applications = activity.rows.map(({ application_name: name }) => String(name));
-    this.#samples.push({ version: Number(rows[0]?.version), applications });
+    const version = Number(rows[0]?.version);
+    this.#samples.push({ at: Date.now(), lockedSince: this.#lockedAt, version, applications });
+    this.#lockedAt = undefined;
   }
 }
 

@@ -60,6 +60,7 @@ const pieces: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   },
   network: {
     policy: { networkPolicy: { enabled: true } },
+    lockdown: { lockdown: true },
     "narrow policy": {
       networkPolicy: {
         enabled: true,

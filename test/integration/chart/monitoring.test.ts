@@ -2,11 +2,14 @@ import { readFileSync } from "node:fs";
 import { systemClock } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { conditionTypes as controlPlane } from "../../../src/operator/control-plane/status.ts";
+import {
+  controlPlaneConditions,
+  provisionerConditions,
+  typesOf,
+  workspaceProxyConditions,
+} from "../../../src/operator/conditions.ts";
 import { measuredKinds } from "../../../src/operator/metrics/facts.ts";
 import { OperatorMetrics } from "../../../src/operator/metrics/metrics.ts";
-import { conditionTypes as provisioner } from "../../../src/operator/provisioner/status.ts";
-import { conditionTypes as workspaceProxy } from "../../../src/operator/workspace-proxy/status.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type Helm, helmFor, only } from "../../support/helm.ts";
 import {
@@ -82,9 +85,8 @@ describe("queries speak of", () => {
   });
 
   test("conditions that objects have, and reasons that are explained", () => {
-    const conditions = [controlPlane, provisioner, workspaceProxy].flatMap((types) =>
-      Object.values<string>(types),
-    );
+    const tables = [controlPlaneConditions, provisionerConditions, workspaceProxyConditions];
+    const conditions = tables.flatMap((table) => Object.values<string>(typesOf(table)));
     expect(conditions).toEqual(expect.arrayContaining(wordsFor("condition")));
     for (const reason of wordsFor("reason"))
       expect(doc("reference/conditions.md")).toContain(`| \`${reason}\` |`);

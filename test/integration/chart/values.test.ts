@@ -251,6 +251,19 @@ test("metrics with authentication need a token, the right to have it reviewed, a
   expect(endpoints).toMatchObject([{ bearerTokenFile: expect.stringContaining("serviceaccount/token") }]);
 });
 
+test("lockdown closes the network, asks scrapers for a token, and lets a Postgres on another port be added", async () => {
+  const ports = async (values: object) => {
+    const manifests = await helm.manifests({ ...release, values: { lockdown: true, ...values } });
+    expect(await parsed(podOf(manifests).container.args)).toMatchObject({ metricsAuth: true });
+    const { egress } = only(manifests, "NetworkPolicy").spec as { egress: { ports?: { port: number }[] }[] };
+    return egress.flatMap((rule) => rule.ports?.map(({ port }) => port));
+  };
+  const closed = [53, 53, 443, 6443, 8080, 8443, 80, 5432];
+  expect(await ports({})).toEqual(closed);
+  const egress = [{ ports: [{ port: 6432 }] }];
+  expect(await ports({ networkPolicy: { egress } })).toEqual([...closed, 6432]);
+});
+
 describe("the API server accepts", () => {
   const cases = [
     { name: "CRDs that outlive the release", values: { crds: { keep: true } } },

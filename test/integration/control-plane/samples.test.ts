@@ -177,9 +177,13 @@ function minimalDeployment(namespace: string) {
               env: [
                 { name: "KUBE_POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
                 { name: "CODER_DERP_SERVER_RELAY_URL", value: "http://$(KUBE_POD_IP):8080" },
+                { name: "CODER_CLUSTER_HOST", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
                 { name: "CODER_ACCESS_URL", value: url },
               ],
-              ports: [{ name: "http", containerPort: 8080 }],
+              ports: [
+                { name: "http", containerPort: 8080 },
+                { name: "cluster", containerPort: 6222 },
+              ],
               readinessProbe: { httpGet: { path: "/healthz", port: "http" }, periodSeconds: 10 },
             },
           ],

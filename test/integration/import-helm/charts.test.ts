@@ -13,6 +13,7 @@ import {
   type Transport,
 } from "kube-controller-runtime";
 import { adminClient } from "kube-controller-runtime/testing";
+import { currentPlatform } from "kube-controller-runtime/testing/binaries";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { defaultValues } from "../../../src/plugin/commands/import-helm/chart-defaults.ts";
@@ -24,6 +25,7 @@ import { type Manifest, translate } from "../../../src/plugin/commands/import-he
 import { withValues } from "../../../src/plugin/commands/import-helm/values.ts";
 import { wouldRun } from "../../../src/plugin/commands/import-helm/would-run.ts";
 import { coderCharts } from "../../../tools/coder/charts.ts";
+import { OLDER, readPins } from "../../../tools/coder/pins.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type Helm, helmFor, succeeded } from "../../support/helm.ts";
 import { kubectlCoder, limited } from "../../support/plugin.ts";
@@ -105,21 +107,27 @@ describe.each(files)("$file", ({ file, chart }) => {
   });
 });
 
-describe("a release that Helm installed", () => {
+describe("a release that Helm installed with the older chart", () => {
   const values = {
     coder: { image: { tag: "v2.26.0" }, ingress: { enable: true, host: "coder.example.com" } },
   };
   const clock = systemClock;
   let transport: Transport;
   let installed: string;
+  let older: string;
   beforeAll(async () => {
     const cluster = sharedCluster();
+    older = await coderCharts(OLDER);
+    succeeded(await helm.run(["dependency", "build", join(older, "coder")]));
     installed = await cluster.createNamespace("import-release");
     transport = httpTransport(await loadCredentials({ kubeconfig: cluster.admin.kubeconfig }, clock));
-    const release = { name: "production", namespace: installed, chart: join(charts, "coder"), values };
+    const release = { name: "production", namespace: installed, chart: join(older, "coder"), values };
     succeeded(await helm.release("install", release));
   }, 60_000);
-  afterAll(() => transport.close());
+  afterAll(async () => {
+    transport.close();
+    await rm(older, { recursive: true, force: true });
+  });
   /** The command by a person who may do everything but requests of these paths. */
   const callWithout = (forbidden: RegExp, ...words: string[]) => {
     const allowed = limited(transport, ({ path }) => !forbidden.test(path));
@@ -208,7 +216,7 @@ function differencesPage(): string {
   return `# What differs after an import
 
 What the operator runs for the manifest that \`kubectl coder import helm\` prints, compared field by field with what Coder's
-charts run. A test renders the charts of the pinned version with ten values files that together use every value of both,
+charts run. A test renders the charts of Coder ${readPins(currentPlatform()).binaries.coder.version.slice(1)} with values files that together use every value of both,
 applies the manifests to an API server, compares, and writes this page: there are no other differences. See
 [import a Helm release](../how-to/import-helm.md) and [values of the charts](chart-values.md).
 

@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { coderCharts } from "../../../tools/coder/charts.ts";
+import { OLDER } from "../../../tools/coder/pins.ts";
 import { type Helm, succeeded } from "../../support/helm.ts";
 
 interface Release {
@@ -14,11 +15,11 @@ interface Release {
   readonly upgrade?: boolean;
 }
 
-/** Coder's own charts for the tests of a file, and how to install one of them. */
+/** Coder's own charts, of the older version as releases that are moved were installed with, for the tests of a file, and how to install one of them. */
 export function installerOfCharts(): (helm: Helm, release: Release) => Promise<void> {
   let charts: string;
   beforeAll(async () => {
-    charts = await coderCharts();
+    charts = await coderCharts(OLDER);
   });
   afterAll(() => rm(charts, { recursive: true, force: true }));
   return async (helm, release) => {

@@ -95,11 +95,6 @@ describe("moving a control plane from Coder's chart", () => {
       succeeded(await cluster.kubectl(["-n", namespace, "annotate", resource, "coder", annotation]));
     }
     succeeded(await cluster.kubectl(["-n", namespace, "delete", "deployment", "coder", "--cascade=orphan"]));
-    await person.mergePatch(
-      CoderControlPlane,
-      { namespace, name: "coder" },
-      { metadata: { annotations: { look: "now" } } },
-    );
     await eventually(async () => {
       expect(controllerOf(await get(ServiceAccount))?.kind).toBe("CoderControlPlane");
       expect(controllerOf(await get(Deployment))?.kind).toBe("CoderControlPlane");

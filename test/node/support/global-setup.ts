@@ -1,3 +1,4 @@
+import type { Log } from "kube-controller-runtime/testing/binaries";
 import {
   hasNodeBinaries,
   type LocalNode,
@@ -55,8 +56,11 @@ function givenPlace(kubeconfig: string): TestPlace {
 }
 
 async function ownPlace(owned: AsyncDisposableStack): Promise<TestPlace> {
-  const running = await runningNode();
-  const node = running ?? (await startedNode(owned));
+  const log = (line: string) => console.warn(`node: ${line}`);
+  const node = (await runningNode()) ?? (await startedNode(owned, log));
+  await node.freeVolumes();
+  await loadOperator(node, log);
+  await loadCoder(node);
   const { kubeconfig, kubectl } = node;
   const postgresUrl = await nodePostgres(node);
   const coder = (await node.images()).includes(coderNames().current) ? coderNames() : undefined;
@@ -67,15 +71,12 @@ async function ownPlace(owned: AsyncDisposableStack): Promise<TestPlace> {
   return { kubeconfig, kubectl, postgresUrl, imagePrefix: undefined, coder, local: true };
 }
 
-async function startedNode(owned: AsyncDisposableStack): Promise<LocalNode> {
+async function startedNode(owned: AsyncDisposableStack, log: Log): Promise<LocalNode> {
   owned.defer(async () => {
     const left = await leftovers();
     if (left.length > 0) throw new Error(`the node has left something behind:\n${left.join("\n")}`);
   });
-  const log = (line: string) => console.warn(`node: ${line}`);
   const node = owned.use(await startNode({ log }));
   await startNodePostgres(node);
-  await loadOperator(node, log);
-  await loadCoder(node);
   return node;
 }

@@ -10,6 +10,7 @@ import type { TestPlace } from "./place.ts";
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
 const NAMESPACE = "coder-system";
 const RELEASE = "coder-k8s";
+const UPGRADE = `helm upgrade ${RELEASE} charts/coder-k8s --namespace ${NAMESPACE} --reset-values`;
 
 /** The command in the README by which the operator is installed. */
 function readmeInstall(): string {
@@ -19,10 +20,16 @@ function readmeInstall(): string {
   return command;
 }
 
-/** Installs the operator by the README's command unless it is there, and returns when its pods run. */
+/** Installs chart and image of this checkout by the README's command, or upgrades to them; returns when its pods run. */
 export async function installOperator(place: TestPlace): Promise<void> {
   const { stdout } = await helm(place, `helm list --namespace ${NAMESPACE} --short`);
-  if (stdout.trim() !== RELEASE) await helm(place, `${readmeInstall()} ${prefixed(place)}`);
+  const isInstalled = stdout.trim() === RELEASE;
+  await helm(
+    place,
+    `${isInstalled ? UPGRADE : readmeInstall()} --set image.repository=${repositoryOf(place)}`,
+  );
+  // The image may be another one by the same name.
+  if (isInstalled) await inNamespace(place, "rollout", "restart", `deployment/${RELEASE}`);
   await rolledOut(place);
 }
 
@@ -34,13 +41,20 @@ export async function helm({ kubeconfig }: TestPlace, line: string) {
 }
 
 /** Returns when all replicas of the operator run its current version. */
-export async function rolledOut({ kubeconfig, kubectl }: TestPlace): Promise<void> {
-  const target = [`deployment/${RELEASE}`, `--namespace=${NAMESPACE}`, "--timeout=120s"];
-  await promisify(execFile)(kubectl, [`--kubeconfig=${kubeconfig}`, "rollout", "status", ...target]);
+export async function rolledOut(place: TestPlace): Promise<void> {
+  await inNamespace(place, "rollout", "status", `deployment/${RELEASE}`, "--timeout=120s");
 }
 
-function prefixed({ imagePrefix }: TestPlace): string {
-  return imagePrefix
-    ? `--set image.repository=${imagePrefix}/${releaseNames({}).image.split("/").at(-1)}`
-    : "";
+function inNamespace({ kubeconfig, kubectl }: TestPlace, ...args: string[]) {
+  return promisify(execFile)(kubectl, [`--kubeconfig=${kubeconfig}`, `--namespace=${NAMESPACE}`, ...args]);
+}
+
+/** The name of the operator's image there. */
+export function operatorImage(place: TestPlace): string {
+  return `${repositoryOf(place)}:${releaseNames({}).version}`;
+}
+
+function repositoryOf({ imagePrefix }: TestPlace): string {
+  const { image } = releaseNames({});
+  return imagePrefix ? `${imagePrefix}/${image.split("/").at(-1)}` : image;
 }

@@ -35,8 +35,12 @@ type Parts = Pick<
 /** What a platform is made of. */
 export interface PlatformSpec {
   readonly controlPlane?: ControlPlaneSpec;
+  /** Whether it has a license. True when absent. */
+  readonly licensed?: boolean;
   /** Pools by their names. */
   readonly pools?: Readonly<Record<string, object>>;
+  /** Which Coder runs in its pods and signs up its first user: the current one, or the older one to upgrade from. */
+  readonly coder?: "coder" | "coder-old";
 }
 
 /** A Coder in real pods, with a license, a database of its own and a namespace for workspaces, and its first user. */
@@ -45,7 +49,7 @@ export class Platform implements AsyncDisposable {
   readonly namespace: string;
   readonly workspaceNamespace: string;
   readonly database: OpenDatabase;
-  readonly binaries: CoderBinaries;
+  readonly binaries: Pick<CoderBinaries, "coder">;
   readonly admin: CoderdAdmin;
   /** All that nobody else may see. */
   readonly secrets = new Secrets();
@@ -62,10 +66,13 @@ export class Platform implements AsyncDisposable {
   }
 
   /** Returns when the control plane and all pools are ready. */
-  static async open(prefix: string, { controlPlane, pools = {} }: PlatformSpec = {}): Promise<Platform> {
+  static async open(
+    prefix: string,
+    { controlPlane, licensed = true, pools = {}, coder = "coder" }: PlatformSpec = {},
+  ): Promise<Platform> {
     await using owned = new AsyncDisposableStack();
     const cluster = new Cluster();
-    const binaries = await coderBinaries();
+    const binaries = await coderBinaries(undefined, ["coder", coder]);
     const namespace = owned.adopt(await cluster.namespace(prefix), (name) => removed(cluster, name));
     const workspaceNamespace = owned.adopt(await cluster.namespace(`${prefix}-ws`), (name) =>
       removed(cluster, name),
@@ -74,14 +81,17 @@ export class Platform implements AsyncDisposable {
     const [license] = await mint(binaries, "premium");
     await cluster.apply(secret(namespace, "coder-db", { url: `${database.url}?sslmode=disable` }));
     await cluster.apply(secret(namespace, "license", { license }));
-    await cluster.apply(controlPlaneOf(namespace, { image: imageOf(cluster), ...controlPlane }));
+    const licenseOf = licensed ? { licenseSecretRef: { name: "license" } } : {};
+    await cluster.apply(
+      controlPlaneOf(namespace, { image: imageOf(cluster, coder), ...licenseOf, ...controlPlane }),
+    );
     for (const [name, spec] of Object.entries(pools)) {
       const rbac = { workspaceNamespaces: [workspaceNamespace] };
       await cluster.apply(poolOf({ namespace, name }, { rbac, ...spec }));
     }
     await untilReady(cluster, namespace, [`codercontrolplane/${CODER}`]);
     const forwarded = owned.use(await forwardPort(cluster.place, { namespace, service: CODER, port: 80 }));
-    const admin = owned.use(await CoderdAdmin.signUp(forwarded.url, binaries.coder));
+    const admin = owned.use(await CoderdAdmin.signUp(forwarded.url, binaries[coder]));
     await untilReady(
       cluster,
       namespace,
@@ -93,6 +103,12 @@ export class Platform implements AsyncDisposable {
     });
     platform.secrets.add(database.url, license, admin.token);
     return platform;
+  }
+
+  /** Changes the spec of an object, as in `codercontrolplane/coder`. */
+  async change(object: string, spec: object): Promise<void> {
+    const args = ["patch", object, `--namespace=${this.namespace}`, "--type=merge"];
+    await this.cluster.kubectl([...args, `--patch=${JSON.stringify({ spec })}`]);
   }
 
   /** `kubectl coder` from these sources, in the platform's namespace. The person is known to coderd. */
@@ -109,6 +125,28 @@ export class Platform implements AsyncDisposable {
       ({ stdout }) => ({ out: stdout, code: 0 }),
       ({ stdout, stderr, code }) => ({ out: `${stdout}${stderr}`, code }),
     );
+  }
+
+  /** Ends all connections to coderd's database and refuses new ones. */
+  async stopDatabase(): Promise<void> {
+    const { name } = this.database;
+    await this.#asDatabaseAdmin(
+      `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+    );
+  }
+
+  async startDatabase(): Promise<void> {
+    await this.#asDatabaseAdmin(`ALTER DATABASE ${this.database.name} ALLOW_CONNECTIONS true`);
+  }
+
+  async #asDatabaseAdmin(...statements: string[]): Promise<void> {
+    const server = openDatabase({ url: this.cluster.place.postgresUrl, name: "postgres" });
+    try {
+      for (const statement of statements) await server.query(statement);
+    } finally {
+      await server.close();
+    }
   }
 
   /** What a person would look at first when a test fails. */
@@ -134,7 +172,7 @@ async function removed(cluster: Cluster, namespace: string): Promise<void> {
 }
 
 /** A database that a user of its own owns. */
-async function createDatabase({ place }: Cluster, owned: AsyncDisposableStack): Promise<OpenDatabase> {
+export async function createDatabase({ place }: Cluster, owned: AsyncDisposableStack): Promise<OpenDatabase> {
   const server = openDatabase({ url: place.postgresUrl, name: "postgres" });
   owned.defer(() => server.close());
   const name = `coder_${randomBytes(4).toString("hex")}`;
@@ -150,8 +188,8 @@ async function createDatabase({ place }: Cluster, owned: AsyncDisposableStack): 
   return owned.adopt(openDatabase({ url: url.href, name }), (database) => database.close());
 }
 
-function imageOf({ place }: Cluster): string {
-  const { version } = readPins(currentPlatform()).binaries.coder;
+function imageOf({ place }: Cluster, coder: "coder" | "coder-old"): string {
+  const { version } = readPins(currentPlatform()).binaries[coder];
   return place.imagePrefix ? `${place.imagePrefix}/coder:${version}` : `ghcr.io/coder/coder:${version}`;
 }
 
@@ -173,7 +211,7 @@ function controlPlaneOf(namespace: string, { extraEnv = [], ...spec }: ControlPl
     apiVersion: API_VERSION,
     kind: "CoderControlPlane",
     metadata: { namespace, name: CODER },
-    spec: { licenseSecretRef: { name: "license" }, ...spec, extraEnv: [url, ...settings, ...extraEnv] },
+    spec: { ...spec, extraEnv: [url, ...settings, ...extraEnv] },
   };
 }
 

@@ -34,7 +34,7 @@ export class Workspaces {
   async pushTemplate(
     name: string,
     workload: "pod" | "deployment",
-    tags: Readonly<Record<string, string>> = {},
+    { tags = {}, image }: { readonly tags?: Readonly<Record<string, string>>; readonly image?: string } = {},
   ) {
     const { admin, cluster, namespace, workspaceNamespace } = this.#platform;
     const [coder] = await cluster.list<V1Pod>([
@@ -44,7 +44,7 @@ export class Workspaces {
     ]);
     const variables = {
       namespace: workspaceNamespace,
-      image: coder?.spec?.containers[0]?.image ?? "",
+      image: image ?? coder?.spec?.containers[0]?.image ?? "",
       workload,
     };
     await admin.cli(

@@ -74,3 +74,44 @@ describe.each(answers)(
     });
   },
 );
+
+describe("a control plane that nothing else asks coderd for", () => {
+  const name = "unasked";
+  const USER = /users\/me$/;
+
+  test("finds its outage within 30 s, and costs coderd three requests a minute at most until then", async () => {
+    const coderd = await stage.coderd(name);
+    const { deployment } = coderd;
+    deployment.addLicense(fakeLicense({ now: stage.clock.now() }));
+    await stage.serve(name, coderd);
+    await stage.untilCondition(name, "Healthy", { status: "True" });
+    await stage.timePasses(MINUTE_MS);
+    const before = deployment.count(USER);
+    const writes = () =>
+      stage.operator.transport.requests.filter(
+        ({ method, path }) => method !== "GET" && path.includes(`/${name}`) && !path.includes("/status"),
+      ).length;
+    const written = writes();
+    const from = stage.clock.now();
+    await stage.eventually(() => expect(stage.clock.now() - from).toBeGreaterThanOrEqual(MINUTE_MS), {
+      withinMs: MINUTE_MS,
+    });
+    expect(deployment.count(USER) - before).toBeGreaterThanOrEqual(2);
+    expect(deployment.count(USER) - before).toBeLessThanOrEqual(3);
+    expect(writes()).toBe(written);
+    const recover = deployment.faults.inject({
+      on: NEEDS_DATABASE,
+      fault: { kind: "answer", status: 500, body: { message, detail } },
+    });
+    const expected = { status: "False", reason: "CoderdWithoutDatabase" };
+    for (const [type, state] of [
+      ["Ready", expected],
+      ["Healthy", { status: "False", reason: "DatabaseFailing" }],
+    ] as const)
+      await stage.eventually(
+        async () => expect(findCondition((await stage.status(name)).conditions, type)).toMatchObject(state),
+        { withinMs: 30_000 },
+      );
+    recover();
+  });
+});

@@ -89,15 +89,20 @@ test("while coderd starts, Ready tells what is known of its database first", asy
   );
 });
 
-test("a pod that crashes is replaced when a Secret that it reads is corrected, and not before", async () => {
+test.each([
+  ["crashes", false],
+  ["crashes again and again, and happens to be up,", true],
+])("a pod that %s is replaced when a Secret that it reads is corrected, and not before", async (_, isUp) => {
   await stage.putSecret("oidc", { secret: "wrong-one" });
   const valueFrom = { secretKeyRef: { name: "oidc", key: "secret" } };
   await stage.serve("coder", { extraEnv: [{ name: "CODER_OIDC_CLIENT_SECRET", valueFrom }] });
   await startPod();
   const { status } = await stage.get(Pod, POD);
   const ended = endedStatus(status, { exitCode: 1 }, stage.clock.now());
-  await stage.person.patchStatus(Pod, stage.ref(POD), { status: ended });
-  await count(0);
+  const lastState = ended.containerStatuses?.[0]?.lastState;
+  const up = runningStatus(stage.clock.now(), { lastState, restartCount: 3 });
+  await stage.person.patchStatus(Pod, stage.ref(POD), { status: isUp ? up : ended });
+  await count(isUp ? 1 : 0);
   await stage.untilCondition("coder", "Ready", { reason: "Stalled" });
   await stage.touch("coder", "the kubelet starts it again");
   await pass(5);
@@ -105,5 +110,5 @@ test("a pod that crashes is replaced when a Secret that it reads is corrected, a
   await stage.putSecret("oidc", { secret: "right-one" });
   await stage.eventually(async () => expect(await stage.exists(Pod, POD)).toBe(false));
   const events = (await stage.events("coder")).map(({ reason, message }) => `${reason} ${message}`);
-  expect(events).toContainEqual(expect.stringMatching(/^PodReplaced Pod ".*" is replaced: it is not ready/));
+  expect(events).toContainEqual(expect.stringMatching(/^PodReplaced Pod ".*" is replaced: it fails/));
 });

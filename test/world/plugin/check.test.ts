@@ -1,7 +1,10 @@
 import {
   CustomResourceDefinition,
   Deployment,
+  type KubeObject,
+  kind,
   Lease,
+  Namespace,
   type Transport,
   type TransportRequest,
   timestamp,
@@ -224,4 +227,33 @@ test("a person who may read nothing is not reassured, and gets exit code 1", asy
   const { code, findings } = await checked(limited(world.api, () => false));
   expect(code).toBe(1);
   expect(new Set(findings.map(({ verdict }) => verdict))).toEqual(new Set(["unknown"]));
+});
+
+test("policies that keep replicas from each other are named, also when they let other namespaces in", async () => {
+  const NetworkPolicy = kind<KubeObject & { spec: object }>("networking.k8s.io/v1", {
+    kind: "NetworkPolicy",
+    plural: "networkpolicies",
+  });
+  world.api.install(NetworkPolicy);
+  await world.person.create(Namespace, { metadata: { name: "default" } });
+  await world.person.create(CoderControlPlane, {
+    metadata: { namespace: "default", name: "coder" },
+    spec: { image: "ghcr.io/coder/coder:v2.36.1", replicas: 2 },
+  });
+  expect(verdicts(await checked(authorizing(() => true)))).not.toHaveProperty("Replicas");
+  await world.person.create(NetworkPolicy, {
+    metadata: { namespace: "default", name: "monitoring" },
+    spec: {
+      podSelector: {},
+      policyTypes: ["Ingress"],
+      ingress: [{ from: [{ namespaceSelector: { matchLabels: { team: "monitoring" } } }] }],
+    },
+  });
+  const report = await checked(authorizing(() => true));
+  expect(verdicts(report)).toMatchObject({ Replicas: "note" });
+  expect(saying(report, "Replicas")).toContain("default/controlplane/coder on port 8080 and 6222");
+  expect(report.code).toBe(0);
+  const labels = { team: "monitoring" };
+  await world.person.mergePatch(Namespace, { name: "default" }, { metadata: { labels } });
+  expect(verdicts(await checked(authorizing(() => true)))).not.toHaveProperty("Replicas");
 });

@@ -1,4 +1,4 @@
-import { type Kind, kind, Pod, Secret } from "kube-controller-runtime";
+import { type Kind, kind, Pod, Secret, timestamp } from "kube-controller-runtime";
 import { createCertificateAuthority } from "kube-controller-runtime/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
@@ -70,6 +70,28 @@ describe("the daemons of a pool with a fixed number", () => {
     expect(gaps).toEqual([]);
     const { out } = await kubectlCoder({ ...me, ...coderd, columns: 80 }, "status");
     expect(out).not.toContain("is not known");
+  });
+
+  test("do not count while they run between two crashes, either", async () => {
+    const now = world.clock.now();
+    const [startedAt, finishedAt] = [timestamp(now - 5_000), timestamp(now - 2_000)];
+    const lastState = { terminated: { exitCode: 3, startedAt, finishedAt } };
+    const status = runningStatus(now - 1_000, { lastState, restartCount: 3 });
+    await world.person.patchStatus(Pod, { namespace: "dev", name: "fixed-0" }, { status });
+    const { controlPlanes } = await statusOf({ ...me, ...coderd });
+    expect(controlPlanes[0]?.pools[0]).toMatchObject({ busy: 1, idle: 1 });
+  });
+
+  test("are counted although an old coderd lists more offline ones than anybody reads", async () => {
+    const fetch: Person["fetch"] = async (url) => {
+      const answer = await coderd.fetch(url);
+      if (!`${url}`.includes("provisionerdaemons")) return answer;
+      const dead = Array.from({ length: 2_500 }, () => daemon("key-of-fixed", "offline", "gone"));
+      return Response.json([...dead, ...((await answer.json()) as object[])]);
+    };
+    const { controlPlanes, gaps } = await statusOf({ ...me, ...coderd, fetch });
+    expect(controlPlanes[0]?.pools[0]).toMatchObject({ busy: 2, idle: 1 });
+    expect(gaps).toEqual([]);
   });
 
   test("are counted as coderd lists them where the person may not see pods", async () => {

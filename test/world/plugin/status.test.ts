@@ -186,7 +186,7 @@ test("a namespace without a control plane says so and is fine", async () => {
 });
 
 test("a namespace that does not exist is a failure, where the person named it", async () => {
-  for (const command of ["status", "bundle"])
+  for (const command of ["status", "bundle", "check"])
     expect(await kubectlCoder(me, command, "-n", "nonexist")).toEqual({
       code: 1,
       out: "",

@@ -1,8 +1,10 @@
-import { CoreEvent, type Kind, Pod } from "kube-controller-runtime";
+import { CoreEvent, type Kind, Pod, timestamp } from "kube-controller-runtime";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import { commonLabels } from "../../../src/operator/names.ts";
 import { kubectlCoder, limited } from "../../support/plugin.ts";
 import { createOperator, setUpScene } from "../../support/plugin-scene.ts";
+import { runningStatus } from "../../support/pod-statuses.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 const world = new MemoryWorld();
@@ -225,18 +227,76 @@ describe("why about a build", () => {
   });
 
   test.each([
-    ["is gone", "provisioner-gpu-7d9c-gone", /whose pod is gone; coderd ends it after 5 minutes/],
+    ["whose pod is gone", "provisioner-gpu-7d9c-gone", /whose pod is gone; coderd ends it after 5 minutes/],
     [
-      "is not ready",
+      "that does not run",
       "provisioner-gpu-7d9c-x2",
-      /whose pod is not ready; .*pod\/provisioner-gpu-7d9c-x2 Pending/s,
+      /which has ended since; .*pod\/provisioner-gpu-7d9c-x2 Pending/s,
     ],
-  ])("that runs on a daemon whose pod %s says so", async (_, worker_name, expected) => {
-    const job = { status: "running", tags, worker_name };
+  ])("that runs on a daemon %s says so", async (_, worker_name, expected) => {
+    const job = { status: "running", tags, worker_name, started_at: "2026-01-01T00:00:00Z" };
     const person = coderd({ "/api/v2/workspacebuilds/b1": { job } });
     const { code, out } = await kubectlCoder({ ...person, columns: 200 }, "why", "build/b1");
     expect(code).toBe(3);
     expect(out).toMatch(expected);
+  });
+
+  describe("that runs on a daemon that was restarted once", () => {
+    const worker_name = "provisioner-linux-gpu-5c6d7e8f9-abcde";
+    const at = (minutes: number) => timestamp(world.clock.now() - minutes * 60_000);
+    beforeAll(async () => {
+      const metadata = { namespace: "coder", name: "linux-gpu" };
+      await world.person.create(CoderProvisioner, { metadata, spec: { controlPlaneRef: { name: "coder" } } });
+      const identity = { ...metadata, uid: "" };
+      const labels = commonLabels({ app: "coder-provisioner", identity });
+      const ref = { namespace: "coder", name: worker_name };
+      await world.person.create(Pod, { metadata: { ...ref, labels } });
+      const lastState = { terminated: { exitCode: 137, startedAt: at(60), finishedAt: at(11) } };
+      const status = runningStatus(world.clock.now() - 10 * 60_000, { lastState, restartCount: 1 });
+      await world.person.patchStatus(Pod, ref, { status });
+    });
+    const whyOf = (started_at: string, worker = worker_name, more: object = {}) => {
+      const job = { status: "running", tags, worker_name: worker, started_at };
+      const person = { ...coderd({ "/api/v2/workspacebuilds/b1": { job } }), columns: 200, ...more };
+      return kubectlCoder(person, "why", "build/b1");
+    };
+
+    test("says so only of a build from before that", async () => {
+      const lost = await whyOf(at(20));
+      expect(lost.code).toBe(3);
+      expect(lost.out).toContain("which has ended since");
+      expect((await whyOf(at(5))).code).toBe(0);
+    });
+
+    test("goes by the pool of the pod, and not by one whose name begins the name of that", async () => {
+      const { out } = await whyOf(at(5), "provisioner-linux-gpu-5c6d7e8f9-gone0");
+      expect(out).toContain("whose pod is gone");
+      expect(out).not.toContain("provisioner/linux ");
+    });
+
+    test("says that this is not known to a person who may not list pods", async () => {
+      const transport = limited(world.api, ({ path }) => !path.includes("/pods"));
+      const { code, out } = await whyOf(at(20), worker_name, { transport });
+      expect(code).toBe(1);
+      expect(out).toContain("Not known: the pod of its daemon could not be looked for.");
+      expect(out).toContain('You may not list pods in namespace "coder".');
+      expect(out).not.toContain("is gone");
+    });
+  });
+
+  test("says first that no operator runs", async () => {
+    const alone = new MemoryWorld();
+    const job = { status: "running", tags, worker_name: "laptop" };
+    const person = {
+      ...coderd({ "/api/v2/workspacebuilds/b1": { job } }),
+      transport: alone.api,
+      clock: alone.clock,
+    };
+    for (const who of [person, { ...me, transport: alone.api, clock: alone.clock }]) {
+      const { code, out } = await kubectlCoder(who, "why", "build/b1");
+      expect(code).toBe(3);
+      expect(out).toContain("operator NotInstalled");
+    }
   });
 
   test("that runs on a daemon of others is fine", async () => {

@@ -62,9 +62,10 @@ describe("a pool whose daemon dies a few seconds after each start", () => {
     expect(message).toContain(`exit code ${exitCode}`);
     expect(message).toMatch(/\(9 restarts in \d+ minutes\)/);
     expect(message).toContain("error: no terraform found. See: kubectl");
-    expect(message).not.toContain("DNS");
     expect(await condition("Stalled")).toMatchObject({ status: "True", reason: "PodsNotReady" });
-    expect(await condition("DaemonsConnected")).toMatchObject({ status: "False", reason: "Stalled" });
+    const connected = await condition("DaemonsConnected");
+    expect(connected).toMatchObject({ status: "False", reason: "Stalled" });
+    expect(message + (connected?.message ?? "")).not.toContain("DNS");
   });
 
   test("is ready again when it has run for ten minutes, and not before", async () => {
@@ -78,6 +79,42 @@ describe("a pool whose daemon dies a few seconds after each start", () => {
     await world.clock.advance(2 * MINUTE);
     expect(await condition("Ready")).toMatchObject({ status: "True" });
     expect(await condition("Stalled")).toBeUndefined();
+  });
+
+  test("advises no look at the network in DaemonsConnected, once coderd has forgotten it and its exit code is known", async () => {
+    await stage.serve("pool");
+    const [pod = ""] = podNames();
+    await stage.pods.crash(pod, { exitCode: 3 });
+    await stage.pods.count("pool");
+    await world.clock.advance(3 * MINUTE);
+    const connected = await condition("DaemonsConnected");
+    expect(connected?.message).toMatch(/^0 of 1 daemons are connected to coderd\. Pod ".*exit code 3/);
+  });
+
+  test("counts as no loop when its restarts lie far apart, however many there were", async () => {
+    await stage.serve("pool");
+    const [pod = ""] = podNames();
+    for (let restarts = 0; restarts < 4; restarts++) {
+      await world.clock.advance(30 * MINUTE);
+      await dieAndReturn(pod, 0);
+    }
+    expect(await states("Ready", 2 * MINUTE)).toEqual(["False Stalled", "True Serving"]);
+    await world.clock.advance(3 * MINUTE);
+    await dieAndReturn(pod, 10);
+    expect(await states("Ready", 2 * MINUTE)).toEqual(["False Stalled", "True Serving"]);
+  });
+
+  test("is the same to DeploymentReady, DaemonsConnected and Ready after one restart, for a minute", async () => {
+    await stage.serve("pool");
+    const [pod = ""] = podNames();
+    await world.clock.advance(5 * MINUTE);
+    await dieAndReturn(pod, 0);
+    for (let second = 0; second < 90; second++) {
+      await world.clock.advance(SECOND);
+      const all = ["Ready", "DeploymentReady", "DaemonsConnected"].map(condition);
+      const statuses = new Set((await Promise.all(all)).map((each) => each?.status));
+      expect([...statuses], `after ${second} s`).toHaveLength(1);
+    }
   });
 
   test("does not turn to ready and back with its first restarts", async () => {
@@ -118,12 +155,16 @@ test("a pool that loses all its pods is not ready at once, although coderd still
   expect(await condition("DaemonsConnected")).toMatchObject({ status: "False" });
 });
 
-test("a pool that leaves zero stays ready while its first pod starts, for a minute at most", async () => {
+test("a pool that leaves zero is not ready until its first pod is available, and then at once", async () => {
   await stage.create("pool", { replicas: 0 });
   await stage.rollOut("pool");
   await stage.untilSettled("pool");
   await stage.change("pool", { replicas: 1 });
   await world.clock.advance(SECOND);
   await stage.pods.count("pool");
-  expect(await states("Ready", 20 * SECOND)).toEqual(["True Serving"]);
+  expect(await states("Ready", 20 * SECOND)).toEqual(["False RollingOut"]);
+  await stage.pods.replace("pool");
+  await stage.pods.count("pool");
+  await world.clock.advance(2 * SECOND);
+  expect(await condition("Ready")).toMatchObject({ status: "True" });
 });

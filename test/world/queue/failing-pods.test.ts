@@ -66,7 +66,7 @@ test("builds wait for a pool that crashes, and run on its dead daemon, at every 
     await stage.pods.rerun(pod);
     await stage.pods.count("pool");
     await pass(2 * SECOND);
-    if (pauseS >= 20) reasons.add((await condition())?.reason);
+    reasons.add((await condition())?.reason);
     await stage.pods.crash(pod, { exitCode: 3 });
     await stage.pods.count("pool");
   }
@@ -82,11 +82,34 @@ test("a build that runs on a daemon whose pod is gone is reported, although code
   coderd.daemons = daemons;
   for (const daemon of daemons) daemon.silentSince = stage.clock.now();
   await stage.pods.start("pool");
-  const message = await untilServed({ status: "False", reason: "DaemonsLost" }, 90 * SECOND);
+  const message = await untilServed({ status: "False", reason: "DaemonsLost" }, 30 * SECOND);
   expect(message).toMatch(
     /^1 build runs since .* its pod is gone; coderd ends such a build after 5 minutes\.$/,
   );
   const [job] = coderd.jobs.of(organization).filter(({ status }) => status === "running");
   if (job) coderd.jobs.finish(job, "failed");
   await untilServed({ status: "True" });
+});
+
+test("a build that was lost by one restart of a daemon that is well again is reported, and one begun since is not", async () => {
+  const pod = await busyPool();
+  await pass(5 * SECOND);
+  await stage.pods.crash(pod, { exitCode: 137 });
+  await stage.pods.rerun(pod);
+  await stage.pods.count("pool");
+  await untilServed({ status: "False" }, 30 * SECOND);
+  for (const job of coderd.jobs.queue) coderd.jobs.finish(job);
+  await pass(90 * SECOND);
+  const message = await untilServed({ status: "False", reason: "DaemonsLost" }, 30 * SECOND);
+  expect(message).toMatch(
+    /^1 build runs since .* its container was restarted; coderd ends such a build after 5 minutes\.$/,
+  );
+  const [lost] = coderd.jobs.of(organization).filter(({ status }) => status === "running");
+  if (lost) coderd.jobs.finish(lost, "failed");
+  await untilServed({ status: "True" });
+  const [daemon] = coderd.daemons;
+  coderd.jobs.submit({ organization });
+  if (daemon) coderd.jobs.acquire(daemon);
+  await pass(2 * MINUTE);
+  expect(await condition()).toMatchObject({ status: "True" });
 });

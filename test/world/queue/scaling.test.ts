@@ -72,18 +72,21 @@ describe("a pool that follows the queue", () => {
     expect(await stage.status("pool")).toMatchObject({ desiredReplicas: 0 });
   });
 
-  test("is ready all the time once it was, also while it rests", async () => {
+  test("is ready while it rests and while a daemon serves, and not while the first one starts", async () => {
     await pool("pool");
+    const ready = async () => findCondition((await stage.status("pool")).conditions, "Ready");
+    await within(MINUTE, async () => expect((await ready())?.status).toBe("True"));
+    submit(1);
     await within(MINUTE, async () =>
-      expect(findCondition((await stage.status("pool")).conditions, "Ready")?.status).toBe("True"),
+      expect(await ready()).toMatchObject({ status: "False", reason: "RollingOut" }),
     );
-    const ready = stage.untilCondition("pool", "Ready", { status: "False" }).then(
+    await within(MINUTE, async () => expect((await ready())?.status).toBe("True"));
+    const lost = stage.untilCondition("pool", "Ready", { status: "False" }).then(
       () => "was not ready",
       () => "was ready",
     );
-    submit(1);
     await within(5 * MINUTE, async () => expect(coderd.jobs.of(organization).every(isOver)).toBe(true));
-    expect(await ready).toBe("was ready");
+    expect(await lost).toBe("was ready");
   });
 
   test("takes no busy daemon away, and marks those that are busy", async () => {

@@ -166,6 +166,59 @@ test("a migration that waits for a lock of somebody else names that session, and
   expect(stage.rollouts.violations).toEqual([]);
 });
 
+test("a migration goes on in a pod that crashed before, also when a certificate is renewed", async () => {
+  await using stage = await openUpgradeStage();
+  await stage.putSecret("ca", { "ca.crt": "the first certificate" });
+  await stage.settle({ certs: { secrets: [{ name: "ca", key: "ca.crt" }] } });
+  stage.schema.isBlocked = true;
+  await stage.change("coder", { image: NEW });
+  await stage.untilStage("Migrating");
+  stage.tokens.isDown = true;
+  const crashed = async () =>
+    expect(await stage.condition("Upgrading")).toMatchObject({
+      message: expect.stringContaining("crashes with exit code 1"),
+    });
+  await stage.eventually(crashed);
+  stage.tokens.isDown = false;
+  await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined(), { withinMs: 60_000 });
+  await stage.putSecret("ca", { "ca.crt": "the renewed certificate" });
+  await stage.change("coder", { podAnnotations: { note: "new" } });
+  const isLater = (at: number) => () => expect(stage.clock.now()).toBeGreaterThan(at);
+  await stage.eventually(isLater(stage.clock.now() + 20 * 60_000), { withinMs: 30 * 60_000 });
+  expect(await stage.status("coder")).toMatchObject({ upgrade: { stage: "Migrating" } });
+  expect(stage.rollouts.started.filter((image) => image === NEW)).toHaveLength(1);
+  stage.schema.isBlocked = false;
+  await stage.untilStage("Completed");
+  const { spec } = await stage.get(Deployment, "coder");
+  expect(spec?.template.metadata?.annotations).toMatchObject({ note: "new" });
+});
+
+test.each([
+  ["the database may not be asked", { operatorAccess: { disabled: true } }],
+  ["nobody migrates the database", {}],
+])(
+  "a new pod that hangs is replaced by one of a corrected spec and of a corrected image: %s",
+  async (_case, access) => {
+    await using stage = await openUpgradeStage();
+    await stage.settle(access);
+    stage.programs[NEW] = { schema: 556, version: "v2.36.1", hangs: true };
+    await stage.change("coder", { image: NEW });
+    await stage.untilStage("Migrating");
+    await stage.change("coder", { podAnnotations: { note: "new" } });
+    const corrected = async () => {
+      const { spec } = await stage.get(Deployment, "coder");
+      expect(spec?.template.metadata?.annotations).toMatchObject({ note: "new" });
+    };
+    await stage.eventually(corrected, { withinMs: 20 * 60_000 });
+    await stage.change("coder", { image: LATER });
+    await stage.eventually(() => expect(stage.rollouts.alive()).toEqual([LATER, LATER]), {
+      withinMs: 60 * 60_000,
+    });
+    await stage.untilStage("Completed");
+    expect(stage.rollouts.violations).toEqual([]);
+  },
+);
+
 test("a migration goes on in the same pod whatever changes in the spec, which is rolled out once it serves", async () => {
   await using stage = await openUpgradeStage();
   await stage.settle();
@@ -463,6 +516,28 @@ describe("a backup by a CronJob", () => {
     await stage.person.patchStatus(Job, stage.ref(late?.metadata.name ?? ""), {
       status: { conditions: [failed] },
     });
+    await stage.eventually(async () => expect(await jobs()).toHaveLength(2));
+  });
+
+  test("of an upgrade that was taken back is waited for by the next one", async () => {
+    await using stage = await openUpgradeStage();
+    await withCronJob(stage);
+    await stage.settle(backup);
+    const jobs = async () => (await stage.person.list(Job, { namespace: stage.namespace })).items;
+    await stage.change("coder", { image: NEW });
+    await stage.untilStage("BackingUp");
+    await stage.eventually(async () => expect(await jobs()).toHaveLength(1));
+    await stage.change("coder", { image: OLD });
+    await stage.eventually(async () => expect((await stage.status("coder")).upgrade).toBeUndefined());
+    await stage.change("coder", { image: LATER });
+    const [first] = await jobs();
+    await stage.untilCondition("coder", "Upgrading", {
+      reason: "BackingUp",
+      message: expect.stringContaining(`Waiting for Job "${first?.metadata.name}" of an earlier attempt.`),
+    });
+    expect(await jobs()).toHaveLength(1);
+    const complete = { conditions: [{ type: "Complete", status: "True" }] };
+    await stage.person.patchStatus(Job, stage.ref(first?.metadata.name ?? ""), { status: complete });
     await stage.eventually(async () => expect(await jobs()).toHaveLength(2));
   });
 

@@ -70,6 +70,9 @@ test("whether an upgrade could begin is answered without one", async () => {
     });
   await ask(NEW);
   await stage.untilCondition("coder", "UpgradePossible", { status: "True", reason: "CheckPassed" });
+  expect((await stage.condition("UpgradePossible"))?.message).toContain(
+    "The upgrade skips 9 minor versions, 2.27 to 2.35",
+  );
   for (const request of ["one", "two"]) {
     await ask(`${NEW} ${request}`);
     await stage.eventually(async () =>

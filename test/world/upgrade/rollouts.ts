@@ -8,6 +8,7 @@ import type { Program, SimulatedSchema } from "./schema.ts";
 const START_MS = 2_000;
 const END_MS = 3_000;
 const RESTART_MS = 20_000;
+const DEADLINE_MS = 10 * 60_000;
 
 type Condition = "unscheduled" | "starting" | "running" | "ready" | "crashed" | "unpulled" | "leaving";
 
@@ -17,8 +18,12 @@ interface RunningPod {
   readonly image: string;
   /** Whether a probe says when it serves; without one it counts as ready as soon as it runs. */
   readonly isProbed: boolean;
+  readonly createdAt: number;
   condition: Condition;
   since: number;
+  /** When it crashed last, and how often it did. */
+  crashes: number;
+  crashedAt: number;
 }
 
 /** Where it is played, with the database that coderd migrates. */
@@ -128,7 +133,8 @@ export class Rollouts implements AsyncDisposable {
     const isProbed = readinessProbe !== undefined || startupProbe !== undefined;
     if (parent === "coder") this.started.push(image);
     const since = this.#stage.clock.now();
-    this.#pods.set(name, { deployment: parent, hash, image, isProbed, condition: "starting", since });
+    const life = { createdAt: since, condition: "starting", since, crashes: 0, crashedAt: 0 } as const;
+    this.#pods.set(name, { deployment: parent, hash, image, isProbed, ...life });
   }
 
   #turn(pod: RunningPod, condition: Condition): void {
@@ -158,7 +164,11 @@ export class Rollouts implements AsyncDisposable {
   #run(pod: RunningPod): void {
     const { schema, programs, coderd } = this.#stage;
     const outcome = pod.deployment === "coder" ? this.#meet(pod) : "ready";
-    if (outcome === "crashed") schema.leave(pod);
+    if (outcome === "crashed") {
+      schema.leave(pod);
+      pod.crashes++;
+      pod.crashedAt = this.#stage.clock.now();
+    }
     if (outcome !== "running") this.#turn(pod, outcome);
     if (outcome !== "ready" || pod.deployment !== "coder") return;
     coderd.version = programs[pod.image]?.version ?? "";
@@ -177,16 +187,16 @@ export class Rollouts implements AsyncDisposable {
   async #say(name: string, pod: RunningPod): Promise<void> {
     const { condition, image } = pod;
     if (condition === "unscheduled") return this.#refuse(name);
-    const container = { name: "coder", image, imageID: image, ready: isReady(pod), restartCount: 0 };
+    const restartCount = condition === "crashed" ? pod.crashes - 1 : pod.crashes;
+    const container = { name: "coder", image, imageID: image, ready: isReady(pod), restartCount };
+    const finishedAt = new Date(pod.crashedAt).toISOString();
+    const ended = { lastState: { terminated: { exitCode: 1, reason: "Error", finishedAt } } };
     const states: Partial<Record<Condition, object>> = {
       ready: { state: { running: {} } },
       unpulled: { state: { waiting: { reason: "ErrImagePull", message: "not found" } } },
-      crashed: {
-        state: { waiting: { reason: "CrashLoopBackOff" } },
-        lastState: { terminated: { exitCode: 1, reason: "Error" } },
-      },
+      crashed: { state: { waiting: { reason: "CrashLoopBackOff" } } },
     };
-    const more = states[condition] ?? { state: { running: {} } };
+    const more = { ...(pod.crashes > 0 ? ended : {}), ...(states[condition] ?? { state: { running: {} } }) };
     const status = { phase: "Running", conditions: null, containerStatuses: [{ ...container, ...more }] };
     await this.#stage.person.patchStatus(Pod, this.#stage.ref(name), { status });
   }
@@ -203,7 +213,14 @@ export class Rollouts implements AsyncDisposable {
     const updated = present.filter(([, pod]) => pod.hash === hashOf(deployment)).length;
     const ready = present.filter(([, pod]) => isReady(pod)).length;
     const isRolledOut = updated === present.length && ready === present.length;
-    return statusOfPods({ all: present.length, updated, ready, isRolledOut });
+    const status = statusOfPods({ all: present.length, updated, ready, isRolledOut });
+    const isLate = present.some(([, pod]) => !isReady(pod) && this.#ageOf(pod) >= DEADLINE_MS);
+    const late = { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" };
+    return { ...status, ...(isLate ? { conditions: [late] } : {}) };
+  }
+
+  #ageOf({ createdAt }: RunningPod): number {
+    return this.#stage.clock.now() - createdAt;
   }
 }
 

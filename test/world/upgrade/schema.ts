@@ -9,6 +9,8 @@ export interface Program {
   readonly migrateMs?: number;
   /** Whether it ends with an error instead of migrating, or right after it. */
   readonly crashes?: "before" | "after";
+  /** Whether it runs on without migrating or serving. */
+  readonly hangs?: boolean;
 }
 
 const blocker = { pid: 99, application: "psql", user: "admin", seconds: 120 };
@@ -38,6 +40,7 @@ export class SimulatedSchema {
 
   /** What becomes of a program that runs with this schema, looked at again and again. */
   meet(program: Program, by: object, now: number): "serves" | "migrates" | "crashes" | "commits" {
+    if (program.hangs) return "migrates";
     if (this.#migrating && this.#migrating.by !== by) return "crashes";
     if (this.version > program.schema) return "crashes";
     if (this.version === program.schema) return program.crashes ? "crashes" : "serves";

@@ -86,7 +86,11 @@ test("a license that arrives is noticed by the control plane's status, long befo
   const { licenses } = coderd.deployment;
   coderd.deployment.licenses = [];
   await stage.create("waiting", by("unlicensed"));
-  await stage.untilCondition("waiting", "Registered", { status: "False", reason: "NotEntitled" });
+  const refused = { status: "False", reason: "NotEntitled" } as const;
+  const { message } = await stage.untilCondition("waiting", "Registered", refused);
+  expect(message).toMatch(
+    /^CoderControlPlane ".*" has no license, and workspace proxies need one; .*licenseSecretRef\.$/,
+  );
   coderd.deployment.licenses = licenses;
   await stage.person.patchStatus(CoderControlPlane, stage.ref("unlicensed"), {
     status: { licenseLastAppliedHash: "another" },

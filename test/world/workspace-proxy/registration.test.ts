@@ -23,6 +23,24 @@ function fares({ deployment }: Coderd, status: SimulatedProxy["status"], errors:
   for (const proxy of deployment.proxies) Object.assign(proxy, { status, errors });
 }
 
+test("a session token that ends within two weeks is reported, until there is another", async () => {
+  const coderd = await stage.coderd("ending");
+  const endsAt = stage.clock.now() + 10 * 24 * 60 * 60_000;
+  const token = "endingsoon-0123456789abcdefghijkl";
+  coderd.accounts.add(token, { owner: true, expiresAt: endsAt });
+  await stage.putToken("ending-session", token);
+  const spec = bootstrap({ ...coderd, credentials: "ending-session" });
+  await stage.create("ending", spec);
+  const day = new Date(endsAt).toISOString().slice(0, 10);
+  const reason = "TokenExpiresSoon";
+  const { message } = await stage.untilCondition("ending", "CredentialsReady", { status: "True", reason });
+  expect(message).toContain(`"ending-session" ends on ${day}`);
+  expect(await stage.untilEvent("ending", reason)).toBe(message);
+  expect((await stage.untilRegistered("ending")).bootstrapTokenExpires).toContain(day);
+  await stage.change("ending", bootstrap(coderd));
+  await stage.untilCondition("ending", "CredentialsReady", { status: "True", reason: "TokenFound" });
+});
+
 describe("a proxy that is registered by URL and session token", () => {
   test("has a record at coderd, its token in a Secret, pods, a Service and a full status", async () => {
     const coderd = await stage.coderd("full");

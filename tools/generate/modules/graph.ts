@@ -7,22 +7,48 @@ export type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 const RUNTIME = "packages/kube-controller-runtime";
 const PARTS = ["src", `${RUNTIME}/src`, `${RUNTIME}/testing`, "lab", "bench", "demo"];
 
+/** A file, and the file or folder that it imports. */
+type Import = readonly [file: string, target: string];
+
+/** What the modules of the project import of each other, values and types. Tests and tools may import everything. */
+export function projectImports(root: string): Import[] {
+  const files = PARTS.flatMap((part) => globSync(`${part}/**/*.ts`, { cwd: root })).sort();
+  return files
+    .filter((file) => !file.endsWith(".test.ts"))
+    .flatMap((file) => {
+      const imports = readFileSync(join(root, file), "utf8").matchAll(/ from "([^"]+)";/g);
+      const targets = [...imports].flatMap(([, specifier = ""]) => resolve(file, specifier) ?? []);
+      return targets
+        .filter((target) => PARTS.some((part) => target.startsWith(`${part}/`)))
+        .map((target) => [file, target] as const);
+    });
+}
+
+/** The imports between the rooms of the picture. */
+export function moduleGraph(imports: readonly Import[]): Graph {
+  return graphOf(imports.map(([file, target]) => [roomOf(file), roomOf(target)]));
+}
+
 /**
- * What the modules of the project import of each other, values and types, by folder. Tests and tools are left out:
- * they may import everything, and nothing but them may import them.
+ * The imports between the entries of each folder. An entry is a file or a subfolder with all that is in it, so a cycle
+ * here is a folder that can't be understood without one of its neighbors, and the other way round.
  */
-export function moduleGraph(root: string): Graph {
+export function siblingGraph(imports: readonly Import[]): Graph {
+  return graphOf(
+    imports.map(([file, target]) => {
+      const from = file.split("/");
+      const to = target.split("/");
+      const depth = from.findIndex((part, index) => part !== to[index]) + 1;
+      return [from.slice(0, depth).join("/"), to.slice(0, depth).join("/")];
+    }),
+  );
+}
+
+function graphOf(imports: readonly Import[]): Graph {
   const graph = new Map<string, Set<string>>();
-  for (const file of PARTS.flatMap((part) => globSync(`${part}/**/*.ts`, { cwd: root })).sort()) {
-    if (file.endsWith(".test.ts")) continue;
-    const room = roomOf(file);
-    const imported = graph.get(room) ?? new Set();
-    graph.set(room, imported);
-    for (const [, specifier = ""] of readFileSync(join(root, file), "utf8").matchAll(/ from "([^"]+)";/g)) {
-      const target = resolve(file, specifier);
-      if (target && PARTS.some((part) => target.startsWith(`${part}/`)) && roomOf(target) !== room)
-        imported.add(roomOf(target));
-    }
+  for (const [from, to] of imports) {
+    for (const name of [from, to]) if (!graph.has(name)) graph.set(name, new Set());
+    if (from !== to) graph.get(from)?.add(to);
   }
   return graph;
 }

@@ -72,6 +72,10 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   readonly #missing = new Set<string>();
   readonly #selects: (object: Stored<T>) => boolean;
   readonly #whenSynced = Promise.withResolvers<void>();
+  /** What ends the watch of each namespace for another to begin. */
+  readonly #restarts = new Map<string, AbortController>();
+  /** Called once the list of a namespace is complete. */
+  readonly #listed = new Map<string, () => void>();
   #sought = Promise.withResolvers<void>();
 
   constructor(kind: Kind<T>, environment: CacheEnvironment, options: CacheOptions<T> = {}) {
@@ -150,7 +154,29 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     return this.#whenSynced.promise;
   }
 
+  /**
+   * Lists again, on another connection, and resolves when the cache holds what the API server had at some moment after the
+   * call. A watch that still seems open may have been silent for minutes.
+   */
+  async relist(): Promise<void> {
+    const relists = [...this.#restarts].map(([namespace, restart]) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#listed.set(namespace, resolve);
+      restart.abort();
+      return promise;
+    });
+    await Promise.all(relists);
+  }
+
   async #feed(namespace: string, store: Store<T>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const restart = new AbortController();
+      this.#restarts.set(namespace, restart);
+      await this.#follow(namespace, store, AbortSignal.any([signal, restart.signal]));
+    }
+  }
+
+  async #follow(namespace: string, store: Store<T>, signal: AbortSignal): Promise<void> {
     const { labelSelector, fieldSelector, metadataOnly, optional, mayBeForbidden } = this.#options;
     const events = watcher<T>({
       ...this.#environment,
@@ -165,6 +191,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
       onRetry: (error, waitMs, expected) => this.#retrying(error, { namespace, waitMs, expected }),
     });
     for await (const event of events) {
+      if (signal.aborted) return;
       store.handle(event);
       if (event.type !== "initDone") continue;
       this.#missing.delete(namespace);
@@ -211,6 +238,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
 
   #markSynced(namespace: string): void {
     this.#unsynced.delete(namespace);
+    this.#listed.get(namespace)?.();
     if (this.synced) this.#whenSynced.resolve();
   }
 

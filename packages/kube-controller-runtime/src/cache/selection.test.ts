@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { Parent, runManager } from "../../test/support/manager-under-test.ts";
-import { awaitChange } from "../controller/action.ts";
 import { controller, type RunContext } from "../controller/controller.ts";
 import { ConfigMap, select } from "../kinds.ts";
 import { keyOfObject } from "../object.ts";
+import { awaitChange } from "../queue/action.ts";
 
 const Red = select(ConfigMap, { labelSelector: "team=red" });
 const Blue = select(ConfigMap, { labelSelector: "team in (blue, navy)" });

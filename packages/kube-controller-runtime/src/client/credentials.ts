@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Identity, RequestHeaders, TlsOptions } from "./identity.ts";
-import { KubeconfigError } from "./kubeconfig/error.ts";
 import type { Settings } from "./kubeconfig/merge.ts";
 import { askPlugin, type PluginCredential } from "./kubeconfig/plugin-credential.ts";
 import { readIdentity } from "./kubeconfig/read-identity.ts";
@@ -11,6 +10,7 @@ import {
   ownSurroundings,
   type Surroundings,
 } from "./kubeconfig/sources.ts";
+import { KubeconfigError } from "./kubeconfig-error.ts";
 import type { ProxyAddress } from "./proxy/address.ts";
 import { proxyFromEnvironment } from "./proxy/environment.ts";
 

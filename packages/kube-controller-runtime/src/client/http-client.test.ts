@@ -16,7 +16,7 @@ import { unfenced } from "../../testing/unfenced.ts";
 import { ConfigMap, kind, Secret } from "../kinds.ts";
 import { ApiError } from "./error.ts";
 import { HttpClient, type HttpClientOptions } from "./http-client.ts";
-import { KubeconfigError } from "./kubeconfig/error.ts";
+import { KubeconfigError } from "./kubeconfig-error.ts";
 
 const ref = { namespace: "n", name: "a" };
 const Pod = kind("v1", { kind: "Pod", plural: "pods" });
@@ -84,6 +84,24 @@ describe("a request", () => {
     expect(error.message).toBe(`get ConfigMap "n/a": the request failed inside this program: ${bug.message}`);
     expect(reported).toEqual(["get 0"]);
   });
+
+  test.each([
+    [
+      "of the network",
+      Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }),
+      "the API server could not be reached",
+    ],
+    ["without a code", new Error("the sky fell"), "the request failed"],
+  ])(
+    "that fails by an error %s keeps its cause, and blames the network only for its own",
+    async (_, cause, why) => {
+      const { clock, client } = setUp(async () => {
+        throw cause;
+      });
+      const error = await failure(clock, client.get(ConfigMap, ref));
+      expect(error).toMatchObject({ reason: "Unreachable", message: `get ConfigMap "n/a": ${why}`, cause });
+    },
+  );
 
   test("is given up after half a minute also when its answer drips", async () => {
     const { clock, transport, client } = setUp();

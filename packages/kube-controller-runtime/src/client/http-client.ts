@@ -25,7 +25,7 @@ import type {
   WatchOptions,
 } from "./client.ts";
 import { ApiError, isNotFound } from "./error.ts";
-import { KubeconfigError } from "./kubeconfig/error.ts";
+import { KubeconfigError } from "./kubeconfig-error.ts";
 import { errorFromResponse, readText } from "./response.ts";
 import { Throttle, type Waiting } from "./throttle.ts";
 import type { Transport, TransportResponse } from "./transport.ts";
@@ -295,6 +295,12 @@ function asApiError(what: string, error: unknown, signal: AbortSignal): Error {
     const message = `${what}: the request failed inside this program: ${redactText(error.message)}`;
     return new ApiError(message, { reason: "InternalError", code: 0, cause: error });
   }
-  const why = error instanceof KubeconfigError ? error.message : "the API server could not be reached";
-  return new ApiError(`${what}: ${why}`, { reason: "Unreachable", code: 0, cause: error });
+  return new ApiError(`${what}: ${whyNoAnswer(error)}`, { reason: "Unreachable", code: 0, cause: error });
+}
+
+/** Faults of a connection have a code; anything else is not known to be one. */
+function whyNoAnswer(error: unknown): string {
+  if (error instanceof KubeconfigError) return error.message;
+  const hasCode = error instanceof Error && "code" in error && error.code !== undefined;
+  return hasCode ? "the API server could not be reached" : "the request failed";
 }

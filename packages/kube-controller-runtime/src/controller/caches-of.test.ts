@@ -5,7 +5,7 @@ import { FakeApi } from "../../testing/fake-api/fake-api.ts";
 import { silentLog } from "../../testing/stub-client.ts";
 import { ConfigMap, Secret, Service } from "../kinds.ts";
 import type { KubeObject, Stored } from "../object.ts";
-import { awaitChange } from "./action.ts";
+import { awaitChange } from "../queue/action.ts";
 import { cachesOf } from "./caches-of.ts";
 import { type Controller, controller } from "./controller.ts";
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { type ManagerUnderTest, marks, Parent, runManager } from "../../test/support/manager-under-test.ts";
 import { answers, offline, times, when } from "../../testing/faulty-transport.ts";
 import { ConfigMap, Deployment, Secret, Service } from "../kinds.ts";
-import { awaitChange } from "./action.ts";
+import { awaitChange } from "../queue/action.ts";
 import type { Children } from "./children.ts";
 import { controller } from "./controller.ts";
 import { NotOursError, type Owner } from "./ownership.ts";

@@ -3,7 +3,7 @@ import { Parent, runManager } from "../../test/support/manager-under-test.ts";
 import { neverAnswers, offline, when } from "../../testing/faulty-transport.ts";
 import { ConfigMap, kind, Secret, Service } from "../kinds.ts";
 import type { KubeObject } from "../object.ts";
-import { awaitChange } from "./action.ts";
+import { awaitChange } from "../queue/action.ts";
 import { controller, type Reconcile } from "./controller.ts";
 import { writeStatus } from "./status.ts";
 

@@ -18,8 +18,8 @@ import {
   type Stored,
 } from "../object.ts";
 import { controllerOf } from "../owner.ts";
+import type { Action } from "../queue/action.ts";
 import type { BackoffPolicy } from "../queue/backoff.ts";
-import type { Action } from "./action.ts";
 import { type Children, CONTROLLER_INDEX } from "./children.ts";
 import { anyChange, type Predicate, specOrMetadataChanged } from "./predicates.ts";
 

@@ -3,7 +3,7 @@ import { VirtualClock } from "../../testing/clock.ts";
 import { FakeApi } from "../../testing/fake-api/fake-api.ts";
 import { ConfigMap } from "../kinds.ts";
 import type { Stored } from "../object.ts";
-import { awaitChange, requeue } from "./action.ts";
+import { awaitChange, requeue } from "../queue/action.ts";
 import { finalizer } from "./finalizer.ts";
 
 const NAME = "example.com/cleanup";

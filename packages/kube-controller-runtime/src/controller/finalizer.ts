@@ -2,7 +2,7 @@ import type { Client } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/error.ts";
 import { findSame } from "../client/find.ts";
 import { type Kind, type KubeObject, refOf, type Stored } from "../object.ts";
-import { type Action, awaitChange } from "./action.ts";
+import { type Action, awaitChange } from "../queue/action.ts";
 
 export interface Finalized<T extends KubeObject> {
   readonly kind: Kind<T>;

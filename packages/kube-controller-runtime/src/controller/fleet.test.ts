@@ -4,7 +4,7 @@ import type { Fault } from "../../testing/faulty-transport.ts";
 import type { Clock } from "../clock.ts";
 import { ConfigMap } from "../kinds.ts";
 import { keyOf, type ObjectKey, refOfKey } from "../object.ts";
-import { awaitChange } from "./action.ts";
+import { awaitChange } from "../queue/action.ts";
 import { controller, type RunContext } from "./controller.ts";
 
 const SIZE = 150;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Parent, runManager } from "../../test/support/manager-under-test.ts";
 import { ConfigMap } from "../kinds.ts";
-import { awaitChange } from "./action.ts";
+import { awaitChange } from "../queue/action.ts";
 import { controller, type RunLimits } from "./controller.ts";
 
 const names = ["a", "b", "c", "d"];

@@ -4,7 +4,7 @@ import { TerminalError } from "../errors.ts";
 import { ConfigMap, Secret, Service } from "../kinds.ts";
 import { createLogger } from "../logging.ts";
 import type { KubeObject, Stored } from "../object.ts";
-import { awaitChange, requeue } from "./action.ts";
+import { awaitChange, requeue } from "../queue/action.ts";
 import { controller } from "./controller.ts";
 
 const parent = (name: string, spec: Parent["spec"] = {}) => ({ metadata: { namespace: "n", name }, spec });

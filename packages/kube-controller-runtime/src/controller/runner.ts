@@ -13,9 +13,9 @@ import {
   resourceName,
   type Stored,
 } from "../object.ts";
+import { type Action, requeue } from "../queue/action.ts";
 import { type QueueObserver, WorkQueue } from "../queue/work-queue.ts";
 import { type Outcome, runWorkers } from "../queue/workers.ts";
-import { type Action, requeue } from "./action.ts";
 import type { Controller, Followed, RunContext, Source } from "./controller.ts";
 
 /** A run that has ended: whose, how, and how long it took. */

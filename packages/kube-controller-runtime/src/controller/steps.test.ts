@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Condition } from "../conditions.ts";
-import { awaitChange, requeue } from "./action.ts";
+import { awaitChange, requeue } from "../queue/action.ts";
 import { Steps } from "./steps.ts";
 
 interface Status {

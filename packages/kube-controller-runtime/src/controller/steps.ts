@@ -1,5 +1,5 @@
 import { type Condition, type ConditionState, setCondition } from "../conditions.ts";
-import { type Action, awaitChange, requeue } from "./action.ts";
+import { type Action, awaitChange, requeue } from "../queue/action.ts";
 import { type ForeignObject, NotOursError } from "./ownership.ts";
 
 /** Fields to set, and fields to remove by the value `undefined`. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { settle, VirtualClock } from "../../testing/clock.ts";
 import { ApiError } from "../client/error.ts";
-import { type Action, awaitChange, requeue } from "../controller/action.ts";
 import { TerminalError } from "../errors.ts";
+import { type Action, awaitChange, requeue } from "./action.ts";
 import { WorkQueue } from "./work-queue.ts";
 import { type Outcome, runWorkers } from "./workers.ts";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { Action } from "../controller/action.ts";
+import type { Action } from "./action.ts";
 import { isTerminal, retryAfterOf } from "./failure.ts";
 import type { WorkQueue } from "./work-queue.ts";
 

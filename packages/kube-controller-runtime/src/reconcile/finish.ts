@@ -1,9 +1,9 @@
 import { type Condition, findCondition, READY } from "../conditions.ts";
-import { type Action, requeue } from "../controller/action.ts";
 import type { RunContext } from "../controller/controller.ts";
 import { mergePatchBetween, type StatusWrite, type WithStatus, writeStatus } from "../controller/status.ts";
 import type { Steps } from "../controller/steps.ts";
 import type { Kind, Stored } from "../object.ts";
+import { type Action, requeue } from "../queue/action.ts";
 import { announceTransitions } from "./announce.ts";
 
 /** True while people are served by an earlier spec: a change of the spec is no start. */

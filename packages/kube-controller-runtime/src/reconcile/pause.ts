@@ -1,8 +1,8 @@
 import { type Condition, findCondition } from "../conditions.ts";
-import { type Action, awaitChange } from "../controller/action.ts";
 import type { RunContext } from "../controller/controller.ts";
 import { type WithConditions, type WithStatus, writeCondition, writeStatus } from "../controller/status.ts";
 import { type Kind, type KubeObject, resourceName, type Stored } from "../object.ts";
+import { type Action, awaitChange } from "../queue/action.ts";
 
 /** True while an object is paused; otherwise there is no such condition. */
 const PAUSED = "Paused";

@@ -1,6 +1,5 @@
 import { findSame } from "../client/find.ts";
 import type { Clock } from "../clock.ts";
-import { type Action, awaitChange } from "../controller/action.ts";
 import type { Children } from "../controller/children.ts";
 import type { Reconcile, RunContext } from "../controller/controller.ts";
 import { finalizer } from "../controller/finalizer.ts";
@@ -8,6 +7,7 @@ import type { WithStatus } from "../controller/status.ts";
 import type { Steps } from "../controller/steps.ts";
 import type { Logger } from "../log.ts";
 import type { Kind, Stored } from "../object.ts";
+import { type Action, awaitChange } from "../queue/action.ts";
 import { reportFailedCleanup } from "./failed-cleanup.ts";
 import { type CommonStatus, finish, type StartMemory } from "./finish.ts";
 import { Memories } from "./memories.ts";

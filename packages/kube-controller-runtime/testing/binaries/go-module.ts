@@ -30,8 +30,8 @@ export function readGoModule(dir: string, name = "go"): GoModule {
     hash.update(readFileSync(join(dir, source), "utf8"));
   const digest = hash.digest("hex").slice(0, 8);
   const versionOf = (module: string) => {
-    const line = goMod.split("\n").find((candidate) => candidate.trim().startsWith(`${module} v`));
-    const version = line?.trim().split(" ")[1];
+    const requirements = goMod.split("\n").map((line) => line.trim().replace(/^require /, ""));
+    const version = requirements.find((line) => line.startsWith(`${module} v`))?.split(" ")[1];
     if (version === undefined) throw new Error(`${file} does not pin ${module}`);
     return version;
   };

@@ -1,9 +1,6 @@
-import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { KUBELET_CLIENT } from "./credentials.ts";
-
-const VOLUMES = 8;
-const STORAGE_CLASS = "node";
+import { STORAGE_CLASS, volumes } from "./volumes.ts";
 
 /** What every cluster has, and this one would lack: who may ask the kubelet, and volumes to claim. */
 export function furnishings(dir: string): { readonly path: string; readonly body: object }[] {
@@ -12,10 +9,7 @@ export function furnishings(dir: string): { readonly path: string; readonly body
   return [
     { path: `${rbac}/clusterrolebindings`, body: kubeletAdmin },
     { path: `${storage}/storageclasses`, body: storageClass },
-    ...Array.from({ length: VOLUMES }, (_, index) => ({
-      path: "/api/v1/persistentvolumes",
-      body: volume(join(dir, "volumes", String(index)), index),
-    })),
+    ...volumes(join(dir, "volumes")).map((body) => ({ path: "/api/v1/persistentvolumes", body })),
   ];
 }
 
@@ -34,21 +28,3 @@ const storageClass = {
   provisioner: "kubernetes.io/no-provisioner",
   volumeBindingMode: "Immediate",
 };
-
-/** A folder of the machine, which any user in a pod may write. */
-function volume(path: string, index: number): object {
-  mkdirSync(path, { recursive: true });
-  chmodSync(path, 0o777);
-  return {
-    apiVersion: "v1",
-    kind: "PersistentVolume",
-    metadata: { name: `node-${index}` },
-    spec: {
-      capacity: { storage: "100Gi" },
-      accessModes: ["ReadWriteOnce", "ReadWriteMany"],
-      storageClassName: STORAGE_CLASS,
-      persistentVolumeReclaimPolicy: "Retain",
-      hostPath: { path },
-    },
-  };
-}

@@ -13,9 +13,10 @@ import { writeCredentials } from "./credentials.ts";
 import { furnishings } from "./furnishings.ts";
 import { writePauseImage } from "./pause-image.ts";
 import { obstacle } from "./prerequisites.ts";
-import { commandsOf } from "./programs.ts";
+import { commandsOf, REGISTRIES } from "./programs.ts";
 import { destroySandbox, findSandbox, Sandbox, STATE_FOLDER } from "./sandbox.ts";
 import { CONTAINERD_SOCKET } from "./settings.ts";
+import { freeVolumes } from "./volumes.ts";
 
 const READY_FILE = join(STATE_FOLDER, "ready.json");
 const STARTER_FILE = join(STATE_FOLDER, "starter");
@@ -119,10 +120,18 @@ export class LocalNode implements AsyncDisposable {
 
   /** Applies a manifest as the admin, or fails with kubectl's words. */
   async apply(manifest: object): Promise<void> {
-    const args = ["apply", "--server-side", "--filename=-"];
+    await this.#asAdmin(["apply", "--server-side", "--filename=-"], JSON.stringify(manifest));
+  }
+
+  /** Empties the volumes whose claims are deleted and offers them again, as a provisioner would. */
+  freeVolumes(): Promise<void> {
+    return freeVolumes((...args) => this.#asAdmin(args));
+  }
+
+  async #asAdmin(args: readonly string[], stdin = ""): Promise<string> {
     const running = promisify(execFile)(this.kubectl, [`--kubeconfig=${this.kubeconfig}`, ...args]);
-    running.child.stdin?.end(JSON.stringify(manifest));
-    await running;
+    running.child.stdin?.end(stdin);
+    return (await running).stdout;
   }
 
   /** Loads an image into the node: an OCI archive, or the folder of an OCI layout, whose index names the image. */
@@ -136,6 +145,13 @@ export class LocalNode implements AsyncDisposable {
     const failed = once(reading, "exit").then(([code]) => code !== 0);
     await this.#sandbox.run(["ctr", ...CTR_FLAGS, "images", "import", "-"], reading.stdout);
     if (await failed) throw new Error(`${path} cannot be read`);
+  }
+
+  /** Has images of a registry, such as `ghcr.io`, pulled from the server at a URL instead. */
+  async mirror(registry: string, url: string): Promise<void> {
+    const folder = join(STATE_FOLDER, REGISTRIES, registry);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "hosts.toml"), `[host."${url}"]\n  capabilities = ["pull", "resolve"]\n`);
   }
 
   /** The names of the images that pods can run without a registry. */

@@ -23,6 +23,10 @@ describe("what keeps a machine from running a node", () => {
     expect(obstacle(without("/ctr", "/nft", "/host-local"))).toContain(`\`${command}\``);
   });
 
+  test("is a kernel module, by the command that loads it", () => {
+    expect(obstacle(without("/bridge-nf-call-iptables"))).toContain("`modprobe br_netfilter`");
+  });
+
   test("are no network plugins in either of their folders", () => {
     expect(obstacle(without("/usr/lib/cni/bridge"))).toBeUndefined();
   });

@@ -16,6 +16,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const NETWORK_PLUGINS = ["bridge", "host-local", "loopback"];
 const NETWORK_PLUGIN_FOLDERS = ["/usr/lib/cni", "/opt/cni/bin"];
 
+/** By which pods on one bridge reach Services. */
+export const BRIDGE_FILTER = "/proc/sys/net/bridge/bridge-nf-call-iptables";
+
 /** What the check looks at. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
@@ -42,8 +45,11 @@ export function obstacle(machine: Machine = thisMachine()): string | undefined {
   if (machine.uid !== 0)
     return "A node needs root, because it creates namespaces and runs containers: start it as root.";
   const missing = missingPackages(machine);
-  if (missing.length === 0) return undefined;
-  return `A node needs packages that are not installed: run \`apt-get install --no-install-recommends ${missing.join(" ")}\`.`;
+  if (missing.length > 0)
+    return `A node needs packages that are not installed: run \`apt-get install --no-install-recommends ${missing.join(" ")}\`.`;
+  if (!machine.exists(BRIDGE_FILTER))
+    return "A node needs the kernel module br_netfilter, which is not loaded: run `modprobe br_netfilter`.";
+  return undefined;
 }
 
 /** Where the network plugins are; fails when no folder has all of them. */

@@ -14,6 +14,8 @@ import {
   type SettingsPlaces,
 } from "./settings.ts";
 
+/** The folder in which containerd looks for mirrors. */
+export const REGISTRIES = "registries";
 const ETCD_URL = "http://127.0.0.1:2379";
 
 /** What commands of the node's programs consist of. */
@@ -93,6 +95,8 @@ function writeSettings({ dir, credentials }: Ingredients) {
   const settings = join(dir, "settings");
   const network = join(settings, "network");
   mkdirSync(network, { recursive: true });
+  const registries = join(dir, REGISTRIES);
+  mkdirSync(registries);
   const write = (name: string, content: string | object) => {
     const file = join(settings, name);
     writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content, undefined, 2));
@@ -103,6 +107,7 @@ function writeSettings({ dir, credentials }: Ingredients) {
     kubelet: credentials.kubelet,
     networkPlugins: networkPluginFolder(),
     networkConfig: network,
+    registries,
     resolvConf: write("resolv.conf", ""),
     proxyKubeconfig: credentials.identities.proxy.kubeconfig,
     adminKubeconfig: credentials.identities.admin.kubeconfig,

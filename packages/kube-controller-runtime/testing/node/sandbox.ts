@@ -9,6 +9,7 @@ import { Supervised } from "../cluster/supervised.ts";
 import { addresses, NODE_ID } from "./addresses.ts";
 import { removeCgroups } from "./cgroups.ts";
 import { Enclosed } from "./enclosed.ts";
+import { BRIDGE_FILTER } from "./prerequisites.ts";
 
 /** Everything that the node writes is below. Big, so not in memory as `/tmp` may be. */
 export const STATE_FOLDER = join("/var/tmp", NODE_ID);
@@ -103,7 +104,7 @@ export class Sandbox {
       "mount -t tmpfs tmpfs /run",
       // Services of pods on one bridge answer to addresses that they were not asked at: the bridge has to translate.
       "echo 1 > /proc/sys/net/ipv4/ip_forward",
-      "echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables",
+      `echo 1 > ${BRIDGE_FILTER}`,
     ]);
   }
 

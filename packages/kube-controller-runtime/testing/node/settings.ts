@@ -11,13 +11,15 @@ export interface SettingsPlaces {
   readonly kubelet: KeyPair;
   readonly networkPlugins: string;
   readonly networkConfig: string;
+  /** A folder for each registry that has a mirror. */
+  readonly registries: string;
   /** An empty file: pods ask the cluster's DNS and nobody else. */
   readonly resolvConf: string;
   readonly proxyKubeconfig: string;
   readonly adminKubeconfig: string;
 }
 
-export function containerdConfig({ networkPlugins, networkConfig }: SettingsPlaces): string {
+export function containerdConfig({ networkPlugins, networkConfig, registries }: SettingsPlaces): string {
   return `version = 2
 root = "/var/lib/containerd"
 state = "/run/containerd"
@@ -31,6 +33,8 @@ state = "/run/containerd"
 [plugins."io.containerd.grpc.v1.cri".cni]
   bin_dir = "${networkPlugins}"
   conf_dir = "${networkConfig}"
+[plugins."io.containerd.grpc.v1.cri".registry]
+  config_path = "${registries}"
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HealthFinding, HealthReport } from "../../../coder/health.ts";
-import { addReport, type HeldFindings, recalled, recorded } from "./findings.ts";
+import type { HeldFindings } from "../memory.ts";
+import { addReport, recalled, recorded } from "./findings.ts";
 
 const slow: HealthFinding = { section: "database", code: "EDB02", isError: false };
 const none: HealthFinding = { section: "provisioner_daemons", code: "EPD01", isError: true };

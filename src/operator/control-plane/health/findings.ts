@@ -1,15 +1,7 @@
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { type HealthFinding, type HealthReport, isFinding } from "../../../coder/health.ts";
+import type { HeldFindings } from "../memory.ts";
 import type { ControlPlaneResult } from "../status.ts";
-
-/** A finding, and the reports since that did not have it, by the times at which they were made. */
-interface HeldFinding {
-  readonly finding: HealthFinding;
-  readonly absentFrom: readonly number[];
-}
-
-/** What several reports say together. */
-export type HeldFindings = readonly HeldFinding[];
 
 /**
  * Adds a report to what is held from earlier ones. Any replica may answer, each with a report of its own that is up to

@@ -7,22 +7,31 @@ import { coderdClient } from "../token/check.ts";
 
 /** How often coderd is asked whether its database is back, or whether a suspicion is true. */
 export const PROBE_EVERY_MS = 10_000;
+
+/** How often it is asked while nothing is suspected: neither its pods nor their probes show an outage. */
+const ROUTINE_MS = 25_000;
 const AT_ONCE_MS = 100;
 
-/**
- * Whether coderd can't reach its database, which its pods and their probes do not show. It is asked only on suspicion:
- * some request of this control plane's, or of what depends on it, failed because of that.
- */
+interface Asked {
+  readonly token: string | undefined;
+  /** Whether a pod is ready: of any other, nothing is expected. */
+  readonly isServing: boolean;
+}
+
+/** Whether coderd can't reach its database. It is asked at once when a request of ours or of a dependent met that. */
 export async function findOutage(
   snapshot: Snapshot,
   environment: Environment,
-  token: string | undefined,
+  { token, isServing }: Asked,
 ): Promise<CoderFailure | undefined> {
   const { memory } = environment;
   const before = memory.databaseProbe;
-  if (!token || !(before?.outage || memory.suspectsDatabase || snapshot.suspectsDatabase)) return undefined;
-  const age = before ? snapshot.now - before.askedAt : PROBE_EVERY_MS;
-  if (before && age >= 0 && age < PROBE_EVERY_MS) return before.outage;
+  const isSuspected = before?.outage || memory.suspectsDatabase || snapshot.suspectsDatabase;
+  if (!token || !(isServing || isSuspected)) return undefined;
+  // The first token was found to work a moment ago.
+  if (!before && !isSuspected) memory.databaseProbe = { askedAt: snapshot.now, outage: undefined };
+  const age = before ? snapshot.now - before.askedAt : isSuspected ? PROBE_EVERY_MS : 0;
+  if (age >= 0 && age < (isSuspected ? PROBE_EVERY_MS : ROUTINE_MS)) return before?.outage;
   const answer = await coderdClient(token, { snapshot, environment }).currentUser();
   const outage = answer.ok ? undefined : outageBy(answer.failure, before?.outage);
   memory.databaseProbe = { askedAt: snapshot.now, outage };
@@ -41,15 +50,20 @@ export function withoutDatabase(outage: CoderFailure): ConditionState {
   return { status: "False", reason: WITHOUT_DATABASE, message: withAdvice(outage) };
 }
 
-/** Runs again at once when a step of this run met a coderd without its database, so that coderd is asked. */
-export function suspecting(
+/** Runs again when coderd is to be asked: at once when a step of this run met a coderd without its database. */
+export function askingAgain(
   result: ControlPlaneResult,
   conditions: ReadonlyMap<string, ConditionState>,
   { memory }: Pick<Environment, "memory">,
 ): ControlPlaneResult {
+  const { databaseProbe, suspectsDatabase } = memory;
   const said = [...conditions.values(), ...(result.condition ? [result.condition] : [])];
   const isMet = said.some(({ reason }) => reason === WITHOUT_DATABASE);
-  if (!isMet || memory.databaseProbe?.outage) return result;
-  memory.suspectsDatabase = true;
-  return { ...result, requeueAfterMs: AT_ONCE_MS };
+  if (isMet && !databaseProbe?.outage) {
+    memory.suspectsDatabase = true;
+    return { ...result, requeueAfterMs: AT_ONCE_MS };
+  }
+  const dueMs = databaseProbe && !suspectsDatabase ? ROUTINE_MS : Number.POSITIVE_INFINITY;
+  const requeueAfterMs = Math.min(result.requeueAfterMs ?? dueMs, dueMs);
+  return Number.isFinite(requeueAfterMs) ? { ...result, requeueAfterMs } : result;
 }

@@ -2,11 +2,12 @@ import { type BackedOff, blocked, findCondition, settle, timestamp } from "kube-
 import { type AccessFailure, accessReason } from "../../coderd/access-failure.ts";
 import { tokenFrom } from "../../coderd/session.ts";
 import { givenTokenEnd, withTokenEnd } from "../../coderd/token-end.ts";
+import { NOT_MIGRATED } from "../../conditions.ts";
 import { rotationRequest } from "../../names.ts";
 import type { SecretKey } from "../../normalize.ts";
 import { DATABASE_RETRY_MS } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { type ControlPlaneResult, conditionTypes, NOT_MIGRATED } from "../status.ts";
+import { type ControlPlaneResult, conditionTypes } from "../status.ts";
 import { checkToken, coderdClient, type TokenRun, wasGood } from "./check.ts";
 import { databaseAttempt } from "./database.ts";
 import { type TokenState, tokenEffect } from "./effect.ts";

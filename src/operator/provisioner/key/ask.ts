@@ -4,15 +4,9 @@ import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import type { ProvisionerKey } from "../../../coder/model.ts";
 import { failed, type Result, succeeded } from "../../../coder/result.ts";
 import { isSameService } from "../../workload/exposure/service.ts";
+import type { SecretProof } from "../memory.ts";
 import type { Provisioner } from "../spec.ts";
-import {
-  type AppliedKey,
-  appliedKey,
-  type CoderdKeys,
-  type KeyRecord,
-  type SecretProof,
-  type WantedKey,
-} from "./record.ts";
+import { type AppliedKey, appliedKey, type CoderdKeys, type KeyRecord, type WantedKey } from "./record.ts";
 import { type KeyProgress, type KeyRun, type KeyState, type KnownKeys, keyInUse, statusOf } from "./state.ts";
 
 /** Asks coderd which keys the wanted organization has. */

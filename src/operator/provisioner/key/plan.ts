@@ -3,6 +3,7 @@ import type { ProvisionerKey } from "../../../coder/model.ts";
 import { distinctiveTags } from "../../../coder/tags.ts";
 import type { SecretKey } from "../../normalize.ts";
 import { isSameService } from "../../workload/exposure/service.ts";
+import type { SecretProof } from "../memory.ts";
 import {
   type AppliedKey,
   type CoderdKeys,
@@ -10,7 +11,6 @@ import {
   completeKey,
   type KeyRecord,
   originOf,
-  type SecretProof,
   tagsHash,
   type WantedKey,
 } from "./record.ts";

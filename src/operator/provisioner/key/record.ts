@@ -43,15 +43,6 @@ export interface CoderdKeys {
   readonly keys: readonly ProvisionerKey[];
 }
 
-/** What is known of the content of the Secret: whether it is that of the key in use. */
-export type SecretProof =
-  | "unproven"
-  | "proven"
-  /** It is another key's, or no key's. */
-  | "refused"
-  /** This coderd does not say. */
-  | "unverifiable";
-
 /** What status says of the key in use. Any part may be missing: earlier releases recorded less. */
 export type AppliedKey = Readonly<ReturnType<typeof appliedKey>>;
 

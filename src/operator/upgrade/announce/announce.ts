@@ -1,6 +1,5 @@
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
-import { usableToken } from "../../control-plane/token/secret.ts";
-import type { UpgradeRun } from "../ask.ts";
+import type { UpgradeRun } from "../observe.ts";
 import { isUpgrading } from "../stages.ts";
 import { type NoticeOutcome, settleNotice } from "./effect.ts";
 import { bannerNotice, prebuildsNotice } from "./notice.ts";
@@ -24,16 +23,15 @@ export async function announce(
   const { banner: wanted, pausesPrebuilds } = snapshot.controlPlane.upgrade.announce;
   const { banner, prebuilds } = environment.own.latest.status?.announcement ?? {};
   const text = banner?.text ?? wanted ?? "";
-  const token = run.isServed ? usableToken(snapshot) : undefined;
-  const obstacle = obstacleTo(run, token);
+  const obstacle = obstacleTo(run);
   const shown = await settleNotice(
-    { ...run, token, notice: bannerNotice(text) },
+    { ...run, notice: bannerNotice(text) },
     { phase: phaseOf(wanted !== undefined, upgrade), record: banner, text, obstacle },
   );
   const paused =
     shown &&
     (await settleNotice(
-      { ...run, token, notice: prebuildsNotice },
+      { ...run, notice: prebuildsNotice },
       { phase: phaseOf(pausesPrebuilds, upgrade), record: prebuilds, obstacle },
     ));
   return paused && together([shown, paused]);
@@ -45,8 +43,8 @@ function phaseOf(isWanted: boolean, upgrade: UpgradeStatus | undefined): Phase {
   return upgrade.stage === "Draining" ? "announce" : "keep";
 }
 
-function obstacleTo({ snapshot }: UpgradeRun, token: string | undefined): string | undefined {
-  if (!token) return "The operator has no access to coderd; see condition OperatorAccessReady.";
+function obstacleTo({ snapshot, session }: UpgradeRun): string | undefined {
+  if (!session) return "The operator has no access to coderd; see condition OperatorAccessReady.";
   const { readyReplicas = 0 } = snapshot.deployment?.status ?? {};
   return readyReplicas > 0 ? undefined : "No pod of coderd is ready.";
 }

@@ -2,9 +2,8 @@ import { type Effect, fingerprint, type Needs, type Progress, settle } from "kub
 import { allows } from "../../../coder/entitlements.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { withAdvice } from "../../coderd/failure.ts";
-import { coderdClient } from "../../control-plane/token/check.ts";
 import { defined } from "../../normalize.ts";
-import type { UpgradeRun } from "../ask.ts";
+import type { UpgradeRun } from "../observe.ts";
 import type { Notice } from "./notice.ts";
 import { NOT_ENTITLED, type NoticeFacts, type NoticePlan, type NoticeStatus, planNotice } from "./plan.ts";
 
@@ -14,7 +13,6 @@ type Step = Promise<Progress<NoticeState, CoderFailure>>;
 /** A notice, and what it takes to bring it to coderd. */
 export interface NoticeRun extends UpgradeRun {
   readonly notice: Notice;
-  readonly token: string | undefined;
 }
 
 /** What is to be said of a notice, and when to look at it again. */
@@ -44,7 +42,7 @@ export async function settleNotice(run: NoticeRun, facts: NoticeFacts): Promise<
     needs: (plan) => needs[plan.do],
     act: (plan, state) => act(plan, state, run),
   };
-  const options = { inputs: fingerprint([facts.phase, run.token]), now: snapshot.now, backoff };
+  const options = { inputs: fingerprint([facts.phase, run.session?.token]), now: snapshot.now, backoff };
   const settled = await settle(effect, { ...facts, isFresh: true }, options);
   if (settled.end === "overtaken") return undefined;
   if (settled.end !== "failed") return outcome(settled.state, notice);
@@ -66,8 +64,9 @@ function failureTo({ phase }: NoticeFacts, { texts }: Notice): string {
 async function act(plan: NoticePlan, state: NoticeState, run: NoticeRun): Step {
   if (plan.do === "rest") return { next: state };
   if (plan.do === "record") return record(plan.record, state, run);
-  const { notice } = run;
-  const client = coderdClient(run.token, run);
+  const { notice, session } = run;
+  if (!session) throw new TypeError("coderd can't be asked without a token");
+  const client = session.client();
   if (plan.do === "look") {
     const entitlements = await client.entitlements();
     if (!entitlements.ok) return { failed: entitlements.failure };

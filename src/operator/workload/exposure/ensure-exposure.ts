@@ -4,12 +4,13 @@ import {
   type Children,
   Ingress,
   isNotFound,
+  type Kind,
   notRequested,
   type Owner,
   type StepResult,
 } from "kube-controller-runtime";
-import { type Exposed, httpRoute, ingress } from "./expose.ts";
-import { HTTPRoute } from "./gateway.ts";
+import { type Exposed, httpRoutes, ingress, listenerSet } from "./expose.ts";
+import { HTTPRoute, ListenerSet } from "./gateway.ts";
 import { missingIngressClass } from "./ingress-class.ts";
 
 /** How soon an object asks again for the Gateway API that it needs; while the API is missing that costs no request. */
@@ -17,31 +18,34 @@ const GATEWAY_RETRY_MS = 2_000;
 
 interface Surroundings {
   readonly owner: Owner;
-  readonly isRouteServed: boolean;
+  readonly missingGatewayKind: Kind | undefined;
   /** Absent where the operator may not read them. */
   readonly ingressClasses: readonly string[] | undefined;
 }
 
 /**
- * Keeps the Ingress or the HTTPRoute that the spec asks for, and removes the one that it does not. Who changes
+ * Keeps the Ingress or the objects of the Gateway API that the spec asks for, and removes those that it does not. Who changes
  * from one to the other has the new way in before the old one is taken away.
  */
 export async function ensureExposure(
-  { owner, isRouteServed, ingressClasses }: Surroundings,
+  { owner, missingGatewayKind, ingressClasses }: Surroundings,
   { children }: { readonly children: Pick<Children, "apply" | "converge"> },
   exposed: Exposed,
 ): Promise<StepResult<object>> {
   const wantedIngress = ingress(exposed);
-  const wantedRoute = httpRoute(exposed);
-  if (wantedRoute && !isRouteServed) return gatewayApiMissing;
+  const wantedListeners = listenerSet(exposed);
+  const wantedRoutes = httpRoutes(exposed);
+  if (missingGatewayKind) return gatewayApiMissing(missingGatewayKind);
   try {
-    if (wantedRoute) await children.apply(HTTPRoute, wantedRoute, owner);
+    if (wantedListeners) await children.apply(ListenerSet, wantedListeners, owner);
+    for (const route of wantedRoutes) await children.apply(HTTPRoute, route, owner);
   } catch (error) {
-    if (isNotFound(error)) return gatewayApiMissing;
+    if (isNotFound(error)) return gatewayApiMissing(wantedListeners ? ListenerSet : HTTPRoute);
     throw error;
   }
   await children.converge(Ingress, wantedIngress ? [wantedIngress] : [], owner);
-  await children.converge(HTTPRoute, wantedRoute ? [wantedRoute] : [], owner);
+  await children.converge(HTTPRoute, wantedRoutes, owner);
+  await children.converge(ListenerSet, wantedListeners ? [wantedListeners] : [], owner);
   const { exposure } = exposed;
   if (exposure.kind === "none")
     return notRequested("spec.expose asks for neither an Ingress nor an HTTPRoute.");
@@ -52,8 +56,11 @@ export async function ensureExposure(
   );
 }
 
-const gatewayApiMissing = blocked(
-  "GatewayAPIMissing",
-  "This cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API or use spec.expose.ingress.",
-  { requeueAfterMs: GATEWAY_RETRY_MS },
-);
+function gatewayApiMissing({ kind }: Kind): StepResult<object, never> {
+  const advice =
+    kind === ListenerSet.kind
+      ? "install the Gateway API 1.5 or newer, or leave out spec.expose.gateway.listenerSet."
+      : "install the Gateway API or use spec.expose.ingress.";
+  const message = `This cluster does not serve gateway.networking.k8s.io/v1 ${kind}; ${advice}`;
+  return blocked("GatewayAPIMissing", message, { requeueAfterMs: GATEWAY_RETRY_MS });
+}

@@ -8,8 +8,7 @@ import {
   type StepResult,
   type Stored,
 } from "kube-controller-runtime";
-import { clusterIPOf, leadsToOurPods } from "./own-service.ts";
-import { type Served, service } from "./service.ts";
+import { clusterIPOf, leadsToOurPods, type Served, service } from "./service.ts";
 
 /** The Service as it is. */
 export interface ServedBy {

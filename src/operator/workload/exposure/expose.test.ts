@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ExposeSpec } from "../../../api/v1alpha1/common.ts";
-import { type Exposed, exposureOf, httpRoute, ingress } from "./expose.ts";
+import type { ExposeSpec } from "../../../api/v1alpha1/expose.ts";
+import { type Exposed, exposureOf, httpRoutes, ingress, listenerSet } from "./expose.ts";
 import { serviceSettings } from "./service.ts";
 
 const target = { name: "http", containerPort: 8080, protocol: "TCP" };
@@ -39,17 +39,17 @@ const parentRefs = [{ name: "public" }];
 test("without exposure there is neither an Ingress nor a route", () => {
   for (const spec of [undefined, {}]) {
     expect(ingress(exposed(spec))).toBeUndefined();
-    expect(httpRoute(exposed(spec))).toBeUndefined();
+    expect(httpRoutes(exposed(spec))).toEqual([]);
   }
 });
 
 test("one way excludes the other, also for an object that was stored with both", () => {
   const host = "coder.example.com";
-  expect(httpRoute(exposed({ ingress: { host } }))).toBeUndefined();
+  expect(httpRoutes(exposed({ ingress: { host } }))).toEqual([]);
   expect(ingress(exposed({ gateway: { host, parentRefs } }))).toBeUndefined();
   const both = exposed({ ingress: { host }, gateway: { host, parentRefs } });
   expect(ingress(both)).toBeDefined();
-  expect(httpRoute(both)).toBeUndefined();
+  expect(httpRoutes(both)).toEqual([]);
 });
 
 describe("an Ingress", () => {
@@ -120,7 +120,7 @@ describe("a route", () => {
         { name: "internal", namespace: " " },
       ],
     };
-    expect(httpRoute(exposed({ gateway }, { port: 8000 }))).toEqual({
+    expect(httpRoutes(exposed({ gateway }, { port: 8000 }))[0]).toEqual({
       apiVersion: "gateway.networking.k8s.io/v1",
       kind: "HTTPRoute",
       metadata,
@@ -137,13 +137,53 @@ describe("a route", () => {
     });
   });
 
+  test("to HTTPS is one of its own, at its own listeners", () => {
+    const plain = { kind: "ListenerSet" as const, name: "coder", port: 80 };
+    const httpsRedirect = { parentRefs: [plain], annotations: { a: "b" } };
+    const gateway = { host: "coder.example.com", parentRefs: [{ ...plain, port: 443 }], httpsRedirect };
+    const [main, redirect] = httpRoutes(exposed({ gateway }));
+    expect(main?.spec?.parentRefs).toEqual([{ ...plain, port: 443 }]);
+    expect(redirect).toMatchObject({
+      metadata: { name: "coder-https-redirect", annotations: { a: "b" } },
+      spec: {
+        parentRefs: [plain],
+        hostnames: ["coder.example.com"],
+        rules: [
+          {
+            matches: [{ path: { type: "PathPrefix", value: "/" } }],
+            filters: [{ type: "RequestRedirect", requestRedirect: { scheme: "https", statusCode: 308 } }],
+          },
+        ],
+      },
+    });
+    expect(redirect?.spec?.rules[0]).not.toHaveProperty("backendRefs");
+  });
+
+  test("may come with listeners of its own", () => {
+    const set = {
+      parentRef: { name: "public", namespace: "gateways" },
+      listeners: [
+        { name: "https", port: 443, protocol: "HTTPS" as const, tls: { certificateRefs: [{ name: "web" }] } },
+      ],
+      annotations: { "cert-manager.io/issuer": "letsencrypt" },
+    };
+    const gateway = { host: "coder.example.com", parentRefs, listenerSet: set };
+    expect(listenerSet(exposed({ gateway }))).toEqual({
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "ListenerSet",
+      metadata: { ...metadata, annotations: set.annotations },
+      spec: { parentRef: set.parentRef, listeners: set.listeners },
+    });
+    expect(listenerSet(exposed({ gateway: { host: "x", parentRefs } }))).toBeUndefined();
+  });
+
   test.each([
     ["no wildcard host", undefined],
     ["a blank one", " "],
     ["the host once more", "coder.example.com"],
   ])("names each host once: %s", (_case, wildcardHost) => {
     const gateway = { host: "coder.example.com", parentRefs, ...(wildcardHost ? { wildcardHost } : {}) };
-    expect(httpRoute(exposed({ gateway }))?.spec?.hostnames).toEqual(["coder.example.com"]);
+    expect(httpRoutes(exposed({ gateway }))[0]?.spec?.hostnames).toEqual(["coder.example.com"]);
   });
 });
 
@@ -154,7 +194,7 @@ test.each([
   [8000, true, 8000],
 ])("requests come in by the plain HTTP port: Service port %i, TLS %s", (port, tls, expected) => {
   const byIngress = ingress(exposed({ ingress: { host: "x" } }, { port, tls }));
-  const byRoute = httpRoute(exposed({ gateway: { host: "x", parentRefs } }, { port, tls }));
+  const [byRoute] = httpRoutes(exposed({ gateway: { host: "x", parentRefs } }, { port, tls }));
   expect(byIngress?.spec?.rules).toEqual([rule("x", expected)]);
-  expect(byRoute?.spec?.rules[0]?.backendRefs[0]?.port).toBe(expected);
+  expect(byRoute?.spec?.rules[0]?.backendRefs?.[0]?.port).toBe(expected);
 });

@@ -1,9 +1,9 @@
 import type { V1IngressRule, V1IngressTLS } from "@kubernetes/client-node";
 import type { Ingress, Wire } from "kube-controller-runtime";
-import type { ExposeSpec, GatewayExposure, IngressExposure } from "../../../api/v1alpha1/common.ts";
+import type { ExposeSpec, GatewayExposure, IngressExposure } from "../../../api/v1alpha1/expose.ts";
 import { childMetadata } from "../../names.ts";
 import { defined, trimmed, unlessEmpty } from "../../normalize.ts";
-import type { HTTPRoute } from "./gateway.ts";
+import type { HTTPRoute, ListenerSet, ParentReference } from "./gateway.ts";
 import { plainHttpPort, type Served } from "./service.ts";
 
 /** The host names under which users come in; the wildcard host is for workspace applications. */
@@ -39,10 +39,19 @@ function gatewaySettings(spec: GatewayExposure) {
   return {
     kind: "gateway" as const,
     ...hostsIn(spec),
-    parentRefs: spec.parentRefs.map(({ name, namespace, sectionName }) =>
-      defined({ name: name.trim(), namespace: trimmed(namespace), sectionName: trimmed(sectionName) }),
-    ),
+    annotations: spec.annotations ?? {},
+    parentRefs: spec.parentRefs.map(parentOf),
+    httpsRedirect: spec.httpsRedirect && {
+      annotations: spec.httpsRedirect.annotations ?? {},
+      parentRefs: spec.httpsRedirect.parentRefs.map(parentOf),
+    },
+    listenerSet: spec.listenerSet,
   };
+}
+
+function parentOf({ name, namespace, sectionName, ...parent }: ParentReference): ParentReference {
+  const names = { name: name.trim(), namespace: trimmed(namespace), sectionName: trimmed(sectionName) };
+  return defined({ ...parent, ...names });
 }
 
 function hostsIn({ host, wildcardHost }: IngressExposure | GatewayExposure): Hosts {
@@ -99,24 +108,42 @@ function ingressTls(host: string | undefined, secretName: string | undefined): W
   return host && secretName ? [{ hosts: [host], secretName }] : [];
 }
 
-/** Absent: there must be no HTTPRoute. */
-export function httpRoute(exposed: Exposed): HTTPRoute | undefined {
+/** The route to the Service, and the one that sends plain HTTP on to HTTPS. */
+export function httpRoutes(exposed: Exposed): HTTPRoute[] {
   const { childName, exposure, service } = exposed;
-  if (exposure.kind !== "gateway") return undefined;
-  return {
+  if (exposure.kind !== "gateway") return [];
+  const { annotations, httpsRedirect, parentRefs } = exposure;
+  const matches = [{ path: { type: "PathPrefix" as const, value: "/" } }];
+  const route = (
+    name: string,
+    more: typeof annotations,
+    spec: NonNullable<HTTPRoute["spec"]>,
+  ): HTTPRoute => ({
     apiVersion: "gateway.networking.k8s.io/v1",
     kind: "HTTPRoute",
-    metadata: childMetadata(exposed, childName),
-    spec: {
-      parentRefs: [...exposure.parentRefs],
-      hostnames: hostsOf(exposure),
-      rules: [
-        {
-          matches: [{ path: { type: "PathPrefix", value: "/" } }],
-          backendRefs: [{ kind: "Service", name: childName, port: plainHttpPort(service) }],
-        },
-      ],
-    },
+    metadata: childMetadata(exposed, name, more),
+    spec,
+  });
+  const backendRefs = [{ kind: "Service" as const, name: childName, port: plainHttpPort(service) }];
+  const requestRedirect = { scheme: "https" as const, statusCode: 308 };
+  const filters = [{ type: "RequestRedirect" as const, requestRedirect }];
+  const hostnames = hostsOf(exposure);
+  const main = route(childName, annotations, { parentRefs, hostnames, rules: [{ matches, backendRefs }] });
+  if (!httpsRedirect) return [main];
+  const spec = { parentRefs: httpsRedirect.parentRefs, hostnames, rules: [{ matches, filters }] };
+  return [main, route(`${childName}-https-redirect`, httpsRedirect.annotations, spec)];
+}
+
+/** Absent: there must be no ListenerSet. */
+export function listenerSet(exposed: Exposed): ListenerSet | undefined {
+  const { childName, exposure } = exposed;
+  if (exposure.kind !== "gateway" || !exposure.listenerSet) return undefined;
+  const { annotations, listeners, parentRef } = exposure.listenerSet;
+  return {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "ListenerSet",
+    metadata: childMetadata(exposed, childName, annotations),
+    spec: { parentRef, listeners },
   };
 }
 

@@ -1,19 +1,22 @@
-import { type Caches, type KubeObject, kind } from "kube-controller-runtime";
+import { type Caches, type Kind, type KubeObject, kind } from "kube-controller-runtime";
 
 /*
- * What we write of the Gateway API's HTTPRoute. Its types come with no package that we have, and the rest of
- * it, defaults included, is for the API server to fill in.
+ * What we write of the Gateway API. Its types come with no package that we have, and the rest of them, defaults
+ * included, is for the API server to fill in.
  */
 
 export interface ParentReference {
+  kind?: "Gateway" | "ListenerSet";
   name: string;
   namespace?: string;
+  port?: number;
   sectionName?: string;
 }
 
 interface HTTPRouteRule {
   matches: { path: { type: "PathPrefix"; value: string } }[];
-  backendRefs: { kind: "Service"; name: string; port: number }[];
+  backendRefs?: { kind: "Service"; name: string; port: number }[];
+  filters?: { type: "RequestRedirect"; requestRedirect: { scheme: "https"; statusCode: number } }[];
 }
 
 export interface HTTPRoute extends KubeObject {
@@ -25,9 +28,33 @@ export const HTTPRoute = kind<HTTPRoute>("gateway.networking.k8s.io/v1", {
   plural: "httproutes",
 });
 
-/** Whether the cluster has HTTPRoutes; an object that wants one has the operator look for them again soon. */
-export function isRouteServed({ kind }: { readonly kind: string }, caches: Caches): boolean {
-  const routes = caches.of(HTTPRoute);
-  if (kind === "gateway" && !routes.served) routes.seek();
-  return routes.served;
+interface Listener {
+  name: string;
+  hostname?: string;
+  port: number;
+  protocol: "HTTP" | "HTTPS";
+  tls?: { certificateRefs: { name: string; namespace?: string }[] };
+}
+
+export interface ListenerSet extends KubeObject {
+  spec?: { parentRef: ParentReference; listeners: Listener[] };
+}
+
+export const ListenerSet = kind<ListenerSet>("gateway.networking.k8s.io/v1", {
+  kind: "ListenerSet",
+  plural: "listenersets",
+});
+
+interface Asked {
+  readonly kind: string;
+  readonly listenerSet?: object | undefined;
+}
+
+/** A kind that an exposure needs and the cluster lacks; the operator looks for it again soon. */
+export function missingGatewayKind(asked: Asked, caches: Caches): Kind | undefined {
+  if (asked.kind !== "gateway") return undefined;
+  const needed: readonly Kind[] = asked.listenerSet ? [HTTPRoute, ListenerSet] : [HTTPRoute];
+  const missing = needed.filter((each) => !caches.of(each).served);
+  for (const each of missing) caches.of(each).seek();
+  return missing[0];
 }

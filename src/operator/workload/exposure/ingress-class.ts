@@ -8,7 +8,7 @@ import {
   type ObjectKey,
   type Stored,
 } from "kube-controller-runtime";
-import type { ExposeSpec } from "../../../api/v1alpha1/common.ts";
+import type { ExposeSpec } from "../../../api/v1alpha1/expose.ts";
 import { exposureOf } from "./expose.ts";
 
 export const INGRESS_CLASS_INDEX = "ingressClass";

@@ -1,5 +1,7 @@
+import { isIP } from "node:net";
+import { isDeepStrictEqual } from "node:util";
 import type { V1ServicePort, V1ServiceSpec } from "@kubernetes/client-node";
-import type { Service, Wire } from "kube-controller-runtime";
+import { controllerOf, type Service, type Wire } from "kube-controller-runtime";
 import { serviceDefaults } from "../../../api/v1alpha1/defaults.ts";
 import type { ServiceSpec } from "../../../api/v1alpha1/service.ts";
 import { childMetadata, commonLabels, type Labels, type Parent } from "../../names.ts";
@@ -118,4 +120,20 @@ export function isSameService(left: string | undefined, right: string | undefine
 
 function plain(url: string): string {
   return url.replace(/^(https?:\/\/[a-z0-9-]+\.[a-z0-9-]+\.svc)\.[a-z0-9.-]+/, "$1");
+}
+
+/**
+ * Whether the Service that the operator sends tokens to leads to our own pods. Whoever may write Services, but not
+ * read Secrets, could otherwise have the tokens sent to a Service of theirs.
+ */
+export function leadsToOurPods(served: Served, present: Service | undefined): boolean {
+  if (!present || controllerOf(present)?.uid !== served.identity.uid) return false;
+  const { type, selector } = present.spec ?? {};
+  return type !== "ExternalName" && isDeepStrictEqual(selector, commonLabels(served));
+}
+
+/** The address of a Service, which it keeps as long as it lives; a headless one has none. */
+export function clusterIPOf(present: Service | undefined): string | undefined {
+  const { clusterIP } = present?.spec ?? {};
+  return isIP(clusterIP ?? "") ? clusterIP : undefined;
 }

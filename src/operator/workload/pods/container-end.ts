@@ -1,4 +1,5 @@
-import { type Pod, redactText, type Stored } from "kube-controller-runtime";
+import type { Pod, Stored } from "kube-controller-runtime";
+import { maskCoderSecrets } from "../../../coder/redact.ts";
 
 export type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
@@ -8,6 +9,9 @@ const MAX_RESTARTS = 2;
 
 /** A kubelet forgets its back-off after the same time without an end. */
 const LOOP_WINDOW_MS = 10 * 60_000;
+
+/** A kubelet waits this long, in whole seconds, from the third restart on; less before the first two. */
+const MIN_LOOP_PAUSE_MS = 19_000;
 
 /** Minimum time that a restarted container runs before its end no longer counts. */
 const SETTLE_MS = 60_000;
@@ -22,55 +26,60 @@ const MAX_SEARCHED = 8 * 1024;
  *                 ▲                        │
  *                 └──────it ends again─────┘ more than twice in ten minutes ──▶ looping ──ten minutes without an end──▶ over
  *
- * `looping` lasts while the container happens to run, so that a report does not change with every restart.
+ * Settling and looping last while the container runs, so that a report does not change with every restart.
  */
 export interface ContainerEnd {
-  readonly phase: "down" | "settling" | "looping";
   /** Why and how often, without the name of the container: the same until it ends again. */
   readonly how: string;
   /** The last line that it wrote; empty when that is not known. */
   readonly lastLine: string;
-  /** When the phase ends unless the container does; absent while it is down. */
-  readonly overInMs?: number;
+  /** Of a container that runs again: when its end no longer matters, unless it ends again. */
+  readonly settling?: { readonly leftMs: number; readonly isLooping: boolean };
 }
 
 /** The last end of a container that should run on, exit code 0 too; undefined once it no longer matters. */
 export function endOf(container: ContainerStatus, pod: Stored<Pod>, now: number): ContainerEnd | undefined {
-  const { state, lastState, restartCount, ready } = container;
+  const { state, lastState, ready } = container;
   const last = state?.terminated ?? lastState?.terminated;
   if (!last) return undefined;
-  const described = { how: how(last, container, pod), lastLine: lastLine(last.message ?? "") };
+  const end = { how: how(last, container, pod), lastLine: lastLine(last.message ?? "") };
+  if (!state?.running) return end;
   const finishedAt = timeOf(last.finishedAt);
   const sinceMs = finishedAt === undefined ? Number.POSITIVE_INFINITY : now - finishedAt;
-  const isRunning = state?.running !== undefined;
-  const isLooping = restartCount > MAX_RESTARTS && ranMs(last) < LOOP_WINDOW_MS;
-  if (isLooping && (!isRunning || sinceMs < LOOP_WINDOW_MS))
-    return {
-      phase: "looping",
-      ...described,
-      ...(isRunning ? { overInMs: left(LOOP_WINDOW_MS, sinceMs) } : {}),
-    };
-  if (!isRunning) return { phase: "down", ...described };
+  const startedAt = timeOf(state.running.startedAt);
+  if (isLoop(last, { container, pod, startedAt }) && sinceMs < LOOP_WINDOW_MS)
+    return { ...end, settling: { leftMs: left(LOOP_WINDOW_MS, sinceMs), isLooping: true } };
   // A program that still does not answer long after its last end has another problem.
-  if (!ready) return isOver(finishedAt, sinceMs) ? undefined : { phase: "down", ...described };
-  const runsMs = now - (timeOf(state.running?.startedAt) ?? Number.NEGATIVE_INFINITY);
+  if (!ready) return finishedAt !== undefined && sinceMs >= LOOP_WINDOW_MS ? undefined : end;
+  const runsMs = now - (startedAt ?? Number.NEGATIVE_INFINITY);
   return runsMs < SETTLE_MS
-    ? { phase: "settling", ...described, overInMs: left(SETTLE_MS, runsMs) }
+    ? { ...end, settling: { leftMs: left(SETTLE_MS, runsMs), isLooping: false } }
     : undefined;
+}
+
+interface Restarted {
+  readonly container: ContainerStatus;
+  readonly pod: Stored<Pod>;
+  /** Since when it runs again. */
+  readonly startedAt: number | undefined;
+}
+
+/**
+ * Whether it was restarted more than twice in ten minutes. The status counts restarts of the whole life of a pod, so the
+ * kubelet's back-off says how many came soon after each other; the run before the last is taken to have lasted as long.
+ */
+function isLoop(last: Terminated, { container, pod, startedAt }: Restarted): boolean {
+  const [began, finished] = [timeOf(last.startedAt), timeOf(last.finishedAt)];
+  if (container.restartCount <= MAX_RESTARTS || began === undefined || finished === undefined) return false;
+  const createdAt = timeOf(pod.metadata.creationTimestamp);
+  if (createdAt !== undefined && finished - createdAt < LOOP_WINDOW_MS) return true;
+  const pauseMs = (startedAt ?? finished) - finished;
+  return pauseMs >= MIN_LOOP_PAUSE_MS && 2 * (finished - began) + pauseMs < LOOP_WINDOW_MS;
 }
 
 /** The clock of the node may be ahead. */
 function left(windowMs: number, passedMs: number): number {
   return Math.min(Math.max(windowMs - passedMs, 0), windowMs);
-}
-
-function isOver(finishedAt: number | undefined, sinceMs: number): boolean {
-  return finishedAt !== undefined && sinceMs >= LOOP_WINDOW_MS;
-}
-
-function ranMs({ startedAt, finishedAt }: Terminated): number {
-  const [from, to] = [timeOf(startedAt), timeOf(finishedAt)];
-  return from === undefined || to === undefined ? 0 : to - from;
 }
 
 function how(last: Terminated, { restartCount }: ContainerStatus, { metadata }: Stored<Pod>): string {
@@ -111,19 +120,20 @@ function durationText(ms: number): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-const NAMES_ERROR = /\b(error|fatal|panic)\b[^:]*:/i;
+/** Not `error=`, a field of a line that may warn of something else. */
+const NAMES_ERROR = /\b(error|fatal|panic)\b(?!=)[^:]*:/i;
 
-/** A provisioner key: Coder's daemons ask for a URL with it when they start, which the error of that request quotes. */
-const DAEMON_KEY = /(?<![\w-])(?=[\w-]*[A-Z])[\w-]{43}(?![\w-])/g;
+/** Coder counts several errors in one line and lists them below, the cause last. */
+const LISTED_ERROR = /^\d+\.\s+/;
 
 /** Of what a container wrote last: the last line that names an error, else the last one. */
 function lastLine(message: string): string {
-  const lines = redactText(message.slice(0, MAX_SEARCHED))
-    .replace(DAEMON_KEY, "***")
-    .split("\n")
-    .filter((line) => line.trim() !== "");
-  const index = lines.findLastIndex((line) => NAMES_ERROR.test(line.slice(0, 200)));
-  return continued(lines, index < 0 ? lines.length - 1 : index);
+  const text = maskCoderSecrets(message, { mark: "***", limit: MAX_SEARCHED });
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  let index = lines.findLastIndex((line) => NAMES_ERROR.test(line.slice(0, 200)));
+  if (index < 0) return continued(lines, lines.length - 1);
+  while (LISTED_ERROR.test(lines[index + 1] ?? "")) index++;
+  return continued(lines, index).replace(LISTED_ERROR, "");
 }
 
 /** A line that begins with a space continues the one before it. */
@@ -133,6 +143,8 @@ function continued(lines: readonly string[], index: number): string {
   return lines.slice(first, index + 1).join(" ");
 }
 
-function timeOf(time: string | undefined): number | undefined {
-  return time === undefined ? undefined : Date.parse(time);
+/** The API server writes null for a time that is not set. */
+export function timeOf(time: string | null | undefined): number | undefined {
+  const ms = Date.parse(String(time));
+  return Number.isFinite(ms) ? ms : undefined;
 }

@@ -5,12 +5,7 @@ import {
   type StepResult,
   type WithStatus,
 } from "kube-controller-runtime";
-
-/** False while the image can become another without a change of the spec; otherwise there is no such condition. */
-export const IMAGE_PINNED = "ImagePinned";
-
-/** Expected of an object that says nothing about its image, so nothing to emit an event for. */
-export const UNPINNED = "TagMoves";
+import { UNPINNED, workloadConditions } from "../../conditions.ts";
 
 /** Whether a registry may give out another image under the same name by custom: no tag and `latest`, without a digest. */
 export function isMovingTag(image: string): boolean {
@@ -19,13 +14,15 @@ export function isMovingTag(image: string): boolean {
   return tag === "latest";
 }
 
-/** Warns of an image that a drained node, or a new one, may pull in another version. */
+/** Warns of an image that a drained node, or a new one, may pull in another version; otherwise there is no condition. */
 export function reportImage(
   image: string | undefined,
   object: WithStatus<{ conditions?: Condition[] }>,
 ): StepResult<object> {
   if (!image || !isMovingTag(image))
-    return findCondition(object.status?.conditions, IMAGE_PINNED) ? { noCondition: true } : {};
+    return findCondition(object.status?.conditions, workloadConditions.image.type)
+      ? { noCondition: true }
+      : {};
   const message = `Image "${image}" is whatever its registry has under that tag when a node pulls it, so a pod that moves to another node may run another version; name a version or a digest in spec.image. status.images shows what runs.`;
   return { condition: { status: "False", reason: UNPINNED, message } };
 }

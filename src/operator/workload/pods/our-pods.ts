@@ -9,14 +9,8 @@ import {
   Pod,
   type Stored,
 } from "kube-controller-runtime";
-import {
-  commonLabelNames,
-  commonLabels,
-  identityOf,
-  type Labels,
-  managedByUs,
-  type Parent,
-} from "../../names.ts";
+import { managedByUs } from "../../managed-objects.ts";
+import { commonLabelNames, commonLabels, identityOf, type Labels, type Parent } from "../../names.ts";
 import { defined } from "../../normalize.ts";
 import type { ContainerStatus } from "./container-end.ts";
 import { podTrouble } from "./pod-trouble.ts";
@@ -107,6 +101,16 @@ function digestOf(pod: Stored<Pod>): string {
 /** Whether its kubelet calls the pod ready: its containers run and their probes pass. */
 export function isReadyPod({ status }: Stored<Pod>): boolean {
   return status?.conditions?.some(({ type, status: state }) => type === "Ready" && state === "True") ?? false;
+}
+
+/** The template that the pod was made of, by the hash that its Deployment gave it. */
+export function templateOf({ metadata }: Stored<Pod>): string | undefined {
+  return metadata.labels?.["pod-template-hash"];
+}
+
+/** Whether its kubelet calls the pod ready, and nothing says that it will not last. */
+export function isSteadyPod(pod: Stored<Pod>, now: number): boolean {
+  return isReadyPod(pod) && podTrouble(pod, now)?.kind !== "found";
 }
 
 function withoutWhatNobodyReads({ apiVersion, kind, metadata, status = {} }: Stored<Pod>): Stored<Pod> {

@@ -1,12 +1,13 @@
 import { type Pod, redactText, type Stored } from "kube-controller-runtime";
 import { type ContainerEnd, type ContainerStatus, endOf } from "./container-end.ts";
+import { adviceOn } from "./known-ends.ts";
 import { type PodWarning, stuckCause, stuckSince } from "./stuck.ts";
 
 /** As much of what a kubelet or scheduler says as a condition shows. */
 const MOST_TEXT = 300;
 
-/** A cluster that grows on demand makes room within some time: until then a pod waits as every pod does. */
-const ROOM_WAIT_MS = 60_000;
+/** A pod may wait for a node this long, as in kstatus. */
+const SCHEDULE_MS = 15_000;
 
 const ROOM_ADVICE = "Add nodes, or change resources, nodeSelector, tolerations or affinity.";
 const BIND_ADVICE =
@@ -45,9 +46,9 @@ export type PodTrouble =
       readonly mayPass: boolean;
       /** When it is over by itself, unless it happens again. */
       readonly afterMs?: number;
+      /** A container has ended, and runs again for less than a while. */
+      readonly isSettling?: true;
     }
-  /** A container has ended and runs again: until it has run for a while, nothing is better than before. */
-  | { readonly kind: "settling"; readonly message: string; readonly afterMs: number }
   /** It may still resolve itself: look again after this time. */
   | { readonly kind: "perhaps"; readonly afterMs: number };
 
@@ -65,12 +66,13 @@ export function podTrouble(
     ...initContainerStatuses.filter(hasFailed).map((container) => containerTrouble(container, pod, now)),
     ...containerStatuses.map((container) => containerTrouble(container, pod, now)),
   ].filter((trouble) => trouble !== undefined);
-  return (
-    troubles.find(({ kind }) => kind === "found") ??
-    troubles[0] ??
-    unscheduled(pod, now) ??
-    stuck(pod, now, warnings)
-  );
+  return worst(troubles) ?? unscheduled(pod, now) ?? abandoned(pod) ?? stuck(pod, now, warnings);
+}
+
+/** The first that was found; what may be over soon comes last. */
+export function worst(troubles: readonly PodTrouble[]): Extract<PodTrouble, { kind: "found" }> | undefined {
+  const found = troubles.filter((trouble) => trouble.kind === "found");
+  return found.find(({ isSettling }) => !isSettling) ?? found[0];
 }
 
 /** How soon to look again at a pod that is stuck for a reason that nobody has named. */
@@ -101,10 +103,10 @@ function containerTrouble(container: ContainerStatus, pod: Stored<Pod>, now: num
   const end = endOf(container, pod, now);
   if (!end) return undefined;
   const message = `Pod "${metadata.name}": ${explainEnd(container, end, metadata)}`;
-  const { phase, overInMs } = end;
-  if (phase === "settling") return { kind: "settling", message, afterMs: overInMs ?? 0 };
-  const over = overInMs === undefined ? {} : { afterMs: overInMs };
-  return { kind: "found", message, mayPass: false, ...over };
+  const found = { kind: "found", message, mayPass: false } as const;
+  if (!end.settling) return found;
+  const { leftMs: afterMs, isLooping } = end.settling;
+  return { ...found, afterMs, ...(isLooping ? {} : { isSettling: true }) };
 }
 
 /** What keeps a container from being started at all. */
@@ -125,8 +127,9 @@ function explainEnd(
   { how, lastLine }: ContainerEnd,
   { namespace, name: pod }: Stored<Pod>["metadata"],
 ): string {
-  const logs = `kubectl -n ${namespace} logs ${pod} -c ${name} --previous`;
-  return sentence(`container "${name}" ${how}`, lastLine, `See: ${logs}`);
+  const logs = `See: kubectl -n ${namespace} logs ${pod} -c ${name} --previous`;
+  const advice = [adviceOn(lastLine), logs].filter(Boolean).join(" ");
+  return sentence(`container "${name}" ${how}`, lastLine, advice);
 }
 
 function mayBePulledLater({ state }: ContainerStatus): boolean {
@@ -146,14 +149,26 @@ function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodTrouble
   const message = withoutPreemption(scheduled.message ?? "");
   const missing = missingClaimAdvice(message);
   const since = Date.parse(String(scheduled.lastTransitionTime ?? metadata.creationTimestamp));
-  const afterMs = since + ROOM_WAIT_MS - now;
-  if (!missing && afterMs > 0 && afterMs <= ROOM_WAIT_MS) return { kind: "perhaps", afterMs };
+  const afterMs = since + SCHEDULE_MS - now;
+  if (!missing && afterMs > 0 && afterMs <= SCHEDULE_MS) return { kind: "perhaps", afterMs };
   const advice = missing ?? (/unbound immediate/.test(message) ? BIND_ADVICE : ROOM_ADVICE);
   return {
     kind: "found",
     message: `Pod "${metadata.name}": ${sentence("no node takes it", message, advice)}`,
     mayPass: true,
   };
+}
+
+/** A kubelet says why a pod is not ready. Without its word the API server calls the pod unready and leaves the rest as it was. */
+function abandoned({ metadata, status }: Stored<Pod>): PodTrouble | undefined {
+  const { conditions = [], containerStatuses = [] } = status ?? {};
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const isSilent = ready?.status === "False" && !ready.reason;
+  if (!isSilent || containerStatuses.length === 0 || !containerStatuses.every(({ ready }) => ready))
+    return undefined;
+  const advice = `Bring the node back, or delete the pod. See: kubectl -n ${metadata.namespace} get pod ${metadata.name} -o wide`;
+  const message = `Pod "${metadata.name}": ${sentence("its node does not answer", "", advice)}`;
+  return { kind: "found", message, mayPass: true };
 }
 
 /** What preemption would bring is one more sentence, with numbers that change, or repeats the one before. */

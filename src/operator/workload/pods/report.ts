@@ -8,6 +8,7 @@ import {
   type StepResult,
 } from "kube-controller-runtime";
 import type { Phase } from "../../../api/v1alpha1/common.ts";
+import { workloadConditions } from "../../conditions.ts";
 import { commonLabels, type Parent, selectorOf } from "../../names.ts";
 import { runningImages } from "./image.ts";
 import { type PodsSeen, type Rollout, rolloutOf } from "./rollout.ts";
@@ -72,31 +73,13 @@ export function reportPods(
   const images = runningImages(seen.pods, container?.name ?? "");
   const status = { ...podStatus(deployment, runner), images };
   const rollout = rolloutOf(deployment ?? {}, seen);
-  const startMs = startsWithinMs(seen);
-  const condition = conditionOf(deployment?.status, runner, { rollout, isStarting: startMs !== undefined });
-  const waits = [rollout.lookAgainMs, condition.reason === SCALING ? startMs : undefined];
-  const again = Math.min(...waits.map((ms) => ms ?? Number.POSITIVE_INFINITY));
+  const condition = conditionOf(deployment?.status, runner, rollout);
   return {
     status,
     condition,
     value: { ready: status.readyReplicas, rollout, isServing: condition.status === "True" },
-    ...(Number.isFinite(again) ? { requeueAfterMs: again } : {}),
+    ...(rollout.lookAgainMs === undefined ? {} : { requeueAfterMs: rollout.lookAgainMs }),
   };
-}
-
-/** A pod that is asked for after none was wanted has this long to become available. */
-const START_MS = 60_000;
-
-/**
- * How long the first pods after none may still take to start: a change of the number alone takes nothing away. Undefined where pods that served are gone, or the time is over.
- */
-function startsWithinMs({ object, pods, now }: PodsSeen): number | undefined {
-  const conditions = object?.status?.conditions;
-  const wasReady = findCondition(conditions, "Ready")?.status === "True";
-  if (!wasReady || isLoss(conditions)) return undefined;
-  const createdAt = pods.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ""));
-  const leftMs = Math.min(...createdAt.filter(Number.isFinite), now) + START_MS - now;
-  return leftMs > 0 ? leftMs : undefined;
 }
 
 /** With what the scale subresource shows to `kubectl scale` and to autoscalers. */
@@ -107,12 +90,10 @@ export function podStatus(deployment: Deployment | undefined, runner: PodRunner)
   return { pods, readyReplicas, replicas, selector: selectorOf(commonLabels(runner)), phase };
 }
 
-const SCALING = "Scaling";
-
 function conditionOf(
   counts: Deployment["status"],
   { app, childName, replicas, autoscaling }: PodRunner,
-  { rollout, isStarting }: { readonly rollout: Rollout; readonly isStarting: boolean },
+  rollout: Rollout,
 ): ConditionState {
   if (rollout.state === "stalled") return { status: "False", reason: "Stalled", message: rollout.cause };
   // An autoscaler may change the number at any time, so reaching it is no part of being ready.
@@ -131,10 +112,9 @@ function conditionOf(
   const numbers = `${updatedReplicas} of ${replicas} pods of Deployment "${childName}" run the newest spec, ${availableReplicas} are available`;
   const message = `${numbers}${old > 0 ? `, ${count(old)} of an older spec left` : ""}.`;
   // Pods that are there serve whatever their number; with none, nothing is served.
-  const isOnlyNumber =
-    rollout.state === "scaling" && isScaledByOthers && (availableReplicas > 0 || isStarting);
+  const isOnlyNumber = rollout.state === "scaling" && isScaledByOthers && availableReplicas > 0;
   return isOnlyNumber
-    ? { status: "True", reason: SCALING, message }
+    ? { status: "True", reason: "Scaling", message }
     : { status: "False", reason: "RollingOut", message };
 }
 
@@ -169,9 +149,6 @@ export function readyPods(report: PodReport | undefined, deployment: Deployment 
   return report?.ready ?? deployment?.status?.readyReplicas ?? 0;
 }
 
-/** True while a rollout does not go on by itself; otherwise there is no such condition. */
-export const STALLED = "Stalled";
-
 /**
  * What kstatus, and with it Flux and kubectl, take for a failure that waiting does not resolve: pods that do not become
  * ready, or, as `silence` says, that run without reaching coderd.
@@ -185,7 +162,7 @@ export function stalling(
     return { condition: { status: "True", reason: "PodsNotReady", message: report.rollout.cause } };
   }
   if (silence) return { condition: { status: "True", reason: "DaemonsNotConnected", message: silence } };
-  return findCondition(status?.conditions, STALLED) ? { noCondition: true } : {};
+  return findCondition(status?.conditions, workloadConditions.stalled.type) ? { noCondition: true } : {};
 }
 
 function count(pods: number): string {

@@ -232,11 +232,38 @@ describe("the cause of a stalled rollout", () => {
     });
 
     test.each([
-      ["twice", { restartCount: 2, ...ended("2026-01-01T11:59:30Z", short) }],
-      ["after it had run for long", { restartCount: 9, ...ended("2026-01-01T11:59:30Z") }],
-    ])("does not when it was restarted only %s", (_, container) => {
-      const pods = [aPod("coder-1", container)];
-      expect(rolloutOf(aDeployment({}), { pods, now: NOW })).toMatchObject({ state: "complete" });
+      ["twice", { restartCount: 2, ...ended("2026-01-01T11:59:30Z", short) }, "2026-01-01T11:59:00Z"],
+      ["after it had run for long", { restartCount: 9, ...ended("2026-01-01T11:59:30Z") }, "2025-12-01"],
+      ["often weeks ago", { restartCount: 9, ...ended("2026-01-01T11:59:30Z", short) }, "2025-12-01"],
+    ])("does not when it was restarted %s", (_, container, creationTimestamp) => {
+      const pod = aPod("coder-1", container);
+      pod.metadata.creationTimestamp = creationTimestamp;
+      const settled = NOW + 31_000;
+      expect(rolloutOf(aDeployment({}), { pods: [pod], now: settled })).toEqual({ state: "complete" });
+    });
+
+    test("is known by the pause that its kubelet made before it, however old the pod is", () => {
+      const last = ended("2026-01-01T11:59:30Z", short);
+      const running = { state: { running: { startedAt: "2026-01-01T11:59:50Z" } } };
+      const pod = aPod("coder-1", { restartCount: 9, ...last, ...running });
+      pod.metadata.creationTimestamp = "2025-12-01T00:00:00Z";
+      const later = { pods: [pod], now: NOW + 2 * 60_000 };
+      expect(rolloutOf(aDeployment({}), later)).toMatchObject({
+        state: "stalled",
+        cause: expect.stringContaining("(9 restarts in 31 days)"),
+      });
+    });
+
+    test("says nothing of times that are not known, which the API server writes as null", () => {
+      const terminated = { exitCode: 1, startedAt: null, finishedAt: null };
+      const pod = aPod("coder-1", {
+        restartCount: 3,
+        state: { waiting: {} },
+        lastState: { terminated },
+      } as unknown as Partial<ContainerStatus>);
+      expect(causeWith(pod)).toMatchObject({
+        cause: expect.stringContaining("crashes with exit code 1 (3 restarts). See"),
+      });
     });
 
     test("is an end with exit code 0 too, but not of an init container, which is to end so", () => {
@@ -254,6 +281,31 @@ describe("the cause of a stalled rollout", () => {
       const starting = aPod("coder-1", {}, { initContainerStatuses: [init] });
       expect(causeWith(starting)).toEqual({ state: "moving" });
     });
+  });
+
+  test("quotes the cause that Coder lists below a line which only counts its errors", () => {
+    const message = [
+      "error: 2 errors encountered: Trace=[create workspace proxy: buildinfo: ])",
+      '1. \tunable to fetch build info from primary coderd. Are you sure "https://coder" is a coderd instance?',
+      '2. \tGet "https://coder/api/v2/buildinfo": tls: failed to verify certificate: x509: certificate signed by unknown authority',
+    ].join("\n");
+    expect(causeWith(aPod("coder-1", { lastState: { terminated: { exitCode: 1, message } } }))).toMatchObject(
+      {
+        cause: expect.stringContaining(
+          'exit code 1: Get "https://coder/api/v2/buildinfo": tls: failed to verify certificate: x509: certificate signed by unknown authority. See',
+        ),
+      },
+    );
+  });
+
+  test("quotes the last line, not an earlier warning that has an error as a field", () => {
+    const message =
+      "[warn] coderd.worker: hint decode failed ... error= pubsub: closed\nkilled by its wrapper\n";
+    expect(causeWith(aPod("coder-1", { lastState: { terminated: { exitCode: 3, message } } }))).toMatchObject(
+      {
+        cause: expect.stringContaining("exit code 3: killed by its wrapper. See"),
+      },
+    );
   });
 
   test("quotes the line of the log that names the error, not what follows it", () => {
@@ -282,7 +334,7 @@ describe("the cause of a stalled rollout", () => {
     });
   });
 
-  test("is a lack of nodes only after a cluster that grows had time to", () => {
+  test("is a lack of nodes when it lasts", () => {
     const unscheduled = (since: string) =>
       aPod(
         "coder-1",
@@ -300,12 +352,26 @@ describe("the cause of a stalled rollout", () => {
           ],
         },
       );
-    expect(causeWith(unscheduled("2026-01-01T11:59:30Z"))).toEqual({ state: "moving", lookAgainMs: 30_000 });
+    expect(causeWith(unscheduled("2026-01-01T11:59:50Z"))).toEqual({ state: "moving", lookAgainMs: 5_000 });
     expect(causeWith(unscheduled("2026-01-01T11:58:00Z"))).toMatchObject({
       cause: expect.stringContaining(
         "no node takes it: 0/3 nodes are available: 3 Insufficient cpu. Add nodes",
       ),
     });
+  });
+
+  test("is a node that does not answer when a pod is not ready and its kubelet does not say why", () => {
+    const withReason = (reason?: string) =>
+      aPod(
+        "coder-1",
+        { ready: true, state: { running: { startedAt: "2026-01-01T11:00:00Z" } } },
+        { conditions: [{ type: "Ready", status: "False", ...(reason ? { reason } : {}) }] },
+      );
+    expect(causeWith(withReason())).toMatchObject({
+      cause: expect.stringContaining('Pod "coder-1": its node does not answer. Bring'),
+      mayPass: true,
+    });
+    expect(causeWith(withReason("ReadinessGatesNotReady"))).toEqual({ state: "moving" });
   });
 
   describe("of a pod that no node takes", () => {

@@ -9,11 +9,9 @@ import {
   type Pod,
   type Stored,
 } from "kube-controller-runtime";
-import { type PodTrouble, podTrouble, short } from "./pod-trouble.ts";
+import { templateOf } from "./our-pods.ts";
+import { podTrouble, short, worst } from "./pod-trouble.ts";
 import type { PodWarnings } from "./warnings.ts";
-
-/** Whether the pods are what the spec asks for: the condition of every kind that runs pods. */
-export const DEPLOYMENT_READY = "DeploymentReady";
 
 /**
  * How far the pods of a Deployment are behind its spec:
@@ -36,6 +34,8 @@ export interface Hindrance {
   readonly cause: string;
   /** Whether the cluster may resolve it without another spec. */
   readonly mayPass?: boolean;
+  /** Whether a container ended a moment ago and runs again. */
+  readonly isSettling?: boolean;
   /** Whether nothing is known but that the Deployment's deadline has passed: its pods may still be starting. */
   readonly isLate?: boolean;
 }
@@ -50,12 +50,6 @@ export interface PodsSeen {
   readonly warnings?: PodWarnings;
   /** Whether its template is one that was rolled out before, so that only the number can be new. */
   readonly isSameTemplate?: boolean;
-  /** The object that the pods belong to, with what was reported of it before. */
-  readonly object?: WithConditions;
-}
-
-interface WithConditions {
-  readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
 /** Whether an object was ready with the template that its Deployment has now. */
@@ -102,7 +96,7 @@ function isScaling(deployment: Deployment): boolean {
 }
 
 /** Pod Security lists every requirement that is not met, each with what to set. */
-const MAX_REFUSAL = 1_000;
+export const MAX_REFUSAL = 1_000;
 
 type Again = { readonly lookAgainMs?: number };
 
@@ -113,34 +107,22 @@ function causeOf(deployment: Deployment, seen: PodsSeen): (Hindrance & Again) | 
   );
   const waits = troubles.flatMap(({ afterMs }) => afterMs ?? []);
   const again = waits.length > 0 ? { lookAgainMs: Math.min(...waits) } : {};
-  const found = mostBasic(troubles, wasStalled(seen));
+  const found = worst(troubles);
   const refusal = refusalOf(deployment, seen);
   if (refusal !== undefined) {
     // A pod that exists says more than one that does not, and the refusal may be over before it is withdrawn.
     const cause = found ? `${found.message} ${explainRefusal(refusal)}` : explainRefusal(refusal);
     return { cause, mayPass: true, lookAgainMs: REFUSAL_AGAIN_MS };
   }
-  if (found) return { cause: found.message, ...(found.mayPass ? { mayPass: true } : {}), ...again };
+  if (found) {
+    const { message: cause, mayPass, isSettling } = found;
+    return { cause, ...(mayPass ? { mayPass } : {}), ...(isSettling ? { isSettling } : {}), ...again };
+  }
   const progressing = conditionOf(deployment, "Progressing");
   if (progressing?.status !== "False") return again;
   const name = deployment.metadata?.name;
   const cause = `Deployment "${name}" has made no progress for longer than its deadline; its pods start and do not become ready.`;
   return { cause, isLate: true, ...again };
-}
-
-/** A container that was reported to crash and runs again is reported until it has run for a while. */
-function mostBasic(
-  troubles: readonly PodTrouble[],
-  isHeld: boolean,
-): { readonly message: string; readonly mayPass?: boolean } | undefined {
-  const found = troubles.find(({ kind }) => kind === "found");
-  const settling = isHeld ? troubles.find(({ kind }) => kind === "settling") : undefined;
-  const cause = found ?? settling;
-  return cause && "message" in cause ? cause : undefined;
-}
-
-function wasStalled({ object }: PodsSeen): boolean {
-  return findCondition(object?.status?.conditions, DEPLOYMENT_READY)?.reason === "Stalled";
 }
 
 /** A Deployment's status does not tell when the words of a refusal change. */
@@ -172,10 +154,6 @@ function newest(pods: readonly Stored<Pod>[]): readonly Stored<Pod>[] {
   return pods
     .filter((pod) => templates.has(templateOf(pod)))
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-}
-
-function templateOf({ metadata }: Stored<Pod>): string | undefined {
-  return metadata.labels?.["pod-template-hash"];
 }
 
 type DeploymentCondition = NonNullable<NonNullable<Deployment["status"]>["conditions"]>[number];

@@ -71,7 +71,11 @@ export const podRules: readonly PolicyRule[] = [
 export function exposureRules(whom: string): PolicyRule[] {
   return [
     {
-      resources: ["ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"],
+      resources: [
+        "ingresses.networking.k8s.io",
+        "httproutes.gateway.networking.k8s.io",
+        "listenersets.gateway.networking.k8s.io",
+      ],
       verbs: childVerbs,
       because: `exposes ${whom} outside the cluster`,
     },

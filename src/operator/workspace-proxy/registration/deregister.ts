@@ -1,13 +1,16 @@
-import { explain, isTransient } from "kube-controller-runtime";
+import { type Clock, explain, isTransient, type Random } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
+import { rateLimitDelay } from "../../../coder/rate-limit.ts";
 import type { Result as Outcome } from "../../../coder/result.ts";
-import { leadsToOurPods } from "../../workload/exposure/own-service.ts";
-import { isSameService } from "../../workload/exposure/service.ts";
+import { isSameService, leadsToOurPods } from "../../workload/exposure/service.ts";
 import { readCredentials } from "../credentials.ts";
 import { findCoderd } from "../find-coderd.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
-import { retryRateLimited } from "./retry-rate-limited.ts";
+
+/** How often a busy coderd is asked, and the longest wait in between. */
+const MOST_TRIES = 3;
+const LONGEST_WAIT_MS = 10_000;
 
 /** Removes the proxy that we registered from coderd. Best effort: a failure is reported, and does not block deletion. */
 export async function deregister(snapshot: Snapshot, environment: Environment): Promise<void> {
@@ -56,4 +59,20 @@ function failureOf(deleted: Outcome<void, CoderFailure>): CoderFailure | undefin
 function unlessRetryHelps(error: unknown): string {
   if (isTransient(error)) throw error;
   return explain(error).message;
+}
+
+/** For what can't wait for another run: repeats a call while coderd limits requests, a few times and not for long. */
+export async function retryRateLimited<T>(
+  call: () => Promise<T>,
+  failureOf: (outcome: T) => CoderFailure | undefined,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    const outcome = await call();
+    const failure = failureOf(outcome);
+    if (failure?.kind !== "rateLimited" || attempt + 1 >= MOST_TRIES) return outcome;
+    const waitMs = rateLimitDelay(attempt, failure.retryAfterMs, random);
+    if (waitMs > LONGEST_WAIT_MS) return outcome;
+    await clock.sleep(waitMs);
+  }
 }

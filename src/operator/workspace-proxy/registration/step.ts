@@ -1,7 +1,7 @@
 import { blocked, fingerprint, Secret, type Settled, settle } from "kube-controller-runtime";
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../../coder/model.ts";
-import { reasonOf, withAdvice } from "../../coderd/failure.ts";
+import { lacksLicense, reasonOf, withAdvice } from "../../coderd/failure.ts";
 import type { SeenProxy } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { Access, ProxySession } from "../session.ts";
@@ -67,13 +67,19 @@ async function report(outcome: Outcome, run: RegistrationRun): Promise<Workspace
       const reason = reasonOf(failure, { duplicate: "ProxyNameTaken" });
       const isUnregistered = plan.do === "refuse" && !plan.own;
       const status = isUnregistered ? { status: { registered: false } } : {};
-      const result = blocked(reason, withAdvice(failure), { ...status, requeueAfterMs: retryInMs });
+      const result = blocked(reason, explained(failure, run), { ...status, requeueAfterMs: retryInMs });
       return { ...result, ...unchanged(run.snapshot) };
     }
     case "settled":
       if (plan.do !== "keep") throw new TypeError(`a registration does not end with ${plan.do}`);
       return keep(plan, run, outcome.state.coderd !== undefined);
   }
+}
+
+function explained(failure: CoderFailure, { session: { coderd } }: RegistrationRun): string {
+  return failure.kind === "notEntitled" && coderd.controlPlane
+    ? lacksLicense(coderd.controlPlane, "workspace proxies")
+    : withAdvice(failure);
 }
 
 /** All is well: the token is in its Secret, and nothing has to be asked for a while. */

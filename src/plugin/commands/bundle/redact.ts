@@ -1,4 +1,5 @@
-import { maskSecrets, type Secret, type Stored } from "kube-controller-runtime";
+import type { Secret, Stored } from "kube-controller-runtime";
+import { maskCoderSecrets } from "../../../coder/redact.ts";
 import { ownershipMarks, REQUEST_ANNOTATION, ROTATE_ANNOTATION } from "../../../operator/names.ts";
 import { PAUSE_ANNOTATION } from "../../../operator/pause.ts";
 import { CHECK_ANNOTATION } from "../../../operator/upgrade/check.ts";
@@ -80,13 +81,9 @@ export class Redactor {
   }
 }
 
-/** What connection strings and forms write before a password, which need not be in any Secret. */
-const PASSWORD = /\b(password|passwd|pwd)=[^\s;&]+/gi;
-
 /** Without what looks like a secret. */
 function masked(text: string): string {
-  const { text: shown } = maskSecrets(text, { mark: REDACTED, limit: Number.POSITIVE_INFINITY });
-  return shown.replace(PASSWORD, `$1=${REDACTED}`);
+  return maskCoderSecrets(text, { mark: REDACTED, limit: Number.POSITIVE_INFINITY });
 }
 
 /** How much there was is worth knowing, and no secret. */

@@ -1,5 +1,6 @@
 import { answer, type Command, type Context, EXIT, type ExitCode } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
+import { assertNamespace } from "../../namespace.ts";
 import type { Look } from "../../terminal/look.ts";
 import { type Line, span } from "../../terminal/text.ts";
 import { gapLines, mark, paragraph } from "../../terminal/words.ts";
@@ -41,6 +42,7 @@ const UNSEEN = finding("Operator installed", "unknown", "Its Deployment could no
 
 async function checkReport(context: Context, operatorNamespace: string | undefined): Promise<CheckReport> {
   const cluster = await context.connect();
+  await assertNamespace(cluster);
   const gaps = new Gaps();
   const operators = await findOperators(cluster, gaps, operatorNamespace);
   const now = cluster.now();

@@ -16,7 +16,8 @@ export function podFinding(objects: readonly Found[]): Finding {
   return finding(what, "note", `${some(bare)}: set spec.resources and spec.presets.securityContext.`);
 }
 
-function lacking({ spec }: CoderControlPlane): string[] {
+/** What the pods of a control plane should have and do not. */
+export function lacking({ spec }: CoderControlPlane): string[] {
   const { resources, presets, securityContext, podSecurityContext } = spec ?? {};
   const isSecured = presets?.securityContext ?? (securityContext ?? podSecurityContext) !== undefined;
   return [

@@ -8,6 +8,9 @@ const labels = {
   "app.kubernetes.io/instance": "coder",
   "app.kubernetes.io/managed-by": "coder-k8s",
 };
+const pods = { labels, namespaceLabels: { "kubernetes.io/metadata.name": "dev", team: "a" } };
+const fromNamespace = (namespaceSelector: object, podSelector?: object) =>
+  policy([{ from: [{ namespaceSelector, ...(podSelector && { podSelector }) }] }]);
 const policy = (ingress: object[], podSelector: object = {}) => ({
   spec: { podSelector, policyTypes: ["Ingress"], ingress },
 });
@@ -20,6 +23,15 @@ test.each([
   ["when only one port is open", [policy([{ ports: [{ port: 8080 }] }])], [6222]],
   ["when a port is open by its name", [policy([{ ports: [{ port: "http" }] }])], [6222]],
   ["when a range is open", [policy([{ ports: [{ port: 6000, endPort: 9000 }] }])], []],
+  ["when both ports are open by name", [policy([{ ports: [{ port: "http" }, { port: "cluster" }] }])], []],
+  ["when any namespace is let in", [fromNamespace({})], []],
+  ["when their own namespace is let in", [fromNamespace({ matchLabels: { team: "a" } })], []],
+  ["when only another namespace is let in", [fromNamespace({ matchLabels: { team: "b" } })], [8080, 6222]],
+  [
+    "when others of their namespace are let in",
+    [fromNamespace({ matchLabels: { team: "a" } }, { matchLabels: { app: "x" } })],
+    [8080, 6222],
+  ],
   [
     "when only others are let in",
     [policy([{ from: [{ podSelector: { matchLabels: { app: "x" } } }] }])],
@@ -31,9 +43,13 @@ test.each([
     [],
   ],
 ])("ports between replicas %s", (_case, policies, closed) => {
-  expect(closedPorts(labels, policies)).toEqual(closed);
+  expect(closedPorts(pods, policies)).toEqual(closed);
 });
 
 test("the example leaves replicas connected", () => {
-  expect(closedPorts(labels, [parse(readFileSync("examples/network-policy.yaml", "utf8"))])).toEqual([]);
+  expect(closedPorts(pods, [parse(readFileSync("examples/network-policy.yaml", "utf8"))])).toEqual([]);
+});
+
+test("a namespace whose labels are not known counts as let in", () => {
+  expect(closedPorts({ labels }, [fromNamespace({ matchLabels: { team: "b" } })])).toEqual([]);
 });

@@ -1,7 +1,10 @@
 import type { V1LabelSelector, V1NetworkPolicy, V1NetworkPolicyIngressRule } from "@kubernetes/client-node";
-import { kind, type Stored, type Wire } from "kube-controller-runtime";
+import { find, kind, Namespace, type Stored, type Wire } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
+import { httpContainerPort } from "../../../operator/coderd/settings.ts";
 import { APPS, commonLabels, identityOf, type Labels } from "../../../operator/names.ts";
+import { CLUSTER_PORT } from "../../../operator/workload/additions.ts";
+import type { ContainerPort } from "../../../operator/workload/certificates.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
 import { type Found, typedName } from "../../objects.ts";
@@ -14,7 +17,7 @@ const NetworkPolicy = kind<NetworkPolicy>("networking.k8s.io/v1", {
 });
 
 /** On which replicas of coderd connect to each other: relays, and messages after Coder 2.36. */
-const REPLICA_PORTS = [8080, 6222];
+const REPLICA_PORTS = [httpContainerPort, CLUSTER_PORT];
 
 /** Names control planes of several replicas that a NetworkPolicy cuts off from each other; nothing when there is none. */
 export async function replicaFindings(
@@ -28,9 +31,15 @@ export async function replicaFindings(
   });
   const cut: string[] = [];
   for (const { kind: ours, object } of several) {
-    const { namespace } = object.metadata;
+    const { namespace = "" } = object.metadata;
     const policies = (await gaps.list(client, NetworkPolicy, { namespace })) ?? [];
-    const ports = closedPorts(labelsOf(object as Stored<CoderControlPlane>), policies);
+    const pods = {
+      labels: labelsOf(object as Stored<CoderControlPlane>),
+      namespaceLabels: policies.some(asksForNamespace)
+        ? await namespaceLabels(namespace, client, gaps)
+        : undefined,
+    };
+    const ports = closedPorts(pods, policies);
     if (ports.length > 0)
       cut.push(`${namespace}/${typedName(ours, object.metadata)} on port ${ports.join(" and ")}`);
   }
@@ -44,37 +53,62 @@ function labelsOf(object: Stored<CoderControlPlane>): Labels {
   return { ...object.spec?.podLabels, ...common };
 }
 
-/** The ports on which no policy lets pods with these labels connect to each other. What can't be judged counts as open. */
-export function closedPorts(labels: Labels, policies: readonly NetworkPolicy[]): number[] {
+async function namespaceLabels(
+  name: string,
+  client: Cluster["client"],
+  gaps: Gaps,
+): Promise<Labels | undefined> {
+  const found = await gaps.read(`get namespace "${name}"`, find(client, Namespace, { name }));
+  return found && { ...found.metadata.labels };
+}
+
+/** Pods of one control plane, as policies select them. */
+interface Pods {
+  readonly labels: Labels;
+  /** Absent when they are not known. */
+  readonly namespaceLabels?: Labels | undefined;
+}
+
+/** The ports on which no policy lets these pods connect to each other. What can't be judged counts as open. */
+export function closedPorts(pods: Pods, policies: readonly NetworkPolicy[]): number[] {
   const selecting = policies.filter(
     ({ spec }) =>
-      matches(spec?.podSelector, labels) && (spec?.policyTypes ?? ["Ingress"]).includes("Ingress"),
+      matches(spec?.podSelector, pods.labels) && (spec?.policyTypes ?? ["Ingress"]).includes("Ingress"),
   );
   if (selecting.length === 0) return [];
-  const rules = selecting
-    .flatMap(({ spec }) => spec?.ingress ?? [])
-    .filter((rule) => letsPodsIn(rule, labels));
-  return REPLICA_PORTS.filter((port) => !rules.some((rule) => isOpen(rule, port)));
+  const rules = selecting.flatMap(rulesOf).filter((rule) => letsPodsIn(rule, pods));
+  return REPLICA_PORTS.filter((port) => !rules.some((rule) => isOpen(rule, port))).map(
+    ({ containerPort }) => containerPort,
+  );
 }
 
 type Rule = Wire<V1NetworkPolicyIngressRule> & { readonly from?: readonly Peer[] };
 interface Peer {
   readonly podSelector?: Wire<V1LabelSelector>;
-  readonly namespaceSelector?: object;
+  readonly namespaceSelector?: Wire<V1LabelSelector>;
   readonly ipBlock?: object;
 }
 
-function letsPodsIn({ from = [] }: Rule, labels: Labels): boolean {
-  if (from.length === 0) return true;
-  return from.some(({ podSelector, ipBlock }) => ipBlock !== undefined || matches(podSelector, labels));
+const rulesOf = ({ spec }: NetworkPolicy): readonly Rule[] => spec?.ingress ?? [];
+
+function asksForNamespace(policy: NetworkPolicy): boolean {
+  return rulesOf(policy).some(({ from = [] }) => from.some(({ namespaceSelector }) => namespaceSelector));
 }
 
-function isOpen({ ports = [] }: Rule, wanted: number): boolean {
+function letsPodsIn({ from = [] }: Rule, { labels, namespaceLabels: ofNamespace }: Pods): boolean {
+  if (from.length === 0) return true;
+  return from.some(({ podSelector, namespaceSelector, ipBlock }) => {
+    if (ipBlock !== undefined) return true;
+    const isFromNamespace = !namespaceSelector || !ofNamespace || matches(namespaceSelector, ofNamespace);
+    return isFromNamespace && matches(podSelector, labels);
+  });
+}
+
+function isOpen({ ports = [] }: Rule, { name, containerPort: wanted }: ContainerPort): boolean {
   if (ports.length === 0) return true;
   return ports.some(({ port, endPort, protocol = "TCP" }) => {
     if (protocol !== "TCP") return false;
-    // A name is that of a container's port, of which only the first has one.
-    if (typeof port !== "number") return port === undefined || wanted === 8080;
+    if (typeof port !== "number") return port === undefined || port === name;
     return wanted >= port && wanted <= (endPort ?? port);
   });
 }

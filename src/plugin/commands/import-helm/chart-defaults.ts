@@ -58,8 +58,8 @@ export const defaultValues: Readonly<Record<ChartName, JsonObject>> = {
       envUseClusterAccessURL: true,
       serviceAccount: { workspacePerms: true, enableDeployments: true, name: "coder", disableCreate: false },
       workspaceProxy: false,
-      readinessProbe: { initialDelaySeconds: 0 },
-      livenessProbe: { initialDelaySeconds: 0 },
+      readinessProbe: { enabled: true, initialDelaySeconds: 0 },
+      livenessProbe: { enabled: false, initialDelaySeconds: 0 },
       affinity: chartAffinity,
       service: {
         enable: true,
@@ -68,6 +68,8 @@ export const defaultValues: Readonly<Record<ChartName, JsonObject>> = {
         externalTrafficPolicy: "Cluster",
       },
       ingress: { enable: false, tls: { enable: false } },
+      listenerset: { enable: false },
+      httproute: { enable: false, httpsRedirect: { enable: false } },
     },
   },
   provisioner: {

@@ -102,6 +102,23 @@ export const expected: readonly Expected[] = [
     because: "The name of a port opens nothing. A PodMonitor takes `portNumber: 2112`.",
   },
   {
+    where: /^ServiceAccount metadata\.labels\./,
+    after: ABSENT,
+    shows: "labels of the ServiceAccount alone",
+    because: "`labels` is for every object, and the ServiceAccount among them.",
+  },
+  {
+    where: new RegExp(String.raw`${CONTAINER}\.ports\[cluster\]|${variable("CODER_CLUSTER_HOST").source}`),
+    shows: "`env[CODER_CLUSTER_HOST]`, `ports[cluster]`",
+    because: "Replicas of coderd exchange messages on this port after Coder 2.36; a proxy does not.",
+  },
+  {
+    where: /^Deployment spec\.template\.metadata\.annotations\.app\.kubernetes\.io\/component$/,
+    after: ABSENT,
+    shows: "annotation `app.kubernetes.io/component` of pods",
+    because: "The label `app.kubernetes.io/name` says what a pod runs.",
+  },
+  {
     where: new RegExp(String.raw`${CONTAINER}\.livenessProbe\.`),
     after: ABSENT,
     shows: "`containers[0].livenessProbe`",

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { commonLabelNames } from "../../../operator/names.ts";
-import { defined } from "../../../operator/normalize.ts";
+import { defined, unlessEmpty } from "../../../operator/normalize.ts";
 import { chartAffinity, chartResources, chartSecurityContext } from "./chart-defaults.ts";
 import { isObject, type Json, type JsonObject, propertyOf } from "./json.ts";
 import { type Release, ReleaseError } from "./release.ts";
@@ -23,6 +23,8 @@ export function podFields(reader: ValuesReader, release: Release): JsonObject {
     labels: added(reader, "coder.labels"),
     podAnnotations: added(reader, "coder.podAnnotations"),
     podLabels: added(reader, "coder.podLabels"),
+    hostAliases: reader.list("coder.hostAliases"),
+    priorityClassName: reader.text("coder.priorityClassName"),
     initContainers: reader.list("coder.initContainers"),
     lifecycle: reader.map("coder.lifecycle"),
     podSecurityContext: reader.map("coder.podSecurityContext"),
@@ -160,12 +162,31 @@ export function accountFields(reader: ValuesReader, ownAccount: string): JsonObj
     annotations: reader.map(`${path}.annotations`),
     disableCreate: unless(false, reader.flag(`${path}.disableCreate`)),
   });
+  if (reader.isGiven(`${path}.labels`)) {
+    reader.remark(
+      `${path}.labels`,
+      "Left out: spec.labels is for all objects, and the ServiceAccount among them.",
+    );
+  }
   const rbac = defined({
     workspacePerms: unless(true, reader.flag(`${path}.workspacePerms`)),
     enableDeployments: unless(true, reader.flag(`${path}.enableDeployments`)),
     extraRules: reader.list(`${path}.extraRules`),
+    workspaceNamespaces: workspaceNamespaces(reader, `${path}.workspaceNamespaces`),
   });
   return defined({ serviceAccount: unlessNothing(account), rbac: unlessNothing(rbac) });
+}
+
+/** Their names: what differs from one namespace to another has no field. */
+function workspaceNamespaces(reader: ValuesReader, path: string): readonly Json[] | undefined {
+  const entries = reader.list(path) ?? [];
+  if (entries.some((entry) => isObject(entry) && Object.keys(entry).some((key) => key !== "name"))) {
+    reader.remark(
+      path,
+      "Permissions that differ from one namespace to another have no field: all get those of rbac.",
+    );
+  }
+  return unlessEmpty(entries.map((entry) => (isObject(entry) ? propertyOf(entry, "name") : entry)));
 }
 
 /** A value that is not what there is without it. */

@@ -1,4 +1,5 @@
 import { defined } from "../../../operator/normalize.ts";
+import { gatewayOf, legalWildcard } from "./gateway.ts";
 import type { JsonObject } from "./json.ts";
 import { unless, unlessNothing, within } from "./pods.ts";
 import type { ValuesReader } from "./values.ts";
@@ -9,7 +10,7 @@ export function servingFields(reader: ValuesReader): JsonObject {
     envFrom: reader.list("coder.envFrom"),
     tls: within("secretNames", reader.list("coder.tls.secretNames")),
     service: serviceOf(reader),
-    expose: within("ingress", ingressOf(reader)),
+    expose: exposeOf(reader),
     ...probes(reader),
   });
 }
@@ -44,6 +45,18 @@ function serviceOf(reader: ValuesReader): JsonObject | undefined {
   );
 }
 
+/** One way alone: the chart can make both, and the Ingress is the one that people come by today. */
+function exposeOf(reader: ValuesReader): JsonObject | undefined {
+  const [ingress, gateway] = [ingressOf(reader), gatewayOf(reader)];
+  if (!ingress) return within("gateway", gateway);
+  if (gateway)
+    reader.remark(
+      "coder.httproute",
+      "Left out: an object is exposed by an Ingress or by a Gateway, not by both.",
+    );
+  return { ingress };
+}
+
 function ingressOf(reader: ValuesReader): JsonObject | undefined {
   const path = "coder.ingress";
   const hasTls = reader.flag(`${path}.tls.enable`) === true;
@@ -65,23 +78,43 @@ function ingressOf(reader: ValuesReader): JsonObject | undefined {
   return undefined;
 }
 
-/** An Ingress knows no suffix of a wildcard, so the chart drops it too. */
-function legalWildcard(host: string | undefined): string | undefined {
-  return host?.replace(/^\*[^.]*\./, "*.");
+const PROBE_FIELDS = [
+  "initialDelaySeconds",
+  "periodSeconds",
+  "timeoutSeconds",
+  "successThreshold",
+  "failureThreshold",
+];
+
+/** Numbers other than 0 that the values give a probe. */
+function timing(reader: ValuesReader, path: string): JsonObject {
+  const fields = PROBE_FIELDS.map(
+    (field) => [field, reader.number(`${path}.${field}`) || undefined] as const,
+  );
+  return defined(Object.fromEntries(fields));
 }
 
-/** The chart's liveness probe stays out unless somebody gave it a delay that covers what it would interrupt. */
+/**
+ * Charts that have no `enabled` always set a liveness probe: it stays out unless a delay covers what it would interrupt.
+ */
 function probes(reader: ValuesReader): JsonObject {
-  const readiness = reader.number("coder.readinessProbe.initialDelaySeconds");
-  const liveness = reader.number("coder.livenessProbe.initialDelaySeconds");
-  if (!liveness) {
+  const [readiness, liveness] = ["coder.readinessProbe", "coder.livenessProbe"] as const;
+  const isReady = reader.flag(`${readiness}.enabled`) ?? true;
+  const [checks, restarts] = [timing(reader, readiness), timing(reader, liveness)];
+  const isLive = reader.flag(`${liveness}.enabled`) ?? (restarts.initialDelaySeconds ? true : undefined);
+  if (isLive === undefined) {
     reader.remark(
-      "coder.livenessProbe",
+      liveness,
       "Left out: it would restart coderd in the middle of a long migration. livenessProbe.enabled: true brings it back.",
+    );
+  } else if (!isLive && restarts.initialDelaySeconds) {
+    reader.remark(
+      liveness,
+      "Left out: the chart turns it off unless livenessProbe.enabled is true; charts without that value turn it on.",
     );
   }
   return defined({
-    readinessProbe: readiness ? { enabled: true, initialDelaySeconds: readiness } : undefined,
-    livenessProbe: liveness ? { enabled: true, initialDelaySeconds: liveness } : undefined,
+    readinessProbe: isReady ? unlessNothing(checks) && { enabled: true, ...checks } : { enabled: false },
+    livenessProbe: isLive ? { enabled: true, ...restarts } : undefined,
   });
 }

@@ -77,7 +77,7 @@ export class ValuesReader {
   /** All remarks, with one for each value that a person gave and nobody asked for. */
   remarks(): Remark[] {
     const forgotten = leaves(this.#given, "").filter((path) => !this.#isAsked(path));
-    const text = "No field has this meaning, and the chart of the pinned version does not read it.";
+    const text = "No field has this meaning, and Coder's chart does not read it.";
     return [...this.#remarks, ...forgotten.map((value) => ({ value, text }))];
   }
 

@@ -11,7 +11,7 @@ import { USUAL_CLUSTER_DOMAIN } from "../../../operator/names.ts";
 import { provisionerDeployment } from "../../../operator/provisioner/deployment.ts";
 import { withDefaults as provisionerOf } from "../../../operator/provisioner/spec.ts";
 import { provisionerGrants } from "../../../operator/provisioner/workspace-grants.ts";
-import { ingress } from "../../../operator/workload/exposure/expose.ts";
+import { httpRoutes, ingress, listenerSet } from "../../../operator/workload/exposure/expose.ts";
 import { service } from "../../../operator/workload/exposure/service.ts";
 import { serviceAccount } from "../../../operator/workload/rbac/ensure-service-account.ts";
 import { proxyDeployment } from "../../../operator/workspace-proxy/deployment.ts";
@@ -50,6 +50,8 @@ function ofControlPlane(stored: Stored<CoderControlPlane>): KubeObject[] {
     controlPlaneDeployment(controlPlane, { envFromNames: new Set(), clusterDomain: USUAL_CLUSTER_DOMAIN }),
     service(controlPlane),
     ingress(controlPlane),
+    ...httpRoutes(controlPlane),
+    listenerSet(controlPlane),
   ]);
 }
 
@@ -82,5 +84,7 @@ function ofProxy(stored: Stored<CoderWorkspaceProxy>): KubeObject[] {
     }),
     service(proxy),
     ingress(proxy),
+    ...httpRoutes(proxy),
+    listenerSet(proxy),
   ]);
 }

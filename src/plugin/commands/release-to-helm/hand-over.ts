@@ -9,13 +9,14 @@ import {
   ServiceAccount,
   type Stored,
 } from "kube-controller-runtime";
-import { MANAGED_BY_LABEL, MANAGER_NAME, managedByUs, ownershipMarks } from "../../../operator/names.ts";
-import { HTTPRoute } from "../../../operator/workload/exposure/gateway.ts";
+import { managedByUs } from "../../../operator/managed-objects.ts";
+import { MANAGED_BY_LABEL, MANAGER_NAME, ownershipMarks } from "../../../operator/names.ts";
+import { HTTPRoute, ListenerSet } from "../../../operator/workload/exposure/gateway.ts";
 import { listAll } from "../../cluster.ts";
 import type { Released } from "./released.ts";
 
 /** What the chart makes under the names that the operator uses, but for the Deployment. */
-const SHARED: readonly Kind[] = [Service, ServiceAccount, Ingress, HTTPRoute];
+const SHARED: readonly Kind[] = [Service, ServiceAccount, Ingress, HTTPRoute, ListenerSet];
 
 /** The field managers of what this program and the operator wrote. */
 const WRITERS = [MANAGER_NAME, "kubectl-coder"];
@@ -39,7 +40,7 @@ async function childrenOf({ client, object, ref }: Released, kind: Kind): Promis
   const { namespace } = ref;
   const { labelSelector } = managedByUs;
   const children = await listAll(client, kind, { namespace, labelSelector }).catch((error) => {
-    // Clusters without the Gateway API have no HTTPRoutes.
+    // Clusters without the Gateway API have none of its kinds.
     if (isNotFound(error)) return [];
     throw error;
   });

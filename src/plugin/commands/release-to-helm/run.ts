@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { findCondition, type Kind, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
-import { conditionTypes } from "../../../operator/control-plane/status.ts";
+import { controlPlaneConditions } from "../../../operator/conditions.ts";
 import { PAUSE_ANNOTATION } from "../../../operator/pause.ts";
 import { versionOfImage } from "../../../operator/upgrade/versions.ts";
 import type { Cluster } from "../../cluster.ts";
@@ -72,7 +72,7 @@ function refuse({ metadata, status }: Stored<CoderControlPlane>): void {
     );
   if (metadata.deletionTimestamp)
     throw new CommandError(`CoderControlPlane "${metadata.name}" is being deleted.`);
-  const upgrading = findCondition(status?.conditions, conditionTypes.upgrading);
+  const upgrading = findCondition(status?.conditions, controlPlaneConditions.upgrading.type);
   if (upgrading?.status === "True")
     throw new CommandError(
       `An upgrade of CoderControlPlane "${metadata.name}" is in progress (${upgrading.reason}). Try again when it has ended.`,

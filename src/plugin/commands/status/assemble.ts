@@ -83,16 +83,16 @@ function controlPlaneReport(object: Stored<CoderControlPlane>, material: Materia
     certificates,
     ...defined({ license: licenseOf(object, now), builds: stateOf(conditions, "BuildsServed") }),
     isCoderdAsked: gathered.queues !== undefined,
-    pools: family.provisioners.map((pool) => poolOf(pool, gathered)),
+    pools: family.provisioners.map((pool) => poolOf(pool, gathered, now)),
     proxies: family.proxies.map(proxyReport),
     problems: problemsIn(object, family, certificates),
     events: eventReports(material.events).slice(0, MOST_EVENTS),
   };
 }
 
-function poolOf(pool: Stored<CoderProvisioner>, { podsOf, queues }: Gathered) {
+function poolOf(pool: Stored<CoderProvisioner>, { podsOf, queues }: Gathered, now: number) {
   const queue = queues?.get(pool.status?.organizationID ?? "");
-  return poolReport(pool, { pods: podsOf?.({ kind: CoderProvisioner, object: pool }), queue });
+  return poolReport(pool, { pods: podsOf?.({ kind: CoderProvisioner, object: pool }), queue, now });
 }
 
 /** What needs a person comes first. */

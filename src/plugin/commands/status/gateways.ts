@@ -45,24 +45,38 @@ export function parentsOf({ metadata: { namespace: own = "" }, spec }: Exposable
   const exposure = exposureOf(spec?.expose);
   if (exposure.kind !== "gateway") return [];
   const hosts = [exposure.host, ...(exposure.wildcardHost ? [exposure.wildcardHost] : [])];
-  return exposure.parentRefs.map(({ name, namespace = own, sectionName }: ParentReference) => ({
+  const gateways = exposure.parentRefs.filter(({ kind = "Gateway" }) => kind === "Gateway");
+  return gateways.map(({ name, namespace = own, sectionName }: ParentReference) => ({
     ref: { namespace, name },
     sectionName,
     hosts,
   }));
 }
 
-/** The Secrets from which Gateways serve TLS for the hosts of an object. */
+/** The Secrets from which Gateways serve TLS for the hosts of an object, those of its own ListenerSet among them. */
 export function gatewaySecrets(object: Exposable, gateways: Gateways): CertificateSecret[] {
-  return parentsOf(object).flatMap(({ ref, sectionName, hosts }) => {
+  const { namespace: own = "" } = object.metadata;
+  const exposure = exposureOf(object.spec?.expose);
+  const set = exposure.kind === "gateway" ? exposure.listenerSet : undefined;
+  const ofSet = (set?.listeners ?? []).flatMap((listener) =>
+    secretsOf(listener, { namespace: own, servedBy: `Gateway ${set?.parentRef.name}` }),
+  );
+  const ofGateways = parentsOf(object).flatMap(({ ref, sectionName, hosts }) => {
     const listeners = gateways.get(keyOf(ref))?.spec?.listeners ?? [];
     return listeners
       .filter(({ name }) => sectionName === undefined || sectionName === name)
       .filter(({ hostname }) => hosts.some((host) => isServed(host, hostname)))
-      .flatMap(({ tls }) => tls?.certificateRefs ?? [])
-      .filter((secret) => (secret.kind ?? "Secret") === "Secret")
-      .map(({ name, namespace = ref.namespace }) => ({ name, namespace, servedBy: `Gateway ${ref.name}` }));
+      .flatMap((listener) =>
+        secretsOf(listener, { namespace: ref.namespace, servedBy: `Gateway ${ref.name}` }),
+      );
   });
+  return [...ofSet, ...ofGateways];
+}
+
+function secretsOf({ tls }: Listener, { namespace: own, servedBy }: Omit<CertificateSecret, "name">) {
+  return (tls?.certificateRefs ?? [])
+    .filter(({ kind = "Secret" }) => kind === "Secret")
+    .map(({ name, namespace = own }): CertificateSecret => ({ name, namespace, servedBy }));
 }
 
 /** By the rules of the Gateway API: a wildcard stands for one label or more. */

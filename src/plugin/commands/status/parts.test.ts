@@ -8,7 +8,7 @@ const poolWith = (pendingBuilds: number | undefined) =>
       spec: { controlPlaneRef: { name: "coder" }, autoscaling: { maxReplicas: 5 } },
       status: pendingBuilds === undefined ? {} : { pendingBuilds },
     },
-    { pods: [], queue: undefined },
+    { pods: [], queue: undefined, now: 0 },
   );
 
 test.each([0, 4])("%i waiting builds of a pool are what its status says", (pending) => {

@@ -17,7 +17,8 @@ import type {
 } from "../../../api/v1alpha1/kinds.ts";
 import { defined } from "../../../operator/normalize.ts";
 import { isPaused } from "../../../operator/pause.ts";
-import { BUSY_MARKS } from "../../../operator/workload/pods/our-pods.ts";
+import { BUSY_MARKS, isReadyPod, isSteadyPod } from "../../../operator/workload/pods/our-pods.ts";
+import { podTrouble } from "../../../operator/workload/pods/pod-trouble.ts";
 import { typedName } from "../../objects.ts";
 import { type QueueSight, seenIn } from "./queues.ts";
 import type { EventReport, PoolReport, ProxyReport, State } from "./report.ts";
@@ -33,10 +34,12 @@ interface PoolSources {
   readonly pods: readonly Stored<Pod>[] | undefined;
   /** What coderd says of its organization; absent when it was not asked. */
   readonly queue: QueueSight | undefined;
+  readonly now: number;
 }
 
 /** A pool with the numbers that coderd, its status and the marks of its pods have. */
 export function poolReport(object: Stored<CoderProvisioner>, sources: PoolSources): PoolReport {
+  const steady = sources.pods?.filter((pod) => isSteadyPod(pod, sources.now));
   const { spec, status, metadata } = object;
   const { autoscaling } = spec ?? {};
   const limits =
@@ -48,18 +51,23 @@ export function poolReport(object: Stored<CoderProvisioner>, sources: PoolSource
     paused: isPaused(object),
     daemons: status?.readyReplicas ?? 0,
     wanted: status?.desiredReplicas ?? spec?.replicas ?? provisionerDefaults.replicas,
-    ...reported(object, sources.pods),
-    ...(sources.queue ? seenIn(sources.queue, object, sources.pods) : {}),
+    ...reported(object, sources),
+    ...(sources.queue ? seenIn(sources.queue, object, steady) : {}),
     ...defined({ limits, organization: organization || undefined }),
     tags: spec?.tags ?? {},
   };
 }
 
 /** What the operator leaves of a pool that follows the queue: marks of pods, and a number in the status. */
-function reported({ spec, status }: Stored<CoderProvisioner>, pods: PoolSources["pods"]) {
+function reported(
+  { spec, status }: Stored<CoderProvisioner>,
+  { pods, now }: Pick<PoolSources, "pods" | "now">,
+) {
   if (!spec?.autoscaling) return {};
-  const busy = pods?.filter(isBusy).length;
-  const idle = busy === undefined ? undefined : Math.max(0, (status?.readyReplicas ?? 0) - busy);
+  const isFailing = (pod: Stored<Pod>) => podTrouble(pod, now)?.kind === "found";
+  const busy = pods?.filter((pod) => isBusy(pod) && !isFailing(pod)).length;
+  const unsteady = pods?.filter((pod) => isReadyPod(pod) && isFailing(pod)).length ?? 0;
+  const idle = busy === undefined ? undefined : Math.max(0, (status?.readyReplicas ?? 0) - unsteady - busy);
   return defined({ busy, idle, pending: status?.pendingBuilds });
 }
 

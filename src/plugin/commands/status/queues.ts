@@ -2,6 +2,7 @@ import { messageOf, type Pod, type Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import {
   MOST_JOBS,
+  offlineDaemons,
   type ProvisionerDaemon,
   type ProvisionerJob,
   provisionerDaemons,
@@ -9,7 +10,6 @@ import {
 } from "../../../coder/provisioning.ts";
 import { daemonTags, servesTags } from "../../../coder/tags.ts";
 import { defined } from "../../../operator/normalize.ts";
-import { isReadyPod } from "../../../operator/workload/pods/our-pods.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
 
@@ -37,7 +37,7 @@ async function askQueue(organization: string, coderd: PersonalCoderd, gaps: Gaps
   const [daemons, waiting] = await Promise.allSettled([
     coderd
       .get(`${organization}/provisionerdaemons?limit=0`)
-      .then((answer) => provisionerDaemons(answer, "daemons")),
+      .then((answer) => provisionerDaemons(withoutOffline(answer), "daemons")),
     coderd
       .get(`${organization}/provisionerjobs?status=pending&limit=${MOST_JOBS}`)
       .then((answer) => provisionerJobs(answer, "jobs")),
@@ -48,6 +48,11 @@ async function askQueue(organization: string, coderd: PersonalCoderd, gaps: Gaps
   };
 }
 
+/** Old versions list the daemons of the past week too, more than are read. */
+function withoutOffline(answer: unknown): unknown {
+  return Array.isArray(answer) ? answer.filter((row) => !offlineDaemons.isDropped(row)) : answer;
+}
+
 function shown<T>(asked: PromiseSettledResult<T>, otherwise: string, gaps: Gaps): T | undefined {
   if (asked.status === "fulfilled") return asked.value;
   gaps.add(`${otherwise}: ${messageOf(asked.reason)}`);
@@ -56,16 +61,15 @@ function shown<T>(asked: PromiseSettledResult<T>, otherwise: string, gaps: Gaps)
 
 /**
  * What the daemons of a pool do, and how many builds wait that they could take, as far as coderd shows it. coderd lists a
- * daemon for a while after its end, so where the pods are known, only those with a pod that is ready count.
+ * daemon for a while after its end, so where the pods are known, only those with a pod that is ready and lasts count.
  */
 export function seenIn(
   { daemons, waiting }: QueueSight,
   { spec, status }: Stored<CoderProvisioner>,
-  pods: readonly Stored<Pod>[] | undefined,
+  steady: readonly Stored<Pod>[] | undefined,
 ) {
   const keys = [status?.provisionerKeyID, ...(status?.retiredKeys ?? []).map(({ id }) => id)];
-  const live =
-    pods && new Set(pods.filter(isReadyPod).flatMap(({ metadata }) => [metadata.name, metadata.uid]));
+  const live = steady && new Set(steady.flatMap(({ metadata }) => [metadata.name, metadata.uid]));
   const own = daemons?.filter(({ keyId, name }) => keys.includes(keyId) && (live?.has(name) ?? true));
   const tags = daemonTags(spec?.tags ?? {});
   const count = (state: string) => own?.filter((daemon) => daemon.status === state).length;

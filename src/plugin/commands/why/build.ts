@@ -1,11 +1,11 @@
-import { findCondition, type Stored } from "kube-controller-runtime";
+import { findCondition, type Pod, type Stored } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { Tags } from "../../../coder/provisioning.ts";
 import { redact } from "../../../coder/redact.ts";
 import { daemonTags, distinctiveTags, servesTags } from "../../../coder/tags.ts";
 import { APPS, childNameOf } from "../../../operator/names.ts";
-import { isReadyPod } from "../../../operator/workload/pods/our-pods.ts";
-import { podTrouble } from "../../../operator/workload/pods/pod-trouble.ts";
+import { lostBefore } from "../../../operator/provisioner/daemon-container.ts";
+import { timeOf } from "../../../operator/workload/pods/container-end.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import { typedName } from "../../objects.ts";
 import { explainMissingRight } from "./missing-right.ts";
@@ -23,6 +23,8 @@ export interface Build {
   readonly organizationId: string;
   /** The name of the daemon that has it, as far as coderd says. */
   readonly worker: string;
+  /** When a daemon began it, as far as coderd says. */
+  readonly startedAt: number | undefined;
 }
 
 const BUILDS = "/api/v2/workspacebuilds";
@@ -49,6 +51,7 @@ async function buildOf(coderd: PersonalCoderd, value: unknown, organizationId = 
     log: job.status === "failed" ? await logOf(coderd, textOf(id)) : "",
     organizationId: textOf(job.organization_id) || organizationId,
     worker: textOf(job.worker_name),
+    startedAt: timeOf(textOf(job.started_at)),
   };
 }
 
@@ -94,25 +97,41 @@ export function explainBuild(typed: string, build: Build, scene: Scene): Link[] 
   return [waits, ...fitting.flatMap((pool) => explainPool(pool, scene))];
 }
 
-/** A build runs on only while the pod of its daemon does; coderd notices minutes later that it does not. */
-function explainWorker(
-  self: Pick<Link, "depth" | "object">,
-  { status, worker }: Build,
-  scene: Scene,
-): Link[] {
-  const pool = scene.provisioners.find(({ metadata }) =>
-    worker.startsWith(`${childNameOf(APPS.CoderProvisioner, metadata.name)}-`),
-  );
-  if (!pool) return [];
+/** A build runs on only while its daemon does; coderd notices minutes later that it does not. */
+function explainWorker(self: Pick<Link, "depth" | "object">, build: Build, scene: Scene): Link[] {
+  const { status, worker, startedAt = Number.POSITIVE_INFINITY } = build;
+  const pool = poolOf(build, scene);
+  if (!pool || !scene.arePodsKnown) return [];
   const found = { kind: CoderProvisioner, object: pool };
-  const pod = scene.podsOf(found).find(({ metadata }) => metadata.name === worker);
-  const isWell = pod && isReadyPod(pod) && podTrouble(pod, scene.now)?.kind !== "found";
-  if (isWell || pod?.metadata.deletionTimestamp) return [];
-  const message = pod
-    ? `It runs on daemon "${worker}", whose pod is not ready; coderd ends it after 5 minutes without a sign of the daemon.`
-    : `It runs on daemon "${worker}", whose pod is gone; coderd ends it after 5 minutes without a sign of the daemon.`;
+  const pod = scene.podsOf(found).find((each) => isDaemonOf(each, worker));
+  if (pod && startedAt >= lostBefore(pod)) return [];
+  const what = pod ? "which has ended since" : "whose pod is gone";
+  const message = `It runs on daemon "${worker}", ${what}; coderd ends it after 5 minutes without a sign of the daemon.`;
   const runs: Link = { ...self, state: status, message, severity: "wrong" };
   return [runs, ...explainObject(found, scene, 1)];
+}
+
+/** Whether it can't be told if its daemon is alive. */
+export function isWorkerUnknown(build: Build, scene: Scene): boolean {
+  const isRunning = build.status === "running" || build.status === "canceling";
+  return isRunning && !scene.arePodsKnown && poolOf(build, scene) !== undefined;
+}
+
+/** The pool of the build's daemon: that of its pod, or the one whose name begins the daemon's. One may begin another's. */
+function poolOf({ worker }: Build, scene: Scene): Pool | undefined {
+  const ofPod = scene.provisioners.find((object) =>
+    scene.podsOf({ kind: CoderProvisioner, object }).some((pod) => isDaemonOf(pod, worker)),
+  );
+  if (ofPod) return ofPod;
+  const prefix = ({ metadata }: Pool) => `${childNameOf(APPS.CoderProvisioner, metadata.name)}-`;
+  return scene.provisioners
+    .filter((pool) => worker.startsWith(prefix(pool)))
+    .sort((a, b) => prefix(b).length - prefix(a).length)[0];
+}
+
+/** A daemon is named after its pod, or after the pod's uid where a name would not do. */
+function isDaemonOf({ metadata: { name, uid } }: Stored<Pod>, worker: string): boolean {
+  return worker === name || worker === uid;
 }
 
 function isOfOrganization({ status }: Pool, id: string): boolean {

@@ -5,7 +5,7 @@ import { answer, type Command, CommandError, type Context, EXIT, type ExitCode }
 import { Gaps } from "../../gaps.ts";
 import { completeObjects, findObject, typedName } from "../../objects.ts";
 import { operatorProblem } from "../check/at-work.ts";
-import { explainBuild, findBuild } from "./build.ts";
+import { type Build, explainBuild, findBuild, isWorkerUnknown } from "./build.ts";
 import { explainObject } from "./object.ts";
 import { type Link, type WhyReport, whyLines } from "./report.ts";
 import { readScene, type Scene } from "./scene.ts";
@@ -64,12 +64,17 @@ async function whyBuild(context: Context, cluster: Cluster, typed: string): Prom
   if (typed.endsWith("/"))
     throw new CommandError(`"${typed}" names nothing; use workspace/[owner/]name or build/id.`, EXIT.usage);
   const gaps = new Gaps();
-  const scene = await readScene(cluster, gaps, context.clock.now());
+  const [scene, operator] = await Promise.all([
+    readScene(cluster, gaps, context.clock.now()),
+    operatorLinks(cluster),
+  ]);
   const coderd = personalCoderd(context);
   if (coderd) {
     const build = await findBuild(coderd, typed);
-    const unknown = build.status === "unknown" ? "coderd does not say how it is." : undefined;
-    return reported(typed, explainBuild(typed, build, scene), { gaps, unknown });
+    return reported(typed, [...operator, ...explainBuild(typed, build, scene)], {
+      gaps,
+      unknown: whyUnknown(build, scene),
+    });
   }
   gaps.add(
     "Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this one; this is what is known of all builds.",
@@ -77,7 +82,12 @@ async function whyBuild(context: Context, cluster: Cluster, typed: string): Prom
   const unknown = scene.isReadable
     ? "coderd was not asked, and no control plane reports a build that waits."
     : "too little could be read.";
-  return reported(typed, waitingBuilds(scene), { gaps, unknown });
+  return reported(typed, [...operator, ...waitingBuilds(scene)], { gaps, unknown });
+}
+
+function whyUnknown(build: Build, scene: Scene): string | undefined {
+  if (build.status === "unknown") return "coderd does not say how it is.";
+  return isWorkerUnknown(build, scene) ? "the pod of its daemon could not be looked for." : undefined;
 }
 
 /** What the control planes say about builds that wait, and what is wrong with pools. */
@@ -98,9 +108,12 @@ function reported(subject: string, chain: readonly Link[], { gaps, unknown }: Kn
   return { subject, answer: answerOf(chain, unknown), chain, isKnown: !unknown, gaps: gaps.lines };
 }
 
-/** The first cause that nothing deeper explains. */
+/** The first cause that nothing deeper explains. A pod says more than its last event. */
 function answerOf(chain: readonly Link[], unknown: string | undefined): string {
-  const root = chain.find(({ depth }, index) => (chain[index + 1]?.depth ?? 0) <= depth);
+  const causes = chain.filter(
+    ({ object, state }) => !(object.startsWith("pod/") && state.startsWith("event ")),
+  );
+  const root = causes.find(({ depth }, index) => (causes[index + 1]?.depth ?? 0) <= depth);
   if (root) return `${root.object}: ${root.message ?? root.state}`;
   return unknown ? `Not known: ${unknown}` : "Nothing is wrong that the cluster shows.";
 }

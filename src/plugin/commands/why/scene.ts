@@ -10,6 +10,8 @@ export interface Scene {
   readonly controlPlanes: readonly Stored<CoderControlPlane>[];
   readonly provisioners: readonly Stored<CoderProvisioner>[];
   readonly podsOf: ReturnType<typeof podsByOwner>;
+  /** Whether pods could be listed. */
+  readonly arePodsKnown: boolean;
   /** The warnings, the newest first. */
   readonly warnings: readonly Stored<CoreEvent>[];
   readonly now: number;
@@ -22,7 +24,7 @@ export async function readScene(
   gaps: Gaps,
   now: number,
 ): Promise<Scene> {
-  const [controlPlanes, provisioners, pods = [], warnings = []] = await Promise.all([
+  const [controlPlanes, provisioners, pods, warnings = []] = await Promise.all([
     gaps.list(client, CoderControlPlane, { namespace }),
     gaps.list(client, CoderProvisioner, { namespace }),
     gaps.list(client, Pod, { namespace, ...OUR_CHILDREN }),
@@ -32,7 +34,8 @@ export async function readScene(
     controlPlanes: controlPlanes ?? [],
     provisioners: provisioners ?? [],
     isReadable: controlPlanes !== undefined && provisioners !== undefined,
-    podsOf: podsByOwner(pods),
+    podsOf: podsByOwner(pods ?? []),
+    arePodsKnown: pods !== undefined,
     warnings: warnings.sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1)),
     now,
   };

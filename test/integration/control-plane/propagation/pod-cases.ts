@@ -101,7 +101,9 @@ export const podCases: readonly PropagationCase[] = [
     field: "envUseClusterAccessURL",
     spec: { envUseClusterAccessURL: false },
     kind: Deployment,
-    shows: container({ env: [{ name: "KUBE_POD_IP" }, { name: "CODER_DERP_SERVER_RELAY_URL" }] }),
+    shows: container({
+      env: [{ name: "KUBE_POD_IP" }, { name: "CODER_DERP_SERVER_RELAY_URL" }, { name: "CODER_CLUSTER_HOST" }],
+    }),
   },
   {
     field: "readinessProbe.enabled",

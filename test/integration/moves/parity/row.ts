@@ -10,7 +10,7 @@ export interface Row {
   /** An example for the chart, in `coder` unless it has other keys at the top, and the same in our words. */
   readonly chart?: object;
   readonly ours?: object;
-  /** Where it shows, as `Deployment spec.replicas`; several, if both sides must agree on all. */
+  /** Where it shows, as `Deployment spec.replicas`, or as `HTTPRoute.1 spec` of the second one; several, if both sides must agree on all. */
   readonly shows?: readonly string[];
   /** Why there is no field, or why the objects differ. */
   readonly because?: string;
@@ -38,8 +38,9 @@ export const variable = (name: string) => `${container}.env[${name}]`;
 
 /** Where a place of objects is, with everything that says nothing left out. */
 export function look(objects: Objects, place: string): unknown {
-  const [kind = "", path = ""] = place.split(" ");
-  const found: unknown = objects.find((object) => object.kind === kind);
+  const [which = "", path = ""] = place.split(" ");
+  const [kind, index = 0] = which.split(".");
+  const found: unknown = objects.filter((object) => object.kind === kind)[Number(index)];
   if (path === "") return found !== undefined;
   const steps = path.split(/\.(?![^[]*\])/).flatMap(partsOf);
   return meaning(steps.reduce(step, found));

@@ -28,11 +28,12 @@ function ofIngress(name: string, example: object, place: string): Row {
 }
 
 function probe(name: "readinessProbe" | "livenessProbe", note?: string): Row {
+  const example = { enabled: true, initialDelaySeconds: 7 };
   return {
-    value: `coder.${name}.initialDelaySeconds`,
-    field: `${name}.initialDelaySeconds`,
-    chart: { [name]: { initialDelaySeconds: 7 } },
-    ours: { [name]: { enabled: true, initialDelaySeconds: 7 } },
+    value: `coder.${name}`,
+    field: name,
+    chart: { [name]: example },
+    ours: { [name]: example },
     shows: [`${container}.${name}.httpGet`, `${container}.${name}.initialDelaySeconds`],
     ...(note ? { note } : {}),
   };
@@ -87,6 +88,54 @@ const ingressRows: readonly Row[] = [
   },
 ];
 
+const parentRefs = [{ name: "public", namespace: "gateways" }];
+const plainParent = { kind: "ListenerSet" as const, name: "coder", port: 80 };
+const redirected = { annotations: { "example.com/kind": "redirect" }, parentRefs: [plainParent] };
+
+function ofRoute(name: string, example: object, place: string): Row {
+  return {
+    value: `coder.httproute.${name}`,
+    field: `expose.gateway.${name}`,
+    chart: { httproute: { enable: true, host, parentRefs, ...example } },
+    ours: { expose: { gateway: { host, parentRefs, ...example } } },
+    shows: [place],
+  };
+}
+
+const set = {
+  annotations: { "cert-manager.io/issuer": "letsencrypt" },
+  parentRef: { name: "public", namespace: "gateways" },
+  listeners: [
+    {
+      ...{ name: "https", hostname: host, port: 443, protocol: "HTTPS" as const },
+      tls: { certificateRefs: [{ name: "web" }] },
+    },
+  ],
+};
+
+const gatewayRows: readonly Row[] = [
+  { ...ofRoute("enable", {}, "HTTPRoute"), field: "expose.gateway" },
+  ofRoute("parentRefs", {}, "HTTPRoute spec.parentRefs"),
+  ofRoute("host", {}, "HTTPRoute spec.hostnames.0"),
+  ofRoute("wildcardHost", { wildcardHost: `*.${host}` }, "HTTPRoute spec.hostnames.1"),
+  ofRoute("annotations", { annotations: { "example.com/team": "a" } }, "HTTPRoute metadata.annotations"),
+  {
+    value: "coder.httproute.httpsRedirect",
+    field: "expose.gateway.httpsRedirect",
+    chart: { httproute: { enable: true, host, parentRefs, httpsRedirect: { enable: true, ...redirected } } },
+    ours: { expose: { gateway: { host, parentRefs, httpsRedirect: redirected } } },
+    shows: ["metadata.name", "metadata.annotations", "spec"].map((path) => `HTTPRoute.1 ${path}`),
+  },
+  {
+    value: "coder.listenerset",
+    field: "expose.gateway.listenerSet",
+    chart: { listenerset: { enable: true, ...set } },
+    ours: { expose: { gateway: { host, parentRefs, listenerSet: set } } },
+    shows: ["ListenerSet metadata.annotations", "ListenerSet spec"],
+    note: "It comes with a route.",
+  },
+];
+
 /** Every value of the chart `coder`. */
 export const serverRows: readonly Row[] = [
   ...podRows,
@@ -108,6 +157,18 @@ export const serverRows: readonly Row[] = [
     shows: ["Role rules[services]"],
     note: "The operator must hold them to be allowed to grant them, and the writer needs the right to escalate.",
   },
+  {
+    value: "coder.serviceAccount.workspaceNamespaces",
+    field: "rbac.workspaceNamespaces",
+    because:
+      "The names go into the field. Permissions that differ from one namespace to another have no field.",
+  },
+  {
+    value: "coder.serviceAccount.labels",
+    because: "The field `labels` labels all objects, and the ServiceAccount with them.",
+  },
+  inPod("priorityClassName", "high"),
+  inPod("hostAliases", [{ ip: "192.0.2.1", hostnames: ["db.example.com"] }]),
   inPod("podSecurityContext", { fsGroup: 1000 }, "securityContext"),
   {
     value: "coder.tls.secretNames",
@@ -142,6 +203,7 @@ export const serverRows: readonly Row[] = [
   ]),
   ...serviceRows,
   ...ingressRows,
+  ...gatewayRows,
   inContainer("command", ["/usr/bin/coder"]),
   {
     value: "coder.commandArgs",

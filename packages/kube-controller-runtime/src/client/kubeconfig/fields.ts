@@ -1,5 +1,5 @@
 import { isRecord } from "../../object.ts";
-import { KubeconfigError } from "./error.ts";
+import { KubeconfigError } from "../kubeconfig-error.ts";
 
 /** The fields of a map in a kubeconfig. A value of another type is refused by the name of its field. */
 export class Fields {

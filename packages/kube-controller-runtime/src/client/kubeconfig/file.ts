@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { KubeconfigError } from "./error.ts";
+import { KubeconfigError } from "../kubeconfig-error.ts";
 import { Fields } from "./fields.ts";
 import { readSmallFile } from "./read-file.ts";
 

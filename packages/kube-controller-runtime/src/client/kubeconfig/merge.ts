@@ -1,5 +1,5 @@
+import { KubeconfigError } from "../kubeconfig-error.ts";
 import { type ClusterSettings, clusterSettings } from "./cluster.ts";
-import { KubeconfigError } from "./error.ts";
 import type { Entry, KubeconfigFile } from "./file.ts";
 import { type UserSettings, userSettings } from "./user.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
+import { KubeconfigError } from "../kubeconfig-error.ts";
 import type { ClusterSettings } from "./cluster.ts";
-import { KubeconfigError } from "./error.ts";
 import { Fields } from "./fields.ts";
 import { contentOf } from "./material.ts";
 import { failure, runPlugin } from "./plugin.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Clock } from "../../clock.ts";
 import { redactText } from "../../redact.ts";
-import { KubeconfigError } from "./error.ts";
+import { KubeconfigError } from "../kubeconfig-error.ts";
 import type { PluginSettings } from "./plugin-settings.ts";
 import { codeOf } from "./read-file.ts";
 

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { KubeconfigError } from "./error.ts";
+import { KubeconfigError } from "../kubeconfig-error.ts";
 
 const MAX_BYTES = 1024 * 1024;
 

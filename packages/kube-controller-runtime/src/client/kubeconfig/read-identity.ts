@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Identity, RequestHeaders, TlsOptions } from "../identity.ts";
+import { KubeconfigError } from "../kubeconfig-error.ts";
 import type { ClusterSettings } from "./cluster.ts";
-import { KubeconfigError } from "./error.ts";
 import { contentOf, type Material } from "./material.ts";
 import type { Settings } from "./merge.ts";
 import type { PluginCredential } from "./plugin-credential.ts";

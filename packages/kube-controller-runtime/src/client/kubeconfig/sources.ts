@@ -2,7 +2,7 @@ import { access, readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { KubeconfigError } from "./error.ts";
+import { KubeconfigError } from "../kubeconfig-error.ts";
 import { readKubeconfig } from "./file.ts";
 import { currentSettings, type Settings } from "./merge.ts";
 

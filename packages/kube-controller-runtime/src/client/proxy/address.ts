@@ -1,4 +1,4 @@
-import { KubeconfigError } from "../kubeconfig/error.ts";
+import { KubeconfigError } from "../kubeconfig-error.ts";
 
 /** An HTTP proxy that opens tunnels. */
 export interface ProxyAddress {

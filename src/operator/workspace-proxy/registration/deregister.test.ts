@@ -1,7 +1,7 @@
 import { VirtualClock } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import { retryRateLimited } from "./retry-rate-limited.ts";
+import { retryRateLimited } from "./deregister.ts";
 
 const busy: CoderFailure = { kind: "rateLimited", message: "" };
 const down: CoderFailure = { kind: "transient", message: "" };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { CoderClient } from "../../coder/client.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { failed, succeeded } from "../../coder/result.ts";
-import { countBuilds } from "./builds.ts";
+import { countBuilds } from "./upgrade-questions.ts";
 
 const timeout = failed<CoderFailure>({ kind: "transient", message: "no answer" });
 const busy = failed<CoderFailure>({ kind: "rateLimited", message: "too many requests" });

@@ -1,0 +1,96 @@
+import type { CoderClient } from "../../coder/client.ts";
+import { mayPass } from "../../coder/failure.ts";
+import { succeeded } from "../../coder/result.ts";
+import { type AccessFailure, isWithoutDatabase } from "../coderd/access-failure.ts";
+import type { Builds, UpgradeFacts } from "../upgrade/facts.ts";
+import type { UpgradeQuestions, UpgradeSession } from "../upgrade/observe.ts";
+import type { Environment, Snapshot } from "./observe.ts";
+import { coderdClient } from "./token/check.ts";
+import { connectionUrl } from "./token/database.ts";
+import { usableToken } from "./token/secret.ts";
+
+type Asked = Partial<UpgradeFacts>;
+
+/** The session of a run; absent without a token, and unless coderd's Service leads to its pods, which may get tokens. */
+export function upgradeSession(
+  snapshot: Snapshot,
+  environment: Environment,
+  isServed: boolean,
+): UpgradeSession | undefined {
+  const token = isServed ? usableToken(snapshot) : undefined;
+  return token ? { token, client: () => coderdClient(token, { snapshot, environment }) } : undefined;
+}
+
+/** What an upgrade may ask in a run. */
+export function upgradeQuestions(
+  snapshot: Snapshot,
+  environment: Environment,
+  session: UpgradeSession | undefined,
+): UpgradeQuestions {
+  const run = { snapshot, environment };
+  return {
+    database: () => askDatabase(snapshot, environment),
+    builds: async () => ({ builds: session ? await countBuilds(session.client()) : "unknown" }),
+    version: async () => {
+      const build = await coderdClient(undefined, run).buildInfo();
+      return { reported: build.ok ? succeeded(build.value.version) : build };
+    },
+  };
+}
+
+const noSQL = {
+  given: "The operator runs no SQL because spec.operatorAccess.tokenSecretRef is set.",
+  disabled: "The operator runs no SQL because spec.operatorAccess.disabled is set.",
+  unknown: "The operator does not know the database.",
+  cloudIdentity:
+    "The operator runs no SQL because coderd logs in to its database with the cloud identity of its pod.",
+};
+
+function whyNoSQL({ kind }: AccessFailure): string {
+  return kind === "cloudIdentity" ? noSQL.cloudIdentity : noSQL.unknown;
+}
+
+/** Looks at the database, where the operator has one to look at. */
+async function askDatabase(snapshot: Snapshot, environment: Environment): Promise<Asked> {
+  const { operatorAccess } = snapshot.controlPlane;
+  if (operatorAccess.kind !== "generated") return { database: { why: noSQL[operatorAccess.kind] } };
+  const url = connectionUrl(snapshot);
+  if (!url.ok) return { database: isWithoutDatabase(url.failure) ? { why: whyNoSQL(url.failure) } : url };
+  const others = snapshot.upgrade.others();
+  const tokenNames = others.map((other) => other.tokenName);
+  const sight = await environment.ports.database.look(snapshot.databaseAt(url.value), tokenNames);
+  if (!sight.ok) return { database: sight };
+  const shared = others.filter((other) => sight.value.tokenNames.includes(other.tokenName));
+  return { database: sight, neighbours: shared.map(({ name }) => name) };
+}
+
+/** Organizations that are asked at the same time. */
+const BATCH_SIZE = 20;
+
+const RUNNING: ReadonlySet<string> = new Set(["running", "canceling"]);
+
+/**
+ * Counts the builds that run now in the organizations that coderd shows. All of them are asked unless some builds were found
+ * before: then the count is a lower bound.
+ */
+export async function countBuilds(client: CoderClient): Promise<Builds> {
+  const organizations = await client.organizations();
+  if (!organizations.ok) return mayPass(organizations.failure) ? "unanswered" : "unknown";
+  const ids = organizations.value.map(({ id }) => id);
+  let result: Builds = "unknown";
+  for (let from = 0; from < ids.length; from += BATCH_SIZE) {
+    const builds = await countIn(ids.slice(from, from + BATCH_SIZE), client);
+    if (builds === "unanswered") return builds;
+    if (builds !== "unknown") result = builds;
+    if (result !== "unknown" && result > 0) return result;
+  }
+  return result;
+}
+
+async function countIn(ids: readonly string[], client: CoderClient): Promise<Builds> {
+  const answers = await Promise.all(ids.map((id) => client.unfinishedJobs(id)));
+  if (answers.some((jobs) => !jobs.ok && mayPass(jobs.failure))) return "unanswered";
+  if (!answers.some((jobs) => jobs.ok)) return "unknown";
+  const jobs = answers.flatMap((each) => (each.ok ? each.value : []));
+  return jobs.filter(({ status }) => RUNNING.has(status)).length;
+}

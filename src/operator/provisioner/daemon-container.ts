@@ -1,0 +1,18 @@
+import type { Pod, Stored } from "kube-controller-runtime";
+import { type ContainerStatus, timeOf } from "../workload/pods/container-end.ts";
+
+/** The name of the container with the daemon. */
+export const CONTAINER = "provisioner";
+
+export function daemonContainer({ status }: Pick<Stored<Pod>, "status">): ContainerStatus | undefined {
+  const containers = status?.containerStatuses ?? [];
+  return containers.find(({ name }) => name === CONTAINER) ?? containers[0];
+}
+
+/** Builds that a daemon of the pod began before this time are lost, although the pod is there: their daemon has ended. */
+export function lostBefore(pod: Pick<Stored<Pod>, "status">): number {
+  const container = daemonContainer(pod);
+  if (container && !container.state?.running) return Number.POSITIVE_INFINITY;
+  const startedAt = container?.lastState?.terminated && timeOf(container.state?.running?.startedAt);
+  return startedAt ?? Number.NEGATIVE_INFINITY;
+}

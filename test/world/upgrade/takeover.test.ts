@@ -1,0 +1,37 @@
+import type { TransportRequest } from "kube-controller-runtime";
+import { silent, when } from "kube-controller-runtime/testing";
+import { expect, test } from "vitest";
+import type { RunningOperator } from "../../../lab/operator.ts";
+import { Witness } from "../../support/witness.ts";
+import { NEW, OLD, openUpgradeStage, type UpgradeStage } from "./stage.ts";
+
+/** Lets the watch of control planes seem open and report nothing more; those of their children go on. */
+async function stallRecords({ transport }: RunningOperator, stage: UpgradeStage): Promise<void> {
+  const resumes = ({ path }: TransportRequest) =>
+    path.includes("/codercontrolplanes") &&
+    path.includes("watch=true") &&
+    !path.includes("sendInitialEvents");
+  transport.fault = when(resumes, silent);
+  transport.cutWatches();
+  await stage.eventually(() => expect(transport.requests.some(resumes)).toBe(true));
+}
+
+test("a standby whose watch has stalled takes over in the middle of a migration and starts no old pod", async () => {
+  await using stage = await openUpgradeStage({ operator: false });
+  const candidate = (identity: string, observer: Witness) =>
+    stage.startOperator({ leaderElection: { lease: stage.ref("lease"), identity }, observer });
+  const first = await candidate("first", stage.witness);
+  await stage.settle();
+  const witness = new Witness();
+  const standby = await candidate("standby", witness);
+  await stallRecords(standby, stage);
+  stage.schema.isBlocked = true;
+  await stage.change("coder", { image: NEW });
+  await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined());
+  await first.stop();
+  await stage.eventually(() => expect(witness.runs).toBeGreaterThan(3));
+  stage.schema.isBlocked = false;
+  await stage.untilStage("Completed");
+  expect(stage.rollouts.started).toEqual([OLD, OLD, NEW, NEW]);
+  expect(stage.rollouts.violations).toEqual([]);
+});
