@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { Tags } from "../../src/coder/provisioning.ts";
 import { daemonTags } from "../../src/coder/tags.ts";
 import { type Accounts, StaticAccounts } from "./accounts.ts";
+import { PLAIN_APPEARANCE } from "./appearance.ts";
 import { entitlementsOf } from "./entitlements.ts";
 import { Faults, matches } from "./faults.ts";
 import { ReplicaHealth } from "./health.ts";
@@ -101,6 +102,9 @@ export class CoderdDeployment {
   workspaces: SimulatedWorkspace[] = [];
   licenses: StoredLicense[] = [];
   proxies: SimulatedProxy[] = [];
+  appearance = PLAIN_APPEARANCE;
+  /** Absent while nobody has ever set it. */
+  arePrebuildsPaused: boolean | undefined;
   lastRefresh: number;
   /** Users that take a seat, workspaces built with agents of its own, and users of AI. */
   readonly usage = { users: 1, managedAgents: 0, aiUsers: 0 };

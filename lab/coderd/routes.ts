@@ -2,6 +2,7 @@ import type { Account } from "./accounts.ts";
 import type { CoderdDeployment, Organization } from "./deployment.ts";
 import { forbidden, json, message, notFound, type Reply, routeNotFound, signedOut } from "./reply.ts";
 import type { Call, Route } from "./route.ts";
+import { announcementRoutes } from "./routes-announcements.ts";
 import { keyRoutes } from "./routes-keys.ts";
 import { licenseRoutes } from "./routes-licenses.ts";
 import { proxyRoutes } from "./routes-proxies.ts";
@@ -46,6 +47,7 @@ const routes: readonly Route[] = [
   ...queueRoutes,
   ...proxyRoutes,
   ...workspaceRoutes,
+  ...announcementRoutes,
 ];
 
 /** Finds the route of a request and its parameters, as coderd's router would. */

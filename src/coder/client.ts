@@ -1,5 +1,6 @@
 import type { Clock } from "kube-controller-runtime";
-import { type Decoder, list } from "./decode.ts";
+import { type Appearance, appearance, appearanceBody } from "./appearance.ts";
+import { boolean, type Decoder, list, object } from "./decode.ts";
 import type { CoderFailure } from "./failure.ts";
 import { type HealthReport, healthReport } from "./health.ts";
 import type { Answer, AnswerShape } from "./http/answer.ts";
@@ -54,6 +55,13 @@ export interface CoderClient {
   licenses(): CoderResult<readonly model.License[]>;
   addLicense(jwt: string): CoderResult<model.License>;
   entitlements(): CoderResult<model.Entitlements>;
+  /** Nothing of what is set without the feature `appearance`, although it stays stored. */
+  appearance(): CoderResult<Appearance>;
+  /** Replaces name, logo and all banners. coderd lets an owner do it without the feature too. */
+  setAppearance(appearance: Appearance): CoderResult<void>;
+  /** Whether coderd makes and removes no prebuilds. */
+  prebuildsPaused(): CoderResult<boolean>;
+  setPrebuildsPaused(isPaused: boolean): CoderResult<void>;
   /** What the replica that answers thinks of the deployment. It may need up to 30 s for it, once in ten minutes. */
   health(): CoderResult<HealthReport>;
   workspaceProxies(): CoderResult<readonly model.WorkspaceProxy[]>;
@@ -94,6 +102,9 @@ const MOST_REPORT_VALUES = 50_000;
 const UNFINISHED = `status=pending,running,canceling&limit=${provisioning.MOST_JOBS}`;
 
 const nothing: Decoder<void> = () => undefined;
+
+const PREBUILDS = "/api/v2/prebuilds/settings";
+const prebuildsPaused = object((field) => field("reconciliation_paused", boolean));
 
 const organization = (nameOrId: string) => `/api/v2/organizations/${encodeURIComponent(nameOrId)}`;
 
@@ -140,6 +151,12 @@ export function coderClient(options: ClientOptions): CoderClient {
     addLicense: (jwt) =>
       call("POST", "/api/v2/licenses", { decoder: model.license, body: { license: jwt }, secret: jwt }),
     entitlements: () => get("/api/v2/entitlements", model.entitlements),
+    appearance: () => get("/api/v2/appearance", appearance),
+    setAppearance: (next) =>
+      call("PUT", "/api/v2/appearance", { decoder: nothing, body: appearanceBody(next) }),
+    prebuildsPaused: () => get(PREBUILDS, prebuildsPaused),
+    setPrebuildsPaused: (isPaused) =>
+      call("PUT", PREBUILDS, { decoder: nothing, body: { reconciliation_paused: isPaused } }),
     health: () => get("/api/v2/debug/health", healthReport, { mostValues: MOST_REPORT_VALUES }),
     workspaceProxies: () => get("/api/v2/workspaceproxies", model.workspaceProxies),
     workspaceProxy: (nameOrId) => get(proxy(nameOrId), model.workspaceProxy),

@@ -33,17 +33,20 @@ export const string = stringOf(MAX_LENGTH);
 /** An identifier, a version or a state. */
 export const word = stringOf(MAX_WORD_LENGTH);
 
-/** The beginning of a text of any length. */
-export const excerpt: Decoder<string> = (value, path) => {
+/** A text of any length, for what is sent back as it was. */
+export const wholeText: Decoder<string> = (value, path) => {
   if (typeof value !== "string") throw unexpected(path, "a string", value);
-  return value.slice(0, MAX_LENGTH);
+  return value;
 };
+
+/** The beginning of a text of any length. */
+export const excerpt: Decoder<string> = (value, path) => wholeText(value, path).slice(0, MAX_LENGTH);
 
 function stringOf(maxLength: number): Decoder<string> {
   return (value, path) => {
-    if (typeof value !== "string") throw unexpected(path, "a string", value);
-    if (value.length > maxLength) throw new UnexpectedShape(path, `longer than ${maxLength} characters`);
-    return value;
+    const found = wholeText(value, path);
+    if (found.length > maxLength) throw new UnexpectedShape(path, `longer than ${maxLength} characters`);
+    return found;
   };
 }
 

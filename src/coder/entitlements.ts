@@ -12,9 +12,7 @@ export function licenseTier(entitlements: Entitlements): LicenseTier {
   if (!entitlements.hasLicense) return "none";
   if (entitlements.trial) return "trial";
   if (Object.keys(entitlements.features).length === 0) return "unknown";
-  return ONLY_IN_PREMIUM.some((feature) => isAllowed(entitlementOf(entitlements, feature)))
-    ? "premium"
-    : "enterprise";
+  return ONLY_IN_PREMIUM.some((feature) => allows(entitlements, feature)) ? "premium" : "enterprise";
 }
 
 /**
@@ -31,6 +29,11 @@ export function warningsOf({ warnings }: Entitlements): readonly string[] {
 /** Whether daemons outside coderd may be used, which provisioner keys need. */
 export function externalProvisionerDaemons(entitlements: Entitlements): Entitlement {
   return entitlementOf(entitlements, "external_provisioner_daemons");
+}
+
+/** Whether the licenses allow a feature, by coderd's name for it. */
+export function allows(entitlements: Entitlements, feature: string): boolean {
+  return isAllowed(entitlementOf(entitlements, feature));
 }
 
 export function isAllowed(entitlement: Entitlement): boolean {

@@ -39,6 +39,7 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
       "proxy-token-unlicensed",
       "licenses-list-empty",
     ],
+    ...["appearance-unlicensed", "appearance-set-unlicensed", "appearance-hidden", "prebuilds-unlicensed"],
     ...["license-add-no-token", "license-add-empty", "license-add-garbage"],
   ],
   licenses: [
@@ -52,6 +53,13 @@ const STORY: Readonly<Record<string, readonly string[]>> = {
     ...["key-by-secret", "key-by-secret-unknown", "key-by-secret-short"],
     ...["keys-delete", "keys-delete-missing", "keys-delete-encoded", "keys-list-by-org-name"],
     "keys-list-bad-token",
+  ],
+  announcements: [
+    ...["appearance", "appearance-set", "appearance-two", "appearance-bad-color", "appearance-no-token"],
+    ...["appearance-bad-token", "appearance-reset", "appearance-none"],
+    ...["prebuilds", "prebuilds-resume-first", "prebuilds-pause", "prebuilds-pause-again"],
+    ...["prebuilds-paused", "prebuilds-resume"],
+    ...["member-appearance", "member-appearance-set", "member-prebuilds", "member-prebuilds-pause"],
   ],
   "workspace proxies": [
     ...[

@@ -73,7 +73,7 @@ function scrubbed(field: string, value: unknown): unknown {
 /** Fields that differ from one deployment to the next and say nothing about behaviour. */
 const VOLATILE = [
   ...["key", "proxy_token", "version", "account_id", "hostname", "actual", "template_version_name"],
-  ...["webpush_public_key"],
+  ...["webpush_public_key", "docs_url", "target"],
   ...["iat", "nbf", "exp", "license_expires", "database_latency"],
 ];
 

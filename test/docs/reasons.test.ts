@@ -42,6 +42,8 @@ const others = new Set([
   ..."CoderControlPlane CoderProvisioner CoderWorkspaceProxy".split(" "),
   // Strategies of an upgrade, and what its backup is made by.
   ..."Safe Rolling Backup Cluster Complete".split(" "),
+  // How far an announcement is.
+  ..."Announcing Announced Skipped".split(" "),
   ..."SchemaOutdatedError KeyStoreError".split(" "),
   // How the pod that checks an image runs.
   ..."Never FallbackToLogsOnError".split(" "),

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CoreEvent, Pod } from "kube-controller-runtime";
+import { CoreEvent, CronJob, Pod } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { mint } from "../../lab/mint.ts";
@@ -26,6 +26,8 @@ const STAGES = [
   "Completed",
 ];
 const TIME_LIMIT = { withinMs: 120_000 };
+const THEIRS = { enabled: true, message: "Closed on Monday", background_color: "#00ff00" };
+const OF_PEOPLE = { application_name: "Acme", logo_url: "/logo.png", announcement_banners: [THEIRS] };
 const TEMPLATE = 'resource "terraform_data" "workspace" {}\n';
 
 /** The program in an image. */
@@ -176,6 +178,50 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
     await admin.cli("create", "after", "--template", "small", "--yes");
     const { spec } = await tenant.get(CoderProvisioner, "linux");
     expect(spec?.image).toBeUndefined();
+  });
+
+  test("shows a banner and pauses prebuilds before it becomes 2.36.1, and has what people had set afterwards", async () => {
+    const { tenant, admin } = await settle("announced");
+    const [license] = await mint(binaries ?? expect.fail(), "premium");
+    await tenant.putSecret("license", { license });
+    // Without a kubelet its Jobs never end, so the old version serves until there is no backup to wait for.
+    const pod = { restartPolicy: "Never", containers: [{ name: "dump", image: "postgres" }] };
+    const jobTemplate = { spec: { template: { spec: pod } } };
+    const metadata = { namespace: tenant.namespace, name: "dump" };
+    await world.person.create(CronJob, {
+      ...{ apiVersion: CronJob.apiVersion, kind: CronJob.kind, metadata },
+      spec: { schedule: "@daily", suspend: true, jobTemplate },
+    });
+    await tenant.change(CoderControlPlane, "coder", {
+      licenseSecretRef: { name: "license" },
+      upgrade: { announce: { banner: "Back soon", pausePrebuilds: true }, backup: { cronJobName: "dump" } },
+    });
+    await tenant.untilControlPlane({ licenseTier: "premium" });
+    await admin.put("/api/v2/appearance", OF_PEOPLE);
+
+    await upgrade(tenant);
+    await untilStage(tenant, "BackingUp");
+    expect(await admin.get("/api/v2/buildinfo")).toMatchObject({
+      version: expect.stringContaining("v2.26.0"),
+    });
+    const banners = [THEIRS, { enabled: true, message: "Back soon", background_color: "#ABB8C3" }];
+    expect(await admin.get("/api/v2/appearance")).toMatchObject({
+      ...OF_PEOPLE,
+      announcement_banners: banners,
+    });
+    expect(await admin.get("/api/v2/prebuilds/settings")).toEqual({ reconciliation_paused: true });
+
+    await tenant.change(CoderControlPlane, "coder", { upgrade: { backup: null } });
+    await untilStage(tenant, "Completed");
+    await eventually(async () => {
+      const { status } = await tenant.get(CoderControlPlane, "coder");
+      expect(status?.announcement).toBeUndefined();
+    }, TIME_LIMIT);
+    expect(await admin.get("/api/v2/buildinfo")).toMatchObject({
+      version: expect.stringContaining("v2.36.1"),
+    });
+    expect(await admin.get("/api/v2/appearance")).toMatchObject(OF_PEOPLE);
+    expect(await admin.get("/api/v2/prebuilds/settings")).toEqual({ reconciliation_paused: false });
   });
 
   test("stays what it is when the new image does not exist", async () => {

@@ -84,6 +84,20 @@ export const upgradeMutants: readonly Mutant[] = [
     tests: plan,
   },
   {
+    guard: "upgrades: what was announced before is not put back",
+    file: "src/operator/upgrade/announce/plan.ts",
+    from: 'if (record.state === "Skipped") return enter(undefined);',
+    to: "",
+    tests: ["src/operator/upgrade/announce/plan.test.ts"],
+  },
+  {
+    guard: "upgrades: without the feature, which hides it, what was announced is not forgotten",
+    file: "src/operator/upgrade/announce/plan.ts",
+    from: 'if (seen === "notEntitled") return rest;',
+    to: "",
+    tests: ["src/operator/upgrade/announce/plan.test.ts"],
+  },
+  {
     guard: "upgrades: a paused Deployment starts no old pods again",
     file: "src/operator/control-plane/ensure-deployment.ts",
     from: "{ ...shape, spec: { ...shape.spec, paused: false } }",

@@ -12,7 +12,7 @@ export interface MortalOptions {
   readonly onEffect?: (effect: string) => Promise<void>;
 }
 
-const EFFECTS = /^(create|delete|add|regenerate)/;
+const EFFECTS = /^(create|delete|add|regenerate|set)/;
 
 /** What a client says of an answer that never came. */
 const noAnswer = failed({ kind: "transient", message: "The connection was cut." });

@@ -71,6 +71,7 @@ export function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
     database: succeeded(calm),
     image: { kind: "pulled" },
     neighbours: [],
+    isAnnounced: true,
     builds: 0,
     backup: { kind: "none" },
     reported: succeeded("v2.36.1"),

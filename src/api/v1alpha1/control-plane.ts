@@ -36,7 +36,7 @@ import {
   word,
 } from "./schema.ts";
 import { service } from "./service.ts";
-import { upgrade, upgradeStatus } from "./upgrade.ts";
+import { announcementStatus, upgrade, upgradeStatus } from "./upgrade.ts";
 
 const operatorAccess = object(
   "How the operator gets an API token of this deployment, which licenses and provisioners need.",
@@ -144,6 +144,7 @@ const healthFinding = object("A finding of coderd's own checks.", {
 const controlPlaneStatus = object("What the control plane is, as the operator last saw it.", {
   ...statusFields,
   accessURL: optional(text("URL under which people reach the deployment, as coderd knows it.")),
+  announcement: optional(announcementStatus),
   entitlementsLastChecked: optional(time("When the operator last asked coderd for its entitlements.")),
   externalProvisionerDaemonsEntitlement: optional(
     text("Entitlement to external provisioners: entitled, grace_period, not_entitled or unknown."),

@@ -1,5 +1,5 @@
 import { upgradeDefaults } from "./defaults.ts";
-import { maxUpgradeHosts } from "./limits.ts";
+import { maxBannerLength, maxUpgradeHosts } from "./limits.ts";
 import { objectName } from "./names.ts";
 import {
   atomic,
@@ -64,9 +64,25 @@ const backup = object(
   }),
 );
 
+const announce = object(
+  "What coderd announces during the upgrade. Both need a license and operator access; without them, the upgrade goes on unannounced.",
+  {
+    banner: optional(
+      text("Message of a banner that people see in Coder's dashboard, as Markdown.", {
+        minLength: 1,
+        maxLength: maxBannerLength,
+      }),
+    ),
+    pausePrebuilds: optional(
+      flag("Whether to pause prebuilds. Prebuilds that were paused before the upgrade stay paused."),
+    ),
+  },
+);
+
 export const upgrade = object(
   "What happens when `image` changes to another version.",
   {
+    announce: optional(announce),
     backup: optional(backup),
     drainTimeoutSeconds: optional(
       int32("Seconds for which running builds may finish before coderd is stopped; 0 waits for none.", {
@@ -138,3 +154,24 @@ export const upgradeStatus = object("The upgrade that is in progress, or the las
   toVersion: optional(text("Version that coderd reported after the upgrade.")),
 });
 export type UpgradeStatus = Static<typeof upgradeStatus>;
+
+const noticeFields = {
+  message: optional(text("Why the upgrade is not announced in this way.")),
+  state: word<"Announcing" | "Announced" | "Skipped">(
+    "Announcing from before coderd is asked, Announced once coderd has confirmed it, Skipped where the operator does nothing.",
+  ),
+};
+
+export const announcementStatus = object(
+  "What an upgrade announces at coderd. Each part goes when coderd is as it was before.",
+  {
+    banner: optional(
+      object("The banner.", {
+        ...noticeFields,
+        text: optional(text("Message of the banner that the operator adds and removes.")),
+      }),
+    ),
+    prebuilds: optional(object("The pause of prebuilds.", noticeFields)),
+  },
+);
+export type AnnouncementStatus = Static<typeof announcementStatus>;

@@ -3,7 +3,7 @@ import { NoAnswer } from "./no-answer.ts";
 import type { Destination } from "./route.ts";
 
 export interface Hop {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
 }
 

@@ -35,7 +35,12 @@ const minimal = {
   workspaceAccess: { namespaces: ["dev"], deployments: true, extraRules: [] },
   license: undefined,
   operatorAccess: { kind: "generated", token: { name: "coder-operator-token", key: "token" } },
-  upgrade: { strategy: "Safe", drainTimeoutMs: 600_000, backup: undefined },
+  upgrade: {
+    strategy: "Safe",
+    drainTimeoutMs: 600_000,
+    announce: { banner: undefined, pausesPrebuilds: false },
+    backup: undefined,
+  },
 };
 
 /** What the API server fills in for a manifest without a spec's worth of content. */

@@ -39,6 +39,7 @@ type CloudNativePGSpec = NonNullable<NonNullable<UpgradeSpec["backup"]>["cloudNa
 export interface UpgradeSettings {
   readonly strategy: "Safe" | "Rolling";
   readonly drainTimeoutMs: number;
+  readonly announce: { readonly banner: string | undefined; readonly pausesPrebuilds: boolean };
   readonly backup: (BackupSource & { readonly timeoutMs: number }) | undefined;
 }
 
@@ -112,6 +113,10 @@ export function upgradeSettings(spec: UpgradeSpec | undefined): UpgradeSettings 
   return {
     strategy: spec?.strategy ?? upgradeDefaults.strategy,
     drainTimeoutMs: (spec?.drainTimeoutSeconds ?? upgradeDefaults.drainTimeoutSeconds) * 1_000,
+    announce: {
+      banner: trimmed(spec?.announce?.banner),
+      pausesPrebuilds: spec?.announce?.pausePrebuilds ?? false,
+    },
     backup: backupSettings(spec?.backup),
   };
 }

@@ -76,7 +76,7 @@ import { type ControlPlaneResult, conditionTypes, quietReasons, readiness } from
 import { mayHoldToken } from "./token/revoke.ts";
 import { usableToken } from "./token/secret.ts";
 import { checkTokenSecret, ensureOperatorAccess } from "./token/step.ts";
-import { upgradeQuestions } from "./upgrade-questions.ts";
+import { upgradeQuestions, upgradeSession } from "./upgrade-questions.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
 /** Runs coderd from a CoderControlPlane, and manages its license through a token of its own. */
@@ -153,7 +153,8 @@ async function converge(
   ]);
   await steps.run(conditionTypes.accessURL, () => compareAccessURL(snapshot, environment));
   const isServed = service?.leadsToOurPods ?? false;
-  const run = { snapshot, environment, ask: upgradeQuestions(snapshot, environment, isServed) };
+  const session = upgradeSession(snapshot, environment, isServed);
+  const run = { snapshot, environment, session, ask: upgradeQuestions(snapshot, environment, session) };
   const mayChange = steps.conflicts.length === 0;
   const plan = mayChange ? await steps.run(conditionTypes.upgrading, () => ensureUpgrade(run)) : undefined;
   const pods = await steps.run(conditionTypes.deployment, () =>

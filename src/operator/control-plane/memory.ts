@@ -69,6 +69,7 @@ export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {
     revocation: databaseBackoff(),
     license: coderdBackoff(random),
     entitlements: coderdBackoff(random),
+    notices: { banner: coderdBackoff(random), prebuilds: coderdBackoff(random) },
     healthBackoff: calmBackoff(random),
   };
 }

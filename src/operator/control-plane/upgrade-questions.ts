@@ -3,7 +3,7 @@ import { mayPass } from "../../coder/failure.ts";
 import { succeeded } from "../../coder/result.ts";
 import { type AccessFailure, isWithoutDatabase } from "../coderd/access-failure.ts";
 import type { Builds, UpgradeFacts } from "../upgrade/facts.ts";
-import type { UpgradeQuestions } from "../upgrade/observe.ts";
+import type { UpgradeQuestions, UpgradeSession } from "../upgrade/observe.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { coderdClient } from "./token/check.ts";
 import { connectionUrl } from "./token/database.ts";
@@ -11,19 +11,26 @@ import { usableToken } from "./token/secret.ts";
 
 type Asked = Partial<UpgradeFacts>;
 
-/** What an upgrade may ask in a run; `isServed` is whether coderd's Service leads to its pods, which may get tokens. */
-export function upgradeQuestions(
+/** The session of a run; absent without a token, and unless coderd's Service leads to its pods, which may get tokens. */
+export function upgradeSession(
   snapshot: Snapshot,
   environment: Environment,
   isServed: boolean,
+): UpgradeSession | undefined {
+  const token = isServed ? usableToken(snapshot) : undefined;
+  return token ? { token, client: () => coderdClient(token, { snapshot, environment }) } : undefined;
+}
+
+/** What an upgrade may ask in a run. */
+export function upgradeQuestions(
+  snapshot: Snapshot,
+  environment: Environment,
+  session: UpgradeSession | undefined,
 ): UpgradeQuestions {
   const run = { snapshot, environment };
   return {
     database: () => askDatabase(snapshot, environment),
-    builds: async () => {
-      const token = isServed ? usableToken(snapshot) : undefined;
-      return { builds: token ? await countBuilds(coderdClient(token, run)) : "unknown" };
-    },
+    builds: async () => ({ builds: session ? await countBuilds(session.client()) : "unknown" }),
     version: async () => {
       const build = await coderdClient(undefined, run).buildInfo();
       return { reported: build.ok ? succeeded(build.value.version) : build };

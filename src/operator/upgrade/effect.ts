@@ -12,6 +12,7 @@ import {
   type Progress,
 } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import { announce } from "./announce/announce.ts";
 import { type BackupObject, type BackupState, backupName, missing } from "./backup.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { type ImageCheck, imageCheckPod, pullsImage, refusedCheck } from "./image-check.ts";
@@ -38,6 +39,7 @@ type Step = Promise<Progress<UpgradeState, never>>;
 const needs: Readonly<Record<Exclude<UpgradePlan["do"], "rest">, Needs>> = {
   ask: { otherSide: true },
   remember: {},
+  announce: { otherSide: true },
   backUp: {},
   checkImage: {},
   record: {},
@@ -60,6 +62,10 @@ export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan
           );
         case "remember":
           return remember(state, run);
+        case "announce":
+          return (await announce(run, state.facts.record))
+            ? learned(state, { isAnnounced: true })
+            : { overtaken: true };
         case "backUp":
           return backUp(state, run);
         case "checkImage":

@@ -77,6 +77,8 @@ export interface UpgradeFacts {
   readonly neighbours: readonly string[];
   /** Builds that run; absent while coderd was not asked in this run. */
   readonly builds?: Builds | undefined;
+  /** Whether the upgrade was announced in this run, as far as coderd lets it. */
+  readonly isAnnounced?: boolean | undefined;
   /** How far the backup is; absent while nobody has looked in this run. */
   readonly backup?: BackupState | undefined;
   /** What is known of the new image, by the pod that checks it. */

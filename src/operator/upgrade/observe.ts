@@ -1,4 +1,5 @@
 import {
+  type Backoff,
   type Caches,
   CONTROLLER_INDEX,
   type ConditionState,
@@ -16,7 +17,9 @@ import {
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import type { UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import type { AnnouncementStatus, UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import type { CoderClient } from "../../coder/client.ts";
+import type { CoderFailure } from "../../coder/failure.ts";
 import { tokenName } from "../../coder/operator-access/token.ts";
 import { CONTROL_PLANE_INDEX } from "../coderd/find-control-plane.ts";
 import type { ControlPlane } from "../coderd/settings.ts";
@@ -77,7 +80,15 @@ export type UpgradeQuestions = Readonly<
   Record<"database" | "builds" | "version", () => Promise<Partial<UpgradeFacts>>>
 >;
 
+/** A session at coderd with the operator's token. */
+export interface UpgradeSession {
+  readonly token: string;
+  readonly client: () => CoderClient;
+}
+
 export interface UpgradeMemory {
+  /** What each part of the announcement of an upgrade met at coderd. */
+  readonly notices: Readonly<Record<keyof AnnouncementStatus, Backoff<CoderFailure>>>;
   /** The last answer to whether an upgrade could begin. */
   upgradeCheck?: { readonly question: string; readonly at: number; readonly condition: ConditionState };
 }
@@ -90,6 +101,8 @@ export interface UpgradeRun {
     "own" | "children" | "memory"
   >;
   readonly ask: UpgradeQuestions;
+  /** Absent while coderd can't be asked with the operator's token. */
+  readonly session: UpgradeSession | undefined;
 }
 
 /** Reads how far the backup is. */

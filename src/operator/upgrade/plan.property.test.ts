@@ -72,6 +72,7 @@ function anyFacts(dice: Dice): UpgradeFacts {
       { kind: "failed", reason: "ImagePullFailed", message: "not found" },
     ),
     neighbours: one([], ["other"]),
+    isAnnounced: one(true, false),
     builds: one<UpgradeFacts["builds"]>(undefined, 0, 2, "unknown", "unanswered"),
     backup: one(undefined, { kind: "succeeded" as const }, { kind: "failed" as const, message: "no" }),
     reported: one(undefined, succeeded("v2.36.1"), succeeded("v2.26.0")),
@@ -104,6 +105,9 @@ test("whatever comes together, the new version starts only after the last old po
         expect([names.length, isScaledToZero]).toEqual([0, true]);
       }
     }
+    // People hear of an upgrade before the stages that lead to the end of the old pods.
+    if (from === "Draining" && facts.wanted === facts.record?.to && to !== from)
+      expect(facts.isAnnounced).toBe(true);
     // A failed backup stops the upgrade before anything has changed.
     if (to === "BackupFailed") expect(from).toBe("BackingUp");
     // What the schema was before is never learned again from one that an attempt may have changed.

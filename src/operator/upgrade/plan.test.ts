@@ -551,8 +551,7 @@ function endOf(start: UpgradeFacts): string {
   let current = start;
   for (let acts = 0; acts < 12; acts++) {
     const plan = planUpgrade(current);
-    if (plan.do === "rest") return wordOf(plan);
-    if (plan.do === "ask" || plan.do === "backUp" || plan.do === "checkImage") return wordOf(plan);
+    if (plan.do !== "remember" && plan.do !== "record") return wordOf(plan);
     const { record } = current;
     const next = plan.do === "remember" ? record && { ...record, previous: "coder-1" } : plan.record;
     const isKept = plan.do === "remember" || (next?.previous !== undefined && current.isKept);

@@ -32,14 +32,17 @@ const CONFIRMED: ReadonlySet<UpgradeStage> = new Set(["ScalingOut", "Followers",
 const UNCONFIRMED =
   "The operator can't reach coderd, so its version is not confirmed: its pods are ready and have the new image.";
 
-/** Condition `Upgrading`: the stage is the reason. */
-export function upgradeCondition(rest: Rest, record: UpgradeStatus): ConditionState {
+/** Condition `Upgrading`: the stage is the reason. Without an upgrade there is only what an earlier one has left to do. */
+export function upgradeCondition(rest: Rest, record: UpgradeStatus | undefined): ConditionState | undefined {
+  const { message = "" } = rest;
+  if (!record) return message ? { status: "False", reason: "AnnouncementRemains", message } : undefined;
   const [obstacle] = rest.obstacles ?? [];
   if (obstacle) {
     const found = rest.obstacles?.map(({ message }) => message).join(" ") ?? "";
     return { status: "False", reason: obstacle.reason, message: `${route(record)} can't begin. ${found}` };
   }
-  if (record.stage === "Completed") return { status: "False", reason: "Completed", message: summary(record) };
+  if (record.stage === "Completed")
+    return { status: "False", reason: "Completed", message: `${summary(record)} ${message}`.trimEnd() };
   const status = FAILED.has(record.stage) ? "False" : "True";
   return { status, reason: record.stage, message: messageOf(record, rest.message) };
 }

@@ -85,6 +85,7 @@ function untilPulled(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan {
 
 export const draining = beforeChange((facts, record) => {
   const { settings, builds, now } = facts;
+  if (!facts.isAnnounced) return { do: "announce" };
   const next = settings.backup ? "BackingUp" : "ScalingDown";
   const leftMs = Date.parse(record.since) + settings.drainTimeoutMs - now;
   if (leftMs <= 0) return enter(next, facts, record);

@@ -1,6 +1,7 @@
 import { Backoff, type Changes, type StepResult, settle } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import { announce } from "./announce/announce.ts";
 import { type UpgradeState, upgradeEffect } from "./effect.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
@@ -47,15 +48,18 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<StepResult<Control
   const { end, plan, state } = await settle(upgradeEffect(run), start, options);
   if (end !== "settled" || plan.do !== "rest") return { requeueAfterMs: OVERTAKEN_MS };
   const { record } = state.facts;
+  const announced = await announce(run, record);
+  if (!announced) return { requeueAfterMs: OVERTAKEN_MS };
   await removeLeftovers(record, run);
   const kept = snapshot.upgrade.revisions.find(({ metadata }) => metadata.name === record?.previous);
   const previous = state.template ?? (kept && templateOf(kept));
   const { shape, note } = possible(plan.shape, { record, previous, run });
-  const message = [note, plan.message ?? record?.message].filter(Boolean).join(" ");
-  const condition = record && upgradeCondition({ ...plan, message }, record);
+  const message = [note, announced.note, plan.message ?? record?.message].filter(Boolean).join(" ");
+  const condition = upgradeCondition({ ...plan, message }, record);
+  const requeueAfterMs = Math.min(plan.lookAgainMs ?? Number.POSITIVE_INFINITY, announced.requeueAfterMs);
   return {
     ...(condition ? { condition } : { noCondition: true }),
-    ...(plan.lookAgainMs === undefined ? {} : { requeueAfterMs: plan.lookAgainMs }),
+    ...(requeueAfterMs < Number.POSITIVE_INFINITY ? { requeueAfterMs } : {}),
     value: {
       shape,
       settles: settled(plan.shape, state.facts),

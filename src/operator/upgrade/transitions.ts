@@ -29,6 +29,8 @@ export type UpgradePlan =
   | { readonly do: "ask"; readonly whom: "database" | "builds" | "backup" | "version" }
   /** Keep the pod template as it is now. */
   | { readonly do: "remember" }
+  /** Tell people at coderd. */
+  | { readonly do: "announce" }
   | { readonly do: "backUp" }
   /** Start a pod that pulls the new image. */
   | { readonly do: "checkImage" }

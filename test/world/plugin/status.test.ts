@@ -57,15 +57,21 @@ describe("an upgrade", () => {
       { ...condition, type: "Ready", status: "True" },
       { ...condition, type: "Upgrading", status },
     ];
-    const reported = { conditions, upgrade: { ...upgrade, stage, since } };
+    const announcement = {
+      banner: { state: "Announced" },
+      prebuilds: { state: stage === "Stuck" ? "Skipped" : "Announcing" },
+    };
+    const more = stage === "Completed" ? {} : { announcement };
+    const reported = { conditions, upgrade: { ...upgrade, stage, since }, ...more };
     await world.person.patchStatus(CoderControlPlane, ref, { status: reported });
     return kubectlCoder({ ...terminal, namespace: "upgrades" }, "status", name);
   };
 
-  test("under way is shown with its stage and no problem", async () => {
+  test("under way is shown with its stage, what it announces, and no problem", async () => {
     const { code, out } = await upgraded("Migrating", "True");
     expect(code).toBe(0);
     expect(out).toContain("  Upgrade     Migrating for 5m · coder:v2.23.0 to coder:v2.24.0\n");
+    expect(out).toContain("  Announced   banner · prebuilds paused\n");
   });
 
   test("that is stuck is a problem, and one that is complete is not mentioned", async () => {
@@ -75,6 +81,8 @@ describe("an upgrade", () => {
     const complete = await upgraded("Completed", "False");
     expect(complete.code).toBe(0);
     expect(complete.out).not.toContain("Upgrade ");
+    expect(stuck.out).toContain("  Announced   banner\n");
+    expect(complete.out).not.toContain("Announced");
   });
 });
 

@@ -1,5 +1,5 @@
 import { ControllerRevision, CronJob, Deployment, Job } from "kube-controller-runtime";
-import { Dice } from "kube-controller-runtime/testing";
+import { Dice, unfenced } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
 import { Mortal, type MortalOptions } from "../../support/mortal.ts";
 import { BROKEN, NEW, OLD, openUpgradeStage, type UpgradeStage } from "./stage.ts";
@@ -21,13 +21,22 @@ const endings: readonly Ending[] = [
   { image: BROKEN, stage: "RolledBack", runs: OLD, schema: 362 },
 ];
 
+/** What people have set at coderd, which must be there afterwards. */
+const OF_PEOPLE = {
+  application_name: "Acme",
+  logo_url: "/logo.png",
+  announcement_banners: [{ enabled: true, message: "Closed on Monday", background_color: "#00ff00" }],
+};
+
 /** A control plane that serves, with a CronJob for its backup whose Jobs succeed. */
 async function openPlay(): Promise<UpgradeStage> {
   const stage = await openUpgradeStage();
   const jobTemplate = { spec: { template: { spec: { containers: [{ name: "dump", image: "postgres" }] } } } };
   const spec = { schedule: "@daily", jobTemplate };
   await stage.person.create(CronJob, { ...CronJob, metadata: stage.ref("dump"), spec } as CronJob);
-  await stage.settle({ upgrade: { backup: { cronJobName: "dump" } } });
+  const announce = { banner: "Coder is being upgraded.", pausePrebuilds: true };
+  await stage.settle({ upgrade: { announce, backup: { cronJobName: "dump" } } });
+  stage.coderd.appearance = OF_PEOPLE;
   await stage.operator.stop();
   return stage;
 }
@@ -42,8 +51,10 @@ async function finishBackups(stage: UpgradeStage): Promise<void> {
 
 async function expectEnd(stage: UpgradeStage, { stage: last, runs, schema }: Ending): Promise<void> {
   await finishBackups(stage);
-  const { upgrade } = await stage.status("coder");
+  const { upgrade, announcement } = await stage.status("coder");
   expect(upgrade?.stage).toBe(last);
+  expect(announcement).toBeUndefined();
+  expect(stage.coderd).toMatchObject({ appearance: OF_PEOPLE, arePrebuildsPaused: false });
   expect(stage.rollouts.alive()).toEqual([runs, runs]);
   expect(await stage.image()).toBe(runs);
   expect(stage.schema.version).toBe(schema);
@@ -53,7 +64,9 @@ async function expectEnd(stage: UpgradeStage, { stage: last, runs, schema }: End
 async function play(ending: Ending, failure: MortalOptions): Promise<number> {
   await using stage = await openPlay();
   const mortal = new Mortal(failure);
-  const operator = await stage.startOperator({ fault: mortal.fault });
+  const { clock, coderds } = stage.world;
+  const coderd = mortal.clients({ fence: unfenced, clock, route: coderds.route });
+  const operator = await stage.startOperator({ coderd, fault: mortal.fault });
   await stage.untilIdle();
   mortal.arm();
   await stage.change("coder", { image: ending.image });
@@ -64,6 +77,8 @@ async function play(ending: Ending, failure: MortalOptions): Promise<number> {
   await stage.startOperator();
   await stage.eventually(() => expectEnd(stage, ending), TIME_LIMIT);
   expect(stage.rollouts.violations).toEqual([]);
+  expect(stage.coderd.count("PUT /api/v2/appearance")).toBeGreaterThanOrEqual(2);
+  expect(stage.coderd.count("PUT /api/v2/prebuilds/settings")).toBeGreaterThanOrEqual(2);
   const jobs = await stage.person.list(Job, { namespace: stage.namespace });
   expect(jobs.items).toHaveLength(1);
   await stage.eventually(async () => expect(await stage.rollouts.imageChecks.pods()).toEqual([]));

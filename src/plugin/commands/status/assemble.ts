@@ -5,7 +5,7 @@ import {
   CoderProvisioner,
   type CoderWorkspaceProxy,
 } from "../../../api/v1alpha1/kinds.ts";
-import { defined, distinctBy } from "../../../operator/normalize.ts";
+import { defined, distinctBy, unlessEmpty } from "../../../operator/normalize.ts";
 import { isPaused } from "../../../operator/pause.ts";
 import { type OurObject, typedName } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
@@ -77,6 +77,7 @@ function controlPlaneReport(object: Stored<CoderControlPlane>, material: Materia
     ready: stateOf(conditions, "Ready"),
     paused: isPaused(object),
     ...defined({ health: stateOf(conditions, "Healthy"), version, image, upgrade: upgradeOf(object) }),
+    ...defined({ announced: announcedBy(object) }),
     pods: { ready: status?.readyReplicas ?? 0, wanted: spec?.replicas ?? controlPlaneDefaults.replicas },
     ...defined({ url, exposure: exposureOf(object) }),
     certificates,
@@ -129,6 +130,16 @@ function upgradeOf({ status }: Stored<CoderControlPlane>): Upgrade | undefined {
   if (!upgrade || upgrade.stage === "Completed") return undefined;
   const { stage, from, to, since, message } = upgrade;
   return { stage, from, to, since, ...defined({ message }) };
+}
+
+/** What people notice of an upgrade until it is put back. */
+function announcedBy({ status }: Stored<CoderControlPlane>): string[] | undefined {
+  const { banner, prebuilds } = status?.announcement ?? {};
+  const isThere = (notice: typeof prebuilds) => notice !== undefined && notice.state !== "Skipped";
+  return unlessEmpty([
+    ...(isThere(banner) ? ["banner"] : []),
+    ...(isThere(prebuilds) ? ["prebuilds paused"] : []),
+  ]);
 }
 
 function urgency({ problems }: ControlPlaneReport): number {

@@ -69,6 +69,8 @@ export interface ControlPlaneReport {
   readonly version?: string;
   readonly image?: string;
   readonly upgrade?: Upgrade;
+  /** What an upgrade announces at coderd now. */
+  readonly announced?: readonly string[];
   readonly pods: { readonly ready: number; readonly wanted: number };
   readonly url?: string;
   readonly exposure?: { readonly by: "Ingress" | "HTTPRoute"; readonly hosts: readonly string[] };

@@ -50,7 +50,8 @@ export function moodOf({ ready, paused, problems }: ControlPlaneReport): Mood {
 type Fact = readonly [label: string, ...spans: Span[]];
 
 function facts(report: ControlPlaneReport, look: Look): Fact[] {
-  const { ready, paused, health, version, image, upgrade, pods, url, exposure, license, builds } = report;
+  const { ready, paused, health, version, image, upgrade, announced, pods, url, exposure, license, builds } =
+    report;
   const dot = separator(look);
   const all: (Fact | undefined | false)[] = [
     ["Ready", ...stateSpans(ready, look), ...(paused ? [span(`${dot}paused`, "yellow")] : [])],
@@ -63,6 +64,7 @@ function facts(report: ControlPlaneReport, look: Look): Fact[] {
         "yellow",
       ),
     ],
+    announced && ["Announced", span(announced.join(dot), "yellow")],
     ["Pods", span(`${pods.ready} of ${pods.wanted} ready`)],
     url !== undefined && ["URL", span(url)],
     exposure && ["Exposure", span(`${exposure.by}${dot}${exposure.hosts.join(", ")}`)],

@@ -1,0 +1,59 @@
+import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
+import type { UpgradeRun } from "../observe.ts";
+import { isUpgrading } from "../stages.ts";
+import { type NoticeOutcome, settleNotice } from "./effect.ts";
+import { bannerNotice, prebuildsNotice } from "./notice.ts";
+import type { Phase } from "./plan.ts";
+
+/** What is to be said of the announcement of an upgrade, and when to look at it again. */
+export interface Announced {
+  readonly note: string;
+  readonly requeueAfterMs: number;
+}
+
+/**
+ * Announces an upgrade as its stage asks for, and puts back what is announced for one that is over. Nothing that coderd
+ * answers keeps an upgrade from going on. Resolves with `undefined` where the run must not go on.
+ */
+export async function announce(
+  run: UpgradeRun,
+  upgrade: UpgradeStatus | undefined,
+): Promise<Announced | undefined> {
+  const { snapshot, environment } = run;
+  const { banner: wanted, pausesPrebuilds } = snapshot.controlPlane.upgrade.announce;
+  const { banner, prebuilds } = environment.own.latest.status?.announcement ?? {};
+  const text = banner?.text ?? wanted ?? "";
+  const obstacle = obstacleTo(run);
+  const shown = await settleNotice(
+    { ...run, notice: bannerNotice(text) },
+    { phase: phaseOf(wanted !== undefined, upgrade), record: banner, text, obstacle },
+  );
+  const paused =
+    shown &&
+    (await settleNotice(
+      { ...run, notice: prebuildsNotice },
+      { phase: phaseOf(pausesPrebuilds, upgrade), record: prebuilds, obstacle },
+    ));
+  return paused && together([shown, paused]);
+}
+
+/** In the first stage that leads to the end of the old pods; while those are away, nobody can be asked. */
+function phaseOf(isWanted: boolean, upgrade: UpgradeStatus | undefined): Phase {
+  if (!isWanted || !isUpgrading(upgrade) || upgrade.stage === "Preflight") return "putBack";
+  return upgrade.stage === "Draining" ? "announce" : "keep";
+}
+
+function obstacleTo({ snapshot, session }: UpgradeRun): string | undefined {
+  if (!session) return "The operator has no access to coderd; see condition OperatorAccessReady.";
+  const { readyReplicas = 0 } = snapshot.deployment?.status ?? {};
+  return readyReplicas > 0 ? undefined : "No pod of coderd is ready.";
+}
+
+function together(outcomes: readonly NoticeOutcome[]): Announced {
+  return {
+    note: outcomes.flatMap(({ note }) => note ?? []).join(" "),
+    requeueAfterMs: Math.min(
+      ...outcomes.map(({ requeueAfterMs = Number.POSITIVE_INFINITY }) => requeueAfterMs),
+    ),
+  };
+}

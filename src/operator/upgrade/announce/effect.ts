@@ -1,0 +1,108 @@
+import { type Effect, fingerprint, type Needs, type Progress, settle } from "kube-controller-runtime";
+import { allows } from "../../../coder/entitlements.ts";
+import type { CoderFailure } from "../../../coder/failure.ts";
+import { withAdvice } from "../../coderd/failure.ts";
+import { defined } from "../../normalize.ts";
+import type { UpgradeRun } from "../observe.ts";
+import type { Notice } from "./notice.ts";
+import { NOT_ENTITLED, type NoticeFacts, type NoticePlan, type NoticeStatus, planNotice } from "./plan.ts";
+
+type NoticeState = NoticeFacts & { readonly isFresh: boolean };
+type Step = Promise<Progress<NoticeState, CoderFailure>>;
+
+/** A notice, and what it takes to bring it to coderd. */
+export interface NoticeRun extends UpgradeRun {
+  readonly notice: Notice;
+}
+
+/** What is to be said of a notice, and when to look at it again. */
+export interface NoticeOutcome {
+  readonly note?: string | undefined;
+  readonly requeueAfterMs?: number | undefined;
+}
+
+/** How soon coderd is asked again where no watch reports that it may be. */
+const RETRY_MS = 30_000;
+
+const needs: Readonly<Record<NoticePlan["do"], Needs>> = {
+  rest: "nothing",
+  look: { otherSide: true },
+  record: {},
+  announce: { otherSide: true },
+  putBack: { otherSide: true },
+};
+
+/** Takes one notice as far as it goes now. Resolves with `undefined` where the run must not go on. */
+export async function settleNotice(run: NoticeRun, facts: NoticeFacts): Promise<NoticeOutcome | undefined> {
+  const { notice, snapshot, environment } = run;
+  const backoff = environment.memory.notices[notice.name];
+  const hadFailed = backoff.hasFailed;
+  const effect: Effect<NoticeState, NoticePlan, CoderFailure> = {
+    plan: planNotice,
+    needs: (plan) => needs[plan.do],
+    act: (plan, state) => act(plan, state, run),
+  };
+  const options = { inputs: fingerprint([facts.phase, run.session?.token]), now: snapshot.now, backoff };
+  const settled = await settle(effect, { ...facts, isFresh: true }, options);
+  if (settled.end === "overtaken") return undefined;
+  if (settled.end !== "failed") return outcome(settled.state, notice);
+  const note = `${failureTo(facts, notice)} ${withAdvice(settled.failure)}`;
+  if (settled.isNew && !hadFailed) environment.own.emit("Warning", "AnnouncementFailed", note);
+  return { note, requeueAfterMs: settled.retryInMs };
+}
+
+function outcome({ phase, record, obstacle, seen }: NoticeFacts, { texts }: Notice): NoticeOutcome {
+  if (phase !== "putBack") return record?.message ? { note: `${texts.notAnnounced} ${record.message}` } : {};
+  const why = obstacle ?? (seen === "notEntitled" ? NOT_ENTITLED : undefined);
+  return record && why ? { note: `${texts.notEnded} ${why}`, requeueAfterMs: RETRY_MS } : {};
+}
+
+function failureTo({ phase }: NoticeFacts, { texts }: Notice): string {
+  return phase === "putBack" ? texts.notEnded : texts.notAnnounced;
+}
+
+async function act(plan: NoticePlan, state: NoticeState, run: NoticeRun): Step {
+  if (plan.do === "rest") return { next: state };
+  if (plan.do === "record") return record(plan.record, state, run);
+  const { notice, session } = run;
+  if (!session) throw new TypeError("coderd can't be asked without a token");
+  const client = session.client();
+  if (plan.do === "look") {
+    const entitlements = await client.entitlements();
+    if (!entitlements.ok) return { failed: entitlements.failure };
+    if (!allows(entitlements.value, notice.feature)) return { next: { ...state, seen: "notEntitled" } };
+    const isThere = await notice.isThere(client);
+    if (!isThere.ok) return { failed: isThere.failure };
+    return { next: { ...state, seen: isThere.value ? "there" : "absent" } };
+  }
+  const done = await notice[plan.do](client);
+  if (!done.ok) return { failed: done.failure };
+  if (plan.do === "announce") return { next: { ...state, seen: "there" } };
+  run.environment.own.emit("Normal", "AnnouncementEnded", notice.texts.ended);
+  return { next: { ...state, seen: "absent" } };
+}
+
+/** A record that another process has changed meanwhile is left alone: that process knows more. */
+async function record(next: NoticeStatus | undefined, state: NoticeState, run: NoticeRun): Step {
+  const { notice, environment } = run;
+  let isOurs = true;
+  const written = await environment.own.record(({ announcement }) => {
+    const current: NoticeStatus | undefined = announcement?.[notice.name];
+    isOurs = current?.state === state.record?.state || current?.state === next?.state;
+    const all = defined({ ...announcement, [notice.name]: next });
+    return isOurs ? { announcement: Object.keys(all).length > 0 ? all : undefined } : {};
+  });
+  if (!written || !isOurs) return { overtaken: true };
+  report(next, run);
+  return { next: { ...state, record: next } };
+}
+
+function report(
+  next: NoticeStatus | undefined,
+  { notice: { texts }, environment: { own } }: NoticeRun,
+): void {
+  if (next?.state === "Announced") own.emit("Normal", "UpgradeAnnounced", texts.announced);
+  if (next?.state === "Skipped" && next.message)
+    own.emit("Warning", "AnnouncementFailed", `${texts.notAnnounced} ${next.message}`);
+  if (next?.state === "Skipped" && !next.message) own.emit("Normal", "UpgradeAnnounced", texts.thereBefore);
+}
