@@ -64,7 +64,7 @@ describe.runIf(inject("place")?.coder)("a pool of real daemons that crash again 
     const trouble: Trouble = {
       object: "coderprovisioner/pathless",
       since: ended(1),
-      says: ['container "provisioner"', "exit code 1", "terraform"],
+      says: ['container "provisioner"', "exit code 1"],
     };
     const told = await assertTruth(platform, observer, trouble);
     await assertSteady(observer, trouble, { from: told, restarts: 2 });
