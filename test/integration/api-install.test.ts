@@ -72,7 +72,10 @@ describe("the CRDs", () => {
 
   it.each([
     ["coderprovisioner.spec.resources.limits", "maximum amount of compute resources"],
-    ["codercontrolplane.spec.expose.gateway.parentRefs", "Gateways that the route attaches to"],
+    [
+      "codercontrolplane.spec.expose.gateway.parentRefs",
+      "Gateways and ListenerSets that the route attaches to",
+    ],
     ["coderworkspaceproxy.spec.affinity.podAntiAffinity", "anti-affinity"],
     ["codercontrolplane.status.conditions.lastTransitionTime", "last time the condition"],
   ])("explain %s", async (path, text) => {

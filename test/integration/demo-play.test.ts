@@ -45,6 +45,9 @@ test("the demo shows how to play, and what it offers works", async () => {
   await demo.untilPrinted("license premium");
 });
 
+/** The daemons that were restarted and got another key are replaced one by one, each after half a minute. */
+const ROLLOUT_MS = 240_000;
+
 describe("in a pseudo-terminal on the demo, with the real operator", () => {
   const seen = new Map<string, string>();
   beforeAll(() => setUpTrouble(access), START_MS);
@@ -90,18 +93,22 @@ describe("in a pseudo-terminal on the demo, with the real operator", () => {
     compare("mcp", await call.ended, 0);
   });
 
-  test("`kubectl coder status --watch` draws what changes in the place of what was", async () => {
-    const call = typed("status --watch");
-    await call.until((screen) => expect(screen).toMatch(/✗ {2}gpu/));
-    await demoKubectl(access, ["create", "secret", "generic", "cuda", "--from-literal=license=any"]);
-    const rest = /✓ {2}burst(.*\n)+ +✓ {2}gpu +1 +1 (.*\n)+ +✓ {2}linux +2 +2 /;
-    await call.until((screen) => {
-      expect(screen).toMatch(rest);
-      expect(screen.match(/^ {2}[✗…] \w+\/.*/gm)).toHaveLength(1);
-    });
-    call.press(CTRL_C);
-    compare("status --watch", await call.ended, 3);
-  });
+  test(
+    "`kubectl coder status --watch` draws what changes in the place of what was",
+    async () => {
+      const call = typed("status --watch");
+      await call.until((screen) => expect(screen).toMatch(/✗ {2}gpu/));
+      await demoKubectl(access, ["create", "secret", "generic", "cuda", "--from-literal=license=any"]);
+      const rest = /✓ {2}burst(.*\n)+ +✓ {2}gpu +1 +1 (.*\n)+ +✓ {2}linux +2 +2 /;
+      await call.until((screen) => {
+        expect(screen).toMatch(rest);
+        expect(screen.match(/^ {2}[✗…] \w+\/.*/gm)).toHaveLength(1);
+      }, ROLLOUT_MS);
+      call.press(CTRL_C);
+      compare("status --watch", await call.ended, 3);
+    },
+    ROLLOUT_MS,
+  );
 
   test("no frame of the documentation is left that this file does not make", () => {
     expect([...frames.keys()].toSorted()).toEqual([...seen.keys()].toSorted());

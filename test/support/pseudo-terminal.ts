@@ -52,8 +52,8 @@ export class Call {
   }
 
   /** Once the screen is as wanted. */
-  async until(wanted: (screen: string) => void): Promise<void> {
-    await eventually(() => wanted(this.screen), { withinMs: 60_000 });
+  async until(wanted: (screen: string) => void, withinMs = 60_000): Promise<void> {
+    await eventually(() => wanted(this.screen), { withinMs });
   }
 }
 

@@ -12,6 +12,7 @@ const kubernetesTypes: ReadonlySet<string> = new Set([
   "affinity",
   "envFrom",
   "extraEnv",
+  "hostAliases",
   "imagePullSecrets",
   "initContainers",
   "lifecycle",

@@ -64,6 +64,7 @@ export const podCases: readonly PropagationCase[] = [
   verbatim("imagePullSecrets", [{ name: "registry" }, { name: "mirror" }]),
   verbatim("nodeSelector", { disk: "ssd" }),
   verbatim("tolerations", [{ key: "dedicated", operator: "Exists", effect: "NoSchedule" }]),
+  verbatim("hostAliases", [{ ip: "192.0.2.1", hostnames: ["db.example.com"] }]),
   verbatim("topologySpreadConstraints", [spread]),
   verbatim("affinity", {
     nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: nodes } },
