@@ -17,7 +17,7 @@ const binaries = inject("coder");
 const TEMPLATE = `
 resource "terraform_data" "workspace" {
   provisioner "local-exec" {
-    command = "sleep 20"
+    command = "sleep 60"
   }
 }
 `;
@@ -30,7 +30,7 @@ const UPHEAVALS: Readonly<Record<string, (tenant: Tenant, name: string) => Promi
   "scale-down": (tenant, name) => tenant.change(CoderProvisioner, name, { replicas: 0 }),
 };
 
-describe.skipIf(!binaries)("a real workspace build of 20 seconds", () => {
+describe.skipIf(!binaries)("a real workspace build of a minute, longer than a new daemon has to run before it replaces another", () => {
   let world: World;
   let tenant: Tenant;
   let admin: CoderdAdmin;
