@@ -18,7 +18,7 @@ import type { Environment, Snapshot } from "./observe.ts";
 import { knowsToken, mayHoldToken, revokeToken } from "./token/revoke.ts";
 
 /** So long provisioners and proxies may use the operator's token to clean up behind themselves. */
-const MOST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 /**
  * Removes what is outside of the namespace and, when the control plane is being deleted, revokes the operator's
@@ -29,8 +29,8 @@ export async function cleanUp(snapshot: Snapshot, environment: Environment): Pro
   await releaseGrants(snapshot, environment);
   const { deletionTimestamp } = snapshot.object.metadata;
   if (!deletionTimestamp || !mayHoldToken(snapshot.object)) return undefined;
-  const waitMs = Date.parse(`${deletionTimestamp}`) + MOST_WAIT_MS - snapshot.now;
-  if (waitMs > 0 && snapshot.hasDependents) return requeue(Math.min(waitMs, MOST_WAIT_MS));
+  const waitMs = Date.parse(`${deletionTimestamp}`) + MAX_WAIT_MS - snapshot.now;
+  if (waitMs > 0 && snapshot.hasDependents) return requeue(Math.min(waitMs, MAX_WAIT_MS));
   const problem = await endToken(snapshot, environment);
   if (problem !== undefined && knowsToken({ snapshot, environment })) {
     environment.log.warn("operator token was left behind", { problem });

@@ -11,12 +11,12 @@ import type { TestProject } from "vitest/node";
 import { coderNames, loadCoder, loadOperator } from "../../../lab/node/images.ts";
 import { nodePostgres, startNodePostgres } from "../../../lab/node/postgres.ts";
 import { installOperator } from "./operator.ts";
-import type { TestPlace } from "./place.ts";
+import type { TestCluster } from "./test-cluster.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** Absent where pods cannot run. */
-    place: TestPlace;
+    place: TestCluster;
   }
 }
 
@@ -45,7 +45,7 @@ async function whyNot(): Promise<string | undefined> {
   return (await hasNodeBinaries()) ? undefined : "kubelet is not built yet; `make test-node` builds it once.";
 }
 
-function givenPlace(kubeconfig: string): TestPlace {
+function givenPlace(kubeconfig: string): TestCluster {
   const { IMAGE_PREFIX: imagePrefix, POSTGRES_URL: postgresUrl } = process.env;
   if (!postgresUrl)
     throw new Error(
@@ -55,7 +55,7 @@ function givenPlace(kubeconfig: string): TestPlace {
   return { kubeconfig, kubectl: "kubectl", postgresUrl, imagePrefix, coder, local: false };
 }
 
-async function ownPlace(owned: AsyncDisposableStack): Promise<TestPlace> {
+async function ownPlace(owned: AsyncDisposableStack): Promise<TestCluster> {
   const log = (line: string) => console.warn(`node: ${line}`);
   const node = (await runningNode()) ?? (await startedNode(owned, log));
   await node.freeVolumes();

@@ -37,7 +37,7 @@ test("a control plane that never had a token leaves none behind, also where its 
   await stage.delete(CoderControlPlane, "coder");
   await stage.untilGone(CoderControlPlane, "coder");
   expect(stage.operator.log.map(({ msg }) => msg)).not.toContain("operator token was left behind");
-  expect(stage.witness.tokensLeftBehind).toBe(0);
+  expect(stage.counters.tokensLeftBehind).toBe(0);
 });
 
 test("a token that coderd or its database can't be asked to end is logged and counted", async () => {
@@ -52,7 +52,7 @@ test("a token that coderd or its database can't be asked to end is logged and co
   await stage.delete(CoderControlPlane, "coder");
   await stage.untilGone(CoderControlPlane, "coder");
   expect(stage.operator.log.map(({ msg }) => msg)).toContain("operator token was left behind");
-  expect(stage.witness.tokensLeftBehind).toBe(1);
+  expect(stage.counters.tokensLeftBehind).toBe(1);
 });
 
 test("a proxy goes though the Secret with its credentials can never be read", async () => {
