@@ -67,9 +67,10 @@ test-e2e-if-built: setup
 	@$(VITEST) --project e2e
 
 .PHONY: lint
-lint: $(INSTALLED) ## check style, import boundaries and unused code
+lint: $(INSTALLED) ## check style, import boundaries, unused code and wording
 	@$(BIN)/biome check .
 	@$(BIN)/knip
+	@$(BIN)/textlint -c tools/prose/textlint.json --ignore-path tools/prose/ignored . .github
 
 .PHONY: types
 types: $(INSTALLED) ## check types
