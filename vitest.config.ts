@@ -12,7 +12,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          // Nothing waits in real time here, so whatever takes so long hangs.
+          // Nothing waits in real time here, so a test that takes this long hangs.
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers: WORKERS,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { type LocalNode, startNode } from "kube-controller-runtime/testing/node";
+import { type LocalNode, obstacle, startNode } from "kube-controller-runtime/testing/node";
 import { mint } from "../../lab/mint.ts";
 import { loadOperator } from "../../lab/node/images.ts";
 import { startNodePostgres } from "../../lab/node/postgres.ts";
@@ -35,6 +35,8 @@ export interface NodeDemo {
  * it when asked to. Fails with the reason when one of these does not succeed.
  */
 export async function runNodeDemo({ screen, signal, once }: NodeDemo): Promise<void> {
+  const reason = obstacle();
+  if (reason) throw new Error(reason);
   const startedAt = performance.now();
   const report = (line: string) => {
     signal.throwIfAborted();

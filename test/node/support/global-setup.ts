@@ -25,18 +25,26 @@ declare module "vitest" {
  * for them and leaves nothing behind. The operator is installed there from this checkout.
  */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  const reason = process.env.KUBECONFIG ? undefined : await whyNot();
+  const kubeconfig = await foreignKubeconfig();
+  const reason = kubeconfig ? undefined : await whyNot();
   if (reason !== undefined) {
     if (process.env.NODE_TESTS !== "if-possible") throw new Error(reason);
     console.warn(`\n*** TESTS IN REAL PODS SKIPPED: ${reason} ***\n`);
     return undefined;
   }
   await using owned = new AsyncDisposableStack();
-  const place = process.env.KUBECONFIG ? givenPlace(process.env.KUBECONFIG) : await ownPlace(owned);
+  const place = kubeconfig ? givenPlace(kubeconfig) : await ownPlace(owned);
   await installOperator(place);
   project.provide("place", place);
   const resources = owned.move();
   return () => resources.disposeAsync();
+}
+
+/** KUBECONFIG, unless it is the one that `make node` asks people to export. */
+async function foreignKubeconfig(): Promise<string | undefined> {
+  const given = process.env.KUBECONFIG || undefined;
+  const own = obstacle() ? undefined : (await runningNode())?.kubeconfig;
+  return given === own ? undefined : given;
 }
 
 async function whyNot(): Promise<string | undefined> {
