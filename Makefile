@@ -40,7 +40,7 @@ test-e2e: setup coder ## run the operator against the real coderd and its daemon
 	@RECORD=$(RECORD) $(VITEST) --project e2e
 
 .PHONY: test-node
-test-node: setup coder node-binaries ## run the chart and Coder in real pods, on a node here or where KUBECONFIG says (LONG=1: all of it)
+test-node: node-prerequisites setup coder node-binaries ## run the chart and Coder in real pods, on a node here or where KUBECONFIG says (LONG=1: all of it)
 	@$(VITEST) --project node
 
 # For CI: says so and ends well where pods cannot run, or when something would have to be built first.
@@ -49,7 +49,7 @@ test-node-if-possible: setup
 	@NODE_TESTS=if-possible $(VITEST) --project node
 
 .PHONY: test-node-start
-test-node-start: setup node-binaries ## start and stop nodes here, kill their starters, and see what is left
+test-node-start: node-prerequisites setup node-binaries ## start and stop nodes here, kill their starters, and see what is left
 	@$(VITEST) --project node-start
 
 # For CI, as above.
@@ -124,11 +124,11 @@ docs: $(INSTALLED) ## build the site of the documentation (SERVE=1: show it, and
 	@$(BIN)/vitepress $(if $(SERVE),dev,build) docs
 
 .PHONY: demo
-demo: $(INSTALLED) kube $(if $(NODE),helm,$(if $(REAL),coder)) ## run everything here to play with (ONCE=1: end when ready; REAL=1: the real Coder; NODE=1: with real pods)
+demo: $(INSTALLED) $(if $(NODE),,kube $(if $(REAL),coder)) ## run everything here to play with (ONCE=1: end when ready; REAL=1: the real Coder; NODE=1: with real pods)
 	@$(BIN)/node demo/$(if $(NODE),node/)main.ts $(if $(ONCE),--once) $(if $(REAL),$(if $(NODE),,--real))
 
 .PHONY: node
-node: $(INSTALLED) kube ## start a cluster of one real node here, as root on Linux (STOP=1: stop it)
+node: $(INSTALLED) ## start a cluster of one real node here, as root on Linux (STOP=1: stop it)
 	@$(BIN)/node tools/node/main.ts $(if $(STOP),--stop)
 
 .PHONY: film
@@ -164,6 +164,11 @@ clean: ## remove dependencies and build results (the Kubernetes binaries stay in
 .PHONY: kube
 kube: $(INSTALLED)
 	@$(BIN)/node packages/kube-controller-runtime/testing/kube/main.ts >/dev/null
+
+# Before anything is built for many minutes.
+.PHONY: node-prerequisites
+node-prerequisites: $(INSTALLED)
+	@[[ -n "$$KUBECONFIG" ]] || $(BIN)/node packages/kube-controller-runtime/testing/node/main.ts --check
 
 .PHONY: node-binaries
 node-binaries: $(INSTALLED)

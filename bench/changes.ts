@@ -2,7 +2,7 @@ import { type Client, Deployment } from "kube-controller-runtime";
 import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
 import type { Follower } from "./follow.ts";
 
-const MOST_REPLICAS = 9;
+const MAX_REPLICAS = 9;
 
 /** How many pods a Deployment asks for, and since which generation of its spec. */
 interface Wish {
@@ -36,7 +36,7 @@ export class Changes {
 
   /** Asks for another number of pods; returns once the Deployment has it. */
   async make(name: string): Promise<void> {
-    const replicas = (this.#replicasOf(name) % MOST_REPLICAS) + 1;
+    const replicas = (this.#replicasOf(name) % MAX_REPLICAS) + 1;
     const seen = this.#until(name, (wish) => wish.replicas === replicas);
     const ref = { namespace: this.#namespace, name };
     await this.#person.mergePatch(CoderControlPlane, ref, { spec: { replicas } });

@@ -1,12 +1,8 @@
-/**
- * Measures the operator on a local cluster: `node bench/main.ts [workload...] [--sizes N,N] [--objects N]
- * [--secrets N,N] [--runs N] [--publish]`. Without names all workloads run. Nothing here is a test: a busy
- * machine gives worse figures, not failures.
- */
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { thisMachine } from "./machine.ts";
-import { publish } from "./publish.ts";
-import { table, type WorkloadResult } from "./report.ts";
+import { markdown, table, type WorkloadResult } from "./report.ts";
 import { attempted, type Report, type Scale, type Workload } from "./workload.ts";
 import { manyObjects } from "./workloads/cache.ts";
 import { failover } from "./workloads/failover.ts";
@@ -18,6 +14,12 @@ import { processLife } from "./workloads/process.ts";
 import { unrelatedSecrets } from "./workloads/secrets.ts";
 import { steadyFleets } from "./workloads/steady.ts";
 import { takeovers } from "./workloads/takeover.ts";
+
+/**
+ * Measures the operator on a local cluster: `node bench/main.ts [workload...] [--sizes N,N] [--objects N]
+ * [--secrets N,N] [--runs N] [--publish]`. Without names all workloads run. Nothing here is a test: a busy
+ * machine gives worse figures, not failures.
+ */
 
 /** In the order of the report. */
 const WORKLOADS: readonly Workload[] = [
@@ -73,3 +75,34 @@ if (values.publish) {
 // A goal that is missed is no failure.
 const failed = results.some(({ figures }) => figures.some(({ value }) => Number.isNaN(value)));
 process.exit(failed ? 1 : 0);
+
+interface Measurement {
+  readonly results: readonly WorkloadResult[];
+}
+
+const JSON_FILE = fileURLToPath(new URL("results.json", import.meta.url));
+const PAGE = fileURLToPath(new URL("../docs/performance.md", import.meta.url));
+const [BEGIN, END] = ["<!-- begin: make bench -->", "<!-- end: make bench -->"];
+
+/**
+ * Puts the figures into `bench/results.json` and, between its markers, into `docs/performance.md`. Workloads that were
+ * measured alone leave the figures of the others.
+ */
+async function publish(results: readonly WorkloadResult[], order: readonly string[]): Promise<void> {
+  const earlier = await readFile(JSON_FILE, "utf8").then(
+    (text) => (JSON.parse(text) as Measurement).results,
+    () => [],
+  );
+  const kept = earlier.filter(({ workload }) => results.every((result) => result.workload !== workload));
+  const all = [...kept, ...results]
+    .filter(({ workload }) => order.includes(workload))
+    .toSorted((a, b) => order.indexOf(a.workload) - order.indexOf(b.workload));
+  await writeFile(JSON_FILE, `${JSON.stringify({ results: all }, undefined, 2)}\n`);
+  await writeFile(PAGE, withFigures(await readFile(PAGE, "utf8"), markdown(all)));
+}
+
+function withFigures(page: string, figures: string): string {
+  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error(`${PAGE} has no place for figures: put ${BEGIN} and ${END}`);
+  return `${page.slice(0, begin + BEGIN.length)}\n\n${figures}\n${page.slice(end)}`;
+}

@@ -9,10 +9,10 @@ import { Follower } from "../follow.ts";
 import { startBundle, untilLeading, whileRunning } from "../operator.ts";
 import { untilCalm } from "../proc.ts";
 import { concurrently, median, type Report } from "../workload.ts";
+import { baselineSeconds } from "./baseline.ts";
 import { Census, DAEMONS } from "./census.ts";
 import { type Coderds, startCoderds } from "./coderds.ts";
 import { controlPlaneName, provisionerName } from "./names.ts";
-import { plainSeconds } from "./plainly.ts";
 import { playDaemons } from "./pods.ts";
 import type { FleetShape } from "./shape.ts";
 
@@ -99,7 +99,7 @@ export class Fleet implements AsyncDisposable {
     const { cluster, person, namespace, shape } = this.#parts;
     await this.operator.stop("SIGTERM");
     await untilCalm(cluster.apiServerPid);
-    return plainSeconds({ cluster, person, namespace, size: shape.size, writers: WRITERS });
+    return baselineSeconds({ cluster, person, namespace, size: shape.size, writers: WRITERS });
   }
 
   async #createPair(index: number): Promise<void> {

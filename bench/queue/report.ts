@@ -1,7 +1,6 @@
-import { type Outcome, simulateDay } from "../../lab/queue/day.ts";
+import { type Outcome, type Policy, simulateDay } from "../../lab/queue/day.ts";
 import { type Load, loads } from "../../lab/queue/loads.ts";
 import { chart } from "./chart.ts";
-import { COMPARED, FOLLOWING, POLICIES } from "./policies.ts";
 
 export const SEED = 1;
 
@@ -50,3 +49,17 @@ function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(Math.ceil(sorted.length * share) - 1, 0)] ?? 0;
 }
+
+/** The one that the curves show, and what it is compared with. */
+const FOLLOWING: Policy = { name: "follows the queue, 0 to 20", min: 0, max: 20, minIdle: 0 };
+const COMPARED: Policy = { name: "fixed at 10", fixed: 10 };
+
+/** In the order of the tables. */
+const POLICIES: readonly Policy[] = [
+  { name: "fixed at 2", fixed: 2 },
+  { name: "fixed at 5", fixed: 5 },
+  COMPARED,
+  { name: "fixed at 20", fixed: 20 },
+  FOLLOWING,
+  { name: "follows the queue, 1 to 20, 2 idle", min: 1, max: 20, minIdle: 2 },
+];

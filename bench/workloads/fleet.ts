@@ -15,7 +15,7 @@ import { attempted, type Figure, median, type Report, type Workload } from "../w
 
 const LATENCIES_MS = [0, 100];
 /** Of slow coderds: what a larger fleet shows only takes longer. */
-const MOST_BEFORE_SLOW = 200;
+const MAX_REQUESTS_BEFORE_SLOW = 200;
 /** The first looks at coderd's health and at its queue, fifteen seconds after the start, are the last that is written. */
 const SETTLE_MS = 20_000;
 const IDLE_MS = 30_000;
@@ -31,7 +31,7 @@ export const fleets: Workload = {
     const figures: Figure[] = [];
     for (const latencyMs of LATENCIES_MS) {
       const durations: Duration[] = [];
-      for (const size of sizes.filter((each) => latencyMs === 0 || each <= MOST_BEFORE_SLOW)) {
+      for (const size of sizes.filter((each) => latencyMs === 0 || each <= MAX_REQUESTS_BEFORE_SLOW)) {
         const shape = { size, latencyMs };
         report(titleOf(shape));
         // Nothing differs in an idle fleet before a slow coderd, and little in a larger one: see `steady`.
@@ -89,10 +89,10 @@ async function measure(shape: FleetShape, { postgres, report, idle }: Conditions
     { what: "processor time of the workload itself", value: (own.user + own.system) / 1e6, unit: "s" },
     ...(idle ? [await idleWrites(fleet)] : []),
   ];
-  const plainSeconds = await fleet.rewritePlainly();
+  const baselineSeconds = await fleet.rewritePlainly();
   figures.push(
-    { what: "the same writes from a plain client: time", value: plainSeconds, unit: "s" },
-    { what: "time in terms of that", value: seconds / plainSeconds, unit: "×", limit: YARDSTICK_GOAL },
+    { what: "the same writes from a plain client: time", value: baselineSeconds, unit: "s" },
+    { what: "time in terms of that", value: seconds / baselineSeconds, unit: "×", limit: YARDSTICK_GOAL },
   );
   return figures.map((figure) => ({ ...figure, what: `${titleOf(shape)}: ${figure.what}` }));
 }

@@ -9,7 +9,6 @@ import { Changes } from "../changes.ts";
 import { Follower } from "../follow.ts";
 import { metric, startBundle, untilReported, whileRunning } from "../operator.ts";
 import { processorSeconds, untilCalm } from "../proc.ts";
-import { Storm } from "../storm.ts";
 import { concurrently, type Figure, quantile, timed, type Workload } from "../workload.ts";
 
 const QUIET = 100;
@@ -148,5 +147,35 @@ async function untilSilent(operator: OperatorProcess): Promise<void> {
     const now = await runsOf(operator);
     if (now !== runs) since = performance.now();
     runs = now;
+  }
+}
+
+/** Writers that change Secrets, each one of its own, as fast as the API server takes it. */
+class Storm {
+  readonly #person: Client;
+  readonly #namespace: string;
+  readonly #writers: Promise<void>[];
+  #over = false;
+  #written = 0;
+
+  constructor(person: Client, namespace: string, secrets: readonly string[]) {
+    this.#person = person;
+    this.#namespace = namespace;
+    this.#writers = secrets.map((name) => this.#write(name));
+  }
+
+  /** Returns how many changes were made. */
+  async end(): Promise<number> {
+    this.#over = true;
+    await Promise.all(this.#writers);
+    return this.#written;
+  }
+
+  async #write(name: string): Promise<void> {
+    while (!this.#over) {
+      const stringData = { content: `${this.#written}` };
+      await this.#person.mergePatch(Secret, { namespace: this.#namespace, name }, { stringData });
+      this.#written++;
+    }
   }
 }

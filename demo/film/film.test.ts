@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { span } from "../../src/plugin/terminal/text.ts";
 import { CAST } from "../rows.ts";
-import { paced } from "./pace.ts";
+import { frameTimes } from "./frame-times.ts";
 import { filmSvg } from "./svg.ts";
 
 const frame = (atMs: number, ...texts: string[]) => ({ atMs, lines: texts.map((text) => [span(text)]) });
@@ -46,7 +46,7 @@ describe("a film", () => {
 
 describe("the pace of an act", () => {
   const frames = [frame(0, "a"), frame(10, "b"), frame(10_000, "c")];
-  const times = paced(frames, { startMs: 2_000, showMs: 5_000 }).map(({ atMs }) => atMs);
+  const times = frameTimes(frames, { startMs: 2_000, showMs: 5_000 }).map(({ atMs }) => atMs);
 
   test("fits it into its time", () => {
     expect([times[0], times.at(-1)]).toEqual([2_000, 7_000]);

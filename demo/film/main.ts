@@ -7,7 +7,7 @@ import { Board } from "../board.ts";
 import type { Row } from "../rows.ts";
 import { frame } from "../view/frame.ts";
 import { startWorld } from "../world.ts";
-import { paced } from "./pace.ts";
+import { frameTimes } from "./frame-times.ts";
 import { type Frame, filmSvg } from "./svg.ts";
 
 const FILE = fileURLToPath(new URL("../../docs/images/demo.svg", import.meta.url));
@@ -83,7 +83,7 @@ async function film(): Promise<string> {
   const frames: Frame[] = [];
   let lengthMs = 0;
   for (const act of acts) {
-    frames.push(...paced(await follow(board, act), { startMs: lengthMs, showMs: act.showMs }));
+    frames.push(...frameTimes(await follow(board, act), { startMs: lengthMs, showMs: act.showMs }));
     lengthMs += act.showMs + act.holdMs;
   }
   const description = `A terminal: ${acts.map(({ command, remark }) => `${command} (${remark})`).join("; then ")}`;

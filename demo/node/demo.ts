@@ -1,19 +1,20 @@
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type LocalNode, startNode } from "kube-controller-runtime/testing/node";
+import { promisify } from "node:util";
+import { type LocalNode, obstacle, startNode } from "kube-controller-runtime/testing/node";
 import { mint } from "../../lab/mint.ts";
 import { loadOperator } from "../../lab/node/images.ts";
 import { startNodePostgres } from "../../lab/node/postgres.ts";
 import { coderBinaries } from "../../tools/coder/binaries.ts";
 import { coderImage } from "../../tools/coder-image/image.ts";
+import { helmBinary } from "../../tools/helm/binary.ts";
 import { Signposts } from "../signposts.ts";
 import type { Screen } from "../view/screen.ts";
 import { type NodeGuideFacts, nodeGuide } from "./guide.ts";
-import { helmInstall } from "./install.ts";
-import { Kubectl } from "./kubectl.ts";
 import { nodeManifests } from "./manifests.ts";
 import { Person } from "./person.ts";
 
@@ -34,6 +35,8 @@ export interface NodeDemo {
  * it when asked to. Fails with the reason when one of these does not succeed.
  */
 export async function runNodeDemo({ screen, signal, once }: NodeDemo): Promise<void> {
+  const reason = obstacle();
+  if (reason) throw new Error(reason);
   const startedAt = performance.now();
   const report = (line: string) => {
     signal.throwIfAborted();
@@ -116,4 +119,33 @@ async function guideFacts(
     coderUrl: person.url,
     workspace: WORKSPACE,
   };
+}
+
+const CHART = fileURLToPath(new URL("../../charts/coder-k8s", import.meta.url));
+
+/** Installs the operator as the README says, with helm's files in `home`; returns when its pods are ready. */
+async function helmInstall(node: LocalNode, home: string): Promise<void> {
+  const args = ["install", "coder-k8s", CHART, "--namespace", "coder-system", "--create-namespace", "--wait"];
+  const env = { PATH: process.env.PATH, HOME: home, KUBECONFIG: node.kubeconfig };
+  await promisify(execFile)(await helmBinary(), args, { env });
+}
+
+/** kubectl as the admin of a node. */
+class Kubectl {
+  readonly #node: Pick<LocalNode, "kubectl" | "kubeconfig">;
+
+  constructor(node: Pick<LocalNode, "kubectl" | "kubeconfig">) {
+    this.#node = node;
+  }
+
+  /** Returns what it printed; fails with its last words. */
+  async run(args: readonly string[], stdin = ""): Promise<string> {
+    const env = { PATH: process.env.PATH, KUBECONFIG: this.#node.kubeconfig };
+    const running = promisify(execFile)(this.#node.kubectl, args, { env });
+    running.child.stdin?.on("error", () => {}).end(stdin);
+    const { stdout } = await running.catch((cause: Error & { readonly stderr?: string }) => {
+      throw new Error(`kubectl ${args.join(" ")}: ${cause.stderr?.trim() || cause.message}`, { cause });
+    });
+    return stdout;
+  }
 }

@@ -14,7 +14,7 @@ export interface Screen {
 /** How many of the last happenings a live screen keeps in view. */
 export const RECENT = 6;
 const PLAIN_WIDTH = 110;
-const NARROWEST = 40;
+const MIN_WIDTH = 40;
 
 /** One line for each thing that happens: for logs, and wherever a redraw would only make noise. */
 export class PlainScreen implements Screen {
@@ -55,7 +55,7 @@ export class LiveScreen implements Screen {
 
   /** What does not fit is left out at the bottom: a picture that scrolls can't be redrawn. */
   draw(picture: (width: number) => readonly Line[]): void {
-    const width = Math.max(NARROWEST, this.#terminal.columns || PLAIN_WIDTH) - 1;
+    const width = Math.max(MIN_WIDTH, this.#terminal.columns || PLAIN_WIDTH) - 1;
     const lines = picture(width).slice(0, Math.max(1, (this.#terminal.rows || 24) - 1));
     const text = lines.map((line) => `${render(line, { width, colour: true })}\n`).join("");
     this.#terminal.write(this.#erase() + text);

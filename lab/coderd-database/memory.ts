@@ -7,7 +7,7 @@ import {
   DatabaseProblem,
   describeDatabaseError,
 } from "../../src/coder/operator-access/failure.ts";
-import type { DatabaseSight } from "../../src/coder/operator-access/sight.ts";
+import type { DatabaseInspection } from "../../src/coder/operator-access/inspect.ts";
 import { tokenName } from "../../src/coder/operator-access/token.ts";
 import { failed, type Result, succeeded } from "../../src/coder/result.ts";
 import type { Accounts } from "../coderd/accounts.ts";
@@ -19,7 +19,7 @@ const HOST = "postgres.example.com:5432";
 const USER = "coder";
 
 /** What there is to see of a database with the schema of 2.36 when nothing happens in it. */
-export const calmSight: DatabaseSight = {
+export const calmSight: DatabaseInspection = {
   isReadOnly: false,
   mayMigrate: true,
   freeConnections: 90,
@@ -34,7 +34,7 @@ export class MemoryDatabase implements CoderdDatabase {
   readonly url: string;
   tables: Tables = freshTables();
   /** What there is to see beside tables. */
-  sight: DatabaseSight = calmSight;
+  sight: DatabaseInspection = calmSight;
   /** What every transaction fails with: an error as `pg` or the server gives it, or a failure whose cause is known. */
   trouble: Error | undefined;
   readonly #clock: Pick<Clock, "now">;
@@ -132,7 +132,7 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
     }
   }
 
-  #look(target: DatabaseTarget, tokenNames: readonly string[]): Result<DatabaseSight, DatabaseFailure> {
+  #look(target: DatabaseTarget, tokenNames: readonly string[]): Result<DatabaseInspection, DatabaseFailure> {
     try {
       const database = this.#connect(target);
       if (database.trouble) throw database.trouble;

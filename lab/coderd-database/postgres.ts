@@ -1,8 +1,9 @@
 import type { Clock } from "kube-controller-runtime";
-import type { OperatorAccess } from "../../src/coder/operator-access/access.ts";
+import { unfenced } from "kube-controller-runtime/testing";
+import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-access/access.ts";
+import { connectPostgres } from "../../src/coder/operator-access/session.ts";
 import { type Accounts, PostgresAccounts } from "../coderd/accounts.ts";
 import type { Database, Databases, Schema } from "../postgres.ts";
-import { WatchedDatabase } from "../watched-database.ts";
 import type { CoderdDatabase, CoderdDatabases, KeyRow, Misdeed, UserRow } from "./database.ts";
 
 const PERSON = `INSERT INTO users (id, email, username, hashed_password, created_at, updated_at)
@@ -104,4 +105,28 @@ export class PostgresDatabases implements CoderdDatabases<PostgresCoderdDatabase
   close(): Promise<void> {
     return this.#postgres.stop();
   }
+}
+
+/** The real way to coderd's database, which counts how often it is gone. */
+class WatchedDatabase implements OperatorAccess {
+  /** Connections opened, or tried, so far. */
+  connections = 0;
+  readonly #access: OperatorAccess;
+
+  constructor(clock: Clock) {
+    this.#access = operatorAccess({
+      clock,
+      fence: unfenced,
+      connect: (...way) => {
+        this.connections++;
+        return connectPostgres(...way);
+      },
+    });
+  }
+
+  ensureToken: OperatorAccess["ensureToken"] = (...call) => this.#access.ensureToken(...call);
+
+  revokeToken: OperatorAccess["revokeToken"] = (...call) => this.#access.revokeToken(...call);
+
+  look: OperatorAccess["look"] = (target, tokenNames) => this.#access.look(target, tokenNames);
 }

@@ -3,7 +3,7 @@ import { invalidField, json, message, notFound, type Reply, rbacForbidden } from
 import type { Call, Route } from "./route.ts";
 import { daemonsOf, daemonView } from "./routes-queue.ts";
 
-const LONGEST_NAME = 64;
+const MAX_NAME_LENGTH = 64;
 const SECRET_LENGTH = 43;
 const NIL_UUID = "00000000-0000-0000-0000-00000000000";
 /** Keys that stand for daemons without one, in the order coderd lists them. */
@@ -42,8 +42,8 @@ function createKey(call: Call): Reply {
   const name = typeof body.name === "string" ? body.name.toLowerCase() : "";
   return ofOrganization(call, (organizationId) => {
     if (name === "") return invalidField("name", "Name is required");
-    if (name.length > LONGEST_NAME)
-      return invalidField("name", `Name must be at most ${LONGEST_NAME} characters`);
+    if (name.length > MAX_NAME_LENGTH)
+      return invalidField("name", `Name must be at most ${MAX_NAME_LENGTH} characters`);
     if (RESERVED.some((reserved) => reserved.name === name))
       return invalidField("name", `Name cannot be reserved name '${name}'`);
     if (!account.owner) return rbacForbidden;

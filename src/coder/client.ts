@@ -93,13 +93,13 @@ export interface ClientOptions {
 const FALLBACK_ICON = "/emojis/1f310.png";
 
 /** 1,000 jobs, or as many daemons, with some 30 values each and tags. */
-const MOST_QUEUE_VALUES = 50_000;
+const MAX_QUEUE_VALUES = 50_000;
 
 /** 1,000 daemons, and relays with their logs: all that is in a health report. */
-const MOST_REPORT_VALUES = 50_000;
+const MAX_REPORT_VALUES = 50_000;
 
 /** The default limit would list the newest 50 and hide the oldest. */
-const UNFINISHED = `status=pending,running,canceling&limit=${provisioning.MOST_JOBS}`;
+const UNFINISHED = `status=pending,running,canceling&limit=${provisioning.MAX_JOBS}`;
 
 const nothing: Decoder<void> = () => undefined;
 
@@ -133,13 +133,13 @@ export function coderClient(options: ClientOptions): CoderClient {
     provisionerKeyOf: (secret) => provisionerKeyOf(secret, options),
     unfinishedJobs: (organizationId) =>
       get(`${organization(organizationId)}/provisionerjobs?${UNFINISHED}`, provisioning.provisionerJobs, {
-        mostValues: MOST_QUEUE_VALUES,
+        mostValues: MAX_QUEUE_VALUES,
         // Each job that waits lists every daemon of the past week that could take it.
         emptiedLists: "available_workers",
       }),
     provisionerDaemons: (organizationId) =>
       get(`${organization(organizationId)}/provisionerdaemons?limit=0`, provisioning.provisionerDaemons, {
-        mostValues: MOST_QUEUE_VALUES,
+        mostValues: MAX_QUEUE_VALUES,
         droppedRows: provisioning.offlineDaemons,
       }),
     workspaces: (organizationId, offset) =>
@@ -157,7 +157,7 @@ export function coderClient(options: ClientOptions): CoderClient {
     prebuildsPaused: () => get(PREBUILDS, prebuildsPaused),
     setPrebuildsPaused: (isPaused) =>
       call("PUT", PREBUILDS, { decoder: nothing, body: { reconciliation_paused: isPaused } }),
-    health: () => get("/api/v2/debug/health", healthReport, { mostValues: MOST_REPORT_VALUES }),
+    health: () => get("/api/v2/debug/health", healthReport, { mostValues: MAX_REPORT_VALUES }),
     workspaceProxies: () => get("/api/v2/workspaceproxies", model.workspaceProxies),
     workspaceProxy: (nameOrId) => get(proxy(nameOrId), model.workspaceProxy),
     createWorkspaceProxy: ({ name, displayName, icon }) =>

@@ -30,7 +30,7 @@ export interface HealthReport {
 const UNKNOWN_CODE = "EUNKNOWN";
 const CODE = /^E[A-Z]{1,12}\d{0,4}$/;
 /** More than coderd has for any section. */
-const MOST_CODES = 10;
+const MAX_CODES = 10;
 
 /** A later coderd may lack a section. */
 export const healthReport: Decoder<HealthReport> = object((field) => ({
@@ -55,7 +55,7 @@ function findingsIn(section: HealthSection): Decoder<HealthFinding[]> {
     const codes = [...(error === undefined ? [] : [codeOf(error)]), ...warnings];
     const distinct = new Set(codes.length > 0 ? codes : [UNKNOWN_CODE]);
     return [...distinct]
-      .slice(0, MOST_CODES)
+      .slice(0, MAX_CODES)
       .map((code) => ({ section, code, isError: severity === "error" }));
   });
 }

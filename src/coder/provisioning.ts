@@ -15,15 +15,15 @@ import {
 export type Tags = Readonly<Record<string, string>>;
 
 /** More than this in one organization are not counted one by one. */
-export const MOST_JOBS = 1_000;
+export const MAX_JOBS = 1_000;
 
 /** With all its fields, coderd fits no more into an answer that is read. */
-const MOST_DAEMONS = 2_000;
+const MAX_DAEMONS = 2_000;
 
 /** Longer tags are cut, and then match those of no pool. */
-export const LONGEST_TAG = 256;
+export const MAX_TAG_LENGTH = 256;
 
-const tags: Decoder<Tags> = cutRecord(LONGEST_TAG);
+const tags: Decoder<Tags> = cutRecord(MAX_TAG_LENGTH);
 
 /** Something that a daemon does for coderd: a workspace build, or the import or trial run of a template version. */
 const provisionerJob = object((field) => ({
@@ -43,7 +43,7 @@ export type ProvisionerJob = Decoded<typeof provisionerJob>;
 
 /** As many as coderd was asked for, also when it does not keep to that. */
 export const provisionerJobs: Decoder<readonly ProvisionerJob[]> = (value, path) =>
-  list(provisionerJob)(Array.isArray(value) ? value.slice(0, MOST_JOBS) : value, path);
+  list(provisionerJob)(Array.isArray(value) ? value.slice(0, MAX_JOBS) : value, path);
 
 /** A daemon that takes one job after the other. One that died without a word reads idle for up to 90 seconds. */
 const provisionerDaemon = object((field) => ({
@@ -61,7 +61,7 @@ const provisionerDaemon = object((field) => ({
 export type ProvisionerDaemon = Decoded<typeof provisionerDaemon>;
 
 /** Not cut: a pod whose daemon is missing from the list would pass for one without a job. */
-export const provisionerDaemons = list(provisionerDaemon, MOST_DAEMONS);
+export const provisionerDaemons = list(provisionerDaemon, MAX_DAEMONS);
 
 /** Daemons of the past week, which old versions list with the others. There may be thousands. */
 export const offlineDaemons = {

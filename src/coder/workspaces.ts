@@ -1,5 +1,5 @@
 import { cutRecord, type Decoded, list, number, object, optional, time, word } from "./decode.ts";
-import { LONGEST_TAG } from "./provisioning.ts";
+import { MAX_TAG_LENGTH } from "./provisioning.ts";
 
 /** As many as coderd is asked for at once. */
 export const WORKSPACES_PER_PAGE = 100;
@@ -9,7 +9,7 @@ const latestBuild = object((field) => ({
   deadline: field("deadline", optional(time)),
   job: field(
     "job",
-    object((job) => ({ status: job("status", word), tags: job("tags", cutRecord(LONGEST_TAG)) })),
+    object((job) => ({ status: job("status", word), tags: job("tags", cutRecord(MAX_TAG_LENGTH)) })),
   ),
 }));
 

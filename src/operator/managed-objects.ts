@@ -2,7 +2,7 @@ import type { KubeObject, Stored } from "kube-controller-runtime";
 import { MANAGED_BY_LABEL, MANAGER_NAME } from "./names.ts";
 
 /** So much is kept of the annotations of a child, and of the contents of a Secret. */
-const MOST_BYTES = 16 * 1024;
+const MAX_BYTES = 16 * 1024;
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -23,9 +23,9 @@ export function slim<T extends KubeObject>(object: Stored<T>): Stored<T> {
 /** The shortest entries, as many as fit; all of them in most cases. */
 function shortest(texts: Texts): Texts {
   const entries = Object.entries(texts).map(([key, text]) => ({ key, text, size: key.length + text.length }));
-  if (entries.reduce((sum, { size }) => sum + size, 0) <= MOST_BYTES) return texts;
+  if (entries.reduce((sum, { size }) => sum + size, 0) <= MAX_BYTES) return texts;
   entries.sort((left, right) => left.size - right.size);
-  let room = MOST_BYTES;
+  let room = MAX_BYTES;
   const kept = entries.filter(({ size }) => {
     room -= size;
     return room >= 0;

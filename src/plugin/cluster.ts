@@ -39,7 +39,7 @@ export interface Cluster {
 const PAGE = 500;
 const TEXT_TIMEOUT_MS = 30_000;
 /** As much of a log or of metrics as is read. */
-const MOST_TEXT = 4 * 1024 * 1024;
+const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 
 /** Finds the kubeconfig and its context by the rules of kubectl. Throws with what to set when there is none. */
 export async function openCluster(where: Where, clock: Clock, version: string): Promise<Cluster> {
@@ -114,9 +114,9 @@ async function readText(transport: Transport, path: string, userAgent: string): 
   for await (const chunk of response.body) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > MOST_TEXT) break;
+    if (length > MAX_TEXT_LENGTH) break;
   }
-  const text = Buffer.concat(chunks).subarray(0, MOST_TEXT).toString("utf8");
+  const text = Buffer.concat(chunks).subarray(0, MAX_TEXT_LENGTH).toString("utf8");
   const { status: code } = response;
   if (code < 300) return text;
   const reason = { 401: "Unauthorized", 403: "Forbidden", 404: "NotFound" }[code] ?? "InternalError";

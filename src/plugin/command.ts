@@ -9,7 +9,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "kube-controller-runtime";
 import type { Cluster } from "./cluster.ts";
-import type { Look } from "./terminal/look.ts";
+import type { OutputStyle } from "./terminal/output-style.ts";
 import type { Line } from "./terminal/text.ts";
 
 /** Exit codes, the same for all commands: scripts rely on them. */
@@ -28,7 +28,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** What a command has to say: data for `-o json|yaml`, and the lines that show them to a person. */
 export interface Answer {
   readonly data: unknown;
-  readonly lines: (look: Look) => readonly Line[];
+  readonly lines: (style: OutputStyle) => readonly Line[];
   readonly exit: ExitCode;
   /** The lines are for a program, so none is cut to the width of the terminal. */
   readonly whole?: boolean;
@@ -36,10 +36,10 @@ export interface Answer {
 
 export function answer<T>(
   data: T,
-  show: (data: T, look: Look) => readonly Line[],
+  show: (data: T, style: OutputStyle) => readonly Line[],
   exit: ExitCode = EXIT.fine,
 ): Answer {
-  return { data, lines: (look) => show(data, look), exit };
+  return { data, lines: (style) => show(data, style), exit };
 }
 
 /** A word that a command takes. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { answer } from "./command.ts";
 import { Display, printed } from "./output.ts";
-import { lookOf, plainLook } from "./terminal/look.ts";
+import { outputStyleOf, plainOutput } from "./terminal/output-style.ts";
 import { table } from "./terminal/table.ts";
 import { render, span } from "./terminal/text.ts";
 
@@ -15,16 +15,16 @@ test.each([
   ["a terminal with NO_COLOR", terminal, { ...utf8, NO_COLOR: "1" }, { colour: false, unicode: true }],
   ["a dumb terminal", terminal, { ...utf8, TERM: "dumb" }, { colour: false, unicode: false }],
   ["a pipe", {}, utf8, { colour: false, unicode: false, width: Number.POSITIVE_INFINITY }],
-])("%s is written to as it can show", (_, outlet, env, look) => {
-  expect(lookOf(outlet, env, 0)).toMatchObject(look);
+])("%s is written to as it can show", (_, outlet, env, style) => {
+  expect(outputStyleOf(outlet, env, 0)).toMatchObject(style);
 });
 
 test("an answer is printed as text, JSON or YAML from the same data", async () => {
   const said = answer({ pools: [{ name: "linux" }] }, ({ pools }) => pools.map(({ name }) => [span(name)]));
-  const look = plainLook(0);
-  expect(await printed(said, undefined, look)).toBe("linux\n");
-  expect(JSON.parse(await printed(said, "json", look))).toEqual(said.data);
-  expect(await printed(said, "yaml", look)).toBe("pools:\n  - name: linux\n");
+  const style = plainOutput(0);
+  expect(await printed(said, undefined, style)).toBe("linux\n");
+  expect(JSON.parse(await printed(said, "json", style))).toEqual(said.data);
+  expect(await printed(said, "yaml", style)).toBe("pools:\n  - name: linux\n");
 });
 
 test("text of others can't move the cursor, change colours or turn the direction of writing", () => {
@@ -39,7 +39,7 @@ test.each(["json", "yaml"] as const)(
     const text = await printed(
       answer(data, () => []),
       output,
-      plainLook(0),
+      plainOutput(0),
     );
     expect(text).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
     expect(parse(text)).toEqual(data);
@@ -52,7 +52,7 @@ test("a table is as wide as its cells and aligns numbers to the right", () => {
     [span("gpu"), span("12")],
   ];
   const lines = table(["POOL", "BUSY"], rows, { right: ["BUSY"] });
-  expect(lines.map((line) => render(line, plainLook(0)))).toEqual([
+  expect(lines.map((line) => render(line, plainOutput(0)))).toEqual([
     "POOL   BUSY",
     "linux     3",
     "gpu      12",

@@ -1,14 +1,18 @@
 import type { Answer } from "./command.ts";
 import type { Output } from "./program.ts";
-import type { Look } from "./terminal/look.ts";
+import type { OutputStyle } from "./terminal/output-style.ts";
 import { escaped, render } from "./terminal/text.ts";
 
 /** An answer as it is written, with a line end after the last line. */
-export async function printed(answer: Answer, output: Output | undefined, look: Look): Promise<string> {
+export async function printed(
+  answer: Answer,
+  output: Output | undefined,
+  style: OutputStyle,
+): Promise<string> {
   if (output === "json") return `${escaped(JSON.stringify(answer.data, undefined, 2))}\n`;
   if (output === "yaml") return (await import("./terminal/yaml.ts")).yamlText(answer.data);
-  const medium = answer.whole ? { ...look, width: Number.POSITIVE_INFINITY } : look;
-  const lines = answer.lines(look).map((line) => `${render(line, medium).trimEnd()}\n`);
+  const medium = answer.whole ? { ...style, width: Number.POSITIVE_INFINITY } : style;
+  const lines = answer.lines(style).map((line) => `${render(line, medium).trimEnd()}\n`);
   return lines.join("");
 }
 

@@ -7,7 +7,7 @@ import { commands } from "./commands/all.ts";
 import { complete } from "./completion.ts";
 import { Display, printed } from "./output.ts";
 import { type CommonFlags, parseCall } from "./program.ts";
-import { lookOf, plainLook } from "./terminal/look.ts";
+import { outputStyleOf, plainOutput } from "./terminal/output-style.ts";
 import { span } from "./terminal/text.ts";
 
 /** What the plugin has of its process. */
@@ -86,12 +86,12 @@ async function present(
   { stdout, env, clock }: Surroundings,
 ): Promise<ExitCode> {
   const write = (text: string) => void stdout.write(text);
-  const look = () => (output ? plainLook(clock.now()) : lookOf(stdout, env, clock.now()));
+  const style = () => (output ? plainOutput(clock.now()) : outputStyleOf(stdout, env, clock.now()));
   const isFollowed = Symbol.asyncIterator in answers;
   const display = new Display(write, isFollowed && !output && stdout.isTTY ? stdout.rows : undefined);
   let exit: ExitCode = EXIT.fine;
   for await (const answer of isFollowed ? answers : [answers]) {
-    display.show(await printed(answer, output, look()));
+    display.show(await printed(answer, output, style()));
     exit = answer.exit;
   }
   return exit;

@@ -2,14 +2,13 @@ import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "kube-controller-runtime";
+import { collectEvidence } from "./collect-evidence.ts";
 import type { Fleet } from "./fleet.ts";
 import { describe, laneOf, seconds } from "./incidents.ts";
 import { memoryIsBack, noCrashes, noLeaks, noWrites } from "./invariants/conduct.ts";
 import { brokenInvariants } from "./invariants/state.ts";
-import { Lanes } from "./lanes.ts";
 import { markBelongings } from "./leftovers.ts";
 import { Listener } from "./listener.ts";
-import { look } from "./look.ts";
 import type { Memory } from "./operator/memory.ts";
 import { perform } from "./perform.ts";
 import { drawSchedule, type Schedule, type ScheduleOptions } from "./schedule.ts";
@@ -104,7 +103,7 @@ async function untilWell(fleet: Fleet, world: World, { options, report }: Run): 
   const startedAt = performance.now();
   let lastBroken: string[] = [];
   for (let wellAt: number | undefined; ; await sleep(LOOK_EVERY_MS)) {
-    const broken = await look(fleet, world).then(brokenInvariants, (error) => [messageOf(error)]);
+    const broken = await collectEvidence(fleet, world).then(brokenInvariants, (error) => [messageOf(error)]);
     const now = performance.now();
     wellAt = broken.length === 0 ? (wellAt ?? now) : undefined;
     if (broken.length > 0) lastBroken = broken;
@@ -124,7 +123,7 @@ async function quiet(fleet: Fleet, world: World, { quietMs }: CampaignOptions): 
   const { requests } = world.network;
   const before = requests.length;
   await sleep(quietMs);
-  return [...noWrites(requests.slice(before)), ...brokenInvariants(await look(fleet, world))];
+  return [...noWrites(requests.slice(before)), ...brokenInvariants(await collectEvidence(fleet, world))];
 }
 
 async function leadersMemory({ replicas }: World): Promise<Memory> {
@@ -139,13 +138,13 @@ function describeMemory({ heapMB, residentMB }: Memory): string {
 
 /** Where nothing is out of reach, nothing may be left behind, reported or not. */
 async function calmDeletion(fleet: Fleet, world: World, report: Report): Promise<string[]> {
-  const { reported } = await look(fleet, world);
+  const { reported } = await collectEvidence(fleet, world);
   for (const [orphan, why] of reported) report(`${orphan} was left behind during the faults: ${why}`);
   const guests = [...fleet.values()].filter(({ kind }) => kind !== "CoderControlPlane");
   await Promise.all(guests.map((wish) => remove(wish, world)));
   report(`${guests.length} objects are deleted`);
   const hosts = new Map([...fleet].filter(([, { kind }]) => kind === "CoderControlPlane"));
-  const evidence = await look(hosts, world);
+  const evidence = await collectEvidence(hosts, world);
   const late = [...evidence.reported.keys()].filter((orphan) => !reported.has(orphan));
   const unreported = brokenInvariants(evidence).filter((violation) =>
     violation.startsWith("no orphan at coderd"),
@@ -170,4 +169,25 @@ async function keepLogs(
     replicas.outputs.map((output, number) => writeFile(join(logDir, `operator-${number + 1}.log`), output)),
   );
   report(`the logs of all parts are in ${logDir}`);
+}
+
+/** Runs what belongs to one lane one after the other, and lanes side by side. */
+class Lanes {
+  readonly #lanes = new Map<string, Promise<void>>();
+  readonly #failures: unknown[] = [];
+
+  /** Runs `work` when all that was added to the lane before has ended, however it ended. */
+  add(lane: string, work: () => Promise<void>): void {
+    const before = this.#lanes.get(lane) ?? Promise.resolve();
+    const after = before.then(work).catch((error) => {
+      this.#failures.push(error);
+    });
+    this.#lanes.set(lane, after);
+  }
+
+  /** Resolves with what went wrong when all lanes have come to their end. */
+  async ended(): Promise<readonly unknown[]> {
+    await Promise.all(this.#lanes.values());
+    return this.#failures;
+  }
 }

@@ -99,6 +99,6 @@ describe("what operator access does", () => {
   });
 
   test("and in the manifest that an import prints", () => {
-    expect(source("src/plugin/commands/import-helm/show.ts")).toContain(sentence);
+    expect(source("src/plugin/commands/import-helm/format.ts")).toContain(sentence);
   });
 });

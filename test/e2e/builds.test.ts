@@ -31,7 +31,7 @@ const UPHEAVALS: Readonly<Record<string, (tenant: Tenant, name: string) => Promi
 };
 
 describe.skipIf(!binaries)(
-  "a real workspace build of a minute, longer than a new daemon has to run before it replaces another",
+  "a real workspace build of a minute, which outlasts a rollout of its daemon",
   () => {
     let world: World;
     let tenant: Tenant;

@@ -7,7 +7,7 @@ import { World } from "./support/world.ts";
 const binaries = inject("coder");
 const MINUTE = 60_000;
 /** Of all that ask: two control planes, two provisioners and two proxies. */
-const MOST_QUESTIONS = 60;
+const MAX_REQUESTS = 60;
 
 const DAEMONS = { name: "linux", type: "ExternalProvisionersEntitled" };
 const PROXY = { name: "sydney", type: "Registered" };
@@ -46,7 +46,7 @@ describe.skipIf(!binaries)("a coderd that has no license", () => {
     await tenant.untilCondition(CoderControlPlane, license, { status: "False", reason: "SecretMissing" });
     await tenant.untilCondition(CoderProvisioner, DAEMONS, NOT_ENTITLED);
     await tenant.untilCondition(CoderWorkspaceProxy, PROXY, NOT_ENTITLED);
-    expect(await questionsInTenMinutes()).toBeLessThan(MOST_QUESTIONS);
+    expect(await questionsInTenMinutes()).toBeLessThan(MAX_REQUESTS);
     expect(world.gateway.exchanges.map(({ method }) => method)).not.toContain("POST");
 
     const [expired, trial] = await mint(world.binaries, "expired", "trial");
@@ -80,6 +80,6 @@ describe.skipIf(!binaries)("a coderd that has no license", () => {
       reason: "EntitlementsQueryFailed",
     });
     await tenant.untilCondition(CoderWorkspaceProxy, PROXY, notSupported);
-    expect(await questionsInTenMinutes()).toBeLessThan(MOST_QUESTIONS);
+    expect(await questionsInTenMinutes()).toBeLessThan(MAX_REQUESTS);
   });
 });

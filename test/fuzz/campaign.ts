@@ -17,7 +17,7 @@ import { startHostilePostgres } from "./hostile-postgres.ts";
 import { type Drawn, drawnKinds, drawObject, type Place } from "./objects.ts";
 
 const ENTRY = new URL("operator/main.ts", import.meta.url).pathname;
-const MOST_OBJECTS = 20;
+const MAX_OBJECTS = 20;
 const PASSWORD = "fuzzed-password-that-nobody-may-see";
 const TOKEN = "fuzzedtokn-NobodyMaySeeThisSecret";
 /** A deletion may wait a minute for others, and a server that says nothing is waited for as well. */
@@ -102,7 +102,7 @@ async function step(campaign: Campaign): Promise<void> {
     "coder",
     "x",
     "a-name",
-    ...Array.from({ length: MOST_OBJECTS }, (_, index) => `o-${index}`),
+    ...Array.from({ length: MAX_OBJECTS }, (_, index) => `o-${index}`),
   ]);
   const place: Place = { namespace, name };
   const old = alive.get(name);

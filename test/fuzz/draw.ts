@@ -25,7 +25,7 @@ export const hostilePieces: readonly string[] = [
   ...["__proto__", "constructor", "*", ",", "=", "../"],
 ];
 
-const LONGEST = 80_000;
+const MAX_LENGTH = 80_000;
 const NAMES: readonly string[] = ["coder", "x", "a-name", "kube-system", "db", "token"];
 
 /** A value for a schema: mostly one that admission takes, with what is extreme in it as often as not. */
@@ -73,10 +73,10 @@ function drawInteger({ minimum = -(2 ** 31), maximum = 2 ** 31 - 1 }: DrawnSchem
   return dice.pick([minimum, maximum, Math.max(minimum, 0), Math.max(minimum, 1), Math.min(maximum, 3)]);
 }
 
-function drawText({ pattern, maxLength = LONGEST, minLength = 0 }: DrawnSchema, dice: Dice): string {
+function drawText({ pattern, maxLength = MAX_LENGTH, minLength = 0 }: DrawnSchema, dice: Dice): string {
   if (pattern || dice.next() < 0.4) return dice.pick(NAMES);
   if (minLength === 0 && dice.next() < 0.1) return "";
-  return drawHostileText(dice, Math.min(maxLength, dice.pick([64, 2_000, LONGEST])));
+  return drawHostileText(dice, Math.min(maxLength, dice.pick([64, 2_000, MAX_LENGTH])));
 }
 
 /** A text of that length that is hard on whoever searches it. */

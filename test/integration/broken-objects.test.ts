@@ -4,8 +4,8 @@ import type { Condition } from "../../src/api/v1alpha1/common.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 import { type BrokenObject, brokenObjects } from "./broken-objects/cases.ts";
+import { Scene } from "./broken-objects/fixture.ts";
 import { excerpt, page } from "./broken-objects/page.ts";
-import { Scene } from "./broken-objects/scene.ts";
 import { openStage, type Stage } from "./control-plane/stage.ts";
 
 /** The page is written from what kubectl really prints: `vitest -u` renews it. */

@@ -3,7 +3,7 @@ import { delimiter, dirname } from "node:path";
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Place } from "../support/demo.ts";
-import { type DemoAccess, demoKubectl, setUpTrouble } from "../support/demo-scene.ts";
+import { type DemoAccess, demoKubectl, setUpTrouble } from "../support/demo-fixture.ts";
 import { plainFrame, readFrames, renewFrames } from "../support/plugin-frames.ts";
 import { Call, CTRL_C, type Shown } from "../support/pseudo-terminal.ts";
 

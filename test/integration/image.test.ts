@@ -11,7 +11,7 @@ import { readElf } from "../../tools/image/elf.ts";
 import { buildImage } from "../../tools/image/image.ts";
 import { librariesFor } from "../../tools/image/libraries.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { contained } from "../support/contained.ts";
+import { contained } from "../support/container-sandbox.ts";
 import { type LaidOutImage, readLayout, unpack } from "../support/oci-layout.ts";
 
 const cluster = sharedCluster();

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import { bundlePlugin } from "../../tools/plugin/bundle.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { setUpScene } from "../support/plugin-scene.ts";
+import { setUpScene } from "../support/plugin-fixture.ts";
 import { Call, type Shown } from "../support/pseudo-terminal.ts";
 
 const cluster = sharedCluster();

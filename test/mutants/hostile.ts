@@ -117,7 +117,7 @@ export const hostileMutants: readonly Mutant[] = [
   {
     guard: "limits: a database that sends on and on is cut off",
     file: "src/coder/operator-access/session.ts",
-    from: "if (socket.bytesRead > MOST_BYTES) socket.destroy();",
+    from: "if (socket.bytesRead > MAX_BYTES) socket.destroy();",
     to: "",
     tests: ["src/coder/operator-access"],
   },
@@ -159,7 +159,7 @@ export const hostileMutants: readonly Mutant[] = [
   {
     guard: "limits: authorities are read up to so many bytes",
     file: "src/operator/coderd/session.ts",
-    from: "if (bytes > MOST_CERTIFICATE_BYTES) return { fault: tooManyCertificates(key) };",
+    from: "if (bytes > MAX_CERTIFICATE_BYTES) return { fault: tooManyCertificates(key) };",
     to: "",
     tests: ["test/world/tenancy/large-secrets.test.ts"],
   },

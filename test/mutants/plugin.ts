@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const pluginMutants: readonly Mutant[] = [
   {
     guard: "mcp: an assistant is offered nothing that writes unless the person allowed it",
-    file: "src/plugin/mcp/tools.ts",
+    file: "src/plugin/mcp/serve.ts",
     from: "return allowWrites ? [...reading, ...writing] : reading;",
     to: "return [...reading, ...writing];",
     tests: ["test/world/plugin/mcp.test.ts"],

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { condemn, FATAL, mortal, pardon, serveFor } from "./support/fate.ts";
 import { canKillForMemory } from "./support/memory.ts";
 import { Observer } from "./support/observer.ts";
 import { Platform, poolOf } from "./support/platform.ts";
+import { clearScript, SCRIPT_END, scripted, serveFor, setScript } from "./support/scripted-container.ts";
 import { assertSteady, assertTruth, ended, isReady, type Trouble } from "./support/truth.ts";
 
 const MINUTE = 60_000;
-const OBJECT = "coderprovisioner/mortal";
+const OBJECT = "coderprovisioner/scripted";
 
 describe.runIf(inject("place")?.coder)("a pool of real daemons that crash again and again", () => {
   let platform: Platform;
   let observer: Observer;
   beforeAll(async () => {
     platform = await Platform.open("crashing", {
-      pools: { mortal: { ...mortal, tags: { pool: "mortal" } } },
+      pools: { scripted: { ...scripted, tags: { pool: "scripted" } } },
     });
     observer = new Observer(platform.cluster, platform.namespace);
   });
@@ -36,7 +36,7 @@ describe.runIf(inject("place")?.coder)("a pool of real daemons that crash again 
       },
     );
     expect(pods.map(isReady)).toEqual([true]);
-    await condemn(
+    await setScript(
       platform,
       serveFor(15),
       pods.map(({ metadata }) => metadata?.name ?? ""),
@@ -45,8 +45,8 @@ describe.runIf(inject("place")?.coder)("a pool of real daemons that crash again 
     await addPool("pathless", { extraEnv: [{ name: "PATH", value: "/nonexistent" }] });
     const trouble: Trouble = {
       object: OBJECT,
-      since: ended(FATAL.exitCode),
-      says: ['container "provisioner"', `exit code ${FATAL.exitCode}`, FATAL.lastLine],
+      since: ended(SCRIPT_END.exitCode),
+      says: ['container "provisioner"', `exit code ${SCRIPT_END.exitCode}`, SCRIPT_END.lastLine],
     };
     const told = await assertTruth(platform, observer, trouble);
     await assertSteady(observer, trouble, { from: told, restarts: 2 });
@@ -54,7 +54,7 @@ describe.runIf(inject("place")?.coder)("a pool of real daemons that crash again 
   });
 
   test("is Ready again once its daemons stay", async () => {
-    await pardon(platform);
+    await clearScript(platform);
     await observer.first((sight) => sight.condition(OBJECT, "Ready")?.status === "True" || undefined, {
       withinMs: MINUTE,
     });

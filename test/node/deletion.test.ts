@@ -2,6 +2,7 @@ import type { CoreV1Event } from "@kubernetes/client-node";
 import { eventually } from "kube-controller-runtime/testing";
 import { describe, expect, inject, onTestFailed, test } from "vitest";
 import { USERNAME } from "../../src/coder/operator-access/account.ts";
+import { TIME_LIMIT } from "./support/cluster.ts";
 import { Platform } from "./support/platform.ts";
 
 /** A deletion may wait two minutes for a coderd that does not answer. */
@@ -78,6 +79,12 @@ describe.runIf(inject("place")?.coder)("deletion in real pods", () => {
     return names.split("\n").filter(Boolean);
   }
 
+  async function messages({ cluster, namespace }: Platform, reason: string): Promise<string[]> {
+    const selector = `--field-selector=reason=${reason}`;
+    const events = await cluster.list<CoreV1Event>(["events", `--namespace=${namespace}`, selector]);
+    return events.map(({ message = "" }) => message);
+  }
+
   test.for(orders)("leaves nothing in the order %s, %s, %s", async (order) => {
     await using platform = await opened("deletion");
     const { cluster, namespace, workspaceNamespace } = platform;
@@ -90,6 +97,12 @@ describe.runIf(inject("place")?.coder)("deletion in real pods", () => {
     await eventually(async () => expect(await children(platform, namespace)).toEqual([]), GONE_LIMIT);
     expect(await children(platform, workspaceNamespace)).toEqual([]);
     expect(await registered(platform)).toEqual({ keys: 0, proxies: 0, tokens: 0 });
+    const told = `Revoked the operator's token. Its user "${USERNAME}" stays at coderd and can't log in.`;
+    // Events are written some time after what they tell.
+    await eventually(
+      async () => expect(await messages(platform, "TokenRevoked")).toEqual([told]),
+      TIME_LIMIT,
+    );
   });
 
   test("leaves nothing, also at coderd and in its database, with the namespace of Coder", async () => {
@@ -117,15 +130,11 @@ describe.runIf(inject("place")?.coder)("deletion in real pods", () => {
         "--timeout=60s",
       ]);
       await cluster.kubectl(["delete", POOL, `--namespace=${namespace}`, "--timeout=180s"]);
-      const selector =
-        "--field-selector=involvedObject.kind=CoderProvisioner,type=Warning,reason=KeyLeftBehind";
-      const events = await eventually(async () => {
-        const found = await cluster.list<CoreV1Event>(["events", `--namespace=${namespace}`, selector]);
-        expect(found).not.toEqual([]);
-        return found;
-      }, GONE_LIMIT);
-      expect(events).toHaveLength(1);
-      expect(events[0]?.message).toContain(`Provisioner key "${key}" stays at coderd; delete it by hand.`);
+      const left = expect.stringContaining(`Provisioner key "${key}" stays at coderd; delete it by hand.`);
+      await eventually(
+        async () => expect(await messages(platform, "KeyLeftBehind")).toEqual([left]),
+        GONE_LIMIT,
+      );
       expect(await registered(platform)).toMatchObject({ keys: 1 });
     },
   );

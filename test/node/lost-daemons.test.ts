@@ -1,13 +1,13 @@
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { TIME_LIMIT } from "./support/cluster.ts";
-import { condemn, FATAL, mortal } from "./support/fate.ts";
 import { Observer, type Sight } from "./support/observer.ts";
 import { CODER, Platform } from "./support/platform.ts";
+import { SCRIPT_END, scripted, setScript } from "./support/scripted-container.ts";
 import { assertTruth, ended, sentencesOfWhy } from "./support/truth.ts";
 import { Workspaces } from "./support/workspaces.ts";
 
-const POOL = "coderprovisioner/mortal";
+const POOL = "coderprovisioner/scripted";
 const TRUTH_MS = 30_000;
 
 describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every 2 s", () => {
@@ -18,11 +18,13 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
   let worker: string;
   let waitingSince: number;
   beforeAll(async () => {
-    platform = await Platform.open("lost", { pools: { mortal: { ...mortal, tags: { pool: "mortal" } } } });
+    platform = await Platform.open("lost", {
+      pools: { scripted: { ...scripted, tags: { pool: "scripted" } } },
+    });
     observer = new Observer(platform.cluster, platform.namespace);
     workspaces = new Workspaces(platform);
     await workspaces.pushTemplate("endless", "pod", {
-      tags: { pool: "mortal" },
+      tags: { pool: "scripted" },
       image: "localhost/no/such:image",
     });
   });
@@ -51,22 +53,28 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
     await eventually(async () => expect(await job("one")).toMatchObject({ status: "running" }), TIME_LIMIT);
     worker = observer.sights.at(-1)?.pods(POOL)[0]?.metadata?.name ?? expect.fail("the pool has no pod");
     // What starts from now on never gets as far as to coderd, or the builds might still be begun.
-    await condemn(platform, "sleep 2");
+    await setScript(platform, "sleep 2");
     const forced = ["--grace-period=0", "--force", `--namespace=${platform.namespace}`];
     await platform.cluster.kubectl(["delete", "pod", worker, ...forced]);
     for (const name of ["two", "three"]) await begin(name);
     waitingSince = Date.now();
     const trouble = {
       object: POOL,
-      since: ended(FATAL.exitCode),
-      says: ['container "provisioner"', `exit code ${FATAL.exitCode}`, FATAL.lastLine],
+      since: ended(SCRIPT_END.exitCode),
+      says: ['container "provisioner"', `exit code ${SCRIPT_END.exitCode}`, SCRIPT_END.lastLine],
     };
     await assertTruth(platform, observer, trouble);
     for (const name of ["two", "three"]) expect(await job(name)).toMatchObject({ status: "pending" });
   });
 
   test("are told by BuildsServed with the exit code and the daemon, within 30 s", async () => {
-    const says = ["2 builds wait", `exit code ${FATAL.exitCode}`, "1 build runs", worker, "its pod is gone"];
+    const says = [
+      "2 builds wait",
+      `exit code ${SCRIPT_END.exitCode}`,
+      "1 build runs",
+      worker,
+      "its pod is gone",
+    ];
     const isTold = (sight: Sight) => {
       const { status, message = "" } = sight.condition(`codercontrolplane/${CODER}`, "BuildsServed") ?? {};
       return (status === "False" && says.every((part) => message.includes(part))) || undefined;
@@ -81,7 +89,7 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
     expect(lost).toContain(`It runs on daemon "${worker}", whose pod is gone`);
     for (const name of ["two", "three"]) {
       const said = await why(name);
-      expect(said).toContain(`exit code ${FATAL.exitCode}`);
+      expect(said).toContain(`exit code ${SCRIPT_END.exitCode}`);
       expect(said).toContain(POOL);
       expect(said).not.toMatch(/raise spec.replicas|Nothing is wrong|DNS/);
     }

@@ -8,7 +8,7 @@ import { ChartRepository } from "./support/chart-repository.ts";
 import { Cluster } from "./support/cluster.ts";
 import { createDatabase, secret } from "./support/platform.ts";
 import { Poller } from "./support/poller.ts";
-import { Reader } from "./support/reader.ts";
+import { Reader } from "./support/shell-user.ts";
 
 const PAGE = "docs/tutorials/from-the-helm-charts.md";
 /** The page calls it so. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { condemn, FATAL, mortal, pardon, serveFor } from "./support/fate.ts";
 import { Observer } from "./support/observer.ts";
 import { CODER, Platform } from "./support/platform.ts";
+import { clearScript, SCRIPT_END, scripted, serveFor, setScript } from "./support/scripted-container.ts";
 import { assertSteady, assertTruth, ended, type Trouble } from "./support/truth.ts";
 
 const OBJECT = `codercontrolplane/${CODER}`;
@@ -12,7 +12,7 @@ describe.runIf(inject("place")?.coder)("a control plane whose real pods fail", (
   let platform: Platform;
   let observer: Observer;
   beforeAll(async () => {
-    platform = await Platform.open("failing", { controlPlane: mortal, pools: { linux: {} } });
+    platform = await Platform.open("failing", { controlPlane: scripted, pools: { linux: {} } });
     observer = new Observer(platform.cluster, platform.namespace);
   });
   beforeEach(({ onTestFailed }) => onTestFailed(async () => console.error(await platform?.story())));
@@ -71,26 +71,26 @@ describe.runIf(inject("place")?.coder)("a control plane whose real pods fail", (
       .at(-1)
       ?.pods(OBJECT)
       .map(({ metadata }) => metadata?.name ?? "");
-    await condemn(platform, serveFor(15), pods);
+    await setScript(platform, serveFor(15), pods);
     const trouble: Trouble = {
       object: OBJECT,
-      since: ended(FATAL.exitCode),
-      says: ['container "coder"', `exit code ${FATAL.exitCode}`, FATAL.lastLine],
+      since: ended(SCRIPT_END.exitCode),
+      says: ['container "coder"', `exit code ${SCRIPT_END.exitCode}`, SCRIPT_END.lastLine],
     };
     const told = await assertTruth(platform, observer, trouble);
     await assertSteady(observer, trouble, { from: told, restarts: 2 });
     const events = await platform.cluster.list<{ type: string; reason: string; message: string }>([
       ...["events", `--namespace=${platform.namespace}`, "--field-selector=reason=Stalled"],
     ]);
-    const crash = events.find(({ message }) => message.includes(`exit code ${FATAL.exitCode}`));
+    const crash = events.find(({ message }) => message.includes(`exit code ${SCRIPT_END.exitCode}`));
     expect(crash).toMatchObject({ type: "Warning" });
-    await pardon(platform);
+    await clearScript(platform);
     await untilReady();
   });
 
   test.runIf(process.env.LONG)("is Stalled when a liveness probe ends coderd", async () => {
     // It stands still some time after its start, so that its probe is not answered.
-    await condemn(platform, '/opt/coder "$@" & sleep 25; kill -STOP $!; wait');
+    await setScript(platform, '/opt/coder "$@" & sleep 25; kill -STOP $!; wait');
     await change({ livenessProbe: { enabled: true, periodSeconds: 2, failureThreshold: 2 } });
     const trouble: Trouble = {
       object: OBJECT,

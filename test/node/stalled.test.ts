@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { Observer, type Sight } from "./support/observer.ts";
 import { Platform, poolOf, secret } from "./support/platform.ts";
 import {
+  assertNeverTakenBack,
   assertSteady,
   assertTruth,
   ended,
@@ -167,6 +168,11 @@ describe.runIf(inject("place")?.coder)("an object whose real pods do not start",
     const find = (sight: Sight) => sight.condition(trouble.object, "Stalled");
     const told = await observer.first(find, { from: 0, withinMs: 0 });
     await assertSteady(observer, trouble, { from: told.at, restarts: 2 });
+  });
+
+  test("goes on being Stalled for the same cause in every look", () => {
+    const lasting = [...CAUSES.keys()].filter((index) => index !== indexOf("quota"));
+    for (const index of lasting) assertNeverTakenBack(observer, troubleOf(index));
   });
 
   test("does not advise to look at the network where the exit code is known", async () => {

@@ -6,7 +6,7 @@ import { blocks, pages } from "../docs/pages.ts";
 import { Cluster } from "./support/cluster.ts";
 import { installOperator } from "./support/operator.ts";
 import { createDatabase } from "./support/platform.ts";
-import { Reader } from "./support/reader.ts";
+import { Reader } from "./support/shell-user.ts";
 
 const OPERATOR = "coder-system";
 

@@ -1,5 +1,5 @@
 /** Too short to be a secret, and too likely to be found by chance. */
-const SHORTEST_SECRET = 8;
+const MIN_SECRET_LENGTH = 8;
 
 /** Values that must not show anywhere, and the search for them. */
 export class Secrets {
@@ -8,7 +8,7 @@ export class Secrets {
   /** Of a URL the password is secret by itself too. */
   add(...values: readonly string[]): void {
     for (const value of values.flatMap((text) => [text.trim(), passwordIn(text)]))
-      if (value.length >= SHORTEST_SECRET) this.#values.add(value);
+      if (value.length >= MIN_SECRET_LENGTH) this.#values.add(value);
   }
 
   get size(): number {

@@ -1,5 +1,5 @@
 import { type Database, type Databases, type OpenDatabase, openDatabase } from "../../lab/postgres.ts";
-import { askRun } from "./run/ask.ts";
+import { askRun } from "./run/request-server.ts";
 
 /** Databases on the one Postgres of a run. `stop` drops them; who breaks the server starts one with `startPostgres`. */
 export function sharedPostgres(): Databases {

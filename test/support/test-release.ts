@@ -2,10 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ReleaseNames } from "../../tools/generate/release-names.ts";
+import { layerOf, type PlatformImage, writeLayout } from "../../tools/image/oci.ts";
 import type { Executable } from "../../tools/release/executables.ts";
 import type { Published } from "../../tools/release/published.ts";
 import { buildRelease } from "../../tools/release/release.ts";
-import { writeBaseLayout } from "./base-layout.ts";
 
 const commit = { revision: "0123456789abcdef", time: "2026-01-02T03:04:05.000Z" };
 
@@ -33,4 +33,25 @@ export async function buildTestRelease(
   } finally {
     await rm(base, { recursive: true, force: true });
   }
+}
+
+/** The variables of the base. */
+export const baseEnv = ["SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"];
+
+/** Writes an image for both platforms whose Node is its platform's name, for images that nobody runs. */
+export async function writeBaseLayout(dir: string): Promise<void> {
+  const config = {
+    User: "0",
+    WorkingDir: "/",
+    Entrypoint: [],
+    Cmd: [],
+    Env: baseEnv,
+    ExposedPorts: {},
+    Labels: {},
+  };
+  const images = ["amd64", "arm64"].map(async (architecture): Promise<PlatformImage> => {
+    const node = { type: "file", path: "nodejs/bin/node", content: Buffer.from(architecture) } as const;
+    return { architecture, layers: [await layerOf([node])], config, created: undefined };
+  });
+  await writeLayout(dir, await Promise.all(images), { name: "base", tag: "1" });
 }

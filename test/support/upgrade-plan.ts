@@ -1,7 +1,7 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStage, UpgradeStatus } from "../../src/api/v1alpha1/upgrade.ts";
 import type { CoderFailure } from "../../src/coder/failure.ts";
-import type { DatabaseSight } from "../../src/coder/operator-access/sight.ts";
+import type { DatabaseInspection } from "../../src/coder/operator-access/inspect.ts";
 import { failed, succeeded } from "../../src/coder/result.ts";
 import { upgradeSettings } from "../../src/operator/coderd/settings.ts";
 import type { UpgradeFacts } from "../../src/operator/upgrade/facts.ts";
@@ -17,7 +17,7 @@ export const BETWEEN = "ghcr.io/coder/coder:v2.30.0";
 export const DIGEST = "mirror.example.com/coder@sha256:aa";
 export const STABLE = "ghcr.io/coder/coder:stable";
 
-export const calm: DatabaseSight = {
+export const calm: DatabaseInspection = {
   isReadOnly: false,
   mayMigrate: true,
   freeConnections: 90,

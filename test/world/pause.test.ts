@@ -90,9 +90,9 @@ describe.each(kinds)("a paused $kind.kind", ({ kind, spec, deployment }) => {
       expect((await conditionOf(kind, name, "Paused"))?.observedGeneration).toBe(2),
     );
     await stage.timePasses(3_600_000);
-    const { runs } = stage.witness;
+    const { runs } = stage.counters;
     await stage.person.mergePatch(kind, stage.ref(name), { metadata: { labels: { look: "again" } } });
-    await stage.eventually(() => expect(stage.witness.runs).toBeGreaterThan(runs));
+    await stage.eventually(() => expect(stage.counters.runs).toBeGreaterThan(runs));
     await stage.untilIdle();
     expect(new Set(writesSince(length, name))).toEqual(new Set([status(name)]));
     expect(await stage.exists(Deployment, deployment(name))).toBe(false);

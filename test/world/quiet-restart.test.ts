@@ -43,9 +43,9 @@ function manifest({ apiVersion, kind }: Kind, name: string, spec: object): KubeO
 }
 
 test("a process that takes over a converged fleet makes no write", async () => {
-  const before = stage.witness.runs;
+  const before = stage.counters.runs;
   await stage.restart();
-  await stage.eventually(() => expect(stage.witness.runs).toBeGreaterThanOrEqual(before + 3 * SIZE));
+  await stage.eventually(() => expect(stage.counters.runs).toBeGreaterThanOrEqual(before + 3 * SIZE));
   await stage.untilIdle();
   const writes = stage.operator.transport.requests.filter(({ method }) => method !== "GET");
   expect(writes.map(({ method, path }) => `${method} ${path}`)).toEqual([]);

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 import manifest from "../../package.json" with { type: "json" };
-import { slim } from "./slim.ts";
+import { omitUnreachable } from "./omit-unreachable.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -55,7 +55,7 @@ export async function bundle(
     // Node keeps the source text in memory. Short lines, so that a stack trace is still useful.
     minifyWhitespace: true,
     lineLimit: 160,
-    plugins: [...plugins, slim, stamp(version)],
+    plugins: [...plugins, omitUnreachable, stamp(version)],
     metafile: true,
     logLevel: "warning",
   });

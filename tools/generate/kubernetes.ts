@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { briefly } from "./brief.ts";
 import type { Definitions, Schema } from "./structural.ts";
 
 /** The types of Kubernetes that our kinds use, as the OpenAPI of one Kubernetes version describes them. */
@@ -87,4 +86,33 @@ function withDemands(definition: Schema, demands: Readonly<Record<string, Schema
   const properties = { ...definition.properties };
   for (const [name, demand] of Object.entries(demands)) properties[name] = { ...properties[name], ...demand };
   return definition.properties ? { ...definition, properties } : definition;
+}
+
+/** Kubernetes explains some fields by the page; a CRD is stored, listed and sent as a whole. */
+const MAX_LENGTH = 240;
+
+/** The schema of a Kubernetes type with only the first sentences of each description, at least one. */
+function briefly(schema: Schema): Schema {
+  const { description, properties, items, additionalProperties } = schema;
+  return {
+    ...schema,
+    ...(description && { description: firstSentences(description) }),
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, field]) => [name, briefly(field)]),
+      ),
+    }),
+    ...(items && { items: briefly(items) }),
+    ...(additionalProperties && { additionalProperties: briefly(additionalProperties) }),
+  };
+}
+
+function firstSentences(text: string): string {
+  const [first = "", ...more] = text.split(/(?<=[.:])\s+(?=[A-Z`])|\n+/);
+  let kept = first;
+  for (const sentence of more) {
+    if (kept.length + sentence.length > MAX_LENGTH) break;
+    kept += ` ${sentence}`;
+  }
+  return kept;
 }

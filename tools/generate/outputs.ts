@@ -1,7 +1,8 @@
+import type { Option } from "commander";
 import { stringify } from "yaml";
+import { commandLine } from "../../src/cli/options.ts";
 import { chartSchema, chartSchemaPath } from "./chart-schema.ts";
 import { customResourceDefinition } from "./crd.ts";
-import { flagsPage } from "./flags.ts";
 import { permissions, resources } from "./inputs.ts";
 import { definitionsOf, readSnapshot } from "./kubernetes.ts";
 import { metricsPage } from "./metrics.ts";
@@ -16,7 +17,7 @@ import {
   peopleRoles,
   serviceAccount,
 } from "./rbac.ts";
-import { permissionsPage, referencePage } from "./reference.ts";
+import { code, permissionsPage, referencePage, table } from "./reference.ts";
 
 /** Content by path, relative to the repository. */
 export type Files = ReadonlyMap<string, string>;
@@ -63,4 +64,35 @@ export function yaml(...documents: readonly object[]): string {
 
 function markdown(text: string): string {
   return `<!-- ${generatedMark} -->\n\n${text}\n`;
+}
+
+/** The reference page of the command line, read from the very definitions that parse it. */
+function flagsPage(): string {
+  const program = commandLine({ version: "", runController: async () => {} });
+  return [
+    "# Command line",
+    `${program.description()} The chart sets the flags from its values; \`extraArgs\` adds further ones.`,
+    "A flag wins over its variable. `--help` prints the same.",
+    ...program.commands.flatMap((command) => [
+      `## \`${program.name()} ${command.name()}\``,
+      command.description(),
+      table(["Flag", "Variable", "Default", "Meaning"], command.options.map(row)),
+    ]),
+  ].join("\n\n");
+}
+
+function row(option: Option): string[] {
+  const { flags, envVar, defaultValue, defaultValueDescription, description, argChoices } = option;
+  const shown = defaultValueDescription ?? (typeof defaultValue === "boolean" ? undefined : defaultValue);
+  const choices = argChoices ? ` One of ${argChoices.map(code).join(", ")}.` : "";
+  return [
+    code(flags),
+    envVar ? code(envVar) : "",
+    shown === undefined ? "" : code(shown),
+    `${sentence(description)}${choices}`,
+  ];
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -10,7 +10,7 @@ import { operatorName, operatorNamespace } from "./rbac.ts";
 /** Stands for the operator's namespace until the chart knows it. */
 const namespacePlaceholder = "OPERATOR_NAMESPACE";
 
-const MOST_NAMESPACES = 20;
+const MAX_NAMESPACES = 20;
 
 const protectedNamespaces = ["kube-system", "kube-public", "kube-node-lease", namespacePlaceholder];
 
@@ -169,8 +169,8 @@ const workspaceNamespaces: Policy = {
         "'spec.rbac.workspaceNamespaces: workspaces never run in the namespaces of Kubernetes and of the operator, as in one of ' + variables.added.join(', ')",
       reason: "Forbidden",
     },
-    atMost("added", MOST_NAMESPACES, "namespaces at a time: add the others with the next change"),
-    ...indexes(MOST_NAMESPACES).map((index) => ({
+    atMost("added", MAX_NAMESPACES, "namespaces at a time: add the others with the next change"),
+    ...indexes(MAX_NAMESPACES).map((index) => ({
       expression: `size(variables.added) <= ${index} || ${checks(rbacGroup, "rolebindings", "create", `variables.added[${index}]`)}`,
       messageExpression: `'spec.rbac.workspaceNamespaces: running workspaces in namespace "' + variables.added[${index}] + '" needs the right to create rolebindings there, which ' + request.userInfo.username + ' lacks'`,
       reason: "Forbidden" as const,
@@ -198,8 +198,8 @@ const extraRules: Policy = {
     },
   ],
   validations: [
-    atMost("reached", MOST_NAMESPACES + 1, "namespaces, its own among them, that extraRules reach"),
-    ...indexes(MOST_NAMESPACES + 1).map((index) => ({
+    atMost("reached", MAX_NAMESPACES + 1, "namespaces, its own among them, that extraRules reach"),
+    ...indexes(MAX_NAMESPACES + 1).map((index) => ({
       expression: `size(variables.reached) <= ${index} || ${checks(rbacGroup, "roles", "escalate", `variables.reached[${index}]`)}`,
       messageExpression: `'spec.rbac.extraRules: granting them in namespace "' + variables.reached[${index}] + '" needs the right to escalate roles there, which ' + request.userInfo.username + ' lacks'`,
       reason: "Forbidden" as const,

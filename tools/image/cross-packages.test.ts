@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { architectureOf } from "./architecture.ts";
-import { withCrossPackages } from "./cross-packages.ts";
+import { withCrossPackages } from "./runtime.ts";
 
 let bin: string;
 beforeEach(async () => {

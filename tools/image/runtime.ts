@@ -2,10 +2,10 @@ import type { Log } from "kube-controller-runtime/testing/binaries";
 import type { Architecture } from "./architecture.ts";
 import { readBase } from "./base.ts";
 import { type Component, libraryComponents, nodeComponent } from "./components.ts";
-import { withCrossPackages } from "./cross-packages.ts";
 import { type Library, LibraryMissingError, librariesFor } from "./libraries.ts";
 import { nodeFiles } from "./node-package.ts";
 import { type Layer, layerOf } from "./oci.ts";
+import { withPackages } from "./packages.ts";
 import type { TarEntry } from "./tar.ts";
 
 /** Everything below the operator in its image. */
@@ -80,4 +80,23 @@ function systemFiles(
     ...libraries.map(({ name, content }) => file(`lib/${triplet}/${name}`, content, 0o755)),
     ...Object.entries(links).map(([path, to]): TarEntry => ({ type: "link", path, to })),
   ];
+}
+
+/** What Node is linked with, in the names of Debian and Ubuntu. */
+const PACKAGES = ["libc6", "libgcc-s1", "libstdc++6"];
+
+/**
+ * Lends the root of a file system with the libraries of another architecture: the packages for cross compilers of the
+ * machine's distribution. Fails where there is no apt.
+ */
+export async function withCrossPackages<T>(
+  { name }: Architecture,
+  env: NodeJS.ProcessEnv,
+  use: (sysroot: string) => Promise<T>,
+): Promise<T> {
+  return withPackages(
+    PACKAGES.map((each) => `${each}-${name}-cross`),
+    env,
+    use,
+  );
 }

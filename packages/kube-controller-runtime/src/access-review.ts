@@ -24,8 +24,8 @@ const ALLOWED_MS = 60_000;
 const REFUSED_MS = 10_000;
 
 /** Whoever sends made-up tokens must neither fill the memory nor keep the API server busy. */
-const MOST_REMEMBERED = 256;
-const MOST_AT_ONCE = 4;
+const MAX_REMEMBERED = 256;
+const MAX_CONCURRENT = 4;
 
 interface Decision {
   readonly access: Promise<Access>;
@@ -46,7 +46,7 @@ export function reviewAccess(client: Pick<Client, "create">, clock: Clock): Auth
     const key = hash("sha256", `${path} ${token}`);
     const known = decisions.get(key);
     if (known && known.until > clock.monotonic()) return known.access;
-    if (underWay >= MOST_AT_ONCE) return Promise.resolve("busy");
+    if (underWay >= MAX_CONCURRENT) return Promise.resolve("busy");
     underWay++;
     const asked = review(client, token, path).finally(() => underWay--);
     const decision: Decision = { access: asked, until: Number.POSITIVE_INFINITY };
@@ -77,5 +77,5 @@ function remember(decisions: Map<string, Decision>, key: string, decision: Decis
   decisions.delete(key);
   decisions.set(key, decision);
   const [oldest] = decisions.keys();
-  if (decisions.size > MOST_REMEMBERED && oldest !== undefined) decisions.delete(oldest);
+  if (decisions.size > MAX_REMEMBERED && oldest !== undefined) decisions.delete(oldest);
 }

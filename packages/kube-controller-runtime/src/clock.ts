@@ -13,7 +13,7 @@ export interface Clock {
 }
 
 /** A longer time makes timers of the platform fire at once: a wait for a month would be a hot loop. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Real time. */
 export const systemClock: Clock = {
@@ -21,14 +21,14 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   sleep: async (ms, signal) => {
     try {
-      await delay(Math.min(ms, LONGEST_TIMER_MS), undefined, signal ? { signal } : {});
+      await delay(Math.min(ms, MAX_TIMER_MS), undefined, signal ? { signal } : {});
     } catch (error) {
       signal?.throwIfAborted();
       throw error;
     }
   },
   setTimer: (callback, ms) => {
-    const timer = setTimeout(callback, Math.min(ms, LONGEST_TIMER_MS));
+    const timer = setTimeout(callback, Math.min(ms, MAX_TIMER_MS));
     return () => clearTimeout(timer);
   },
 };

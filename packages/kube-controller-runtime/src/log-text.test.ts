@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { logText } from "./log-text.ts";
-import { createLogger } from "./logging.ts";
+import { createLogger, logText } from "./logging.ts";
 
 const time = "2026-01-02T03:04:05.678Z";
 

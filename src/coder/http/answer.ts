@@ -3,13 +3,13 @@ import { DroppedRows, type RowFilter } from "./dropped-rows.ts";
 import { EmptiedLists } from "./emptied-lists.ts";
 import { NoAnswer } from "./no-answer.ts";
 
-const LARGEST_BODY_BYTES = 2 * 1024 * 1024;
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
 /** What is left out of a body costs no memory, but reading it costs time. */
-const MOST_BYTES_READ = 32 * 1024 * 1024;
+const MAX_BYTES_READ = 32 * 1024 * 1024;
 
 /** What makes JSON slow to parse is the number of its values, far more than its length. */
-const MOST_VALUES = 20_000;
+const MAX_VALUES = 20_000;
 
 /** A whole answer, of success or failure. */
 export interface Answer {
@@ -51,7 +51,7 @@ export async function readAnswer(
 async function readBody(
   body: AsyncIterable<Uint8Array>,
   deadline: AbortSignal,
-  { mostValues = MOST_VALUES, emptiedLists, droppedRows }: AnswerShape,
+  { mostValues = MAX_VALUES, emptiedLists, droppedRows }: AnswerShape,
 ): Promise<string> {
   const lists = emptiedLists === undefined ? undefined : new EmptiedLists(emptiedLists);
   const rows = droppedRows === undefined ? undefined : new DroppedRows(droppedRows);
@@ -66,8 +66,8 @@ async function readBody(
       values += separatorsIn(chunk);
       chunks.push(chunk);
     }
-    refuseLargerThan(LARGEST_BODY_BYTES, size + (rows?.held ?? 0));
-    refuseLargerThan(MOST_BYTES_READ, read);
+    refuseLargerThan(MAX_BODY_BYTES, size + (rows?.held ?? 0));
+    refuseLargerThan(MAX_BYTES_READ, read);
     if (values > mostValues) throw new NoAnswer(`the body holds more than ${mostValues} values`);
   }
   return Buffer.concat([...chunks, ...(rows?.end() ?? [])]).toString("utf8");

@@ -136,11 +136,11 @@ function validations(error: CoderError, subject: Subject): string {
 }
 
 /** More than one message has room for. */
-const MOST_VALIDATIONS = 20;
+const MAX_VALIDATIONS = 20;
 
 function readError(json: unknown) {
   const source = typeof json === "object" && json !== null ? (json as Record<string, unknown>) : {};
-  const list = Array.isArray(source.validations) ? source.validations.slice(0, MOST_VALIDATIONS) : [];
+  const list = Array.isArray(source.validations) ? source.validations.slice(0, MAX_VALIDATIONS) : [];
   return {
     message: text(source.message),
     detail: text(source.detail),

@@ -10,7 +10,7 @@ import { Slots } from "./slots.ts";
 
 const CONCURRENT_REQUESTS = 8;
 const REQUEST_TIMEOUT_MS = 10_000;
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 const BYPASS_HEADER = "X-Coder-Bypass-Ratelimit";
 
 export interface HttpRequest {
@@ -89,14 +89,14 @@ export class CoderHost {
   async #follow(request: HttpRequest, headers: Record<string, string>, deadline: AbortSignal) {
     const destination = await this.#options.route(this.#options.url);
     let hop: Hop = { method: request.method, path: destination.pathPrefix + request.path };
-    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       const response = await this.#request(destination, hop, { request, headers, deadline });
       const answer = await readAnswer(response, deadline, request.answerShape);
       const next = followRedirect(answer, hop, { coderd: this.#options.url, destination });
       if (!next) return answer;
       hop = next;
     }
-    throw new NoAnswer(`it redirects more than ${MOST_REDIRECTS} times: a redirect loop`);
+    throw new NoAnswer(`it redirects more than ${MAX_REDIRECTS} times: a redirect loop`);
   }
 
   #request(

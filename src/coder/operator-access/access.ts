@@ -9,9 +9,9 @@ import {
   describeDatabaseError,
   mayDependOnEncryption,
 } from "./failure.ts";
+import { type DatabaseInspection, inspectDatabase } from "./inspect.ts";
 import { ensureApiKey, type OperatorToken, revokeApiKeys } from "./keys.ts";
 import { type Connect, connectPostgres, type DatabaseSession, inTransaction, lock } from "./session.ts";
-import { type DatabaseSight, lookAround } from "./sight.ts";
 import { encryptionAttempts, type TlsFiles } from "./tls.ts";
 import { type ControlPlane, type TokenRequest, tokenName } from "./token.ts";
 
@@ -50,7 +50,7 @@ export interface OperatorAccess {
   look(
     target: DatabaseTarget,
     tokenNames?: readonly string[],
-  ): Promise<Result<DatabaseSight, DatabaseFailure>>;
+  ): Promise<Result<DatabaseInspection, DatabaseFailure>>;
 }
 
 export interface OperatorAccessOptions {
@@ -60,7 +60,7 @@ export interface OperatorAccessOptions {
 }
 
 /** A server that answers every statement just in time could hold a run for days. */
-const LONGEST_SESSION_MS = 30_000;
+const MAX_SESSION_MS = 30_000;
 
 /**
  * Access for the operator through coderd's own database. Each call opens one connection, runs one transaction
@@ -92,7 +92,8 @@ export function operatorAccess({
       const nothingThere = !revoked.ok && revoked.failure.kind === "schemaMissing";
       return nothingThere ? succeeded(0) : revoked;
     },
-    look: (target, tokenNames = []) => transact(way, target, (session) => lookAround(session, tokenNames)),
+    look: (target, tokenNames = []) =>
+      transact(way, target, (session) => inspectDatabase(session, tokenNames)),
   };
 }
 
@@ -102,7 +103,7 @@ async function transact<T>(
   work: (session: DatabaseSession) => Promise<T>,
 ): Promise<Result<T, DatabaseFailure>> {
   const deadline = new AbortController();
-  const cancel = clock.setTimer(() => deadline.abort(tookTooLong()), LONGEST_SESSION_MS);
+  const cancel = clock.setTimer(() => deadline.abort(tookTooLong()), MAX_SESSION_MS);
   const bounded = fenceUntil(deadline.signal, fence);
   let session: DatabaseSession | undefined;
   try {
@@ -130,7 +131,7 @@ function fenceUntil(deadline: AbortSignal, fence: Fence): Fence {
 }
 
 function tookTooLong(): DatabaseProblem {
-  const message = `The database did not finish within ${LONGEST_SESSION_MS / 1_000} s; check its load.`;
+  const message = `The database did not finish within ${MAX_SESSION_MS / 1_000} s; check its load.`;
   return new DatabaseProblem("timeout", message);
 }
 

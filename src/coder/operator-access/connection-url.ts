@@ -22,7 +22,7 @@ export interface ConnectionSettings {
 
 const DEFAULT_PORT = 5432;
 const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
-const LONGEST_CONNECT_TIMEOUT_MS = 10_000;
+const MAX_CONNECT_TIMEOUT_MS = 10_000;
 
 /** libpq takes such a URL, for a host given as a parameter or none at all; a URL parser does not. */
 const USER_WITHOUT_HOST = /^([^/]*\/\/[^/?]*@)(?=[:/?]|$)/;
@@ -101,7 +101,7 @@ function isSslMode(text: string): text is SslMode {
 /** libpq counts in seconds and takes 0 for no limit, which would hold up a worker here. */
 function connectTimeout(seconds: string | undefined): number {
   const ms = Number(seconds) * 1_000;
-  return ms > 0 ? Math.min(ms, LONGEST_CONNECT_TIMEOUT_MS) : DEFAULT_CONNECT_TIMEOUT_MS;
+  return ms > 0 ? Math.min(ms, MAX_CONNECT_TIMEOUT_MS) : DEFAULT_CONNECT_TIMEOUT_MS;
 }
 
 function sessionOptions(options: string | undefined, searchPath: string | undefined): string | undefined {

@@ -34,7 +34,7 @@ type WriteCallback = (error?: Error | null) => void;
  * More than any answer that is asked for. The driver keeps a message until it is complete, however long the server
  * says that it will be.
  */
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 const COUNT_EVERY_MS = 20;
 
 /** Connects with `pg`. Everything is given explicitly: libpq's environment variables must have no say. */
@@ -61,7 +61,7 @@ export const connectPostgres: Connect = async (settings, encryption, fence) => {
     // The driver's own parsers are chosen by the server, and some take very long over a text that is made for it.
     types: { getTypeParser: () => String },
   });
-  guardMessages(client.connection, MOST_BYTES);
+  guardMessages(client.connection, MAX_BYTES);
   client.on("error", () => {
     // The statement under way fails with the same error; an idle connection that breaks harms nobody.
   });
@@ -127,13 +127,13 @@ class FencedSocket extends Socket {
 /** Cuts the connection when more has come than may. Counted below TLS, where the driver sees no data of its own. */
 function limitBytes(socket: Socket): void {
   const counting = setInterval(() => {
-    if (socket.bytesRead > MOST_BYTES) socket.destroy();
+    if (socket.bytesRead > MAX_BYTES) socket.destroy();
   }, COUNT_EVERY_MS);
   socket.once("close", () => clearInterval(counting));
 }
 
 function tooMuch({ bytesRead }: Socket): DatabaseProblem | undefined {
-  return bytesRead > MOST_BYTES ? tooLong(MOST_BYTES) : undefined;
+  return bytesRead > MAX_BYTES ? tooLong(MAX_BYTES) : undefined;
 }
 
 /** Waits for its turn under a name; the transaction's end gives it to the next. */

@@ -37,7 +37,7 @@ interface Servers {
 }
 
 /** Whoever runs daemons with more sets of tags than this has pools start daemons that might not be needed. */
-const MOST_STRANGERS = 100;
+const MAX_UNKNOWN = 100;
 
 /**
  * Gives each job that waits to one pool of those that it matches: to one with a free daemon; else to one that has not
@@ -119,7 +119,7 @@ function daemonsOfOthers(pools: readonly Pool[], daemons: readonly ProvisionerDa
   }
   return [...groups]
     .sort(([a, { size }], [b, other]) => size - other.size || compare(a, b))
-    .slice(0, MOST_STRANGERS)
+    .slice(0, MAX_UNKNOWN)
     .map(([, group]) => group);
 }
 

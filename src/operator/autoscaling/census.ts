@@ -25,7 +25,7 @@ export interface Census {
   readonly podless: readonly string[];
 }
 
-const MOST_NAMES = 3;
+const MAX_NAMES = 3;
 
 /** Counts by pods: a daemon that coderd lists without a pod behind it, or with one that fails, can't take a job. */
 export function takeCensus(
@@ -82,5 +82,5 @@ function podlessByKey(
 }
 
 function few(names: readonly string[]): string[] {
-  return names.toSorted().slice(0, MOST_NAMES);
+  return names.toSorted().slice(0, MAX_NAMES);
 }

@@ -1,13 +1,13 @@
 import { timestamp } from "kube-controller-runtime";
-import { MOST_JOBS, type Tags } from "../../coder/provisioning.ts";
+import { MAX_JOBS, type Tags } from "../../coder/provisioning.ts";
 import { distinctiveTags } from "../../coder/tags.ts";
 import type { Decision } from "./decide.ts";
 import { highestOf } from "./pool.ts";
 import type { DaemonEnd, StrandedJobs } from "./stranded.ts";
 import type { WaitCause, WaitingJobs } from "./waiting.ts";
 
-const MOST_TAGS = 8;
-const LONGEST_TAG = 64;
+const MAX_TAGS = 8;
+const MAX_TAG_LENGTH = 64;
 
 /** The whole story of a number, in a sentence or two. */
 export function explainDecision(decision: Decision): string {
@@ -26,7 +26,7 @@ export function explainDecision(decision: Decision): string {
     case "exposed":
       return `Keeps ${daemons} for now (${load}): pods of busy daemons are not ready, and Kubernetes removes such pods first.`;
     case "cut":
-      return `Keeps ${daemons} for now (${load}): coderd lists only the newest ${MOST_JOBS} unfinished builds, and older ones may wait.`;
+      return `Keeps ${daemons} for now (${load}): coderd lists only the newest ${MAX_JOBS} unfinished builds, and older ones may wait.`;
     case "unschedulable":
       return `Stays at ${daemons} (${load}): no node has room for pods that are there already. Add nodes or lower the resource requests.`;
     case "held":
@@ -105,13 +105,13 @@ function names(all: readonly string[]): string {
 function tagList(tags: Tags): string {
   const all = Object.entries(distinctiveTags(tags));
   if (all.length === 0) return "(none)";
-  const shown = all.slice(0, MOST_TAGS).map(([key, value]) => `${cut(key)}=${cut(value)}`);
-  return shown.join(", ") + (all.length > MOST_TAGS ? ` and ${all.length - MOST_TAGS} more` : "");
+  const shown = all.slice(0, MAX_TAGS).map(([key, value]) => `${cut(key)}=${cut(value)}`);
+  return shown.join(", ") + (all.length > MAX_TAGS ? ` and ${all.length - MAX_TAGS} more` : "");
 }
 
 function cut(text: string): string {
-  const plain = text.slice(0, LONGEST_TAG + 1).replace(/[^\x20-\x7e]/g, "?");
-  return plain.length > LONGEST_TAG ? `${plain.slice(0, LONGEST_TAG)}…` : plain;
+  const plain = text.slice(0, MAX_TAG_LENGTH + 1).replace(/[^\x20-\x7e]/g, "?");
+  return plain.length > MAX_TAG_LENGTH ? `${plain.slice(0, MAX_TAG_LENGTH)}…` : plain;
 }
 
 function counted(count: number, noun: string): string {

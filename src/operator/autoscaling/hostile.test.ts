@@ -7,7 +7,7 @@ import { whyJobsWait } from "./waiting.ts";
 
 /** As many as the client keeps of coderd's answers. */
 const [JOBS, DAEMONS] = [1_000, 2_000];
-const MOST_SETS_OF_TAGS = 100;
+const MAX_TAG_SETS = 100;
 
 const times = <T>(length: number, make: (index: number) => T) =>
   Array.from({ length }, (_, index) => make(index));
@@ -29,7 +29,7 @@ it("jobs and free daemons that all differ in their tags are not all compared wit
   const jobs = times(JOBS, (index) => waiting(1, { a: `${index}` }, { id: `${index}` })).flat();
   const { daemons, reads } = strangers((index) => daemonTags({ b: `${index}` }));
   decide([], seen([], jobs, daemons), NOW);
-  expect(reads()).toBeLessThanOrEqual(JOBS * MOST_SETS_OF_TAGS + 2 * DAEMONS);
+  expect(reads()).toBeLessThanOrEqual(JOBS * MAX_TAG_SETS + 2 * DAEMONS);
 });
 
 it("equal jobs are compared with equal free daemons once, and each daemon gets one job", () => {

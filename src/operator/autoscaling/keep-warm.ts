@@ -42,11 +42,11 @@ export const neverListed: Warmth = { nextAt: 0, windows: new Map() };
 type WarmPool = Pick<Pool, "name" | "tags" | "priority" | "min" | "keepWarmMs">;
 
 /** Workspaces of more pages, or of more than can be read before it is too late, may have something due at any time. */
-const MOST_PAGES = 50;
-const LONGEST_LIST_MS = 30 * 60_000;
+const MAX_PAGES = 50;
+const MAX_LIST_MS = 30 * 60_000;
 
 /** So long one look reads pages, then scaling comes first again. The last page may take as long as any request. */
-const LONGEST_READING_MS = 5_000;
+const MAX_READ_MS = 5_000;
 
 /** What is overdue for so long has another reason than a missing daemon. */
 const OVERDUE_MS = 60 * 60_000;
@@ -55,7 +55,7 @@ const OVERDUE_MS = 60 * 60_000;
 const GRAIN_MS = 60_000;
 
 /** Between two lists: half of the time before which something has to be known, within limits. */
-const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [60_000, 5 * 60_000];
+const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [60_000, 5 * 60_000];
 /** However slow coderd is. */
 const SLOWEST_PAUSE_MS = 30 * 60_000;
 
@@ -92,7 +92,7 @@ export async function listWarmth(
   const now = listing.now();
   const tookMs = list.tookMs + now - began;
   if (due === "unfinished") return { ...before, nextAt: now, unfinished: { ...list, nextPage, tookMs } };
-  const pauseMs = Math.min(Math.max(Math.min(...leads) / 2, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
+  const pauseMs = Math.min(Math.max(Math.min(...leads) / 2, MIN_PAUSE_MS), MAX_PAUSE_MS);
   return {
     nextAt: now + Math.min(Math.max(pauseMs, tookMs * REST_PER_LOOK), SLOWEST_PAUSE_MS),
     windows: due ? warmWindows(pools, due) : before.windows,
@@ -125,8 +125,8 @@ async function readOn(
   { client, organizationId, now }: Listing,
 ): Promise<Progress> {
   const began = now();
-  for (let page = nextPage; page < MOST_PAGES && now() - beganAt < LONGEST_LIST_MS; page++) {
-    if (now() - began >= LONGEST_READING_MS) return { due: "unfinished", nextPage: page };
+  for (let page = nextPage; page < MAX_PAGES && now() - beganAt < MAX_LIST_MS; page++) {
+    if (now() - began >= MAX_READ_MS) return { due: "unfinished", nextPage: page };
     const answer = await client.workspaces(organizationId, page * WORKSPACES_PER_PAGE);
     if (!answer.ok) return { due: undefined, nextPage: 0, problem: answer.failure.message };
     const { workspaces, count } = answer.value;

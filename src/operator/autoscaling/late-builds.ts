@@ -1,12 +1,12 @@
 import { type ConditionState, timestamp } from "kube-controller-runtime";
-import { MOST_JOBS } from "../../coder/provisioning.ts";
+import { MAX_JOBS } from "../../coder/provisioning.ts";
 import { explainStranded, explainWaiting } from "./explain.ts";
 import type { StrandedJobs } from "./stranded.ts";
 import type { WaitCause, WaitingJobs } from "./waiting.ts";
 
 /** A build may wait so long before it is worth a word: a daemon starts within seconds. */
 const WORTH_A_WORD_MS = 60_000;
-const MOST_GROUPS = 3;
+const MAX_GROUPS = 3;
 
 const REASONS: Readonly<Record<WaitCause["kind"], string>> = {
   noPool: "NoMatchingProvisioner",
@@ -53,7 +53,7 @@ export function lateBuilds(
   const late = waiting.filter(
     ({ since, cause }) => KNOWN_CAUSES.has(cause.kind) || now - since >= WORTH_A_WORD_MS,
   );
-  const groups = late.slice(0, MOST_GROUPS).map((group) => ({
+  const groups = late.slice(0, MAX_GROUPS).map((group) => ({
     count: group.count,
     since: group.since,
     reason: REASONS[group.cause.kind],
@@ -61,13 +61,13 @@ export function lateBuilds(
   }));
   const told = new Set(late.map(({ cause }) => (cause.kind === "failing" ? cause.trouble : undefined)));
   const isTold = ({ end }: StrandedJobs) => typeof end === "object" && told.has(end.trouble);
-  const lost = stranded.slice(0, MOST_GROUPS).map((group) => ({
+  const lost = stranded.slice(0, MAX_GROUPS).map((group) => ({
     count: group.count,
     since: group.since,
     reason: LOST,
     story: explainStranded(group, isTold(group)),
   }));
-  return { groups: [...groups, ...lost], more: sumOf(late.slice(MOST_GROUPS)), isCut };
+  return { groups: [...groups, ...lost], more: sumOf(late.slice(MAX_GROUPS)), isCut };
 }
 
 /** Whether builds of any organization wait for longer than they should, since when, for which tags and why. */
@@ -76,13 +76,13 @@ export function buildsServed(all: readonly LateBuilds[]): ConditionState {
   const isCut = all.some((each) => each.isCut);
   const [first] = groups;
   if (!first && !isCut) return { status: "True", reason: "Served", message: "No build waits for a daemon." };
-  const more = all.reduce((sum, each) => sum + each.more, sumOf(groups.slice(MOST_GROUPS)));
+  const more = all.reduce((sum, each) => sum + each.more, sumOf(groups.slice(MAX_GROUPS)));
   const sentences = [
-    ...groups.slice(0, MOST_GROUPS).map(({ story }) => story),
+    ...groups.slice(0, MAX_GROUPS).map(({ story }) => story),
     ...(more > 0 ? [`${more} more wait.`] : []),
     ...(isCut
       ? [
-          `coderd lists only the newest ${MOST_JOBS} unfinished builds of an organization; older ones may wait.`,
+          `coderd lists only the newest ${MAX_JOBS} unfinished builds of an organization; older ones may wait.`,
         ]
       : []),
   ];

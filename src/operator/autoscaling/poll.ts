@@ -1,6 +1,6 @@
 import type { CoderClient } from "../../coder/client.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
-import { MOST_JOBS } from "../../coder/provisioning.ts";
+import { MAX_JOBS } from "../../coder/provisioning.ts";
 import type { DaemonObserver } from "../coderd/daemons.ts";
 import { pauseAfterFailure } from "./poll-interval.ts";
 import type { Queue, QueueSight } from "./pool.ts";
@@ -76,5 +76,5 @@ async function queueAt(access: Access, { observer, organizationId }: Look): Prom
   ]);
   if (!jobs.ok) return jobs;
   if (!daemons.seen) return daemons;
-  return { queue: { jobs: jobs.value, daemons: daemons.daemons, isCut: jobs.value.length >= MOST_JOBS } };
+  return { queue: { jobs: jobs.value, daemons: daemons.daemons, isCut: jobs.value.length >= MAX_JOBS } };
 }

@@ -33,7 +33,7 @@ export interface WaitingJobs {
 }
 
 /** For so many groups the nearest pool is looked for; nobody reads more of them. */
-const MOST_EXPLAINED = 20;
+const MAX_EXPLAINED_JOBS = 20;
 
 /** When it is asked for, and what coderd says its version is, if that is known. */
 interface Moment {
@@ -56,7 +56,7 @@ export function whyJobsWait({ decisions, assignments }: Plan, moment: Moment): W
   const pools = [...decided.keys()];
   return [...groups.values()]
     .sort((a, b) => a.since - b.since)
-    .map((group, index) => (index < MOST_EXPLAINED ? withNearest(group, pools) : group));
+    .map((group, index) => (index < MAX_EXPLAINED_JOBS ? withNearest(group, pools) : group));
 }
 
 interface Circumstances extends Moment {

@@ -2,19 +2,19 @@ import { Backoff, type BackoffRule, type Random } from "kube-controller-runtime"
 import type { CoderFailure } from "../../coder/failure.ts";
 import { rateLimitDelay } from "../../coder/rate-limit.ts";
 
-const SOON_MS = 30_000;
-const ENTITLEMENT_MS = 2 * 60_000;
+const RETRY_MS = 30_000;
+const ENTITLEMENT_RETRY_MS = 2 * 60_000;
 /** What only other input, or another coderd, can fix. */
-const SELDOM_MS = 10 * 60_000;
+const PERMANENT_RETRY_MS = 10 * 60_000;
 
 const delays: Readonly<Record<Exclude<CoderFailure["kind"], "rateLimited">, number>> = {
-  transient: SOON_MS,
-  forbidden: SOON_MS,
-  duplicate: SOON_MS,
-  notFound: SOON_MS,
-  notEntitled: ENTITLEMENT_MS,
-  invalid: SELDOM_MS,
-  unsupported: SELDOM_MS,
+  transient: RETRY_MS,
+  forbidden: RETRY_MS,
+  duplicate: RETRY_MS,
+  notFound: RETRY_MS,
+  notEntitled: ENTITLEMENT_RETRY_MS,
+  invalid: PERMANENT_RETRY_MS,
+  unsupported: PERMANENT_RETRY_MS,
 };
 
 /** Leaves coderd alone after a failure, by its kind. A rate limit is waited out, longer each time, whatever changes. */
@@ -23,14 +23,14 @@ export function coderdBackoff<F extends CoderFailure>(random: Random): Backoff<F
 }
 
 /** The longest pause after what takes coderd an effort each time that it is asked. */
-const MOST_EFFORT_MS = 5 * 60_000;
+const MAX_FAST_RETRY_MS = 5 * 60_000;
 
 /** The same for what takes coderd an effort: the longer it fails, the less often it is asked, down to every five minutes. */
 export function calmBackoff<F extends CoderFailure>(random: Random): Backoff<F> {
   return new Backoff((failure, inARow) => {
     const rule = delayAfter(failure, inARow, random);
     if (failure.kind !== "transient") return rule;
-    return { ...rule, ms: Math.min(rule.ms * 2 ** inARow, MOST_EFFORT_MS) };
+    return { ...rule, ms: Math.min(rule.ms * 2 ** inARow, MAX_FAST_RETRY_MS) };
   });
 }
 

@@ -46,7 +46,7 @@ const LAST_RETRY_MS = 60_000;
 
 /** coderd spends no more than a twentieth of its time on this question, however slow it is. */
 const REST_PER_ANSWER = 20;
-const MOST_REST_MS = 120_000;
+const MAX_PAUSE_MS = 120_000;
 
 const FORGET_AFTER_MS = 10 * 60_000;
 
@@ -116,7 +116,7 @@ function remember({ last, failed }: Known, maxAgeMs: number, now: number): Daemo
     return retryAt > now ? { seen: false, ...known, retryInMs: retryAt - now } : undefined;
   }
   if (!last || now < last.at) return undefined;
-  const restMs = Math.min(last.tookMs * REST_PER_ANSWER, MOST_REST_MS);
+  const restMs = Math.min(last.tookMs * REST_PER_ANSWER, MAX_PAUSE_MS);
   return now - last.at < Math.max(maxAgeMs, restMs) ? last : undefined;
 }
 

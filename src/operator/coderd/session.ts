@@ -115,7 +115,7 @@ export function openSession(
 }
 
 /** More than the authorities of any system take. Every session holds them, so nobody may choose how much that is. */
-const MOST_CERTIFICATE_BYTES = 1024 * 1024;
+const MAX_CERTIFICATE_BYTES = 1024 * 1024;
 
 /**
  * The certificates, in PEM, under the given keys of Secrets; those that are not there are left out. More than 1 MiB
@@ -130,7 +130,7 @@ export function certificates(
   for (const key of keys) {
     const pem = secretText(sources, key);
     bytes += pem?.length ?? 0;
-    if (bytes > MOST_CERTIFICATE_BYTES) return { fault: tooManyCertificates(key) };
+    if (bytes > MAX_CERTIFICATE_BYTES) return { fault: tooManyCertificates(key) };
     if (pem) found.push(pem);
   }
   return found.length > 0 ? { ca: found.join("\n") } : {};

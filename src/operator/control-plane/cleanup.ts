@@ -10,6 +10,7 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
+import { USERNAME } from "../../coder/operator-access/account.ts";
 import { namedControlPlane } from "../coderd/find-control-plane.ts";
 import { namespaceEndsSince } from "../ending-namespace.ts";
 import { leadsToOurPods } from "../workload/exposure/service.ts";
@@ -18,7 +19,7 @@ import type { Environment, Snapshot } from "./observe.ts";
 import { knowsToken, mayHoldToken, revokeToken } from "./token/revoke.ts";
 
 /** So long provisioners and proxies may use the operator's token to clean up behind themselves. */
-const MOST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 /**
  * Removes what is outside of the namespace and, when the control plane is being deleted, revokes the operator's
@@ -29,14 +30,24 @@ export async function cleanUp(snapshot: Snapshot, environment: Environment): Pro
   await releaseGrants(snapshot, environment);
   const { deletionTimestamp } = snapshot.object.metadata;
   if (!deletionTimestamp || !mayHoldToken(snapshot.object)) return undefined;
-  const waitMs = Date.parse(`${deletionTimestamp}`) + MOST_WAIT_MS - snapshot.now;
-  if (waitMs > 0 && snapshot.hasDependents) return requeue(Math.min(waitMs, MOST_WAIT_MS));
+  const waitMs = Date.parse(`${deletionTimestamp}`) + MAX_WAIT_MS - snapshot.now;
+  if (waitMs > 0 && snapshot.hasDependents) return requeue(Math.min(waitMs, MAX_WAIT_MS));
+  const hadToken = knowsToken({ snapshot, environment });
   const problem = await endToken(snapshot, environment);
-  if (problem !== undefined && knowsToken({ snapshot, environment })) {
-    environment.log.warn("operator token was left behind", { problem });
-    environment.ports.tokenLeftBehind?.();
-  }
+  if (hadToken) reportEnd(environment, problem);
   return undefined;
+}
+
+function reportEnd({ log, own, ports }: Environment, problem: string | undefined): void {
+  if (problem === undefined) {
+    const message = `Revoked the operator's token. Its user "${USERNAME}" stays at coderd and can't log in.`;
+    own.emit("Normal", "TokenRevoked", message);
+    return;
+  }
+  log.warn("operator token was left behind", { problem });
+  ports.tokenLeftBehind?.();
+  const message = `The operator's token stays valid; delete the tokens of user "${USERNAME}" at coderd. ${problem}`;
+  own.emit("Warning", "TokenNotRevoked", message);
 }
 
 /** Resolves with why the token could not be revoked. Without the API server the finalizer would stay too: it throws. */

@@ -2,8 +2,8 @@ import type { ProvisionerKey } from "../../coder/model.ts";
 import type { CoderObserver } from "../../coder/observer.ts";
 
 /** As many coderds, and as many keys of each, as are remembered: what they say may be made up to fill the memory. */
-const MOST_CODERDS = 10_000;
-const MOST_KEYS = 1_000;
+const MAX_CODERDS = 10_000;
+const MAX_KEYS = 1_000;
 
 /**
  * Dates that only coderd knows, as the controllers' own questions brought them up: metrics ask nothing
@@ -15,10 +15,10 @@ export class CoderdDates implements CoderObserver {
   /** Keys that others made in coderd are among them: a number each, which costs less than to distinguish them. */
   provisionerKeysListed(url: string, keys: readonly ProvisionerKey[]): void {
     const known = this.#keyCreation.get(url) ?? new Map<string, number>();
-    remember(this.#keyCreation, MOST_CODERDS, [url, known]);
+    remember(this.#keyCreation, MAX_CODERDS, [url, known]);
     for (const { id, createdAt = "" } of keys) {
       const created = Date.parse(createdAt) / 1_000;
-      if (!Number.isNaN(created)) remember(known, MOST_KEYS, [id, created]);
+      if (!Number.isNaN(created)) remember(known, MAX_KEYS, [id, created]);
     }
   }
 

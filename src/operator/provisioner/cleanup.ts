@@ -6,7 +6,7 @@ import { type LeftKey, type RemovalRun, removalRun, removeKey, reportLeft } from
 import type { Environment, Snapshot } from "./observe.ts";
 
 /** How long a deletion waits for a coderd that is out of reach: with the last calls it is over after two minutes. */
-const MOST_WAIT_MS = 110_000;
+const MAX_WAIT_MS = 110_000;
 const RETRY_MS = 5_000;
 
 /** `retryMs` is when it may be tried again, if that can help. */
@@ -33,7 +33,7 @@ async function releaseKeys(
   released: KeyRecord[],
 ): Promise<Action | undefined> {
   const { clock } = environment;
-  const waitsUntil = Date.parse(`${snapshot.object.metadata.deletionTimestamp}`) + MOST_WAIT_MS;
+  const waitsUntil = Date.parse(`${snapshot.object.metadata.deletionTimestamp}`) + MAX_WAIT_MS;
   const keys = { ...snapshot, unwritten: {} };
   const fullTry = { ...removalRun(keys, { snapshot, environment }), keepID: undefined };
   // Nobody may have tried in all that time, so that the last try is a full one.

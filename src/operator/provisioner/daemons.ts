@@ -23,11 +23,11 @@ import type { KeyOutcome } from "./key/step.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { conditionTypes, NOT_PERMITTED, type ProvisionerResult, waiting } from "./status.ts";
 
-/** How old an answer may be that says nothing new. */
-const SELDOM_MS = 2 * 60_000;
+/** Maximum age of an answer while nothing is expected to change. */
+const MAX_ANSWER_AGE_MS = 2 * 60_000;
 
-/** A single question in vain is nothing to report. */
-const VAIN_QUESTIONS = 2;
+/** Ignore a single failed request. */
+const MIN_REPORTED_FAILURES = 2;
 
 interface DaemonInputs {
   readonly session: ProvisionerSession | undefined;
@@ -57,8 +57,8 @@ export async function confirmDaemons(
   const admissionInMs = await admitAll(connections.listed, snapshot, "Listed");
   const condition = daemonsConnected(snapshot, session, { connections, pods });
   const again = isAwaited(connections, provisioner)
-    ? Math.min(paceOf(memory, now), connections.nextLateInMs ?? SELDOM_MS)
-    : SELDOM_MS;
+    ? Math.min(paceOf(memory, now), connections.nextLateInMs ?? MAX_ANSWER_AGE_MS)
+    : MAX_ANSWER_AGE_MS;
   const stalled = condition.reason === "Stalled" ? { value: { stalled: condition.message } } : {};
   return { condition, ...soon(Math.min(again, admissionInMs)), ...stalled };
 }
@@ -95,7 +95,7 @@ async function lookAt(
     if (!sight.seen) return { failure: sight };
     return { connections: connectionsOf(provisioner, status, { ...snapshot, ...sight }) };
   };
-  const first = await observe(SELDOM_MS);
+  const first = await observe(MAX_ANSWER_AGE_MS);
   if (!first.connections || !isAwaited(first.connections, provisioner)) {
     if (first.connections) delete memory.awaited;
     return first;
@@ -122,7 +122,7 @@ function unknown(
   { object }: Snapshot,
 ): ProvisionerResult<never> {
   const condition = daemonsUnknown(failure);
-  const isKept = inARow < VAIN_QUESTIONS && wasReady(object) && condition.reason !== NOT_PERMITTED;
+  const isKept = inARow < MIN_REPORTED_FAILURES && wasReady(object) && condition.reason !== NOT_PERMITTED;
   return { ...(isKept ? {} : { condition }), requeueAfterMs: retryInMs };
 }
 

@@ -18,14 +18,14 @@ export const CHECK_ANNOTATION = "coder.com/check-upgrade";
 const ANSWER_MS = 60_000;
 
 /** As much of the annotation as is repeated: no image has a longer name. */
-const LONGEST_IMAGE = 512;
-const LONGEST_REQUEST = 64;
+const MAX_IMAGE_LENGTH = 512;
+const MAX_REQUEST_LENGTH = 64;
 
 /** Answers whether an upgrade could begin, and changes nothing. */
 export async function checkUpgrade(run: UpgradeRun): Promise<StepResult<ControlPlaneStatus>> {
   const { snapshot, environment } = run;
   const { annotations } = snapshot.object.metadata;
-  const question = trimmed(annotations?.[CHECK_ANNOTATION]?.slice(0, LONGEST_IMAGE + LONGEST_REQUEST));
+  const question = trimmed(annotations?.[CHECK_ANNOTATION]?.slice(0, MAX_IMAGE_LENGTH + MAX_REQUEST_LENGTH));
   const { memory } = environment;
   if (!question) {
     delete memory.upgradeCheck;
@@ -36,14 +36,17 @@ export async function checkUpgrade(run: UpgradeRun): Promise<StepResult<ControlP
   if (last && ageMs >= 0 && ageMs < ANSWER_MS)
     return { condition: last.condition, requeueAfterMs: ANSWER_MS - ageMs };
   const [image = "", request] = question.split(/\s+/);
-  const condition = signed(await answer(image.slice(0, LONGEST_IMAGE), run), request);
+  const condition = signed(await answer(image.slice(0, MAX_IMAGE_LENGTH), run), request);
   memory.upgradeCheck = { question, at: snapshot.now, condition };
   return { condition, requeueAfterMs: ANSWER_MS };
 }
 
 function signed(condition: ConditionState, request: string | undefined): ConditionState {
   if (!request) return condition;
-  return { ...condition, message: `${condition.message} ${answerMark(request.slice(0, LONGEST_REQUEST))}` };
+  return {
+    ...condition,
+    message: `${condition.message} ${answerMark(request.slice(0, MAX_REQUEST_LENGTH))}`,
+  };
 }
 
 /** What an answer to a request ends with. */

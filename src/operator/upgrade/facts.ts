@@ -1,6 +1,6 @@
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
-import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
+import type { DatabaseInspection } from "../../coder/operator-access/inspect.ts";
 import type { Result } from "../../coder/result.ts";
 import type { AccessFailure } from "../coderd/access-failure.ts";
 import type { UpgradeSettings } from "../coderd/settings.ts";
@@ -72,7 +72,7 @@ export interface UpgradeFacts {
   readonly isKept: boolean;
   readonly pods: PodFacts;
   /** What the database says; absent while it was not asked in this run. */
-  readonly database?: NoDatabase | Result<DatabaseSight, AccessFailure> | undefined;
+  readonly database?: NoDatabase | Result<DatabaseInspection, AccessFailure> | undefined;
   /** Control planes that have their token in the same database. */
   readonly neighbours: readonly string[];
   /** Builds that run; absent while coderd was not asked in this run. */
@@ -116,6 +116,6 @@ export function whyAway({ database }: Asked): AccessFailure | undefined {
   return database && "ok" in database && !database.ok ? database.failure : undefined;
 }
 
-export function sightOf({ database }: Asked): DatabaseSight | undefined {
+export function sightOf({ database }: Asked): DatabaseInspection | undefined {
   return database && "ok" in database && database.ok ? database.value : undefined;
 }

@@ -2,7 +2,7 @@ import { timestamp } from "kube-controller-runtime";
 import { Dice } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import { type UpgradeStatus, upgradeStages } from "../../api/v1alpha1/upgrade.ts";
-import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
+import type { DatabaseInspection } from "../../coder/operator-access/inspect.ts";
 import { failed, succeeded } from "../../coder/result.ts";
 import { upgradeSettings } from "../coderd/settings.ts";
 import type { UpgradeFacts } from "./facts.ts";
@@ -20,11 +20,11 @@ const OLD_VERSION = "v2.26.0";
 function anyFacts(dice: Dice): UpgradeFacts {
   const one = <T>(...choices: readonly T[]): T => choices[Math.floor(dice.next() * choices.length)] as T;
   const ago = () => timestamp(NOW - Math.floor(dice.next() * 1_200_000));
-  const sight: DatabaseSight = {
+  const sight: DatabaseInspection = {
     isReadOnly: one(true, false, false),
     mayMigrate: one(true, true, false),
     freeConnections: one(0, 50),
-    schema: one<DatabaseSight["schema"]>(
+    schema: one<DatabaseInspection["schema"]>(
       { version: BEFORE, isDirty: false },
       { version: 556, isDirty: false },
       "locked",

@@ -30,7 +30,7 @@ import {
   wordOf,
 } from "../../../test/support/upgrade-plan.ts";
 import { type UpgradeStage, type UpgradeStatus, upgradeStages } from "../../api/v1alpha1/upgrade.ts";
-import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
+import type { DatabaseInspection } from "../../coder/operator-access/inspect.ts";
 import { succeeded } from "../../coder/result.ts";
 import { upgradeSettings } from "../coderd/settings.ts";
 import type { UpgradeFacts } from "./facts.ts";
@@ -480,7 +480,7 @@ test("it is learned late where no new pod was started yet", () => {
 });
 
 describe("an upgrade does not begin", () => {
-  const seen = (more: Partial<DatabaseSight>) => ({ database: succeeded({ ...calm, ...more }) });
+  const seen = (more: Partial<DatabaseInspection>) => ({ database: succeeded({ ...calm, ...more }) });
   test.each<[string, Partial<UpgradeFacts>, string]>([
     ["to an older version", { record: at("Preflight", { from: THIRD }) }, "DowngradeRefused"],
     [

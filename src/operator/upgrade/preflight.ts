@@ -1,4 +1,4 @@
-import type { DatabaseSight } from "../../coder/operator-access/sight.ts";
+import type { DatabaseInspection } from "../../coder/operator-access/inspect.ts";
 import { accessReason } from "../coderd/access-failure.ts";
 import { hostsOf, sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
 import { strangersAmong } from "./messages.ts";
@@ -11,7 +11,7 @@ export interface Obstacle {
 }
 
 /** coderd opens so many connections at least while it starts. */
-const LEAST_CONNECTIONS = 5;
+const MIN_CONNECTIONS = 5;
 
 type Checked = Pick<UpgradeFacts, "version" | "database" | "neighbours" | "backup" | "settings" | "pods"> & {
   readonly from: string;
@@ -44,7 +44,7 @@ const database: Check = (facts) => {
 /** A check of what a database that answers says: the message where there is an obstacle. */
 function ofSight(
   reason: string,
-  check: (sight: DatabaseSight, facts: Checked) => string | false | undefined,
+  check: (sight: DatabaseInspection, facts: Checked) => string | false | undefined,
 ): Check {
   return (facts) => {
     const sight = sightOf(facts);
@@ -69,8 +69,8 @@ const privileges = ofSight(
 const connections = ofSight(
   "NoFreeConnections",
   ({ freeConnections }) =>
-    freeConnections < LEAST_CONNECTIONS &&
-    `Others leave ${Math.max(freeConnections, 0)} connections of the database to its user, and coderd needs ${LEAST_CONNECTIONS} to start; raise max_connections or close some.`,
+    freeConnections < MIN_CONNECTIONS &&
+    `Others leave ${Math.max(freeConnections, 0)} connections of the database to its user, and coderd needs ${MIN_CONNECTIONS} to start; raise max_connections or close some.`,
 );
 
 const unfinished = ofSight(

@@ -35,19 +35,19 @@ import { compareVersions, isSameBuild, versionOfImage } from "./versions.ts";
 /* The stages from the end of the last old pod on, and the way back. */
 
 /** A new pod may fail for so long before the upgrade is given up: three attempts of a kubelet. */
-const MOST_FAILING_MS = 60_000;
+const MAX_FAILING_MS = 60_000;
 
 /** A cluster may take so long to add a node, and a registry to answer again. */
-const MOST_WAITING_MS = 10 * 60_000;
+const MAX_WAITING_MS = 10 * 60_000;
 
 /**
  * Where coderd does not report the version of its tag for so long, its pods count: the network may keep the operator from
  * it, and a tag may have a numbering of its own.
  */
-const MOST_UNHEARD_MS = 3 * 60_000;
+const MAX_UNANSWERED_MS = 3 * 60_000;
 
 /** A follower whose pods are not replaced by then does not keep the others waiting. */
-const MOST_FOLLOWER_MS = 15 * 60_000;
+const MAX_FOLLOWER_MS = 15 * 60_000;
 
 /** How soon a new pod that does not start is looked at again. */
 const STUCK_RETRY_MS = 30_000;
@@ -84,7 +84,7 @@ function ifServed(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | und
   if (reported.ok) return isOldVersion(reported.value, record) ? undefined : served;
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   const sight = sightOf(facts);
-  return sight && !isBusy(facts) && now - Date.parse(record.since) >= MOST_UNHEARD_MS ? served : undefined;
+  return sight && !isBusy(facts) && now - Date.parse(record.since) >= MAX_UNANSWERED_MS ? served : undefined;
 }
 
 export const migrating: StagePlan = (facts, record) => {
@@ -107,7 +107,7 @@ export const migrating: StagePlan = (facts, record) => {
   }
   if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
   const { message, mayPass } = pods.trouble;
-  const leftMs = Date.parse(record.failingSince) + (mayPass ? MOST_WAITING_MS : MOST_FAILING_MS) - now;
+  const leftMs = Date.parse(record.failingSince) + (mayPass ? MAX_WAITING_MS : MAX_FAILING_MS) - now;
   if (leftMs > 0) return oneNew(facts, record, message);
   return giveUp(facts, record, message);
 };
@@ -158,7 +158,7 @@ export const verifying: StagePlan = (facts, record) => {
   if (reported === undefined) return { do: "ask", whom: "version" };
   if (reported.ok && !isOldVersion(reported.value, record))
     return enter("ScalingOut", facts, { ...record, toVersion: reported.value });
-  const isLate = now - Date.parse(record.since) >= MOST_UNHEARD_MS;
+  const isLate = now - Date.parse(record.since) >= MAX_UNANSWERED_MS;
   const version = reported.ok ? { toVersion: reported.value } : {};
   if (isLate && isOnNode(pods, record))
     return enter("ScalingOut", facts, { ...unconfirmed(record), ...version });
@@ -182,7 +182,7 @@ export const following: StagePlan = (facts, record) => {
   if (facts.wanted !== record.to) return enter("Completed", facts, record);
   const turn = facts.followers.find(({ key }) => key === record.follower);
   const waitedMs = facts.now - Date.parse(record.followerSince ?? record.since);
-  if (turn && !turn.runs(record.to) && waitedMs < MOST_FOLLOWER_MS)
+  if (turn && !turn.runs(record.to) && waitedMs < MAX_FOLLOWER_MS)
     return allNew(facts, record, `Waiting for ${turn.key}.`);
   const next = facts.followers.find(({ key, runs }) => key > (record.follower ?? "") && !runs(record.to));
   if (!next) return enter("Completed", facts, record);

@@ -1,7 +1,7 @@
 import { isPaused, PAUSE_ANNOTATION } from "../../operator/pause.ts";
 import type { Command, Context } from "../command.ts";
 import { findObject, typedName } from "../objects.ts";
-import { objectArgument, written } from "./written.ts";
+import { objectArgument, written } from "./changed-object.ts";
 
 export const pause: Command = {
   name: "pause",

@@ -1,7 +1,7 @@
 import { timestamp } from "kube-controller-runtime";
 import type { Command } from "../command.ts";
 import { findObject, typedName } from "../objects.ts";
-import { nextFor, objectArgument, written } from "./written.ts";
+import { nextFor, objectArgument, written } from "./changed-object.ts";
 
 /** The one that `kubectl rollout restart` sets, so that others understand it too. */
 const RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";

@@ -4,7 +4,7 @@ import { withDefaults as controlPlaneOf } from "../../operator/coderd/settings.t
 import { ROTATE_ANNOTATION } from "../../operator/names.ts";
 import { type Command, CommandError } from "../command.ts";
 import { completeObjects, type Found, findObject, type OurObject, typedName } from "../objects.ts";
-import { nextFor, written } from "./written.ts";
+import { nextFor, written } from "./changed-object.ts";
 
 /** What can be rotated, whose it is, and what happens then. */
 const SUBJECTS: Readonly<Record<string, { readonly kind: Kind<OurObject>; readonly next: string }>> = {

@@ -6,9 +6,9 @@ import { answerMark, CHECK_ANNOTATION } from "../../operator/upgrade/check.ts";
 import { type Cluster, listAll } from "../cluster.ts";
 import { answer, type Command, CommandError, type Context, EXIT } from "../command.ts";
 import { completeObjects, typedName } from "../objects.ts";
-import type { Look } from "../terminal/look.ts";
+import { mark, paragraph } from "../terminal/lines.ts";
+import type { OutputStyle } from "../terminal/output-style.ts";
 import { type Line, span } from "../terminal/text.ts";
-import { mark, paragraph } from "../terminal/words.ts";
 
 const CONDITION = controlPlaneConditions.upgradePossible.type;
 const LOOK_MS = 1_000;
@@ -136,7 +136,7 @@ async function answered(
   }
 }
 
-function answerLines({ object, possible, reason, message }: UpgradeAnswer, look: Look): Line[] {
-  const head = [mark(possible ? "good" : "wrong", look), span(` ${object}`, "bold"), span(` ${reason}`)];
-  return [head, ...paragraph(message, look, "  ")];
+function answerLines({ object, possible, reason, message }: UpgradeAnswer, style: OutputStyle): Line[] {
+  const head = [mark(possible ? "good" : "wrong", style), span(` ${object}`, "bold"), span(` ${reason}`)];
+  return [head, ...paragraph(message, style, "  ")];
 }

@@ -3,7 +3,7 @@ import { RECOGNISED_CHARACTERS } from "../../coder/redact.ts";
 import type { Redactor } from "../commands/bundle/redact.ts";
 
 /** So much an assistant gets of one answer: more would crowd out everything else that it knows. */
-const MOST_CHARACTERS = 100_000;
+const MAX_CHARACTERS = 100_000;
 /** How many entries of each list are kept, the most that fit. */
 const LIST_LENGTHS = [200, 50, 20, 5];
 const DEEPEST = 12;
@@ -34,7 +34,7 @@ export function boundedText(data: unknown, redactor: Pick<Redactor, "text">): st
   const show = showing(redactor);
   for (const length of LIST_LENGTHS) {
     const text = JSON.stringify(bounded(data, "", { length, depth: DEEPEST, show }), undefined, 1);
-    if (text.length <= MOST_CHARACTERS) return text;
+    if (text.length <= MAX_CHARACTERS) return text;
   }
   throw new Error("The answer is too long: ask for one namespace, or for one object.");
 }

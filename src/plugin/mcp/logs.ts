@@ -6,8 +6,8 @@ import { type LogEnd, readLogEnd } from "../container-log.ts";
 import { type Inputs, type Tool, word } from "./tool.ts";
 
 const USUAL_LINES = 100;
-const MOST_LINES = 500;
-const MOST_BYTES = 256 * 1024;
+const MAX_LINES = 500;
+const MAX_BYTES = 256 * 1024;
 
 const OURS: readonly string[] = Object.values(APPS);
 
@@ -24,7 +24,7 @@ export const logs: Tool = {
       type: "integer",
       description: `How many lines; ${USUAL_LINES} when absent.`,
       minimum: 1,
-      maximum: MOST_LINES,
+      maximum: MAX_LINES,
     },
   },
   required: ["pod"],
@@ -60,6 +60,6 @@ function endOf(
     container: chosen,
     previous: previous === true,
     lines: Number(lines),
-    bytes: MOST_BYTES,
+    bytes: MAX_BYTES,
   };
 }

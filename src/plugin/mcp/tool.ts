@@ -26,7 +26,7 @@ export interface Tool {
   readonly call: (context: Context, inputs: Inputs) => Promise<unknown>;
 }
 
-const LONGEST_WORD = 300;
+const MAX_ARGUMENT_LENGTH = 300;
 
 const namespaceInput: Input = {
   type: "string",
@@ -35,7 +35,7 @@ const namespaceInput: Input = {
 };
 
 export function word(description: string, choices?: readonly string[]): Input {
-  return { type: "string", description, maxLength: LONGEST_WORD, ...(choices && { enum: choices }) };
+  return { type: "string", description, maxLength: MAX_ARGUMENT_LENGTH, ...(choices && { enum: choices }) };
 }
 
 /** The function behind a command, with the data that the command prints with `-o json`. */
@@ -81,6 +81,6 @@ function fits(input: Input, value: unknown): boolean {
     const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = input;
     return Number.isSafeInteger(value) && Number(value) >= minimum && Number(value) <= maximum;
   }
-  if (typeof value !== "string" || value.length > (input.maxLength ?? LONGEST_WORD)) return false;
+  if (typeof value !== "string" || value.length > (input.maxLength ?? MAX_ARGUMENT_LENGTH)) return false;
   return (input.enum?.includes(value) ?? true) && (!input.pattern || new RegExp(input.pattern).test(value));
 }

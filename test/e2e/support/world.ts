@@ -11,9 +11,9 @@ import { PodRunner } from "../../../lab/pod-runner/pod-runner.ts";
 import { type Database, type Postgres, startPostgres } from "../../../lab/postgres.ts";
 import { fixedAddress, type Route } from "../../../src/coder/http/route.ts";
 import type { CoderBinaries } from "../../../tools/coder/pins.ts";
+import { CountingMetrics } from "../../support/counting-metrics.ts";
 import { Secrets } from "../../support/leaks.ts";
 import { SkewedClock } from "../../support/skewed-clock.ts";
-import { Witness } from "../../support/witness.ts";
 import { CoderdGateway } from "./gateway.ts";
 
 /** Generous, because the machine may be busy: coderd takes seconds to start, and longer to migrate its database. */
@@ -54,7 +54,7 @@ export class World implements AsyncDisposable {
   readonly secrets = new Secrets();
   readonly #operators: RunningOperator[] = [];
   readonly #clock = new SkewedClock();
-  readonly #witness = new Witness();
+  readonly #metrics = new CountingMetrics();
 
   private constructor(parts: Parts) {
     this.binaries = parts.binaries;
@@ -115,7 +115,7 @@ export class World implements AsyncDisposable {
       coderdRoute,
       clusterDomain: this.clusterDomain,
       clock: this.#clock,
-      observer: this.#witness,
+      observer: this.#metrics,
     });
     this.#operators.push(operator);
     return this.#owned.use(operator);
@@ -146,7 +146,7 @@ export class World implements AsyncDisposable {
 
   /** Lets the operator finish what it is at, and then its time pass. */
   async timePasses(ms: number): Promise<void> {
-    await eventually(() => expect(this.#witness.running).toBe(0), TIME_LIMIT);
+    await eventually(() => expect(this.#metrics.running).toBe(0), TIME_LIMIT);
     this.#clock.jump(ms);
   }
 

@@ -4,7 +4,7 @@
  */
 import { type Profiler, Session } from "node:inspector/promises";
 
-const LONGEST_MS = 100;
+const MAX_STALL_MS = 100;
 const LOOK_EVERY_MS = 10;
 const SAMPLE_EVERY_US = 2_000;
 /** Loading and compiling the program is no work on anything from outside. */
@@ -28,7 +28,7 @@ async function begin(): Promise<void> {
 function look(): void {
   const { user, system } = process.threadCpuUsage(before);
   const busyMs = (user + system) / 1_000;
-  if (busyMs > LONGEST_MS && !isReporting) void report(busyMs);
+  if (busyMs > MAX_STALL_MS && !isReporting) void report(busyMs);
   before = process.threadCpuUsage();
 }
 

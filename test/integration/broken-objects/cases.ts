@@ -1,5 +1,5 @@
 import { Service } from "kube-controller-runtime";
-import type { Scene } from "./scene.ts";
+import type { Scene } from "./fixture.ts";
 
 /** Something that is wrong with an object, and what a person sees of it. */
 export interface BrokenObject {

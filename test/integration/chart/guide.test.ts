@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { operatorAccount } from "../../../lab/cluster.ts";
 import { helmBinary } from "../../../tools/helm/binary.ts";
 import { blocks, repository } from "../../docs/pages.ts";
-import { type NewcomersTown, newcomersTown } from "./newcomers-town.ts";
+import { type GuideCluster, guideCluster } from "./guide-cluster.ts";
 
 const commandsOf = (path: string) =>
   blocks.filter(({ page, language }) => page === path && language === "sh");
@@ -39,9 +39,9 @@ async function run(commands: string, extraEnv = {}): Promise<{ output: string; c
 }
 
 describe("the way from zero to a control plane", { timeout: 180_000 }, () => {
-  let town: NewcomersTown;
+  let town: GuideCluster;
   beforeAll(async () => {
-    town = await newcomersTown(cluster);
+    town = await guideCluster(cluster);
   });
   afterAll(() => town?.[Symbol.asyncDispose]());
 

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type RunningOperator, startOperator } from "../../../lab/operator.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
+import { CountingMetrics } from "../../support/counting-metrics.ts";
 import { childKinds } from "../../support/dump.ts";
 import { SkewedClock } from "../../support/skewed-clock.ts";
-import { Witness } from "../../support/witness.ts";
 
 const COUNT = 60;
 const HOUR_MS = 60 * 60 * 1_000;
@@ -14,14 +14,14 @@ const TIME_LIMIT = { withinMs: 60_000 };
 
 const cluster = sharedCluster();
 const clock = new SkewedClock();
-const witness = new Witness();
+const metrics = new CountingMetrics();
 let person: Client;
 let namespaces: string[];
 let operator: RunningOperator;
 beforeAll(async () => {
   person = await adminClient(cluster);
   namespaces = await Promise.all(Array.from({ length: 4 }, () => cluster.createNamespace("many")));
-  operator = await startOperator(cluster, { namespaces, clock, observer: witness });
+  operator = await startOperator(cluster, { namespaces, clock, observer: metrics });
 });
 afterAll(() => operator?.stop());
 
@@ -97,7 +97,7 @@ describe(`${COUNT} control planes created at once`, () => {
   });
 
   test("then cause no request at all for an hour of the operator's clock", async () => {
-    await eventually(() => expect(witness.running).toBe(0), TIME_LIMIT);
+    await eventually(() => expect(metrics.running).toBe(0), TIME_LIMIT);
     const { length } = await requests();
     clock.jump(HOUR_MS);
     await touchAll();
@@ -121,7 +121,7 @@ describe(`${COUNT} control planes created at once`, () => {
 
 /** Gives the operator a reason to look at each of them, and waits until it did. */
 async function touchAll(): Promise<void> {
-  const before = witness.runs;
+  const before = metrics.runs;
   const touch = (_: unknown, index: number) =>
     person.mergePatch(
       CoderControlPlane,
@@ -129,6 +129,6 @@ async function touchAll(): Promise<void> {
       { metadata: { annotations: { why: "an hour later" } } },
     );
   await Promise.all(Array.from({ length: COUNT }, touch));
-  await eventually(() => expect(witness.runs).toBeGreaterThanOrEqual(before + COUNT), TIME_LIMIT);
-  await eventually(() => expect(witness.running).toBe(0), TIME_LIMIT);
+  await eventually(() => expect(metrics.runs).toBeGreaterThanOrEqual(before + COUNT), TIME_LIMIT);
+  await eventually(() => expect(metrics.running).toBe(0), TIME_LIMIT);
 }

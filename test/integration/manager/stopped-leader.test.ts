@@ -8,7 +8,7 @@ import { type OperatorProcess, startOperatorProcess } from "../../../lab/operato
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { STOPPED_AT } from "../../support/stopping-operator/marker.ts";
-import { openScene } from "./stopping-scene.ts";
+import { openScene } from "./stopping-fixture.ts";
 
 const TIME_LIMIT = { withinMs: 20_000 };
 /** The lease, the time between two looks at it, and a busy machine. */

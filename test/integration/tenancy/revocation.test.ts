@@ -51,7 +51,7 @@ describe("a control plane that is deleted", () => {
     expect(await keysOf(coderd)).toHaveLength(1);
     const line = stage.operator.log.find(({ msg }) => msg === "operator token was left behind");
     expect(line).toMatchObject({ level: "warn", problem: expect.stringContaining("refuses the connection") });
-    expect(stage.witness.tokensLeftBehind).toBe(1);
+    expect(stage.counters.tokensLeftBehind).toBe(1);
   });
 
   test("keeps the token until its provisioners are gone, which need it to remove their keys", async () => {
@@ -83,10 +83,10 @@ function provisioner(name: string, controlPlane: string): CoderProvisioner {
 
 /** The operator has seen the deletion, and waits. */
 async function untilEnding(name: string): Promise<void> {
-  const before = stage.witness.runs;
+  const before = stage.counters.runs;
   await eventually(async () => {
     expect((await stage.controlPlane(name)).metadata.deletionTimestamp).toBeDefined();
-    expect(stage.witness.runs).toBeGreaterThan(before);
-    expect(stage.witness.running).toBe(0);
+    expect(stage.counters.runs).toBeGreaterThan(before);
+    expect(stage.counters.running).toBe(0);
   }, TIME_LIMIT);
 }

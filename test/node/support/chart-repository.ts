@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import type { Reader } from "./reader.ts";
+import type { Reader } from "./shell-user.ts";
 
 interface Published {
   readonly name: string;

@@ -2,16 +2,16 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { inject } from "vitest";
-import type { TestPlace } from "./place.ts";
+import type { TestCluster } from "./test-cluster.ts";
 
 /** Generous, because the machine may be busy: images are large and probes have periods. */
 export const TIME_LIMIT = { withinMs: 90_000 };
 
 /** A cluster whose pods run, by the hand of its admin. Everything goes through kubectl, as on any cluster. */
 export class Cluster {
-  readonly place: TestPlace;
+  readonly place: TestCluster;
 
-  constructor(place: TestPlace = inject("place")) {
+  constructor(place: TestCluster = inject("place")) {
     this.place = place;
   }
 

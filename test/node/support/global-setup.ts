@@ -11,12 +11,12 @@ import type { TestProject } from "vitest/node";
 import { coderNames, loadCoder, loadOperator } from "../../../lab/node/images.ts";
 import { nodePostgres, startNodePostgres } from "../../../lab/node/postgres.ts";
 import { installOperator } from "./operator.ts";
-import type { TestPlace } from "./place.ts";
+import type { TestCluster } from "./test-cluster.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** Absent where pods cannot run. */
-    place: TestPlace;
+    place: TestCluster;
   }
 }
 
@@ -25,18 +25,26 @@ declare module "vitest" {
  * for them and leaves nothing behind. The operator is installed there from this checkout.
  */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  const reason = process.env.KUBECONFIG ? undefined : await whyNot();
+  const kubeconfig = await foreignKubeconfig();
+  const reason = kubeconfig ? undefined : await whyNot();
   if (reason !== undefined) {
     if (process.env.NODE_TESTS !== "if-possible") throw new Error(reason);
     console.warn(`\n*** TESTS IN REAL PODS SKIPPED: ${reason} ***\n`);
     return undefined;
   }
   await using owned = new AsyncDisposableStack();
-  const place = process.env.KUBECONFIG ? givenPlace(process.env.KUBECONFIG) : await ownPlace(owned);
+  const place = kubeconfig ? givenPlace(kubeconfig) : await ownPlace(owned);
   await installOperator(place);
   project.provide("place", place);
   const resources = owned.move();
   return () => resources.disposeAsync();
+}
+
+/** KUBECONFIG, unless it is the one that `make node` asks people to export. */
+async function foreignKubeconfig(): Promise<string | undefined> {
+  const given = process.env.KUBECONFIG || undefined;
+  const own = obstacle() ? undefined : (await runningNode())?.kubeconfig;
+  return given === own ? undefined : given;
 }
 
 async function whyNot(): Promise<string | undefined> {
@@ -45,7 +53,7 @@ async function whyNot(): Promise<string | undefined> {
   return (await hasNodeBinaries()) ? undefined : "kubelet is not built yet; `make test-node` builds it once.";
 }
 
-function givenPlace(kubeconfig: string): TestPlace {
+function givenPlace(kubeconfig: string): TestCluster {
   const { IMAGE_PREFIX: imagePrefix, POSTGRES_URL: postgresUrl } = process.env;
   if (!postgresUrl)
     throw new Error(
@@ -55,7 +63,7 @@ function givenPlace(kubeconfig: string): TestPlace {
   return { kubeconfig, kubectl: "kubectl", postgresUrl, imagePrefix, coder, local: false };
 }
 
-async function ownPlace(owned: AsyncDisposableStack): Promise<TestPlace> {
+async function ownPlace(owned: AsyncDisposableStack): Promise<TestCluster> {
   const log = (line: string) => console.warn(`node: ${line}`);
   const node = (await runningNode()) ?? (await startedNode(owned, log));
   await node.freeVolumes();

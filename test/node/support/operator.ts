@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { releaseNames } from "../../../tools/generate/release-names.ts";
 import { helmBinary } from "../../../tools/helm/binary.ts";
-import type { TestPlace } from "./place.ts";
+import type { TestCluster } from "./test-cluster.ts";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
 const NAMESPACE = "coder-system";
@@ -21,7 +21,7 @@ function readmeInstall(): string {
 }
 
 /** Installs chart and image of this checkout by the README's command, or upgrades to them; returns when its pods run. */
-export async function installOperator(place: TestPlace): Promise<void> {
+export async function installOperator(place: TestCluster): Promise<void> {
   const { stdout } = await helm(place, `helm list --namespace ${NAMESPACE} --short`);
   const isInstalled = stdout.trim() === RELEASE;
   await helm(
@@ -34,27 +34,27 @@ export async function installOperator(place: TestPlace): Promise<void> {
 }
 
 /** Runs a line that begins with `helm`, as a person would in the folder of the repository. */
-export async function helm({ kubeconfig }: TestPlace, line: string) {
+export async function helm({ kubeconfig }: TestCluster, line: string) {
   const folder = dirname(await helmBinary());
   const env = { ...process.env, KUBECONFIG: kubeconfig, PATH: `${folder}:${process.env.PATH}` };
   return promisify(execFile)("sh", ["-c", line], { cwd: repository, env });
 }
 
 /** Returns when all replicas of the operator run its current version. */
-export async function rolledOut(place: TestPlace): Promise<void> {
+export async function rolledOut(place: TestCluster): Promise<void> {
   await inNamespace(place, "rollout", "status", `deployment/${RELEASE}`, "--timeout=120s");
 }
 
-function inNamespace({ kubeconfig, kubectl }: TestPlace, ...args: string[]) {
+function inNamespace({ kubeconfig, kubectl }: TestCluster, ...args: string[]) {
   return promisify(execFile)(kubectl, [`--kubeconfig=${kubeconfig}`, `--namespace=${NAMESPACE}`, ...args]);
 }
 
 /** The name of the operator's image there. */
-export function operatorImage(place: TestPlace): string {
+export function operatorImage(place: TestCluster): string {
   return `${repositoryOf(place)}:${releaseNames({}).version}`;
 }
 
-function repositoryOf({ imagePrefix }: TestPlace): string {
+function repositoryOf({ imagePrefix }: TestCluster): string {
   const { image } = releaseNames({});
   return imagePrefix ? `${imagePrefix}/${image.split("/").at(-1)}` : image;
 }

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TestPlace } from "./place.ts";
+import type { TestCluster } from "./test-cluster.ts";
 
 const RETRY_MS = 200;
 
@@ -26,7 +26,7 @@ interface Forwarding {
  * Forwards a port of a Service to this machine, as on any cluster, until it is disposed of. kubectl forwards to one pod:
  * when that ends, the same port leads to another.
  */
-export async function forwardPort(place: TestPlace, target: Target): Promise<ForwardedPort> {
+export async function forwardPort(place: TestCluster, target: Target): Promise<ForwardedPort> {
   const end = new AbortController();
   const { local, ended } = await forward(place, { ...target, local: "" }, end.signal);
   const over = goOn(ended, {
@@ -57,7 +57,7 @@ async function goOn(
 
 /** One process of kubectl, once it forwards. */
 async function forward(
-  { kubectl, kubeconfig }: TestPlace,
+  { kubectl, kubeconfig }: TestCluster,
   { namespace, service, port, local }: Target & { readonly local: string },
   signal: AbortSignal,
 ): Promise<Forwarding> {

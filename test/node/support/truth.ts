@@ -222,3 +222,19 @@ export async function assertSteady(
   });
   for (const sight of observer.between(from, at)) assertTold(sight, trouble);
 }
+
+/** What was told once is told in every sight since, whatever the pods wait for meanwhile. */
+export function assertNeverTakenBack({ sights }: Observer, trouble: Trouble): void {
+  const first = sights.findIndex((sight) => isTold(sight, trouble));
+  expect(first, `${trouble.object} was told`).not.toBe(-1);
+  for (const sight of sights.slice(first)) assertTold(sight, trouble);
+}
+
+function isTold(sight: Sight, trouble: Trouble): boolean {
+  try {
+    assertTold(sight, trouble);
+    return true;
+  } catch {
+    return false;
+  }
+}

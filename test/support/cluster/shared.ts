@@ -1,6 +1,6 @@
 import { ClusterAccess, type ClusterConnection } from "kube-controller-runtime/testing";
 import { inject } from "vitest";
-import { askRun } from "../run/ask.ts";
+import { askRun } from "../run/request-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

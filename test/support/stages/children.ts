@@ -41,9 +41,9 @@ export class ChildrenStage extends Stage<CoderControlPlane> {
 
   /** Makes something happen and waits until the operator has looked at it and is done. */
   async whenSeen(happens: () => Promise<unknown>): Promise<void> {
-    const before = this.witness.runs;
+    const before = this.counters.runs;
     await happens();
-    await this.eventually(() => expect(this.witness.runs).toBeGreaterThan(before));
+    await this.eventually(() => expect(this.counters.runs).toBeGreaterThan(before));
     await this.untilIdle();
   }
 

@@ -12,8 +12,8 @@ import {
 import { expect } from "vitest";
 import { launchOperator, type OperatorOptions, type RunningOperator } from "../../../lab/operator.ts";
 import type { Condition } from "../../../src/api/v1alpha1/common.ts";
+import { CountingMetrics } from "../counting-metrics.ts";
 import { Secrets, textOfError } from "../leaks.ts";
-import { Witness } from "../witness.ts";
 import type { World } from "../world/world.ts";
 
 /** Generous, because the machine may be busy; what must be fast is measured by the test that says so. */
@@ -42,7 +42,7 @@ export interface StageParts<T extends Subject> {
 export abstract class Stage<T extends Subject> implements AsyncDisposable {
   readonly world: World;
   readonly namespace: string;
-  readonly witness = new Witness();
+  readonly counters = new CountingMetrics();
   readonly secrets = new Secrets();
   readonly #kind: Kind<T>;
   readonly #operators: RunningOperator[] = [];
@@ -75,8 +75,8 @@ export abstract class Stage<T extends Subject> implements AsyncDisposable {
       namespaces: [this.namespace],
       coderdRoute: this.world.coderds.route,
       clock: this.clock,
-      observer: this.witness,
-      tokenLeftBehind: () => this.witness.tokenLeftBehind(),
+      observer: this.counters,
+      tokenLeftBehind: () => this.counters.tokenLeftBehind(),
       ...options,
     });
     this.#operators.push(operator);
@@ -104,7 +104,7 @@ export abstract class Stage<T extends Subject> implements AsyncDisposable {
 
   /** Once for every run, so that its clock does not race while a test waits for others. */
   #hurry(): void {
-    const { runs, idle } = this.witness;
+    const { runs, idle } = this.counters;
     if (!this.world.timeIsReal || !idle || this.#hurriedAfter === runs) return;
     this.#hurriedAfter = runs;
     this.clock.jump(PUT_OFF_MS);
@@ -201,7 +201,7 @@ export abstract class Stage<T extends Subject> implements AsyncDisposable {
   }
 
   untilIdle(): Promise<void> {
-    return this.eventually(() => expect(this.witness.idle).toBe(true));
+    return this.eventually(() => expect(this.counters.idle).toBe(true));
   }
 
   /**
@@ -215,9 +215,9 @@ export abstract class Stage<T extends Subject> implements AsyncDisposable {
 
   /** Gives the operator a reason to look at the object, and waits until it did. */
   async touch(name: string, why: string): Promise<void> {
-    const before = this.witness.runs;
+    const before = this.counters.runs;
     await this.person.mergePatch(this.#kind, this.ref(name), { metadata: { annotations: { why } } });
-    await this.eventually(() => expect(this.witness.runs).toBeGreaterThan(before));
+    await this.eventually(() => expect(this.counters.runs).toBeGreaterThan(before));
   }
 
   ref(name: string): { namespace: string; name: string } {
@@ -225,11 +225,11 @@ export abstract class Stage<T extends Subject> implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const metrics = await this.witness.registry.metrics();
+    const metrics = await this.counters.registry.metrics();
     for (const operator of this.#operators) await operator.stop();
     await this.world[Symbol.asyncDispose]();
     for (const operator of this.#operators) this.#expectNoLeak(operator);
-    for (const error of this.witness.errors) expect(this.secrets.foundIn(textOfError(error))).toEqual([]);
+    for (const error of this.counters.errors) expect(this.secrets.foundIn(textOfError(error))).toEqual([]);
     expect(this.secrets.foundIn(metrics)).toEqual([]);
   }
 

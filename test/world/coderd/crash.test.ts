@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeLicense } from "../../../lab/coderd/licenses.ts";
 import { acceptedAs } from "../../../lab/coderd-database/database.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { type LastAct, Life } from "../../support/life.ts";
+import { CrashingProcess, type LastAct } from "../../support/crashing-process.ts";
 import { type Coderd, type CoderdStage, openCoderdStage } from "./stage.ts";
 
 let stage: CoderdStage;
@@ -25,17 +25,17 @@ const secretDeleted = requestTo("DELETE", /\/secrets\//);
 const licenseRecorded = requestTo("PATCH", /\/status\?/, "licenseLastAppliedHash");
 
 /** An operator that dies of its last act. */
-async function startMortal(lastAct: LastAct): Promise<Life> {
-  const life = new Life(lastAct);
-  const database = stage.access(life.through(stage.databases.access));
-  const operator = await stage.startOperator({ database, fault: life.fault });
-  void life.over.then(() => operator.stop());
-  return life;
+async function startCrashing(lastAct: LastAct): Promise<CrashingProcess> {
+  const process = new CrashingProcess(lastAct);
+  const database = stage.access(process.through(stage.databases.access));
+  const operator = await stage.startOperator({ database, fault: process.fault });
+  void process.over.then(() => operator.stop());
+  return process;
 }
 
 /** Lets it live until it dies. */
-async function death(life: Life): Promise<void> {
-  await stage.eventually(() => expect(life.ended).toBe(true));
+async function death(process: CrashingProcess): Promise<void> {
+  await stage.eventually(() => expect(process.ended).toBe(true));
 }
 
 /** A control plane with a license; its pods are ready as soon as it has a Deployment. */
@@ -90,20 +90,20 @@ describe("killed at the first start right after", () => {
 
   test.each(acts)("$after: one token and one license in the end", async ({ after, lastAct }) => {
     const name = `start-${acts.findIndex((act) => act.after === after)}`;
-    const life = await startMortal(lastAct);
+    const process = await startCrashing(lastAct);
     const coderd = await create(name);
-    await death(life);
+    await death(process);
     await expectRecovery(name, coderd);
   });
 
   test("the upload of the license: one token and one license in the end", async () => {
-    const life = await startMortal({});
+    const process = await startCrashing({});
     const coderd = await stage.coderd("upload");
     coderd.deployment.faults.inject({ fault: { kind: "stall" }, on: UPLOAD, afterEffect: true, times: 1 });
     await stage.putSecret("upload-license", { license: fakeLicense({ now: stage.clock.now() }) });
     await stage.serve("upload", coderd, { licenseSecretRef: { name: "upload-license" } });
     await stage.eventually(() => expect(coderd.deployment.licenses).toHaveLength(1));
-    life.end();
+    process.end();
     expect((await stage.controlPlane("upload")).status?.licenseLastAppliedHash).toBeUndefined();
     await expectRecovery("upload", coderd);
     expect(coderd.deployment.count(UPLOAD)).toBe(2);
@@ -144,8 +144,8 @@ describe.each(occasions)(
         await converged(name);
         await first.stop();
         await arise(name);
-        const life = await startMortal(lastAct);
-        await death(life);
+        const process = await startCrashing(lastAct);
+        await death(process);
         const left = await stage.token(`${name}-operator-token`);
         expect(await acceptedAs(coderd.database, left, stage.clock.now())).toBe("coder-k8s-operator (owner)");
         await expectRecovery(name, coderd);
@@ -163,9 +163,9 @@ describe("killed while it gives up its access, right after", () => {
     const { database } = await create(name);
     await converged(name);
     await first.stop();
-    const life = await startMortal(lastAct);
+    const process = await startCrashing(lastAct);
     await stage.change(name, { operatorAccess: { disabled: true } });
-    await death(life);
+    await death(process);
     const successor = await stage.startOperator();
     await stage.untilCondition(name, "OperatorAccessReady", { status: "False", reason: "Disabled" });
     expect(await database.keys()).toEqual([]);

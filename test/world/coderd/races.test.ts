@@ -50,7 +50,7 @@ test("twenty operators without a leader make one user, one live token per contro
         );
       }
       expect(await database.keys()).toHaveLength(names.length);
-      expect(stage.witness.running).toBe(0);
+      expect(stage.counters.running).toBe(0);
     },
     { withinMs: 90_000 },
   );

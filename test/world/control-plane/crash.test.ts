@@ -2,8 +2,8 @@ import { find, type Kind, Role, RoleBinding } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
 import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
+import { CrashingOperator, type CrashOptions } from "../../support/crashing-operator.ts";
 import { essence, essenceOfChildren } from "../../support/dump.ts";
-import { Mortal, type MortalOptions } from "../../support/mortal.ts";
 import { type ControlPlaneStage, openControlPlaneStage } from "./stage.ts";
 
 const NAME = "coder";
@@ -98,25 +98,25 @@ async function undisturbed(deed: Deed): Promise<unknown> {
 }
 
 /** Does the deed with an operator that fails at one of its effects, and then another; returns at which it failed. */
-async function play(deed: Deed, failure: MortalOptions, expected: unknown): Promise<string | undefined> {
+async function play(deed: Deed, failure: CrashOptions, expected: unknown): Promise<string | undefined> {
   await using stage = await openPlay(deed);
   const assertDone = async () => expect(await stateOf(stage)).toEqual(expected);
-  const mortal = new Mortal(failure);
-  const operator = await start(stage, { fault: mortal.fault });
+  const operatorUnderTest = new CrashingOperator(failure);
+  const operator = await start(stage, { fault: operatorUnderTest.fault });
   await stage.untilIdle();
-  mortal.arm();
+  operatorUnderTest.arm();
   await deed.begin(stage);
   await stage.eventually(async () => {
-    if (!mortal.isDead) await assertDone();
+    if (!operatorUnderTest.isDead) await assertDone();
   }, TIME_LIMIT);
   await operator.stop();
   await start(stage);
   await stage.eventually(assertDone, TIME_LIMIT);
-  return mortal.effects[(failure.diesAfter ?? failure.missesAnswer ?? 0) - 1];
+  return operatorUnderTest.effects[(failure.diesAfter ?? failure.missesAnswer ?? 0) - 1];
 }
 
 /** Plays with a failure at the first effect, then at the second, and so on until there is none. */
-async function playAll(deed: Deed, failureAt: (number: number) => MortalOptions): Promise<void> {
+async function playAll(deed: Deed, failureAt: (number: number) => CrashOptions): Promise<void> {
   const expected = await undisturbed(deed);
   const failed: string[] = [];
   for (;;) {

@@ -5,7 +5,7 @@ import { calmSight } from "../../../lab/coderd-database/memory.ts";
 import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { OperatorAccess } from "../../../src/coder/operator-access/access.ts";
-import type { DatabaseSight } from "../../../src/coder/operator-access/sight.ts";
+import type { DatabaseInspection } from "../../../src/coder/operator-access/inspect.ts";
 import { failed, succeeded } from "../../../src/coder/result.ts";
 import { Stage } from "../../support/stages/stage.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
@@ -21,7 +21,7 @@ class Tokens implements OperatorAccess {
   asked = 0;
   revoked = 0;
   isDown = false;
-  sight: DatabaseSight = calmSight;
+  sight: DatabaseInspection = calmSight;
   /** The organizations of which the operator is a member; all when absent. */
   organizationIds: readonly string[] | undefined;
 

@@ -10,7 +10,7 @@ import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/k
 import { clusterOver } from "../../../src/plugin/cluster.ts";
 import { runPlugin } from "../../../src/plugin/run.ts";
 import { limited } from "../../support/plugin.ts";
-import { setUpScene } from "../../support/plugin-scene.ts";
+import { setUpScene } from "../../support/plugin-fixture.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 const world = new MemoryWorld();

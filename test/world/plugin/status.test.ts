@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { StatusReport } from "../../../src/plugin/commands/status/report.ts";
 import { kubectlCoder, limited } from "../../support/plugin.ts";
-import { createOperator, setUpScene } from "../../support/plugin-scene.ts";
+import { createOperator, setUpScene } from "../../support/plugin-fixture.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 const world = new MemoryWorld();
@@ -181,7 +181,7 @@ test("a namespace without a control plane says so and is fine", async () => {
   const { code, out } = await kubectlCoder({ ...me, namespace: "empty" }, "status");
   expect({ code, out }).toEqual({
     code: 0,
-    out: "There is no CoderControlPlane here. Look elsewhere with -n or -A.\n",
+    out: "There is no CoderControlPlane here. OutputStyle elsewhere with -n or -A.\n",
   });
 });
 
@@ -271,7 +271,7 @@ describe("without an operator at work", () => {
     );
   });
 
-  test("a person who may not look for it gets no line about it", async () => {
+  test("a person who may not style for it gets no line about it", async () => {
     const transport = limited(lonely.api, ({ path }) => path.includes("/namespaces/coder/"));
     expect((await kubectlCoder({ ...person, transport }, "status")).out).not.toContain("operator");
   });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { commonLabels } from "../../../src/operator/names.ts";
 import { kubectlCoder, limited } from "../../support/plugin.ts";
-import { createOperator, setUpScene } from "../../support/plugin-scene.ts";
+import { createOperator, setUpScene } from "../../support/plugin-fixture.ts";
 import { runningStatus } from "../../support/pod-statuses.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 

@@ -5,7 +5,7 @@ import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import type { RunningOperator } from "../../../lab/operator.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
-import { Mortal, type MortalOptions } from "../../support/mortal.ts";
+import { CrashingOperator, type CrashOptions } from "../../support/crashing-operator.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 import { Pods } from "./pods.ts";
@@ -59,10 +59,10 @@ class Play implements AsyncDisposable {
     return new Pods(this.stage, NAME, this.#coderds);
   }
 
-  start(mortal: Mortal): Promise<RunningOperator> {
+  start(operatorUnderTest: CrashingOperator): Promise<RunningOperator> {
     const { clock, coderds } = this.stage.world;
-    const coderd = mortal.clients({ fence: unfenced, clock, route: coderds.route });
-    return this.stage.startOperator({ coderd, fault: mortal.fault });
+    const coderd = operatorUnderTest.clients({ fence: unfenced, clock, route: coderds.route });
+    return this.stage.startOperator({ coderd, fault: operatorUnderTest.fault });
   }
 
   untilOneOfEach(): Promise<void> {
@@ -96,7 +96,7 @@ async function openPlay(): Promise<Play> {
 }
 
 /** Plays a story with an operator that fails at one of its effects; returns which, if there were so many. */
-async function play(story: Story, failure: MortalOptions): Promise<string | undefined> {
+async function play(story: Story, failure: CrashOptions): Promise<string | undefined> {
   await using theatre = await openPlay();
   await using pods = theatre.pods();
   const { stage } = theatre;
@@ -109,11 +109,11 @@ async function play(story: Story, failure: MortalOptions): Promise<string | unde
     await stage.create(NAME, story.first);
     await theatre.untilOneOfEach();
   }
-  const mortal = new Mortal({ ...failure, onEffect });
-  await suffer(story, mortal, theatre);
-  const failed = mortal.effects[(failure.diesAfter ?? failure.missesAnswer ?? 0) - 1];
+  const operatorUnderTest = new CrashingOperator({ ...failure, onEffect });
+  await suffer(story, operatorUnderTest, theatre);
+  const failed = operatorUnderTest.effects[(failure.diesAfter ?? failure.missesAnswer ?? 0) - 1];
 
-  const heir = new Mortal({ onEffect });
+  const heir = new CrashingOperator({ onEffect });
   heir.arm();
   await using _heir = await theatre.start(heir);
   await theatre.untilOneOfEach();
@@ -125,19 +125,19 @@ async function play(story: Story, failure: MortalOptions): Promise<string | unde
 }
 
 /** The part of the story in which the operator fails. */
-async function suffer(story: Story, mortal: Mortal, theatre: Play): Promise<void> {
-  await using _mortal = await theatre.start(mortal);
+async function suffer(story: Story, operatorUnderTest: CrashingOperator, theatre: Play): Promise<void> {
+  await using _mortal = await theatre.start(operatorUnderTest);
   await theatre.stage.untilIdle();
-  mortal.arm();
+  operatorUnderTest.arm();
   if (story.change) await theatre.stage.change(NAME, story.change);
   else await theatre.stage.create(NAME, story.first);
   await theatre.stage.eventually(async () => {
-    if (!mortal.isDead) await theatre.assertOneOfEach();
+    if (!operatorUnderTest.isDead) await theatre.assertOneOfEach();
   }, TIME_LIMIT);
 }
 
 /** Plays the story with a failure at the first effect, then at the second, and so on until there is none. */
-async function playAll(story: Story, failureAt: (number: number) => MortalOptions): Promise<void> {
+async function playAll(story: Story, failureAt: (number: number) => CrashOptions): Promise<void> {
   const failed: string[] = [];
   for (;;) {
     const effect = await play(story, failureAt(failed.length + 1));

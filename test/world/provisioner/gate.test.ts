@@ -183,9 +183,9 @@ describe("a check of the key that is due and can't be made", () => {
   /** How many runs there are while a person looks at things for a while. */
   async function runsMeanwhile(name: string): Promise<number> {
     await stage.untilIdle();
-    const before = stage.witness.runs;
+    const before = stage.counters.runs;
     for (let look = 0; look < 30; look++) await stage.get(CoderProvisioner, name);
-    return stage.witness.runs - before;
+    return stage.counters.runs - before;
   }
 
   test.each<[string, (coderd: CoderdDeployment) => void]>([
@@ -215,10 +215,10 @@ test("nothing is written while nothing changes, however often it is looked at", 
   const requests = stage.operator.transport.requests.length;
   const calls = coderd.calls.length;
   for (let minute = 0; minute < 20; minute += 2) {
-    const runs = stage.witness.runs;
+    const runs = stage.counters.runs;
     await stage.publish(name, ago(0));
     await stage.timePasses(TWO_MINUTES);
-    await stage.eventually(() => expect(stage.witness.runs).toBeGreaterThan(runs));
+    await stage.eventually(() => expect(stage.counters.runs).toBeGreaterThan(runs));
     await stage.untilIdle();
   }
   const written = stage.operator.transport.requests

@@ -6,7 +6,7 @@ import { daemonView } from "../../../lab/coderd/routes-queue.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { StatusReport } from "../../../src/plugin/commands/status/report.ts";
 import { kubectlCoder, type Person } from "../../support/plugin.ts";
-import { createOperator } from "../../support/plugin-scene.ts";
+import { createOperator } from "../../support/plugin-fixture.ts";
 import type { MemoryWorld } from "../../support/world/memory.ts";
 import { DaemonLife } from "../provisioner/daemon-life.ts";
 import { openQueueStage, type QueueStage } from "./stage.ts";

@@ -3,12 +3,16 @@ import { expect, onTestFinished, test } from "vitest";
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
 import { bootstrap, openProxyStage } from "../../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
-import { openCoderdStage, urlVariable } from "../coderd/stage.ts";
+import { type CoderdStage, openCoderdStage, urlVariable } from "../coderd/stage.ts";
 
 /** The API server never takes the request for this Secret, however often it is asked. */
 function refusing(secret: string): Fault {
   const body = { kind: "Status", apiVersion: "v1", code: 400, reason: "BadRequest", message: "no such name" };
   return when(({ path }) => path.endsWith(`/secrets/${secret}`), answers(400, {}, JSON.stringify(body)));
+}
+
+async function tokenEvents(stage: CoderdStage) {
+  return (await stage.events("coder")).filter(({ reason = "" }) => /^Token(Not)?Revoked$/.test(reason));
 }
 
 test("a control plane goes though the Secret with its database's URL can never be read", async () => {
@@ -37,7 +41,7 @@ test("a control plane that never had a token leaves none behind, also where its 
   await stage.delete(CoderControlPlane, "coder");
   await stage.untilGone(CoderControlPlane, "coder");
   expect(stage.operator.log.map(({ msg }) => msg)).not.toContain("operator token was left behind");
-  expect(stage.witness.tokensLeftBehind).toBe(0);
+  expect(stage.counters.tokensLeftBehind).toBe(0);
 });
 
 test("a token that coderd or its database can't be asked to end is logged and counted", async () => {
@@ -52,7 +56,22 @@ test("a token that coderd or its database can't be asked to end is logged and co
   await stage.delete(CoderControlPlane, "coder");
   await stage.untilGone(CoderControlPlane, "coder");
   expect(stage.operator.log.map(({ msg }) => msg)).toContain("operator token was left behind");
-  expect(stage.witness.tokensLeftBehind).toBe(1);
+  expect(stage.counters.tokensLeftBehind).toBe(1);
+  const [left, ...others] = await tokenEvents(stage);
+  expect(others).toEqual([]);
+  expect(left).toMatchObject({ type: "Warning", reason: "TokenNotRevoked" });
+  expect(left?.message).toContain('delete the tokens of user "coder-k8s-operator" at coderd');
+});
+
+test("one event says that the token of a deleted control plane is revoked, and what stays on purpose", async () => {
+  const stage = await openCoderdStage();
+  onTestFinished(() => stage[Symbol.asyncDispose]());
+  await stage.serve("coder", await stage.coderd("coder"));
+  await stage.untilReady("coder");
+  await stage.delete(CoderControlPlane, "coder");
+  await stage.untilGone(CoderControlPlane, "coder");
+  const message = `Revoked the operator's token. Its user "coder-k8s-operator" stays at coderd and can't log in.`;
+  expect(await tokenEvents(stage)).toMatchObject([{ type: "Normal", reason: "TokenRevoked", message }]);
 });
 
 test("a proxy goes though the Secret with its credentials can never be read", async () => {

@@ -45,5 +45,5 @@ test("keys and token end as soon as the namespace does, while Secrets and coderd
   await stage.delete(CoderControlPlane, "coder");
   await stage.untilGone(CoderControlPlane, "coder");
   expect(stage.operator.log.filter(({ level }) => level === "error" || level === "warn")).toEqual([]);
-  expect(stage.witness.tokensLeftBehind).toBe(0);
+  expect(stage.counters.tokensLeftBehind).toBe(0);
 });

@@ -1,7 +1,7 @@
 import { unfenced } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
 import { fakeLicense } from "../../../lab/coderd/licenses.ts";
-import { Mortal } from "../../support/mortal.ts";
+import { CrashingOperator } from "../../support/crashing-operator.ts";
 import { BROKEN, LATER, NEW, OLD, openUpgradeStage, type UpgradeStage } from "./stage.ts";
 
 const BANNER = "Coder is being upgraded.";
@@ -260,20 +260,20 @@ describe("what is announced is put back later", () => {
 
 test("an answer that is lost loses neither the announcement nor what was there before", async () => {
   for (let lost = 1; lost <= 40; lost++) {
-    const mortal = new Mortal({ missesAnswer: lost });
+    const operatorUnderTest = new CrashingOperator({ missesAnswer: lost });
     await using stage = await open();
     await stage.operator.stop();
     const { clock, coderds } = stage.world;
-    const coderd = mortal.clients({ fence: unfenced, clock, route: coderds.route });
+    const coderd = operatorUnderTest.clients({ fence: unfenced, clock, route: coderds.route });
     await stage.startOperator({ coderd });
-    mortal.arm();
+    operatorUnderTest.arm();
     const build = stage.startBuild();
     await stage.change("coder", { image: NEW });
     await stage.eventually(() => expectAnnounced(stage), { withinMs: 5 * MINUTE_MS });
     build.status = "succeeded";
     await stage.untilStage("Completed");
     await untilAsBefore(stage);
-    if (mortal.effects.length < lost) return expect(lost).toBeGreaterThan(4);
+    if (operatorUnderTest.effects.length < lost) return expect(lost).toBeGreaterThan(4);
   }
   expect.fail("there is no end of effects");
 });

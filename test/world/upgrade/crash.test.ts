@@ -1,7 +1,7 @@
 import { ControllerRevision, CronJob, Deployment, Job } from "kube-controller-runtime";
 import { Dice, unfenced } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
-import { Mortal, type MortalOptions } from "../../support/mortal.ts";
+import { CrashingOperator, type CrashOptions } from "../../support/crashing-operator.ts";
 import { BROKEN, NEW, OLD, openUpgradeStage, type UpgradeStage } from "./stage.ts";
 
 const RANDOM_POINTS = 20;
@@ -61,17 +61,17 @@ async function expectEnd(stage: UpgradeStage, { stage: last, runs, schema }: End
 }
 
 /** Upgrades with an operator that fails at one of its effects, and then with another; returns how many effects there were. */
-async function play(ending: Ending, failure: MortalOptions): Promise<number> {
+async function play(ending: Ending, failure: CrashOptions): Promise<number> {
   await using stage = await openPlay();
-  const mortal = new Mortal(failure);
+  const operatorUnderTest = new CrashingOperator(failure);
   const { clock, coderds } = stage.world;
-  const coderd = mortal.clients({ fence: unfenced, clock, route: coderds.route });
-  const operator = await stage.startOperator({ coderd, fault: mortal.fault });
+  const coderd = operatorUnderTest.clients({ fence: unfenced, clock, route: coderds.route });
+  const operator = await stage.startOperator({ coderd, fault: operatorUnderTest.fault });
   await stage.untilIdle();
-  mortal.arm();
+  operatorUnderTest.arm();
   await stage.change("coder", { image: ending.image });
   await stage.eventually(async () => {
-    if (!mortal.isDead) await expectEnd(stage, ending);
+    if (!operatorUnderTest.isDead) await expectEnd(stage, ending);
   }, TIME_LIMIT);
   await operator.stop();
   await stage.startOperator();
@@ -84,11 +84,11 @@ async function play(ending: Ending, failure: MortalOptions): Promise<number> {
   await stage.eventually(async () => expect(await stage.rollouts.imageChecks.pods()).toEqual([]));
   const kept = await stage.person.list(ControllerRevision, { namespace: stage.namespace });
   expect(kept.items).toHaveLength(ending.stage === "Completed" ? 0 : 1);
-  return mortal.effects.length;
+  return operatorUnderTest.effects.length;
 }
 
 /** Plays with a failure at the first effect, then at the second, and so on until there is none. */
-async function playAll(ending: Ending, failureAt: (point: number) => MortalOptions): Promise<void> {
+async function playAll(ending: Ending, failureAt: (point: number) => CrashOptions): Promise<void> {
   let point = 1;
   while ((await play(ending, failureAt(point))) >= point) point++;
   expect(point).toBeGreaterThan(10);

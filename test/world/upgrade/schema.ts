@@ -1,5 +1,5 @@
 import { calmSight } from "../../../lab/coderd-database/memory.ts";
-import type { DatabaseSight } from "../../../src/coder/operator-access/sight.ts";
+import type { DatabaseInspection } from "../../../src/coder/operator-access/inspect.ts";
 
 /** What the program in an image does with the database when it starts. */
 export interface Program {
@@ -29,7 +29,7 @@ export class SimulatedSchema {
     this.version = version;
   }
 
-  get sight(): DatabaseSight {
+  get sight(): DatabaseInspection {
     const replicas = [...this.hosts, ...this.strangers];
     if (!this.#migrating)
       return { ...calmSight, schema: { version: this.version, isDirty: false }, replicas };

@@ -2,7 +2,7 @@ import type { TransportRequest } from "kube-controller-runtime";
 import { silent, when } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import type { RunningOperator } from "../../../lab/operator.ts";
-import { Witness } from "../../support/witness.ts";
+import { CountingMetrics } from "../../support/counting-metrics.ts";
 import { NEW, OLD, openUpgradeStage, type UpgradeStage } from "./stage.ts";
 
 /** Lets the watch of control planes seem open and report nothing more; those of their children go on. */
@@ -18,18 +18,18 @@ async function stallRecords({ transport }: RunningOperator, stage: UpgradeStage)
 
 test("a standby whose watch has stalled takes over in the middle of a migration and starts no old pod", async () => {
   await using stage = await openUpgradeStage({ operator: false });
-  const candidate = (identity: string, observer: Witness) =>
+  const candidate = (identity: string, observer: CountingMetrics) =>
     stage.startOperator({ leaderElection: { lease: stage.ref("lease"), identity }, observer });
-  const first = await candidate("first", stage.witness);
+  const first = await candidate("first", stage.counters);
   await stage.settle();
-  const witness = new Witness();
-  const standby = await candidate("standby", witness);
+  const counters = new CountingMetrics();
+  const standby = await candidate("standby", counters);
   await stallRecords(standby, stage);
   stage.schema.isBlocked = true;
   await stage.change("coder", { image: NEW });
   await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined());
   await first.stop();
-  await stage.eventually(() => expect(witness.runs).toBeGreaterThan(3));
+  await stage.eventually(() => expect(counters.runs).toBeGreaterThan(3));
   stage.schema.isBlocked = false;
   await stage.untilStage("Completed");
   expect(stage.rollouts.started).toEqual([OLD, OLD, NEW, NEW]);

@@ -34,7 +34,7 @@ export interface ApiErrorDetails {
 }
 
 /** The longest pause, even when the server asks for more: a mistaken value must not blind the operator. */
-export const MOST_RETRY_AFTER_MS = 60_000;
+export const MAX_RETRY_AFTER_MS = 60_000;
 
 /** The one error of the client. Its message names the verb and the object, never their content. */
 export class ApiError extends Error {
@@ -50,7 +50,7 @@ export class ApiError extends Error {
     this.code = details.code;
     this.fields = details.fields ?? [];
     const { retryAfter } = details;
-    this.retryAfter = retryAfter === undefined ? undefined : Math.min(retryAfter, MOST_RETRY_AFTER_MS);
+    this.retryAfter = retryAfter === undefined ? undefined : Math.min(retryAfter, MAX_RETRY_AFTER_MS);
   }
 }
 

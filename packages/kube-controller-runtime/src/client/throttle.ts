@@ -1,8 +1,8 @@
 import type { Clock } from "../clock.ts";
-import { ApiError, MOST_RETRY_AFTER_MS } from "./error.ts";
+import { ApiError, MAX_RETRY_AFTER_MS } from "./error.ts";
 
 /** A server that asks for no time at all still gets this much. */
-const LEAST_PAUSE_MS = 100;
+const MIN_PAUSE_MS = 100;
 
 export interface Waiting {
   /** What waits, for the error when that takes too long. */
@@ -23,7 +23,7 @@ export class Throttle {
   #closedUntil = 0;
   #closures = 0;
 
-  constructor(clock: Clock, longestPauseMs = MOST_RETRY_AFTER_MS) {
+  constructor(clock: Clock, longestPauseMs = MAX_RETRY_AFTER_MS) {
     this.#clock = clock;
     this.#longestPauseMs = longestPauseMs;
   }
@@ -47,7 +47,7 @@ export class Throttle {
     if (error.code !== 429 && error.code !== 503) return false;
     // What was sent together is refused together: that is one closure.
     if (this.#pauseMs() <= 0) this.#closures++;
-    const askedMs = Math.max(error.retryAfter, LEAST_PAUSE_MS);
+    const askedMs = Math.max(error.retryAfter, MIN_PAUSE_MS);
     const pauseMs = Math.min(this.#longestPauseMs, askedMs * 2 ** (this.#closures - 1));
     this.#closedUntil = Math.max(this.#closedUntil, this.#clock.monotonic() + pauseMs);
     return true;

@@ -53,7 +53,7 @@ export interface SettleOptions<F extends { readonly kind: string }> extends Atte
   readonly mayAsk?: boolean;
 }
 
-const MOST_ACTS = 12;
+const MAX_ACTS = 12;
 
 /**
  * Plans and acts until nothing is left to do, or nothing that can be done now. After a failure the other side is left
@@ -67,7 +67,7 @@ export async function settle<
   const { backoff, mayAsk = true } = options;
   const backedOff = backoff.current(options);
   let [state, hasAsked] = [start, false];
-  for (let acts = 0; acts < MOST_ACTS; acts++) {
+  for (let acts = 0; acts < MAX_ACTS; acts++) {
     const plan = effect.plan(state);
     const needs = effect.needs(plan, state);
     if (needs === "nothing") {
@@ -84,5 +84,5 @@ export async function settle<
     state = progress.next;
     hasAsked ||= needs.otherSide === true && !refresh;
   }
-  throw new Error(`an effect was not settled by ${MOST_ACTS} acts`);
+  throw new Error(`an effect was not settled by ${MAX_ACTS} acts`);
 }

@@ -1,4 +1,4 @@
-import { type Clock, LONGEST_TIMER_MS, type Random } from "../clock.ts";
+import { type Clock, MAX_TIMER_MS, type Random } from "../clock.ts";
 import { type BackoffPolicy, backoff } from "./backoff.ts";
 import { Heap } from "./heap.ts";
 
@@ -59,10 +59,10 @@ interface Run {
 const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 200, capMs: 300_000 };
 
 /** After this many keys in a row that came before others by priority, one of those others has its turn. */
-const MOST_IN_A_ROW = 8;
+const MAX_CONSECUTIVE = 8;
 
 /** So many objects are started at a time. Enough to keep a server busy, few enough that each gets somewhere. */
-const MOST_STARTS = 8;
+const MAX_STARTS = 8;
 
 /** A run that takes longer waits for something else than the API server, and holds up nobody's start. */
 const START_MS = 2_000;
@@ -224,7 +224,7 @@ export class WorkQueue {
     const [first, ...others] = waiting.filter((priority) => priority !== "start" || this.#mayStart());
     if (!first) return undefined;
     this.#inARow = others.length === 0 ? 0 : this.#inARow + 1;
-    if (this.#inARow <= MOST_IN_A_ROW) return this.#ready[first].shift();
+    if (this.#inARow <= MAX_CONSECUTIVE) return this.#ready[first].shift();
     this.#inARow = 0;
     const dueOf = (priority: Priority) => this.#ready[priority].first?.due ?? Number.POSITIVE_INFINITY;
     const longest = others.reduce((a, b) => (dueOf(b) < dueOf(a) ? b : a));
@@ -233,7 +233,7 @@ export class WorkQueue {
 
   #mayStart(): boolean {
     if (this.#ready.new.size > 0) return false;
-    return this.#recent("new").length === 0 && this.#recent("start").length < MOST_STARTS;
+    return this.#recent("new").length === 0 && this.#recent("start").length < MAX_STARTS;
   }
 
   /** When the runs of a priority that began a moment ago did so. */
@@ -266,7 +266,7 @@ export class WorkQueue {
     this.#alarm = undefined;
     if (due === undefined) return;
     // It may have become due since it was found not to be: Node warns of a timer in the past.
-    const wait = Math.max(0, Math.min(Math.ceil(due - this.#clock.monotonic()), LONGEST_TIMER_MS));
+    const wait = Math.max(0, Math.min(Math.ceil(due - this.#clock.monotonic()), MAX_TIMER_MS));
     const ring = () => {
       this.#alarm = undefined;
       this.#dispatch();

@@ -1,6 +1,7 @@
+import { ApiError, MAX_RETRY_AFTER_MS } from "../client/error.ts";
 import type { Clock } from "../clock.ts";
+import { TerminalError } from "../errors.ts";
 import type { Action } from "./action.ts";
-import { isTerminal, retryAfterOf } from "./failure.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
 /** How a run ended and what the worker made of it. */
@@ -26,7 +27,7 @@ export interface WorkerOptions {
 }
 
 /** A run that asks for the next at once, again and again, must not take the whole process with it. */
-const LEAST_REQUEUE_MS = 10;
+const MIN_REQUEUE_MS = 10;
 
 /**
  * Runs keys of `queue`, at most `concurrency` at a time, until the signal is aborted; resolves when the
@@ -54,7 +55,7 @@ async function runOnce(queue: WorkQueue, key: string, work: WorkerOptions["work"
   try {
     const action = await work(key);
     if (action.kind === "requeue") {
-      const afterMs = Math.max(action.afterMs, LEAST_REQUEUE_MS);
+      const afterMs = Math.max(action.afterMs, MIN_REQUEUE_MS);
       queue.succeed(key, afterMs);
       return { result: "requeue", afterMs };
     }
@@ -65,4 +66,32 @@ async function runOnce(queue: WorkQueue, key: string, work: WorkerOptions["work"
   }
   queue.succeed(key);
   return { result: "success" };
+}
+
+/** What to wait when a server says "too many requests" but not for how long. */
+const THROTTLED_WAIT_MS = 1_000;
+
+/**
+ * Whether retrying can't help: the error is a `TerminalError` or was caused by one. Of several errors
+ * thrown together, all must be terminal.
+ */
+function isTerminal(error: unknown): boolean {
+  if (error instanceof TerminalError) return true;
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.every(isTerminal);
+  return error instanceof Error && error.cause !== undefined && isTerminal(error.cause);
+}
+
+/**
+ * The longest wait, in milliseconds, that anything in the error's tree of causes asks for by its
+ * `retryAfter`, a minute at most; 0 when nothing does. Errors of other servers are honoured as `ApiError` is.
+ */
+function retryAfterOf(error: unknown): number {
+  if (!(error instanceof Error)) return 0;
+  const causes: unknown[] = error instanceof AggregateError ? [...error.errors, error.cause] : [error.cause];
+  return Math.min(MAX_RETRY_AFTER_MS, Math.max(ownRetryAfter(error), ...causes.map(retryAfterOf)));
+}
+
+function ownRetryAfter(error: Error & { readonly retryAfter?: unknown }): number {
+  if (typeof error.retryAfter === "number" && Number.isFinite(error.retryAfter)) return error.retryAfter;
+  return error instanceof ApiError && error.reason === "TooManyRequests" ? THROTTLED_WAIT_MS : 0;
 }

@@ -3,7 +3,7 @@ import { VirtualClock } from "../../testing/clock.ts";
 import { FakeApi } from "../../testing/fake-api/fake-api.ts";
 import { Widget } from "../../testing/widget.ts";
 import { ApiError } from "../index.ts";
-import { reportFailedCleanup } from "./failed-cleanup.ts";
+import { reportFailedCleanup } from "./reconciler.ts";
 
 test("an object whose cleanup fails says in Ready why it is still there, once", async () => {
   const clock = new VirtualClock();

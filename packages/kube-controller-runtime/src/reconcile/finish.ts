@@ -30,11 +30,11 @@ export interface StartMemory {
 }
 
 /** A status that says no more than that an object starts waits so long for a better one. */
-const LEAST_WAIT_MS = 1_000;
+const MIN_WAIT_MS = 1_000;
 
 /** The same where everything takes long: so many times what the run took, up to a limit. */
 const RUNS_PER_REPORT = 5;
-const MOST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 
 /** The same while it waits for the report of another object, which may wait for its own turn in a large fleet. */
 const AWAIT_REPORT_MS = 30_000;
@@ -81,7 +81,7 @@ function nextReport(
   ended: number,
 ): NonNullable<StartMemory["nextReport"]> {
   const awaitsReport = [...conditions.values()].some(({ reason }) => reason === UNREPORTED);
-  const byRun = Math.min(Math.max(LEAST_WAIT_MS, RUNS_PER_REPORT * (ended - begun)), MOST_WAIT_MS);
+  const byRun = Math.min(Math.max(MIN_WAIT_MS, RUNS_PER_REPORT * (ended - begun)), MAX_WAIT_MS);
   return { at: begun + (awaitsReport ? AWAIT_REPORT_MS : byRun), awaitsReport };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Memories } from "./memories.ts";
+import { Memories } from "./reconciler.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const HOUR_MS = 60 * 60_000;

@@ -1,16 +1,16 @@
 import { findSame } from "../client/find.ts";
 import type { Clock } from "../clock.ts";
+import { READY } from "../conditions.ts";
 import type { Children } from "../controller/children.ts";
 import type { Reconcile, RunContext } from "../controller/controller.ts";
 import { finalizer } from "../controller/finalizer.ts";
-import type { WithStatus } from "../controller/status.ts";
+import { type WithConditions, type WithStatus, writeCondition } from "../controller/status.ts";
 import type { Steps } from "../controller/steps.ts";
 import type { Logger } from "../log.ts";
-import type { Kind, Stored } from "../object.ts";
+import type { Kind, ObjectKey, Stored } from "../object.ts";
 import { type Action, awaitChange } from "../queue/action.ts";
-import { reportFailedCleanup } from "./failed-cleanup.ts";
+import { explain } from "./explain.ts";
 import { type CommonStatus, finish, type StartMemory } from "./finish.ts";
-import { Memories } from "./memories.ts";
 import { OwnObject } from "./own-object.ts";
 import { endPause, isPausedBy, reportPause } from "./pause.ts";
 
@@ -124,4 +124,52 @@ export function reconciler<
       reportFailure: (current, error) => reportFailedCleanup({ kind, object: current, error }, context),
     });
   };
+}
+
+/** Says in `Ready` why an object that was deleted is still there. */
+export async function reportFailedCleanup<T extends WithStatus<WithConditions>>(
+  { error, ...subject }: { readonly kind: Kind<T>; readonly object: Stored<T>; readonly error: unknown },
+  { client, clock }: Pick<RunContext, "client" | "clock">,
+): Promise<void> {
+  await writeCondition(client, subject, {
+    type: READY,
+    status: "False",
+    reason: "CleanupFailed",
+    message: `The object is deleted once everything that the operator made elsewhere for it is removed. ${explain(error).message}`,
+    observedGeneration: subject.object.metadata.generation,
+    now: clock.now(),
+  });
+}
+
+/** Clocks are corrected by less than this all the time. */
+const CORRECTION_MS = 1_000;
+
+/**
+ * What the operator remembers of the objects of one kind between runs, so that a run with nothing to do asks
+ * nobody. Losing it costs a few questions, never correctness. An object of another identity, such as one
+ * that was deleted and made anew, starts with an empty one. Memories say when things happened, so all are lost when the clock was set back: what happened a
+ * moment ago would lie ahead, and a wait that counts from then would take that much longer.
+ */
+export class Memories<M extends object> {
+  readonly #byKey = new Map<ObjectKey, { readonly identity: string; readonly memory: M }>();
+  readonly #create: () => M;
+  #now = Number.NEGATIVE_INFINITY;
+
+  constructor(create: () => M) {
+    this.#create = create;
+  }
+
+  of(key: ObjectKey, identity: string, now: number): M {
+    if (now < this.#now - CORRECTION_MS) this.#byKey.clear();
+    this.#now = now;
+    const present = this.#byKey.get(key);
+    if (present?.identity === identity) return present.memory;
+    const memory = this.#create();
+    this.#byKey.set(key, { identity, memory });
+    return memory;
+  }
+
+  forget(key: ObjectKey): void {
+    this.#byKey.delete(key);
+  }
 }

@@ -57,13 +57,13 @@ const DEFAULT_TIMING: WatchTiming = {
   retryCapMs: 10_000,
 };
 
-const MOST_PER_PAGE = 500;
+const PAGE_SIZE = 500;
 /** A watch that lived this long was healthy: its end is routine and needs no backoff. */
 const HEALTHY_LIFETIME_MS = 5_000;
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
 /** So many watches in a row that fell silent are reason to list anew. */
-const MOST_SILENCES = 2;
+const MAX_SILENT_WATCHES = 2;
 
 /**
  * Where the watcher stands.
@@ -103,7 +103,7 @@ class Watcher<T extends KubeObject> {
   readonly #timing: WatchTiming;
   #state: State = EMPTY;
   #streamingList = true;
-  #pageSize = MOST_PER_PAGE;
+  #pageSize = PAGE_SIZE;
   #failures = 0;
   #silences = 0;
   /** What the server was last asked for. */
@@ -242,7 +242,7 @@ class Watcher<T extends KubeObject> {
     }
     this.#silences = at === "listed" && failure?.reason === "Timeout" ? this.#silences + 1 : 0;
     const isLost = failure && (isExpired(failure) || isNotFound(failure) || this.#isMissing(failure));
-    if (isLost || this.#silences >= MOST_SILENCES) this.#state = EMPTY;
+    if (isLost || this.#silences >= MAX_SILENT_WATCHES) this.#state = EMPTY;
     else if (failure || livedMs < this.#timeoutSeconds * 1_000) {
       this.#state = { at: "doubtful", resourceVersion: this.#state.resourceVersion };
     }

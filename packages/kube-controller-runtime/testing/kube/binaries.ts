@@ -4,9 +4,9 @@ import { buildBinaries, GoMissingError } from "../binaries/go-build.ts";
 import { currentPlatform } from "../binaries/platform.ts";
 import { type Found as FoundOf, type Place, preparedBinaries } from "../binaries/prepared.ts";
 import type { Log } from "../binaries/progress.ts";
+import { majorOf, minorOf, reportedVersion } from "../binaries/version.ts";
 import { type DownloadContext, downloadEnvtest, downloadRelease } from "./download.ts";
-import { type BinaryName, binaryNames, goBinary, type KubeBinaries, readPins } from "./pins.ts";
-import { checkVersion } from "./version.ts";
+import { type BinaryName, binaryNames, goBinary, type KubeBinaries, type Pins, readPins } from "./pins.ts";
 
 /** What finding the binaries needs from the outside. */
 export interface KubeBinariesContext {
@@ -132,4 +132,15 @@ async function ifExists(file: string): Promise<string | undefined> {
     () => file,
     () => undefined,
   );
+}
+
+/**
+ * Fails unless the binary runs and is what the pin asks for: the same minor version of Kubernetes
+ * (official archives do not exist for every patch) and the same major version of etcd.
+ */
+async function checkVersion(name: BinaryName, file: string, pins: Pins): Promise<void> {
+  const wanted = name === "etcd" ? pins.etcd : pins.kubernetes;
+  const found = await reportedVersion(file, name === "kubectl" ? ["version", "--client"] : ["--version"]);
+  if (name === "etcd" ? majorOf(found) === majorOf(wanted) : minorOf(found) === minorOf(wanted)) return;
+  throw new Error(`${file} is version ${found}, but ${pins.module.file} pins ${wanted}`);
 }

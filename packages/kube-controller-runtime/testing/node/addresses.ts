@@ -1,11 +1,9 @@
-const MOST_NODES = 8;
+const MAX_NODES = 8;
 
 /** Which of the nodes that this machine may run at the same time is meant: KUBE_NODE, 0 when absent. */
 const index = Number(process.env.KUBE_NODE || "0");
-if (!Number.isInteger(index) || index < 0 || index >= MOST_NODES)
-  throw new Error(
-    `KUBE_NODE is ${process.env.KUBE_NODE}, and nodes have numbers from 0 to ${MOST_NODES - 1}`,
-  );
+if (!Number.isInteger(index) || index < 0 || index >= MAX_NODES)
+  throw new Error(`KUBE_NODE is ${process.env.KUBE_NODE}, and nodes have numbers from 0 to ${MAX_NODES - 1}`);
 
 /** Of the node's state folder and the machine's end of its link. */
 export const NODE_ID = index === 0 ? "kube-node" : `kube-node-${index}`;

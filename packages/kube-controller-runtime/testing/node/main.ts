@@ -1,8 +1,16 @@
-/** Prints where the binaries of a node are, after making them when they are nowhere yet. */
+/**
+ * Prints where the binaries of a node are, after making them when they are nowhere yet; with `--check` only says what keeps
+ * this machine from running a node.
+ */
+import { parseArgs } from "node:util";
 import { nodeBinaries } from "./binaries.ts";
+import { obstacle } from "./prerequisites.ts";
 
+const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
 try {
-  for (const file of Object.values(await nodeBinaries())) console.log(file);
+  const reason = values.check ? obstacle() : undefined;
+  if (reason) throw new Error(reason);
+  if (!values.check) for (const file of Object.values(await nodeBinaries())) console.log(file);
 } catch (error) {
   console.error(`node: ${(error as Error).message}`);
   process.exitCode = 1;

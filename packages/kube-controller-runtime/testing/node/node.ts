@@ -8,9 +8,9 @@ import { type ApiEndpoint, apiObject, apiRequest } from "../cluster/api-request.
 import { untilReady } from "../cluster/start.ts";
 import { kubeBinaries } from "../kube/binaries.ts";
 import { API_PORT, addresses, NODE_NAME } from "./addresses.ts";
+import { baseObjects } from "./base-objects.ts";
 import { nodeBinaries } from "./binaries.ts";
 import { writeCredentials } from "./credentials.ts";
-import { furnishings } from "./furnishings.ts";
 import { writePauseImage } from "./pause-image.ts";
 import { obstacle } from "./prerequisites.ts";
 import { commandsOf, REGISTRIES } from "./programs.ts";
@@ -225,7 +225,7 @@ async function startControlPlane(sandbox: Sandbox, commands: Commands, endpoint:
 }
 
 async function startKubelet(sandbox: Sandbox, commands: Commands, endpoint: ApiEndpoint): Promise<void> {
-  for (const { path, body } of furnishings(STATE_FOLDER))
+  for (const { path, body } of baseObjects(STATE_FOLDER))
     await apiObject(endpoint, { method: "POST", path, body });
   const kubelet = sandbox.start("kubelet", commands.kubelet);
   sandbox.start("kube-proxy", commands["kube-proxy"]);

@@ -8,8 +8,8 @@ import { promisify } from "node:util";
 import { Supervised } from "../cluster/supervised.ts";
 import { addresses, NODE_ID } from "./addresses.ts";
 import { removeCgroups } from "./cgroups.ts";
-import { Enclosed } from "./enclosed.ts";
 import { BRIDGE_FILTER } from "./prerequisites.ts";
+import { SandboxedProgram } from "./sandboxed-program.ts";
 
 /** Everything that the node writes is below. Big, so not in memory as `/tmp` may be. */
 export const STATE_FOLDER = join("/var/tmp", NODE_ID);
@@ -82,11 +82,11 @@ export class Sandbox {
   }
 
   /** Starts a program inside, which runs until the sandbox ends. */
-  start(name: string, command: readonly string[], env: NodeJS.ProcessEnv = process.env): Enclosed {
+  start(name: string, command: readonly string[], env: NodeJS.ProcessEnv = process.env): SandboxedProgram {
     const logs = join(STATE_FOLDER, "logs");
     mkdirSync(logs, { recursive: true });
     const logFile = join(logs, `${name}.log`);
-    return new Enclosed(name, spawnDetached(this.#entered(command), logFile, env), logFile);
+    return new SandboxedProgram(name, spawnDetached(this.#entered(command), logFile, env), logFile);
   }
 
   #entered(command: readonly string[]): string[] {

@@ -10,7 +10,7 @@ import type { LicenseFacts } from "./entitlements.ts";
 import { EXPIRES_SOON, judgeLicense, type Licensing, licensingOf } from "./verdict.ts";
 
 /** coderd has about as many warnings as features. */
-const MOST_WARNINGS = 20;
+const MAX_WARNINGS = 20;
 
 interface TermInputs {
   readonly token: string | undefined;
@@ -64,7 +64,7 @@ function statusOf({ entitlements, term }: Licensing): LicenseStatus {
       aiSeatsAllowed: aiSeats.allowed,
     }),
     warnings: warningsOf(entitlements)
-      .slice(0, MOST_WARNINGS)
+      .slice(0, MAX_WARNINGS)
       .map((warning) => redact(warning)),
   };
 }

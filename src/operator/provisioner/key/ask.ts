@@ -132,13 +132,13 @@ function contentInUse(keys: KnownKeys, { provisioner }: KeyRun["snapshot"]) {
 }
 
 /** A key whose secret we have, so that coderd can be asked for it without the right to list keys. */
-export interface Witness extends Pick<AppliedKey, "organizationID" | "controlPlaneURL"> {
+export interface ReferenceKey extends Pick<AppliedKey, "organizationID" | "controlPlaneURL"> {
   readonly id: string;
   readonly secret: string;
 }
 
 /** The key in use, if a Secret holds it. */
-export function witnessOf(keys: KnownKeys, provisioner: Provisioner): Witness | undefined {
+export function referenceKeyOf(keys: KnownKeys, provisioner: Provisioner): ReferenceKey | undefined {
   const { id, organizationID, controlPlaneURL } = appliedKey(statusOf(keys));
   const secret = keyInUse(keys, provisioner)?.value;
   return id && secret ? { id, secret, organizationID, controlPlaneURL } : undefined;
@@ -150,16 +150,16 @@ export function witnessOf(keys: KnownKeys, provisioner: Provisioner): Witness | 
  */
 export async function whyHidden(
   record: KeyRecord,
-  witness: Witness | undefined,
+  reference: ReferenceKey | undefined,
   { client, listed }: { readonly client: CoderClient; readonly listed: readonly ProvisionerKey[] },
 ): Promise<CoderFailure | undefined> {
-  if (!witness || listed.some(({ id }) => id === witness.id)) return undefined;
+  if (!reference || listed.some(({ id }) => id === reference.id)) return undefined;
   const isNeighbour =
-    record.organizationID === witness.organizationID &&
-    isSameService(record.controlPlaneURL, witness.controlPlaneURL);
+    record.organizationID === reference.organizationID &&
+    isSameService(record.controlPlaneURL, reference.controlPlaneURL);
   if (!isNeighbour) return undefined;
-  const answer = await client.provisionerKeyOf(witness.secret);
-  if (answer.ok) return answer.value?.id === witness.id ? hidden : undefined;
+  const answer = await client.provisionerKeyOf(reference.secret);
+  if (answer.ok) return answer.value?.id === reference.id ? hidden : undefined;
   return mayPass(answer.failure) ? answer.failure : undefined;
 }
 

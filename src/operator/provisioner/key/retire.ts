@@ -9,7 +9,7 @@ import { connectionsOf, mayNotAsk } from "../connections.ts";
 import { isOnlyOneInUse } from "../deployment.ts";
 import type { FailedRemoval } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { type Witness, whyHidden, witnessOf } from "./ask.ts";
+import { type ReferenceKey, referenceKeyOf, whyHidden } from "./ask.ts";
 import { appliedKey, isSameKey, type KeyRecord } from "./record.ts";
 import { type KeyRun, type KeyState, type KnownKeys, keyInUse, recordNow, statusOf } from "./state.ts";
 
@@ -54,7 +54,7 @@ export async function retireKeys(state: KeyState, run: KeyRun, mayAsk: boolean):
 }
 
 /** More are not kept for pods that are never replaced. */
-const MOST_RETIRED = 5;
+const MAX_RETIRED = 5;
 
 /**
  * Of too many keys those that no daemon is connected with: the spec changed again and again before the pods could follow.
@@ -65,7 +65,7 @@ async function superfluous(
   state: KeyState,
   { observeDaemons }: KeyRun,
 ): Promise<readonly KeyRecord[]> {
-  if (retired.length <= MOST_RETIRED) return [];
+  if (retired.length <= MAX_RETIRED) return [];
   const { organizationID = "", controlPlaneURL } = statusOf(state);
   const sight = await observeDaemons(organizationID);
   if (!sight.seen) return [];
@@ -75,7 +75,7 @@ async function superfluous(
   const unused = retired
     .slice(1)
     .filter((record) => isSeen(record) && record.id && !online.includes(record.id));
-  return unused.slice(0, retired.length - MOST_RETIRED);
+  return unused.slice(0, retired.length - MAX_RETIRED);
 }
 
 const ALL_PODS = "all pods run with the new key";
@@ -171,7 +171,7 @@ export interface RemovalRun {
   /** The key in use, which may have the name of one that never came to be. */
   readonly keepID: string | undefined;
   /** A key that coderd lists to whoever may read keys; none when it is not known. */
-  readonly witness: Witness | undefined;
+  readonly reference: ReferenceKey | undefined;
   /** No key is begun later. */
   readonly until: number;
   /** By URL, why a coderd is not asked again. */
@@ -179,16 +179,16 @@ export interface RemovalRun {
 }
 
 /** With this, and the last calls, a run is over after two minutes. */
-const MOST_MS = 100_000;
+const MAX_MS = 100_000;
 
 export function removalRun(
   keys: KnownKeys,
   { snapshot, environment }: Pick<KeyRun, "snapshot" | "environment">,
 ): RemovalRun {
   const { id: keepID } = appliedKey(statusOf(keys));
-  const witness = witnessOf(keys, snapshot.provisioner);
-  const until = environment.clock.now() + MOST_MS;
-  return { snapshot, environment, keepID, witness, until, unanswered: new Map() };
+  const reference = referenceKeyOf(keys, snapshot.provisioner);
+  const until = environment.clock.now() + MAX_MS;
+  return { snapshot, environment, keepID, reference, until, unanswered: new Map() };
 }
 
 /** Deletes a key that status has on record, at whichever coderd has it. Nothing else is ever deleted. */
@@ -239,7 +239,7 @@ async function removeAt(
 async function removeWith(
   client: CoderClient,
   record: KeyRecord,
-  { keepID, witness }: RemovalRun,
+  { keepID, reference }: RemovalRun,
 ): Promise<RemovalAt> {
   const organization =
     record.organizationID ?? record.organizationName ?? provisionerDefaults.organizationName;
@@ -251,7 +251,7 @@ async function removeWith(
   }
   const key = listed.value.find(({ id, name }) => (record.id ? id === record.id : name === record.name));
   if (!key) {
-    const failure = await whyHidden(record, witness, { client, listed: listed.value });
+    const failure = await whyHidden(record, reference, { client, listed: listed.value });
     return failure ? { outcome: "failed", failure } : { outcome: "absent" };
   }
   if (key.id === keepID) return { outcome: "absent" };

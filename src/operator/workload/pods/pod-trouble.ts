@@ -1,10 +1,10 @@
 import { type Pod, redactText, type Stored } from "kube-controller-runtime";
 import { type ContainerEnd, type ContainerStatus, endOf } from "./container-end.ts";
-import { adviceOn } from "./known-ends.ts";
+import { adviceOn } from "./last-line-advice.ts";
 import { type PodWarning, stuckCause, stuckSince } from "./stuck.ts";
 
 /** As much of what a kubelet or scheduler says as a condition shows. */
-const MOST_TEXT = 300;
+const MAX_TEXT_LENGTH = 300;
 
 /** A pod may wait for a node this long, as in kstatus. */
 const SCHEDULE_MS = 15_000;
@@ -134,7 +134,7 @@ function explainEnd(
 
 function mayBePulledLater({ state }: ContainerStatus): boolean {
   const { reason = "", message = "" } = state?.waiting ?? {};
-  return PULL_REASONS.has(reason) && !NO_SUCH_IMAGE.test(message.slice(0, 2 * MOST_TEXT));
+  return PULL_REASONS.has(reason) && !NO_SUCH_IMAGE.test(message.slice(0, 2 * MAX_TEXT_LENGTH));
 }
 
 /** A kubelet that waits before it tries again repeats the failure behind the name of its error. */
@@ -189,7 +189,7 @@ function sentence(what: string, detail: string, advice: string): string {
 }
 
 /** Cut before it is searched for secrets, in one line. */
-export function short(text: string, limit = MOST_TEXT): string {
+export function short(text: string, limit = MAX_TEXT_LENGTH): string {
   const line = redactText(text.slice(0, 2 * limit))
     .replace(/\s+/g, " ")
     .trim();

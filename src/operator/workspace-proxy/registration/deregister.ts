@@ -9,8 +9,8 @@ import type { Environment, Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
 
 /** How often a busy coderd is asked, and the longest wait in between. */
-const MOST_TRIES = 3;
-const LONGEST_WAIT_MS = 10_000;
+const MAX_ATTEMPTS = 3;
+const MAX_WAIT_MS = 10_000;
 
 /** Removes the proxy that we registered from coderd. Best effort: a failure is reported, and does not block deletion. */
 export async function deregister(snapshot: Snapshot, environment: Environment): Promise<void> {
@@ -70,9 +70,9 @@ export async function retryRateLimited<T>(
   for (let attempt = 0; ; attempt++) {
     const outcome = await call();
     const failure = failureOf(outcome);
-    if (failure?.kind !== "rateLimited" || attempt + 1 >= MOST_TRIES) return outcome;
+    if (failure?.kind !== "rateLimited" || attempt + 1 >= MAX_ATTEMPTS) return outcome;
     const waitMs = rateLimitDelay(attempt, failure.retryAfterMs, random);
-    if (waitMs > LONGEST_WAIT_MS) return outcome;
+    if (waitMs > MAX_WAIT_MS) return outcome;
     await clock.sleep(waitMs);
   }
 }

@@ -1,17 +1,17 @@
 import { writeFile } from "node:fs/promises";
-import { messageOf, timestamp } from "kube-controller-runtime";
+import { type KubeObject, messageOf, type Secret, type Stored, timestamp } from "kube-controller-runtime";
+import { MANAGED_BY_LABEL, MANAGER_NAME } from "../../../operator/names.ts";
 import { personalCoderd } from "../../coderd.ts";
 import { answer, type Command, CommandError, type Context } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
 import { assertNamespace } from "../../namespace.ts";
-import type { Look } from "../../terminal/look.ts";
+import { gapLines } from "../../terminal/lines.ts";
+import type { OutputStyle } from "../../terminal/output-style.ts";
 import { table } from "../../terminal/table.ts";
 import { type Line, span } from "../../terminal/text.ts";
-import { gapLines } from "../../terminal/words.ts";
 import { gatherMaterial, type Material } from "./gather.ts";
-import { redactorOf } from "./known-values.ts";
 import { keysOnly, type Redactor } from "./redact.ts";
-import { referredSecrets } from "./referred.ts";
+import { redactorOf } from "./redactor-for.ts";
 import { type ZipEntry, zip } from "./zip.ts";
 
 /** What is in a bundle, and what could not be. */
@@ -26,7 +26,7 @@ export const bundle: Command = {
   name: "bundle",
   summary: "Write a zip for a bug report: objects, events, logs, leases, metrics, versions",
   details:
-    "Of Secrets only the keys are written. Values of environment variables, arguments and annotations of others are left out, and whatever a Secret of these namespaces holds is replaced in all that is left; where you may not list Secrets, logs and events are left out. Look through it before you send it.",
+    "Of Secrets only the keys are written. Values of environment variables, arguments and annotations of others are left out, and whatever a Secret of these namespaces holds is replaced in all that is left; where you may not list Secrets, logs and events are left out. OutputStyle through it before you send it.",
   flags: [
     { flags: "--file <path>", summary: "where to write; a name with the time when absent. Never overwrites" },
   ],
@@ -91,13 +91,34 @@ async function entriesOf(
   ].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-function bundleLines({ file, bytes, contents, gaps }: BundleReport, look: Look): Line[] {
+function bundleLines({ file, bytes, contents, gaps }: BundleReport, style: OutputStyle): Line[] {
   const rows = contents.map(({ path, bytes: size }) => [span(`${size}`), span(path)]);
   return [
     ...table(["BYTES", "FILE"], rows, { right: ["BYTES"] }),
     [],
     [span(file, "bold"), span(`: ${contents.length} files, ${bytes} bytes.`)],
-    [span("Look through it before you send it.")],
-    ...gapLines(gaps, look),
+    [span("OutputStyle through it before you send it.")],
+    ...gapLines(gaps, style),
   ];
+}
+
+/** The Secrets that the operator made, and those that the objects name. Those of others are nobody's business. */
+function referredSecrets(
+  secrets: readonly Stored<Secret>[],
+  objects: readonly Stored<KubeObject>[],
+): Stored<Secret>[] {
+  const referred = new Set(
+    objects.flatMap((object) => namesIn(object, false).map((name) => `${object.metadata.namespace}/${name}`)),
+  );
+  return secrets.filter(
+    ({ metadata: { namespace, name, labels } }) =>
+      labels?.[MANAGED_BY_LABEL] === MANAGER_NAME || referred.has(`${namespace}/${name}`),
+  );
+}
+
+/** Texts in or below a field whose name speaks of Secrets; what is no name among them matches none. */
+function namesIn(value: unknown, isSecret: boolean): string[] {
+  if (typeof value === "string") return isSecret ? [value] : [];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, below]) => namesIn(below, isSecret || /secret/i.test(key)));
 }

@@ -21,7 +21,7 @@ import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
 import { OUR_CHILDREN, OUR_KINDS } from "../../objects.ts";
 import { findOperators, OPERATOR_SELECTOR } from "../check/operator.ts";
-import { configMapsOf, type SecretSources } from "./known-values.ts";
+import { configMapsOf, type SecretSources } from "./redactor-for.ts";
 import { askCoderd, type CoderdAnswer, readTexts } from "./texts.ts";
 import type { ZipEntry } from "./zip.ts";
 

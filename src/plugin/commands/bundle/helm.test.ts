@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defaultValues } from "../import-helm/chart-defaults.ts";
-import { releaseValues } from "./helm.ts";
+import { releaseValues } from "./values.ts";
 
 const release = (content: unknown) =>
   Buffer.from(Buffer.from(JSON.stringify(content)).toString("base64")).toString("base64");

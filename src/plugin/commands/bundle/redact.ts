@@ -4,7 +4,7 @@ import { ownershipMarks, REQUEST_ANNOTATION, ROTATE_ANNOTATION } from "../../../
 import { PAUSE_ANNOTATION } from "../../../operator/pause.ts";
 import { CHECK_ANNOTATION } from "../../../operator/upgrade/check.ts";
 import { BUSY_MARKS } from "../../../operator/workload/pods/our-pods.ts";
-import { KnownSecrets, REDACTED } from "./known.ts";
+import { KnownSecrets, REDACTED } from "./known-secrets.ts";
 
 /** Whatever is below these names may be a secret that nothing tells from other text. */
 const HIDDEN: ReadonlySet<string> = new Set([
@@ -34,7 +34,7 @@ const PLAIN_ANNOTATIONS: ReadonlySet<string> = new Set([
 const LABELS = /labels$|selector$/i;
 
 /** A line of a longer text that is worth recognising by itself. */
-const SHORTEST_LINE = 24;
+const MIN_LINE_LENGTH = 24;
 
 /** Takes out of everything that goes into a bundle or to an assistant what is secret: by where it stands, by what it is, and by its shape. */
 export class Redactor {
@@ -108,7 +108,7 @@ function linesOf(secret: string): string[] {
   return secret
     .split("\n")
     .map((line) => line.trim())
-    .filter(({ length }) => length >= SHORTEST_LINE);
+    .filter(({ length }) => length >= MIN_LINE_LENGTH);
 }
 
 /** A Secret's name, type, labels and keys. */

@@ -1,7 +1,8 @@
 import { keyOf, type Secret, type Stored } from "kube-controller-runtime";
 import type { Gaps } from "../../gaps.ts";
-import { releaseValues } from "./helm.ts";
-import { partsOf } from "./variables.ts";
+import { propertyOf } from "../import-helm/json.ts";
+import { unpackRelease } from "../import-helm/release.ts";
+import { partsOf, passwordsIn, plainValuesOf, SECRET_NAME } from "./variables.ts";
 
 const HELM_RELEASE = "helm.sh/release.v1";
 const DOCKER_CONFIG = ".dockerconfigjson";
@@ -38,4 +39,38 @@ function registryLogins(text: string): string[] {
   } catch {
     return [];
   }
+}
+
+/** Fields that are called so name a Secret, a key of one or a label, even where the name speaks of a secret. */
+const NAMES =
+  /(names?|refs?|(topology|label|annotation|password|username)_?key|^keySecretKey|pull_?secrets?)$|^existing_?secret/i;
+
+/** Keys of labels that Kubernetes itself defines. */
+const LABEL = /^([a-z0-9-]+\.)*(kubernetes|k8s)\.io\/[\w.-]+$/;
+
+/**
+ * The secrets in the values that a Helm release, as the API server has it, was installed with, those of its chart
+ * included. What one of `names` is names a Secret or a key of one. Fails where the release can't be read.
+ */
+export function releaseValues(data: string, names: ReadonlySet<string>): string[] {
+  const release = unpackRelease(data);
+  const values = [propertyOf(release, "config"), propertyOf(propertyOf(release, "chart"), "values")];
+  const found = [...plainValuesOf(values, []), ...values.flatMap((each) => secretsBelow(each, "plain"))];
+  return found.filter((text) => !names.has(text) && !LABEL.test(text));
+}
+
+/** What the fields above a value say of it. */
+type Sense = "plain" | "secret" | "name";
+
+/** Texts and numbers in or below a field whose name speaks of a secret and not of a name. */
+function secretsBelow(value: unknown, sense: Sense): string[] {
+  if (typeof value === "string" || typeof value === "number")
+    return sense === "secret" ? partsOf(`${value}`) : passwordsIn(`${value}`);
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((entry) => secretsBelow(entry, sense));
+  const isNamed = sense === "name" || "operator" in value || "effect" in value;
+  return Object.entries(value).flatMap(([field, below]) => {
+    if (NAMES.test(field) || (field === "key" && isNamed)) return secretsBelow(below, "name");
+    return secretsBelow(below, SECRET_NAME.test(field) ? "secret" : sense);
+  });
 }

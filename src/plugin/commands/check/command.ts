@@ -1,9 +1,9 @@
 import { answer, type Command, type Context, EXIT, type ExitCode } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
 import { assertNamespace } from "../../namespace.ts";
-import type { Look } from "../../terminal/look.ts";
+import { gapLines, mark, paragraph } from "../../terminal/lines.ts";
+import type { OutputStyle } from "../../terminal/output-style.ts";
 import { type Line, span } from "../../terminal/text.ts";
-import { gapLines, mark, paragraph } from "../../terminal/words.ts";
 import {
   asSeen,
   complaintFinding,
@@ -74,14 +74,14 @@ function exitOf({ findings }: CheckReport): ExitCode {
 
 const MOODS = { good: "good", wrong: "wrong", unknown: "unknown", note: "waiting" } as const;
 
-function checkLines({ findings, gaps }: CheckReport, look: Look): Line[] {
+function checkLines({ findings, gaps }: CheckReport, style: OutputStyle): Line[] {
   const width = Math.max(...findings.map(({ what }) => what.length)) + 2;
   const lines = findings.flatMap(({ what, verdict, message }) => {
-    const sign = mark(MOODS[verdict], look);
+    const sign = mark(MOODS[verdict], style);
     const indent = " ".repeat(sign.text.length + 1 + width);
-    const [first, ...rest] = paragraph(message, look, indent);
+    const [first, ...rest] = paragraph(message, style, indent);
     const text = first?.map(({ text: all }) => all.trimStart()).join("") ?? "";
     return [[sign, span(` ${what.padEnd(width)}`, "bold"), span(text)], ...rest];
   });
-  return [...lines, ...gapLines(gaps, look)];
+  return [...lines, ...gapLines(gaps, style)];
 }

@@ -15,10 +15,10 @@ export function finding(what: string, verdict: Finding["verdict"], message: stri
   return { what, verdict, message };
 }
 
-const MOST_SHOWN = 5;
+const MAX_SHOWN = 5;
 
 /** The first of a list, and how many more there are. */
 export function some(all: readonly string[]): string {
-  const more = all.length > MOST_SHOWN ? ` and ${all.length - MOST_SHOWN} more` : "";
-  return `${all.slice(0, MOST_SHOWN).join(", ")}${more}`;
+  const more = all.length > MAX_SHOWN ? ` and ${all.length - MAX_SHOWN} more` : "";
+  return `${all.slice(0, MAX_SHOWN).join(", ")}${more}`;
 }

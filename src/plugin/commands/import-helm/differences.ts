@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { redact } from "../../../coder/redact.ts";
 import { expectedBecause } from "./expected.ts";
+import { type Fields, fieldsOf } from "./fields.ts";
 import { type Json, propertyOf } from "./json.ts";
-import { type Leaves, leavesOf } from "./leaves.ts";
-import { amountOf } from "./quantity.ts";
 
 /** A field that is not the same before and after. */
 export interface Difference {
@@ -32,7 +31,7 @@ export function differences(
       const there = (object: Json) => (object === undefined ? undefined : "there");
       return [difference(kind, "", { before: there(before), after: there(after) })];
     }
-    return between(kind, leavesOf(before), leavesOf(after));
+    return between(kind, fieldsOf(before), fieldsOf(after));
   });
 }
 
@@ -40,10 +39,10 @@ function ofKind(objects: readonly Json[], kind: string): Json {
   return objects.find((object) => propertyOf(object, "kind") === kind);
 }
 
-function between(kind: string, before: Leaves, after: Leaves): Difference[] {
+function between(kind: string, before: Fields, after: Fields): Difference[] {
   const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
   const changed = paths.filter((path) => !isSame(path, before.get(path), after.get(path)));
-  const side = (leaves: Leaves, path: string) => shown(path, leaves.get(path));
+  const side = (fields: Fields, path: string) => shown(path, fields.get(path));
   return changed.map((path) =>
     difference(kind, path, { before: side(before, path), after: side(after, path) }),
   );
@@ -73,4 +72,18 @@ function withoutArgument(path: string): string {
 function shown(path: string, value: Json): string | undefined {
   if (value === undefined) return undefined;
   return /\.env\[.*\]\.value$|\.command\[[1-9]\d*\]$/.test(path) ? "(a value)" : redact(`${value}`);
+}
+
+const FACTORS: Readonly<Record<string, number>> = {
+  ...{ n: 1e-9, u: 1e-6, m: 1e-3, "": 1 },
+  ...{ k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 },
+  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
+};
+
+/** How much a quantity of Kubernetes is, in whole units or bytes; absent for what is none. */
+export function amountOf(value: Json): number | undefined {
+  const [, number, suffix = ""] =
+    /^(\d{1,18}(?:\.\d{1,9})?(?:[eE]\d{1,2})?)([A-Za-z]{0,2})$/.exec(`${value}`) ?? [];
+  const factor = Object.hasOwn(FACTORS, suffix) ? FACTORS[suffix] : undefined;
+  return number === undefined || factor === undefined ? undefined : Number(number) * factor;
 }

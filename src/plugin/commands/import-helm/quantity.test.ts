@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { amountOf } from "./quantity.ts";
+import { amountOf } from "./differences.ts";
 
 test.each([
   ["2000m", "2"],

@@ -1,12 +1,12 @@
 import { type Answer, answer, CommandError, type Context, EXIT, type Given } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
+import { running } from "./current-objects.ts";
+import { wouldRun } from "./desired-objects.ts";
 import { differences } from "./differences.ts";
 import { checkedName, releaseInCluster, releaseInFile } from "./find-release.ts";
+import { type Checked, checkLines, type Imported, manifestLines } from "./format.ts";
 import type { Release } from "./release.ts";
-import { running } from "./running.ts";
-import { type Checked, checkLines, type Imported, manifestLines } from "./show.ts";
 import { type Manifest, translate } from "./translate.ts";
-import { wouldRun } from "./would-run.ts";
 
 /** Reads a release, says it in our words, and compares it with what runs when asked to. Writes nothing. */
 export async function run(context: Context, { arguments: [typed = ""], flags }: Given): Promise<Answer> {

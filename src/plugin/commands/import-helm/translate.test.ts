@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { defaultValues } from "./chart-defaults.ts";
+import { manifestLines } from "./format.ts";
 import type { JsonObject } from "./json.ts";
 import type { ChartName, Release } from "./release.ts";
-import { manifestLines } from "./show.ts";
 import { translate } from "./translate.ts";
 import { withValues } from "./values.ts";
 

@@ -76,7 +76,7 @@ export class ValuesReader {
 
   /** All remarks, with one for each value that a person gave and nobody asked for. */
   remarks(): Remark[] {
-    const forgotten = leaves(this.#given, "").filter((path) => !this.#isAsked(path));
+    const forgotten = leafPaths(this.#given, "").filter((path) => !this.#isAsked(path));
     const text = "No field has this meaning, and Coder's chart does not read it.";
     return [...this.#remarks, ...forgotten.map((value) => ({ value, text }))];
   }
@@ -103,8 +103,8 @@ function at(values: JsonObject, path: string): Json {
   return path.split(".").reduce<Json>((value, name) => propertyOf(value, name), values);
 }
 
-function leaves(value: Json, path: string): string[] {
+function leafPaths(value: Json, path: string): string[] {
   if (isEmpty(value)) return [];
   if (!isObject(value)) return [path];
-  return Object.entries(value).flatMap(([name, below]) => leaves(below, path ? `${path}.${name}` : name));
+  return Object.entries(value).flatMap(([name, below]) => leafPaths(below, path ? `${path}.${name}` : name));
 }

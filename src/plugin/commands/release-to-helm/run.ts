@@ -8,9 +8,9 @@ import type { Cluster } from "../../cluster.ts";
 import { type Answer, answer, CommandError, type Context, type Given } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
 import { findObject, typedName } from "../../objects.ts";
-import type { Look } from "../../terminal/look.ts";
+import { gapLines, section } from "../../terminal/lines.ts";
+import type { OutputStyle } from "../../terminal/output-style.ts";
 import { type Line, span } from "../../terminal/text.ts";
-import { gapLines, section } from "../../terminal/words.ts";
 import { handOver } from "./hand-over.ts";
 import { dropPods, movePods } from "./pods.ts";
 import { awaited, CHART_NAME, type Released, releasedOf, serviceOf } from "./released.ts";
@@ -135,7 +135,10 @@ function next({ release, ref, object, helms }: Released): string[] {
   ];
 }
 
-function lines({ object, release, handedOver, next: commands, notes }: ReleasedReport, look: Look): Line[] {
+function lines(
+  { object, release, handedOver, next: commands, notes }: ReleasedReport,
+  style: OutputStyle,
+): Line[] {
   return [
     [span(object, "bold"), span(` handed over to Helm release "${release}"`)],
     ...(handedOver.length > 0 ? [[span(`${handedOver.join(", ")}. The pods serve on.`, "dim")]] : []),
@@ -143,6 +146,6 @@ function lines({ object, release, handedOver, next: commands, notes }: ReleasedR
       "Now run:",
       commands.map((command) => [span(`  ${command}`)]),
     ),
-    ...gapLines(notes, look),
+    ...gapLines(notes, style),
   ];
 }

@@ -14,7 +14,7 @@ import { type Gathered, ownerKeyOf } from "./gather.ts";
 import { eventReports, exposureOf, poolReport, proxyReport, stateOf } from "./parts.ts";
 import type { Certificate, ControlPlaneReport, License, StatusReport, Upgrade } from "./report.ts";
 
-const MOST_EVENTS = 8;
+const MAX_EVENTS = 8;
 /** Whoever renews by hand needs some days; what renews by itself has done so long before. */
 const CERTIFICATE_DAYS = 14;
 
@@ -86,7 +86,7 @@ function controlPlaneReport(object: Stored<CoderControlPlane>, material: Materia
     pools: family.provisioners.map((pool) => poolOf(pool, gathered, now)),
     proxies: family.proxies.map(proxyReport),
     problems: problemsIn(object, family, certificates),
-    events: eventReports(material.events).slice(0, MOST_EVENTS),
+    events: eventReports(material.events).slice(0, MAX_EVENTS),
   };
 }
 

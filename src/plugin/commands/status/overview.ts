@@ -1,35 +1,44 @@
-import type { Look } from "../../terminal/look.ts";
+import { gapLines, mark, paragraph, section } from "../../terminal/lines.ts";
+import type { OutputStyle } from "../../terminal/output-style.ts";
 import { table } from "../../terminal/table.ts";
 import { type Line, span } from "../../terminal/text.ts";
-import { gapLines, mark, paragraph, section } from "../../terminal/words.ts";
 import type { ControlPlaneReport, StatusReport } from "./report.ts";
 import { moodOf, problemLines, screen } from "./screen.ts";
 
 /** A screen for one control plane, a table for several; what could not be read comes last. */
-export function statusLines({ operator, controlPlanes, others, gaps }: StatusReport, look: Look): Line[] {
+export function statusLines(
+  { operator, controlPlanes, others, gaps }: StatusReport,
+  style: OutputStyle,
+): Line[] {
   const [first, ...more] = controlPlanes;
-  const body = !first ? none(gaps) : more.length === 0 ? screen(first, look) : overview(controlPlanes, look);
-  const orphans = others.flatMap((each) => problemLines(each, look));
+  const body = !first
+    ? none(gaps)
+    : more.length === 0
+      ? screen(first, style)
+      : overview(controlPlanes, style);
+  const orphans = others.flatMap((each) => problemLines(each, style));
   const all = [
-    ...operatorLines(operator, look),
+    ...operatorLines(operator, style),
     ...body,
     ...section("WITHOUT THEIR CONTROL PLANE", orphans),
-    ...gapLines(gaps, look),
+    ...gapLines(gaps, style),
   ];
   // Where nothing could be read, the first of these parts begins with an empty line.
   return all[0]?.length === 0 ? all.slice(1) : all;
 }
 
 /** Before everything else: without an operator the rest is what once was. */
-function operatorLines(problem: StatusReport["operator"], look: Look): Line[] {
+function operatorLines(problem: StatusReport["operator"], style: OutputStyle): Line[] {
   if (!problem) return [];
   const { severity, object, reason, message } = problem;
-  const head = [mark(severity, look), span(` ${object}`, "bold"), span(` ${reason}`)];
-  return [head, ...paragraph(message, look, "  "), []];
+  const head = [mark(severity, style), span(` ${object}`, "bold"), span(` ${reason}`)];
+  return [head, ...paragraph(message, style, "  "), []];
 }
 
 function none(gaps: readonly string[]): Line[] {
-  return gaps.length > 0 ? [] : [[span("There is no CoderControlPlane here. Look elsewhere with -n or -A.")]];
+  return gaps.length > 0
+    ? []
+    : [[span("There is no CoderControlPlane here. OutputStyle elsewhere with -n or -A.")]];
 }
 
 const TITLES = [
@@ -45,7 +54,7 @@ const TITLES = [
   "WHAT IS WRONG",
 ];
 
-function overview(reports: readonly ControlPlaneReport[], look: Look): Line[] {
+function overview(reports: readonly ControlPlaneReport[], style: OutputStyle): Line[] {
   const rows = reports.map((report) => {
     const { namespace, name, ready, version, pods, license, pools, proxies, problems, paused } = report;
     const [first, ...rest] = problems;
@@ -53,7 +62,7 @@ function overview(reports: readonly ControlPlaneReport[], look: Look): Line[] {
       ? `${first.object} ${first.reason}${rest.length > 0 ? ` and ${rest.length} more` : ""}`
       : "-";
     return [
-      mark(moodOf(report), look),
+      mark(moodOf(report), style),
       span(namespace),
       span(name, "bold"),
       span(paused ? "paused" : (ready?.reason ?? "-")),

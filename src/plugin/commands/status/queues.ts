@@ -1,7 +1,7 @@
 import { messageOf, type Pod, type Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import {
-  MOST_JOBS,
+  MAX_JOBS,
   offlineDaemons,
   type ProvisionerDaemon,
   type ProvisionerJob,
@@ -39,7 +39,7 @@ async function askQueue(organization: string, coderd: PersonalCoderd, gaps: Gaps
       .get(`${organization}/provisionerdaemons?limit=0`)
       .then((answer) => provisionerDaemons(withoutOffline(answer), "daemons")),
     coderd
-      .get(`${organization}/provisionerjobs?status=pending&limit=${MOST_JOBS}`)
+      .get(`${organization}/provisionerjobs?status=pending&limit=${MAX_JOBS}`)
       .then((answer) => provisionerJobs(answer, "jobs")),
   ]);
   return {

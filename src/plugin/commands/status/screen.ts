@@ -1,35 +1,35 @@
 import type { Problem } from "../../problems.ts";
-import type { Look } from "../../terminal/look.ts";
+import { age, type Mood, mark, paragraph, section, separator } from "../../terminal/lines.ts";
+import type { OutputStyle } from "../../terminal/output-style.ts";
 import { table } from "../../terminal/table.ts";
 import { dimmed, type Line, type Span, span } from "../../terminal/text.ts";
-import { age, type Mood, mark, paragraph, section, separator } from "../../terminal/words.ts";
 import type { Certificate, ControlPlaneReport, License, PoolReport, ProxyReport, State } from "./report.ts";
 
 const LABEL_WIDTH = 12;
 const INDENT = "  ";
 
 /** One control plane on one screen. */
-export function screen(report: ControlPlaneReport, look: Look): Line[] {
+export function screen(report: ControlPlaneReport, style: OutputStyle): Line[] {
   const { name, namespace, problems, pools, proxies, events } = report;
-  const title = [mark(moodOf(report), look), span(` ${name}`, "bold"), span(` in namespace ${namespace}`)];
+  const title = [mark(moodOf(report), style), span(` ${name}`, "bold"), span(` in namespace ${namespace}`)];
   return [
     title,
-    ...facts(report, look).map(([label, ...spans]) => [
+    ...facts(report, style).map(([label, ...spans]) => [
       span(INDENT + label.padEnd(LABEL_WIDTH), "dim"),
       ...spans,
     ]),
-    ...section("POOLS", [...poolTable(pools, look), ...poolLegend(report, look)]),
-    ...section("PROXIES", proxyTable(proxies, look)),
+    ...section("POOLS", [...poolTable(pools, style), ...poolLegend(report, style)]),
+    ...section("PROXIES", proxyTable(proxies, style)),
     ...section(
       "WHAT IS WRONG",
-      problems.flatMap((problem) => problemLines(problem, look)),
+      problems.flatMap((problem) => problemLines(problem, style)),
     ),
     ...section(
       "EVENTS",
       table(
         ["AGE", "OBJECT", "REASON", "MESSAGE"],
         events.map(({ at, object, reason, type, message, count }) => [
-          span(age(at, look.now)),
+          span(age(at, style.now)),
           span(object),
           span(reason, type === "Warning" ? "yellow" : undefined),
           span(count > 1 ? `${message} (${count} times)` : message, "dim"),
@@ -49,18 +49,18 @@ export function moodOf({ ready, paused, problems }: ControlPlaneReport): Mood {
 
 type Fact = readonly [label: string, ...spans: Span[]];
 
-function facts(report: ControlPlaneReport, look: Look): Fact[] {
+function facts(report: ControlPlaneReport, style: OutputStyle): Fact[] {
   const { ready, paused, health, version, image, upgrade, announced, pods, url, exposure, license, builds } =
     report;
-  const dot = separator(look);
+  const dot = separator(style);
   const all: (Fact | undefined | false)[] = [
-    ["Ready", ...stateSpans(ready, look), ...(paused ? [span(`${dot}paused`, "yellow")] : [])],
-    health && ["Health", ...stateSpans(health, look)],
+    ["Ready", ...stateSpans(ready, style), ...(paused ? [span(`${dot}paused`, "yellow")] : [])],
+    health && ["Health", ...stateSpans(health, style)],
     ["Version", span([version ?? "not reported yet", image].filter(Boolean).join(dot))],
     upgrade && [
       "Upgrade",
       span(
-        `${upgrade.stage} for ${age(upgrade.since, look.now)}${dot}${upgrade.from} to ${upgrade.to}`,
+        `${upgrade.stage} for ${age(upgrade.since, style.now)}${dot}${upgrade.from} to ${upgrade.to}`,
         "yellow",
       ),
     ],
@@ -90,12 +90,12 @@ function toneOf({ status }: State): "green" | "red" | "yellow" {
   return status === "True" ? "green" : status === "False" ? "red" : "yellow";
 }
 
-function stateSpans(state: State | undefined, look: Look): Span[] {
+function stateSpans(state: State | undefined, style: OutputStyle): Span[] {
   if (!state) return [span("not reported yet", "dim")];
   const { status, reason } = state;
   return [
     span(status === "True" ? "yes" : status === "False" ? "no" : "unknown", toneOf(state)),
-    span(`${separator(look)}${reason}`),
+    span(`${separator(style)}${reason}`),
   ];
 }
 
@@ -105,13 +105,13 @@ function licenseText({ tier, expires, daysLeft, seatsUsed, seatsAllowed }: Licen
   return [tier, term, seats].filter(Boolean).join(dot);
 }
 
-function poolTable(pools: readonly PoolReport[], look: Look): Line[] {
+function poolTable(pools: readonly PoolReport[], style: OutputStyle): Line[] {
   const number = (value: number | undefined) => span(value === undefined ? "-" : `${value}`);
   const numbers = ["READY", "WANTED", "BUSY", "IDLE", "PENDING"];
   return table(
     ["", "NAME", ...numbers, "LIMITS", "ORGANIZATION", "TAGS"],
     pools.map((pool) => [
-      rowMark(pool, look),
+      rowMark(pool, style),
       span(pool.name),
       ...[pool.daemons, pool.wanted, pool.busy, pool.idle, pool.pending].map(number),
       span(pool.limits ?? "fixed"),
@@ -122,18 +122,18 @@ function poolTable(pools: readonly PoolReport[], look: Look): Line[] {
   );
 }
 
-function poolLegend({ pools, isCoderdAsked }: ControlPlaneReport, look: Look): Line[] {
+function poolLegend({ pools, isCoderdAsked }: ControlPlaneReport, style: OutputStyle): Line[] {
   if (isCoderdAsked || pools.every(({ limits }) => limits !== undefined)) return [];
   const legend =
     "- is not known: of pools with a fixed number, only coderd knows. Set CODER_URL and CODER_SESSION_TOKEN to ask it.";
-  return paragraph(legend, look, INDENT).map(dimmed);
+  return paragraph(legend, style, INDENT).map(dimmed);
 }
 
-function proxyTable(proxies: readonly ProxyReport[], look: Look): Line[] {
+function proxyTable(proxies: readonly ProxyReport[], style: OutputStyle): Line[] {
   return table(
     ["", "NAME", "READY", "HEALTH", "HOST"],
     proxies.map((proxy) => [
-      rowMark(proxy, look),
+      rowMark(proxy, style),
       span(proxy.name),
       span(`${proxy.pods}/${proxy.wanted}`),
       span(proxy.health ?? "-"),
@@ -143,9 +143,9 @@ function proxyTable(proxies: readonly ProxyReport[], look: Look): Line[] {
   );
 }
 
-function rowMark({ ready, paused }: PoolReport | ProxyReport, look: Look): Span {
+function rowMark({ ready, paused }: PoolReport | ProxyReport, style: OutputStyle): Span {
   const moods: Readonly<Record<string, Mood>> = { True: "good", False: "wrong" };
-  return mark(paused ? "unknown" : (moods[ready?.status ?? ""] ?? "waiting"), look);
+  return mark(paused ? "unknown" : (moods[ready?.status ?? ""] ?? "waiting"), style);
 }
 
 function tagText(tags: Readonly<Record<string, string>>): string {
@@ -160,16 +160,16 @@ function tagText(tags: Readonly<Record<string, string>>): string {
 /** What, where, since when, and what to do, as the operator wrote it. */
 export function problemLines(
   { severity, object, condition, reason, message, since }: Problem,
-  look: Look,
+  style: OutputStyle,
 ): Line[] {
-  const lasting = since ? ` for ${age(since, look.now)}` : "";
+  const lasting = since ? ` for ${age(since, style.now)}` : "";
   return [
     [
       span(INDENT),
-      mark(severity, look),
+      mark(severity, style),
       span(` ${object}`, "bold"),
       span(` ${condition}: ${reason}${lasting}`),
     ],
-    ...paragraph(message, look, `${INDENT}${INDENT}`),
+    ...paragraph(message, style, `${INDENT}${INDENT}`),
   ];
 }

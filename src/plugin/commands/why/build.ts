@@ -11,7 +11,7 @@ import { typedName } from "../../objects.ts";
 import { explainMissingRight } from "./missing-right.ts";
 import { explainObject } from "./object.ts";
 import type { Link } from "./report.ts";
-import type { Scene } from "./scene.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** A build as coderd describes it to the person, as far as it says why the build waits or failed. */
 export interface Build {
@@ -75,15 +75,15 @@ type Pool = Stored<CoderProvisioner>;
  * Why it waits: the pools that could take it and what is wrong with each, or the tag that none has. Why it failed: the
  * right that its daemon lacks, where that is the reason.
  */
-export function explainBuild(typed: string, build: Build, scene: Scene): Link[] {
+export function explainBuild(typed: string, build: Build, snapshot: Snapshot): Link[] {
   const { status, error, log, tags } = build;
   const self = { depth: 0, object: typed };
   if (status === "failed")
     return [
       { ...self, state: "failed", message: error || "See its log in Coder.", severity: "wrong" },
-      ...explainMissingRight(log, scene),
+      ...explainMissingRight(log, snapshot),
     ];
-  if (status === "running" || status === "canceling") return explainWorker(self, build, scene);
+  if (status === "running" || status === "canceling") return explainWorker(self, build, snapshot);
   if (status !== "pending") return [];
   const waits: Link = {
     ...self,
@@ -91,40 +91,40 @@ export function explainBuild(typed: string, build: Build, scene: Scene): Link[] 
     message: `It waits for a daemon with the tags ${tagText(tags)}.`,
     severity: "waiting",
   };
-  const pools = scene.provisioners.filter((pool) => isOfOrganization(pool, build.organizationId));
+  const pools = snapshot.provisioners.filter((pool) => isOfOrganization(pool, build.organizationId));
   const fitting = pools.filter((pool) => servesTags(tagsOf(pool), tags));
   if (fitting.length === 0) return [waits, noPool(pools, tags)];
-  return [waits, ...fitting.flatMap((pool) => explainPool(pool, scene))];
+  return [waits, ...fitting.flatMap((pool) => explainPool(pool, snapshot))];
 }
 
 /** A build runs on only while its daemon does; coderd notices minutes later that it does not. */
-function explainWorker(self: Pick<Link, "depth" | "object">, build: Build, scene: Scene): Link[] {
+function explainWorker(self: Pick<Link, "depth" | "object">, build: Build, snapshot: Snapshot): Link[] {
   const { status, worker, startedAt = Number.POSITIVE_INFINITY } = build;
-  const pool = poolOf(build, scene);
-  if (!pool || !scene.arePodsKnown) return [];
+  const pool = poolOf(build, snapshot);
+  if (!pool || !snapshot.arePodsKnown) return [];
   const found = { kind: CoderProvisioner, object: pool };
-  const pod = scene.podsOf(found).find((each) => isDaemonOf(each, worker));
+  const pod = snapshot.podsOf(found).find((each) => isDaemonOf(each, worker));
   if (pod && startedAt >= lostBefore(pod)) return [];
   const what = pod ? "which has ended since" : "whose pod is gone";
   const message = `It runs on daemon "${worker}", ${what}; coderd ends it after 5 minutes without a sign of the daemon.`;
   const runs: Link = { ...self, state: status, message, severity: "wrong" };
-  return [runs, ...explainObject(found, scene, 1)];
+  return [runs, ...explainObject(found, snapshot, 1)];
 }
 
 /** Whether it can't be told if its daemon is alive. */
-export function isWorkerUnknown(build: Build, scene: Scene): boolean {
+export function isWorkerUnknown(build: Build, snapshot: Snapshot): boolean {
   const isRunning = build.status === "running" || build.status === "canceling";
-  return isRunning && !scene.arePodsKnown && poolOf(build, scene) !== undefined;
+  return isRunning && !snapshot.arePodsKnown && poolOf(build, snapshot) !== undefined;
 }
 
 /** The pool of the build's daemon: that of its pod, or the one whose name begins the daemon's. One may begin another's. */
-function poolOf({ worker }: Build, scene: Scene): Pool | undefined {
-  const ofPod = scene.provisioners.find((object) =>
-    scene.podsOf({ kind: CoderProvisioner, object }).some((pod) => isDaemonOf(pod, worker)),
+function poolOf({ worker }: Build, snapshot: Snapshot): Pool | undefined {
+  const ofPod = snapshot.provisioners.find((object) =>
+    snapshot.podsOf({ kind: CoderProvisioner, object }).some((pod) => isDaemonOf(pod, worker)),
   );
   if (ofPod) return ofPod;
   const prefix = ({ metadata }: Pool) => `${childNameOf(APPS.CoderProvisioner, metadata.name)}-`;
-  return scene.provisioners
+  return snapshot.provisioners
     .filter((pool) => worker.startsWith(prefix(pool)))
     .sort((a, b) => prefix(b).length - prefix(a).length)[0];
 }
@@ -157,8 +157,8 @@ function noPool(pools: readonly Pool[], tags: Tags): Link {
 }
 
 /** A pool that is well is at its limit, starting daemons, or about to take the build: its own words say which. */
-function explainPool(pool: Pool, scene: Scene): Link[] {
-  const wrong = explainObject({ kind: CoderProvisioner, object: pool }, scene, 1);
+function explainPool(pool: Pool, snapshot: Snapshot): Link[] {
+  const wrong = explainObject({ kind: CoderProvisioner, object: pool }, snapshot, 1);
   if (wrong.length > 0) return wrong;
   const object = typedName(CoderProvisioner, pool.metadata);
   const message =

@@ -4,11 +4,11 @@ import { personalCoderd } from "../../coderd.ts";
 import { answer, type Command, CommandError, type Context, EXIT, type ExitCode } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
 import { completeObjects, findObject, typedName } from "../../objects.ts";
-import { operatorProblem } from "../check/at-work.ts";
+import { operatorProblem } from "../check/operator-problem.ts";
 import { type Build, explainBuild, findBuild, isWorkerUnknown } from "./build.ts";
 import { explainObject } from "./object.ts";
 import { type Link, type WhyReport, whyLines } from "./report.ts";
-import { readScene, type Scene } from "./scene.ts";
+import { readSnapshot, type Snapshot } from "./snapshot.ts";
 
 const OF_CODERD = /^(workspace|build)\//;
 
@@ -45,12 +45,12 @@ async function whyReport(context: Context, typed: string): Promise<WhyReport> {
   if (OF_CODERD.test(typed)) return whyBuild(context, cluster, typed);
   const gaps = new Gaps();
   const found = await findObject(cluster, typed);
-  const [scene, operator] = await Promise.all([
-    readScene(cluster, gaps, context.clock.now()),
+  const [snapshot, operator] = await Promise.all([
+    readSnapshot(cluster, gaps, context.clock.now()),
     operatorLinks(cluster),
   ]);
   const name = typedName(found.kind, found.object.metadata);
-  return reported(name, [...operator, ...explainObject(found, scene)], { gaps });
+  return reported(name, [...operator, ...explainObject(found, snapshot)], { gaps });
 }
 
 async function operatorLinks(cluster: Cluster): Promise<Link[]> {
@@ -64,36 +64,36 @@ async function whyBuild(context: Context, cluster: Cluster, typed: string): Prom
   if (typed.endsWith("/"))
     throw new CommandError(`"${typed}" names nothing; use workspace/[owner/]name or build/id.`, EXIT.usage);
   const gaps = new Gaps();
-  const [scene, operator] = await Promise.all([
-    readScene(cluster, gaps, context.clock.now()),
+  const [snapshot, operator] = await Promise.all([
+    readSnapshot(cluster, gaps, context.clock.now()),
     operatorLinks(cluster),
   ]);
   const coderd = personalCoderd(context);
   if (coderd) {
     const build = await findBuild(coderd, typed);
-    return reported(typed, [...operator, ...explainBuild(typed, build, scene)], {
+    return reported(typed, [...operator, ...explainBuild(typed, build, snapshot)], {
       gaps,
-      unknown: whyUnknown(build, scene),
+      unknown: whyUnknown(build, snapshot),
     });
   }
   gaps.add(
     "Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this one; this is what is known of all builds.",
   );
-  const unknown = scene.isReadable
+  const unknown = snapshot.isReadable
     ? "coderd was not asked, and no control plane reports a build that waits."
     : "too little could be read.";
-  return reported(typed, [...operator, ...waitingBuilds(scene)], { gaps, unknown });
+  return reported(typed, [...operator, ...waitingBuilds(snapshot)], { gaps, unknown });
 }
 
-function whyUnknown(build: Build, scene: Scene): string | undefined {
+function whyUnknown(build: Build, snapshot: Snapshot): string | undefined {
   if (build.status === "unknown") return "coderd does not say how it is.";
-  return isWorkerUnknown(build, scene) ? "the pod of its daemon could not be looked for." : undefined;
+  return isWorkerUnknown(build, snapshot) ? "the pod of its daemon could not be looked for." : undefined;
 }
 
 /** What the control planes say about builds that wait, and what is wrong with pools. */
-function waitingBuilds(scene: Scene): Link[] {
-  const all = scene.controlPlanes.flatMap((object) =>
-    explainObject({ kind: CoderControlPlane, object }, scene),
+function waitingBuilds(snapshot: Snapshot): Link[] {
+  const all = snapshot.controlPlanes.flatMap((object) =>
+    explainObject({ kind: CoderControlPlane, object }, snapshot),
   );
   return all.filter(({ state }) => state.startsWith("BuildsServed"));
 }

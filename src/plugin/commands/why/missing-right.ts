@@ -5,7 +5,7 @@ import { withDefaults as provisionerOf } from "../../../operator/provisioner/spe
 import type { Builder } from "../../../operator/workload/rbac/settings.ts";
 import { typedName } from "../../objects.ts";
 import type { Link } from "./report.ts";
-import type { Scene } from "./scene.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** What Kubernetes refused, in its own words, which Terraform prints as they are. */
 const REFUSAL =
@@ -21,11 +21,11 @@ interface Refusal {
 }
 
 /** Explains a build that failed because its daemon lacks a right; empty when its log names no such right. */
-export function explainMissingRight(log: string, scene: Scene): Link[] {
+export function explainMissingRight(log: string, snapshot: Snapshot): Link[] {
   const refusal = refusalIn(log);
   if (!refusal) return [];
   const { account, verb, resource, namespace } = refusal;
-  const builder = buildersOf(scene).find(
+  const builder = buildersOf(snapshot).find(
     ({ settings: { identity, serviceAccount } }) =>
       identity.namespace === account.namespace && serviceAccount.name === account.name,
   );
@@ -48,7 +48,7 @@ interface NamedBuilder {
 }
 
 /** Daemons of a pool build first; coderd builds itself where no pool does. */
-function buildersOf({ provisioners, controlPlanes }: Scene): NamedBuilder[] {
+function buildersOf({ provisioners, controlPlanes }: Snapshot): NamedBuilder[] {
   return [
     ...provisioners.map((object: Stored<CoderProvisioner>) => ({
       name: typedName(CoderProvisioner, object.metadata),

@@ -6,9 +6,9 @@ import { warningsIn } from "../../../operator/workload/pods/warnings.ts";
 import { type Found, type OurObject, typedName } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
 import type { Link } from "./report.ts";
-import type { Scene } from "./scene.ts";
+import type { Snapshot } from "./snapshot.ts";
 
-const MOST_PODS = 3;
+const MAX_PODS = 3;
 
 /** Conditions that say no more than that the control plane is not so far. */
 const OF_CONTROL_PLANE: ReadonlySet<string> = new Set([
@@ -21,12 +21,12 @@ const OF_CONTROL_PLANE: ReadonlySet<string> = new Set([
 const OF_PODS: ReadonlySet<string> = new Set(["DeploymentReady", "DaemonsConnected", "Healthy", "Ready"]);
 
 /** Why an object is not as it should be, each problem down to its cause. Empty when nothing is wrong. */
-export function explainObject({ kind, object }: Found, scene: Scene, depth = 0): Link[] {
+export function explainObject({ kind, object }: Found, snapshot: Snapshot, depth = 0): Link[] {
   const name = typedName(kind, object.metadata);
   const explained = new Set<string>();
   return problemsOf(name, object).flatMap((problem) => {
     const { condition, reason, message, severity } = problem;
-    const causes = causesOf(problem, { kind, object }, { scene, depth: depth + 1 });
+    const causes = causesOf(problem, { kind, object }, { snapshot, depth: depth + 1 });
     // What has the same causes as an earlier problem is a part of that.
     if (causes.length > 0 && causes.every((cause) => explained.has(cause.object))) return [];
     for (const cause of causes) explained.add(cause.object);
@@ -38,7 +38,7 @@ export function explainObject({ kind, object }: Found, scene: Scene, depth = 0):
 }
 
 interface Search {
-  readonly scene: Scene;
+  readonly snapshot: Snapshot;
   readonly depth: number;
 }
 
@@ -48,23 +48,25 @@ function causesOf({ condition }: Problem, { kind, object }: Found, search: Searc
   return OF_PODS.has(condition) ? ofPods({ kind, object }, search) : [];
 }
 
-function ofControlPlane({ spec }: Stored<OurObject>, { scene, depth }: Search): Link[] {
+function ofControlPlane({ spec }: Stored<OurObject>, { snapshot, depth }: Search): Link[] {
   const { controlPlaneRef } = (spec ?? {}) as { controlPlaneRef?: { name?: string } };
-  const controlPlane = scene.controlPlanes.find(({ metadata }) => metadata.name === controlPlaneRef?.name);
-  return controlPlane ? explainObject({ kind: CoderControlPlane, object: controlPlane }, scene, depth) : [];
+  const controlPlane = snapshot.controlPlanes.find(({ metadata }) => metadata.name === controlPlaneRef?.name);
+  return controlPlane
+    ? explainObject({ kind: CoderControlPlane, object: controlPlane }, snapshot, depth)
+    : [];
 }
 
 function ofPods(found: Found, search: Search): Link[] {
-  const pods = search.scene.podsOf(found);
+  const pods = search.snapshot.podsOf(found);
   const links = pods.flatMap((pod) => ofPod(pod, search));
-  if (links.length > 0) return links.slice(0, MOST_PODS * 2);
+  if (links.length > 0) return links.slice(0, MAX_PODS * 2);
   return pods.length > 0 ? [] : withoutPods(found, search);
 }
 
-function ofPod(pod: Stored<Pod>, { scene, depth }: Search): Link[] {
+function ofPod(pod: Stored<Pod>, { snapshot, depth }: Search): Link[] {
   const { name } = pod.metadata;
-  const warnings = scene.warnings.filter(({ involvedObject }) => involvedObject.name === name);
-  const trouble = podTrouble(pod, scene.now, warningsIn(warnings));
+  const warnings = snapshot.warnings.filter(({ involvedObject }) => involvedObject.name === name);
+  const trouble = podTrouble(pod, snapshot.now, warningsIn(warnings));
   if (trouble?.kind !== "found") return [];
   const state = pod.status?.phase ?? "Unknown";
   const message = trouble.message.replace(`Pod "${name}": `, "");
@@ -76,16 +78,16 @@ function ofPod(pod: Stored<Pod>, { scene, depth }: Search): Link[] {
 }
 
 /** Who makes pods says why there are none: a quota, or Pod Security. */
-function withoutPods({ kind, object }: Found, { scene, depth }: Search): Link[] {
+function withoutPods({ kind, object }: Found, { snapshot, depth }: Search): Link[] {
   const child = childNameOf(APPS[kind.kind as keyof typeof APPS], object.metadata.name);
-  const event = scene.warnings.find(
+  const event = snapshot.warnings.find(
     ({ involvedObject, reason }) => reason === "FailedCreate" && involvedObject.name?.startsWith(`${child}-`),
   );
   return event ? [eventLink(event, depth)] : [];
 }
 
 function eventLink(
-  { involvedObject, reason = "", message = "" }: Scene["warnings"][number],
+  { involvedObject, reason = "", message = "" }: Snapshot["warnings"][number],
   depth: number,
 ): Link {
   const object = typedName(involvedObject, involvedObject);

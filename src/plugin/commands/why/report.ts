@@ -1,6 +1,6 @@
-import type { Look } from "../../terminal/look.ts";
+import { gapLines, mark, paragraph } from "../../terminal/lines.ts";
+import type { OutputStyle } from "../../terminal/output-style.ts";
 import { type Line, span } from "../../terminal/text.ts";
-import { gapLines, mark, paragraph } from "../../terminal/words.ts";
 
 /** One thing that is so because of the next deeper ones. */
 export interface Link {
@@ -26,22 +26,22 @@ export interface WhyReport {
 }
 
 /** What was asked about, and below it what is so because of what. */
-export function whyLines({ subject, answer, chain, isKnown, gaps }: WhyReport, look: Look): Line[] {
+export function whyLines({ subject, answer, chain, isKnown, gaps }: WhyReport, style: OutputStyle): Line[] {
   const body =
     chain.length === 0
-      ? [[mark(isKnown ? "good" : "unknown", look), span(` ${subject}: ${answer}`)]]
-      : [[span(subject, "bold")], ...chain.flatMap((link) => linkLines(link, look))];
-  return [...body, ...gapLines(gaps, look)];
+      ? [[mark(isKnown ? "good" : "unknown", style), span(` ${subject}: ${answer}`)]]
+      : [[span(subject, "bold")], ...chain.flatMap((link) => linkLines(link, style))];
+  return [...body, ...gapLines(gaps, style)];
 }
 
-function linkLines({ depth, object, state, message, severity }: Link, look: Look): Line[] {
+function linkLines({ depth, object, state, message, severity }: Link, style: OutputStyle): Line[] {
   const indent = "   ".repeat(depth);
-  const branch = look.unicode ? "└─ " : "`- ";
+  const branch = style.unicode ? "└─ " : "`- ";
   const head = [
     span(`${indent}${branch}`, "dim"),
-    mark(severity, look),
+    mark(severity, style),
     span(` ${object}`, "bold"),
     span(` ${state}`),
   ];
-  return [head, ...(message ? paragraph(message, look, `${indent}     `) : [])];
+  return [head, ...(message ? paragraph(message, style, `${indent}     `) : [])];
 }

@@ -2,10 +2,10 @@ import { codeOf } from "../error-code.ts";
 import type { DatabaseSession, Row } from "./session.ts";
 import { count, isTrue, texts } from "./values.ts";
 
-type SessionSight = Readonly<ReturnType<typeof sessionOf>>;
+type SessionInfo = Readonly<ReturnType<typeof sessionOf>>;
 
 /** What an upgrade needs to know of coderd's database. */
-export interface DatabaseSight {
+export interface DatabaseInspection {
   /** A standby, or a database that refuses writes. */
   readonly isReadOnly: boolean;
   /** Whether the user of the connection URL may change the schema and owns coderd's tables. */
@@ -15,7 +15,7 @@ export interface DatabaseSight {
   /** The version of the schema; `locked` while a migration is in progress, `missing` before the first one. */
   readonly schema: { readonly version: number; readonly isDirty: boolean } | "locked" | "missing";
   /** The session that migrates, and those that it waits for. */
-  readonly migration: (SessionSight & { readonly blockers: readonly SessionSight[] }) | undefined;
+  readonly migration: (SessionInfo & { readonly blockers: readonly SessionInfo[] }) | undefined;
   /** Those of the given tokens that the database has. */
   readonly tokenNames: readonly string[];
   /** Host names of the coderd replicas that were seen within the last minute. */
@@ -68,10 +68,10 @@ const REPLICAS = `
 const TOKENS = `SELECT DISTINCT token_name FROM api_keys WHERE token_name = ANY ($1::text[]) LIMIT 5`;
 
 /** Looks at the database without changing anything, and without waiting for a migration to end. */
-export async function lookAround(
+export async function inspectDatabase(
   session: DatabaseSession,
   tokenNames: readonly string[],
-): Promise<DatabaseSight> {
+): Promise<DatabaseInspection> {
   await session.query(
     "SELECT set_config('transaction_read_only', 'on', true), set_config('lock_timeout', $1, true)",
     [LOCK_TIMEOUT_MS],
@@ -92,7 +92,7 @@ export async function lookAround(
   };
 }
 
-async function readMigration(session: DatabaseSession): Promise<DatabaseSight["migration"]> {
+async function readMigration(session: DatabaseSession): Promise<DatabaseInspection["migration"]> {
   const [row] = await session.query(MIGRATION, [MIGRATION_LOCK.classid, MIGRATION_LOCK.objid]);
   if (!row) return undefined;
   const pids = texts(row.blockers);
@@ -100,7 +100,7 @@ async function readMigration(session: DatabaseSession): Promise<DatabaseSight["m
   return { ...sessionOf(row), blockers };
 }
 
-async function readSchema(session: DatabaseSession): Promise<DatabaseSight["schema"]> {
+async function readSchema(session: DatabaseSession): Promise<DatabaseInspection["schema"]> {
   try {
     const [row] = await session.query("SELECT version, dirty FROM schema_migrations LIMIT 1");
     return row ? { version: count(row.version), isDirty: isTrue(row.dirty) } : "missing";

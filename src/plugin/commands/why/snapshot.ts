@@ -6,7 +6,7 @@ import { OUR_CHILDREN, podsByOwner } from "../../objects.ts";
 import { timeOf } from "../status/parts.ts";
 
 /** Where causes are looked for: the namespace of what was asked about. */
-export interface Scene {
+export interface Snapshot {
   readonly controlPlanes: readonly Stored<CoderControlPlane>[];
   readonly provisioners: readonly Stored<CoderProvisioner>[];
   readonly podsOf: ReturnType<typeof podsByOwner>;
@@ -19,11 +19,11 @@ export interface Scene {
   readonly isReadable: boolean;
 }
 
-export async function readScene(
+export async function readSnapshot(
   { client, homeNamespace: namespace }: Cluster,
   gaps: Gaps,
   now: number,
-): Promise<Scene> {
+): Promise<Snapshot> {
   const [controlPlanes, provisioners, pods, warnings = []] = await Promise.all([
     gaps.list(client, CoderControlPlane, { namespace }),
     gaps.list(client, CoderProvisioner, { namespace }),

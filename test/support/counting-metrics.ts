@@ -2,7 +2,7 @@ import { type QueueObserver, systemClock } from "kube-controller-runtime";
 import { OperatorMetrics } from "../../src/operator/metrics/metrics.ts";
 
 /** Metrics that also count for tests how many runs there were, and with what errors, nothing taken out of them. */
-export class Witness extends OperatorMetrics {
+export class CountingMetrics extends OperatorMetrics {
   /** Runs that have ended. */
   runs = 0;
   /** Runs under way. */

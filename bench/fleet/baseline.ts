@@ -47,7 +47,7 @@ interface ConvergedFleet {
  * The seconds that a client which knows beforehand what to write takes for the writes that a converged fleet
  * can't do without: the same objects once more, in another namespace. The operator must have stopped.
  */
-export async function plainSeconds({
+export async function baselineSeconds({
   cluster,
   person,
   namespace,

@@ -1,7 +1,7 @@
 import { isEmpty, isObject, type Json, propertyOf } from "./json.ts";
 
 /** The fields of an object by their paths, as far as they say what runs. */
-export type Leaves = ReadonlyMap<string, Json>;
+export type Fields = ReadonlyMap<string, Json>;
 
 /** What names an entry of a list, so that another order is no difference. */
 const NAMES = ["mountPath", "name", "host"];
@@ -45,7 +45,7 @@ const DEFAULTS: readonly (readonly [path: RegExp, value?: Json])[] = [
 ];
 
 /** Fields of one object, without what Kubernetes would fill in. */
-export function leavesOf(object: Json): Leaves {
+export function fieldsOf(object: Json): Fields {
   return new Map(walk(object, "").filter(([path, value]) => !isDefault(path, value)));
 }
 

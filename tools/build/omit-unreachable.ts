@@ -52,15 +52,15 @@ const REPLACEMENTS: readonly Replacement[] = [
 
 const LEFT_OUT = `
   function leftOut() {
-    throw new Error("this is not part of the bundle: see tools/build/slim.ts");
+    throw new Error("this is not part of the bundle: see tools/build/omit-unreachable.ts");
   }`;
 
 /**
  * Leaves out what is never reached, so that the bundle does with less what the sources do. An import of
  * something that a replacement does not export fails the build.
  */
-export const slim: Plugin = {
-  name: "slim",
+export const omitUnreachable: Plugin = {
+  name: "omit-unreachable",
   setup: (build) => {
     for (const [index, replacement] of REPLACEMENTS.entries()) replace(build, replacement, `${index}`);
   },
@@ -68,9 +68,9 @@ export const slim: Plugin = {
 
 function replace(build: PluginBuild, { module, within = "", instead }: Replacement, id: string): void {
   build.onResolve({ filter: module }, ({ importer }) =>
-    importer.includes(within) ? { path: id, namespace: "slim" } : undefined,
+    importer.includes(within) ? { path: id, namespace: "omit-unreachable" } : undefined,
   );
-  build.onLoad({ filter: new RegExp(`^${id}$`), namespace: "slim" }, () => ({
+  build.onLoad({ filter: new RegExp(`^${id}$`), namespace: "omit-unreachable" }, () => ({
     contents: `${LEFT_OUT}\n${instead}`,
     resolveDir: build.initialOptions.absWorkingDir ?? "",
   }));

@@ -12,7 +12,7 @@ import { sharedPostgres } from "../../support/shared-postgres.ts";
 const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
 /** What a cluster of a newcomer has beside its API server: nodes that run pods, and a database. */
-export interface NewcomersTown extends AsyncDisposable {
+export interface GuideCluster extends AsyncDisposable {
   readonly databaseUrl: string;
 }
 
@@ -21,7 +21,7 @@ export interface NewcomersTown extends AsyncDisposable {
  * it and the rights of the release's service account; coderd's pods are played at a simulator. Only the address of
  * coderd is replaced, because there is no network of pods.
  */
-export async function newcomersTown(cluster: LocalCluster): Promise<NewcomersTown> {
+export async function guideCluster(cluster: LocalCluster): Promise<GuideCluster> {
   await using building = new AsyncDisposableStack();
   const databases = building.adopt(sharedPostgres(), (postgres) => postgres.stop());
   const database = await databases.createDatabase("migrated");

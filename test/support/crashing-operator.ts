@@ -3,7 +3,7 @@ import type { CoderClient } from "../../src/coder/client.ts";
 import { CoderClients, type CoderClientsOptions, type CoderTarget } from "../../src/coder/clients.ts";
 import { failed } from "../../src/coder/result.ts";
 
-export interface MortalOptions {
+export interface CrashOptions {
   /** Dies as soon as this many effects have happened, before it hears of the last; never when absent. */
   readonly diesAfter?: number | undefined;
   /** Lives on, but never hears of this effect, counted from 1. */
@@ -22,13 +22,13 @@ const noAnswer = failed({ kind: "transient", message: "The connection was cut." 
  * After one of them the operator is dead, or misses the answer: the change is made, but the operator never
  * learns of it. Events are no effects.
  */
-export class Mortal {
+export class CrashingOperator {
   readonly effects: string[] = [];
-  readonly #options: MortalOptions;
+  readonly #options: CrashOptions;
   #armed = false;
   #dead = false;
 
-  constructor(options: MortalOptions = {}) {
+  constructor(options: CrashOptions = {}) {
     this.#options = options;
   }
 

@@ -26,7 +26,7 @@ const CHILDREN: readonly Kind[] = [Secret, Deployment, Service, ServiceAccount, 
 const OURS = "app.kubernetes.io/managed-by=coder-k8s";
 
 /** Looks at everything at this moment: at the API server, at each coderd and into its database. */
-export async function look(fleet: Fleet, world: World): Promise<Evidence> {
+export async function collectEvidence(fleet: Fleet, world: World): Promise<Evidence> {
   const [objects, children, coderds] = await Promise.all([
     seenObjects(world),
     childrenOf(world),

@@ -1,28 +1,28 @@
 import type { Platform } from "./platform.ts";
 
-const NAME = "fate";
+const NAME = "container-script";
 /** The exit code of a program that has ended by its fate, and what it writes last. */
-export const FATAL = { exitCode: 3, lastLine: "the last line of its log" } as const;
+export const SCRIPT_END = { exitCode: 3, lastLine: "the last line of its log" } as const;
 
 /**
  * A container that does what a ConfigMap says instead of what it is for, from its next start on; "$@" are its
  * arguments. A pod that is deleted ends at once.
  */
-export const mortal = {
+export const scripted = {
   command: [
     ...["/bin/sh", "-c"],
-    `if [ "$FATE" ]; then eval "$FATE"; else /opt/coder "$@"; fi; echo "${FATAL.lastLine}" >&2; exit ${FATAL.exitCode}`,
+    `if [ "$SCRIPT" ]; then eval "$SCRIPT"; else /opt/coder "$@"; fi; echo "${SCRIPT_END.lastLine}" >&2; exit ${SCRIPT_END.exitCode}`,
     "--",
   ],
-  extraEnv: [{ name: "FATE", valueFrom: { configMapKeyRef: { name: NAME, key: "line", optional: true } } }],
+  extraEnv: [{ name: "SCRIPT", valueFrom: { configMapKeyRef: { name: NAME, key: "line", optional: true } } }],
   terminationGracePeriodSeconds: 1,
 };
 
 /** A daemon or server that serves for a while and ends by a signal. */
 export const serveFor = (seconds: number) => `timeout -s KILL ${seconds} /opt/coder "$@"`;
 
-/** Gives the mortal containers of a namespace a line of shell to run, and kills what these pods run now. */
-export async function condemn(
+/** Gives the scripted containers of a namespace a line of shell to run, and kills what these pods run now. */
+export async function setScript(
   { cluster, namespace }: Platform,
   line: string,
   pods: readonly string[] = [],
@@ -37,6 +37,6 @@ export async function condemn(
 }
 
 /** Containers do again what they are for. */
-export async function pardon({ cluster, namespace }: Platform): Promise<void> {
+export async function clearScript({ cluster, namespace }: Platform): Promise<void> {
   await cluster.kubectl(["delete", "configmap", NAME, `--namespace=${namespace}`]);
 }

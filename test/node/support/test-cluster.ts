@@ -1,5 +1,5 @@
 /** Where the tests run: plain data, so that one process can prepare it and others use it. */
-export interface TestPlace {
+export interface TestCluster {
   readonly kubeconfig: string;
   readonly kubectl: string;
   /** The administrator's access to a Postgres that pods and this machine reach at the same address. */

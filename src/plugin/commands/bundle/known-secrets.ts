@@ -3,7 +3,7 @@ import { RECOGNISED_CHARACTERS, sharedLength } from "../../../coder/redact.ts";
 export const REDACTED = "[redacted]";
 
 /** A shorter one would be found everywhere, and is no secret worth the name. */
-const SHORTEST = 6;
+const MIN_SECRET_LENGTH = 6;
 const STARTS = 2 ** 20;
 
 /**
@@ -19,9 +19,11 @@ export class KnownSecrets {
   readonly #secrets: ReadonlyMap<string, readonly string[]>;
 
   constructor(secrets: Iterable<string>) {
-    const worthy = new Set(secrets).values().filter(({ length }) => length >= SHORTEST);
+    const worthy = new Set(secrets).values().filter(({ length }) => length >= MIN_SECRET_LENGTH);
     this.#secrets = Map.groupBy(worthy, (secret) => secret.slice(0, RECOGNISED_CHARACTERS));
-    for (const [start, alike] of Map.groupBy(this.#secrets.keys(), (known) => known.slice(0, SHORTEST))) {
+    for (const [start, alike] of Map.groupBy(this.#secrets.keys(), (known) =>
+      known.slice(0, MIN_SECRET_LENGTH),
+    )) {
       this.#starts[hashAt(start, 0)] = 1;
       const lengths = new Set(alike.map(({ length }) => length));
       this.#lengths.set(
@@ -34,7 +36,7 @@ export class KnownSecrets {
   without(text: string): string {
     const parts: string[] = [];
     let kept = 0;
-    for (let at = 0; at + SHORTEST <= text.length; ) {
+    for (let at = 0; at + MIN_SECRET_LENGTH <= text.length; ) {
       const end = this.#endAt(text, at);
       if (end > at) {
         parts.push(text.slice(kept, at), REDACTED);
@@ -48,7 +50,7 @@ export class KnownSecrets {
   /** Where a secret that begins at a place ends; the place itself when none does. */
   #endAt(text: string, at: number): number {
     if (this.#starts[hashAt(text, at)] === 0) return at;
-    const lengths = this.#lengths.get(text.slice(at, at + SHORTEST)) ?? [];
+    const lengths = this.#lengths.get(text.slice(at, at + MIN_SECRET_LENGTH)) ?? [];
     for (const length of lengths) {
       const alike = this.#secrets.get(text.slice(at, at + length));
       if (alike) return at + Math.max(...alike.map((secret) => sharedLength(text, at, secret)));
@@ -59,6 +61,7 @@ export class KnownSecrets {
 
 function hashAt(text: string, at: number): number {
   let hash = 0;
-  for (let offset = 0; offset < SHORTEST; offset++) hash = Math.imul(hash, 31) + text.charCodeAt(at + offset);
+  for (let offset = 0; offset < MIN_SECRET_LENGTH; offset++)
+    hash = Math.imul(hash, 31) + text.charCodeAt(at + offset);
   return Math.imul(hash, 0x9e3779b1) >>> 12;
 }

@@ -8,9 +8,9 @@ import { sharedClusterWithControllers } from "../../support/cluster/shared.ts";
 import { openRealWorld } from "../../support/world/real.ts";
 import { QueueStage } from "../../world/queue/stage.ts";
 
-const [MOST, BUSY] = [5, 2];
+const [DAEMONS, BUSY] = [5, 2];
 /** One for each choice of who is busy; test/world/queue has more of what can happen, and `make shrink` real daemons. */
-const ROUNDS = MOST;
+const ROUNDS = DAEMONS;
 const POLL_MS = 5_000;
 const LIMIT = { withinMs: 60_000 };
 
@@ -48,24 +48,24 @@ async function stayingPods(): Promise<string[]> {
 
 /** All daemons of a full pool, each with a job. */
 async function fillPool(): Promise<readonly Daemon[]> {
-  for (let missing = MOST - coderd.daemons.filter(isBusy).length; missing > 0; missing--)
+  for (let missing = DAEMONS - coderd.daemons.filter(isBusy).length; missing > 0; missing--)
     coderd.jobs.submit({ organization });
   await soon(async () => {
     for (const daemon of coderd.daemons) coderd.jobs.acquire(daemon);
-    expect(coderd.daemons.filter(isBusy)).toHaveLength(MOST);
+    expect(coderd.daemons.filter(isBusy)).toHaveLength(DAEMONS);
   });
   return coderd.daemons;
 }
 
-test(`of ${MOST} daemons of which ${BUSY} are busy, a real ReplicaSet removes only idle ones, ${ROUNDS} times of ${ROUNDS}`, {
+test(`of ${DAEMONS} daemons of which ${BUSY} are busy, a real ReplicaSet removes only idle ones, ${ROUNDS} times of ${ROUNDS}`, {
   timeout: 240_000,
 }, async () => {
-  const autoscaling = { minReplicas: 0, maxReplicas: MOST, scaleDownDelaySeconds: 0, pollSeconds: 5 };
+  const autoscaling = { minReplicas: 0, maxReplicas: DAEMONS, scaleDownDelaySeconds: 0, pollSeconds: 5 };
   await stage.create("pool", { replicas: 0, autoscaling, terminationGracePeriodSeconds: 1 });
   for (let round = 0; round < ROUNDS; round++) {
     const daemons = await fillPool();
     // Another choice in every round: pods that are old and new, first and last.
-    const keeps = (index: number) => (index + round) % MOST < BUSY;
+    const keeps = (index: number) => (index + round) % DAEMONS < BUSY;
     const kept = daemons.filter((_, index) => keeps(index));
     for (const daemon of daemons.filter((each) => !kept.includes(each))) {
       const job = coderd.jobs.currentOf(daemon);

@@ -1,4 +1,4 @@
-import type { Look } from "./look.ts";
+import type { OutputStyle } from "./output-style.ts";
 import { dimmed, type Line, type Span, span } from "./text.ts";
 
 export type Mood = "good" | "wrong" | "waiting" | "unknown";
@@ -11,12 +11,12 @@ const MARKS = {
 } as const;
 
 /** A mark that says at a glance how it is, without colour too. */
-export function mark(mood: Mood, { unicode }: Look): Span {
+export function mark(mood: Mood, { unicode }: OutputStyle): Span {
   const { style, unicode: sign, ascii } = MARKS[mood];
   return span(unicode ? sign : ascii, style);
 }
 
-export function separator({ unicode }: Look): string {
+export function separator({ unicode }: OutputStyle): string {
   return unicode ? " · " : ", ";
 }
 
@@ -40,11 +40,11 @@ export function age(since: string | undefined, now: number): string {
   return `${Math.max(0, Math.floor(ms / size))}${unit}`;
 }
 
-const NARROWEST_TEXT = 30;
+const MIN_TEXT_WIDTH = 30;
 
 /** Text in as many lines as the width needs, each after an indent; words are never cut. */
-export function paragraph(text: string, { width }: Look, indent: string): Line[] {
-  const room = Math.max(NARROWEST_TEXT, width - indent.length);
+export function paragraph(text: string, { width }: OutputStyle, indent: string): Line[] {
+  const room = Math.max(MIN_TEXT_WIDTH, width - indent.length);
   const lines: string[] = [];
   for (const word of span(text).text.split(/ +/).filter(Boolean)) {
     const last = lines.at(-1);
@@ -56,14 +56,14 @@ export function paragraph(text: string, { width }: Look, indent: string): Line[]
 }
 
 /** What could not be read, at the end of what could. */
-export function gapLines(gaps: readonly string[], look: Look): Line[] {
+export function gapLines(gaps: readonly string[], style: OutputStyle): Line[] {
   if (gaps.length === 0) return [];
-  const sign = mark("unknown", look);
+  const sign = mark("unknown", style);
   const indent = " ".repeat(sign.text.length + 1);
   return [
     [],
     ...gaps.flatMap((gap) => {
-      const [first = [], ...rest] = paragraph(gap, look, indent);
+      const [first = [], ...rest] = paragraph(gap, style, indent);
       const text = first.map(({ text: all }) => all.slice(indent.length)).join("");
       return [[sign, span(` ${text}`, "dim")], ...rest.map(dimmed)];
     }),

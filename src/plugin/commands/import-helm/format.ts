@@ -1,6 +1,6 @@
-import type { Look } from "../../terminal/look.ts";
+import { paragraph, section } from "../../terminal/lines.ts";
+import type { OutputStyle } from "../../terminal/output-style.ts";
 import { type Line, type Span, span } from "../../terminal/text.ts";
-import { paragraph, section } from "../../terminal/words.ts";
 import { yamlText } from "../../terminal/yaml.ts";
 import type { Difference } from "./differences.ts";
 import type { Manifest } from "./translate.ts";
@@ -19,10 +19,10 @@ export interface Checked extends Imported {
   readonly gaps: readonly string[];
 }
 
-const MOST_REMARKS = 200;
-const LONGEST_PATH = 200;
+const MAX_REMARKS = 200;
+const MAX_PATH_LENGTH = 200;
 /** Of differences that have the same reason. */
-const MOST_PLACES = 4;
+const MAX_PLACES = 4;
 
 /** What a control plane does in Coder beside what the release did, as the documentation says it too. */
 const OPERATOR_ACCESS =
@@ -33,12 +33,12 @@ const newInCoder = ({ kind }: Manifest) => (kind === "CoderControlPlane" ? [OPER
 /** A manifest to apply, with the remarks as comments at its top. */
 export function manifestLines({ release, manifest, remarks }: Imported): Line[] {
   const version = release.version ? ` ${release.version}` : "";
-  const shown = remarks.slice(0, MOST_REMARKS);
+  const shown = remarks.slice(0, MAX_REMARKS);
   const comments = [
     `From the Helm release ${release.name}, chart ${release.chart}${version}.`,
     ...newInCoder(manifest),
     ...(shown.length > 0 ? ["Values that have no field, or another meaning here:"] : []),
-    ...shown.map(({ value, text }) => `- ${value.slice(0, LONGEST_PATH)}: ${text}`),
+    ...shown.map(({ value, text }) => `- ${value.slice(0, MAX_PATH_LENGTH)}: ${text}`),
     ...(remarks.length > shown.length ? [`- and ${remarks.length - shown.length} more`] : []),
   ];
   // A line end in the name of a value would begin a line of YAML.
@@ -46,7 +46,7 @@ export function manifestLines({ release, manifest, remarks }: Imported): Line[] 
   return [...lines, ...yamlText(manifest).trimEnd().split("\n")].map((line) => [span(line)]);
 }
 
-export function checkLines({ manifest, differences, gaps }: Checked, look: Look): Line[] {
+export function checkLines({ manifest, differences, gaps }: Checked, style: OutputStyle): Line[] {
   const open = differences.filter(({ because }) => because === undefined);
   const meant = differences.filter(({ because }) => because !== undefined);
   const object = `${manifest.kind} "${manifest.metadata.name}"`;
@@ -55,12 +55,12 @@ export function checkLines({ manifest, differences, gaps }: Checked, look: Look)
     ...gaps.map((gap): Line => [span(gap, "yellow")]),
     ...section(
       "To look at:",
-      open.flatMap((one) => differenceLines(one, look)),
+      open.flatMap((one) => differenceLines(one, style)),
     ),
     ...section("Has to differ:", meantLines(meant)),
     ...section(
       "New:",
-      newInCoder(manifest).flatMap((text) => paragraph(text, look, "  ")),
+      newInCoder(manifest).flatMap((text) => paragraph(text, style, "  ")),
     ),
   ];
 }
@@ -75,9 +75,9 @@ function verdict(object: string, places: number, isPartial: boolean): Span {
 
 function differenceLines(
   { kind, path, before = "nothing", after = "nothing" }: Difference,
-  look: Look,
+  style: OutputStyle,
 ): Line[] {
-  const arrow = look.unicode ? "→" : "->";
+  const arrow = style.unicode ? "→" : "->";
   return [
     [span(`  ${kind} `), span(path || "as a whole", "bold")],
     [span(`    ${before} ${arrow} ${after}`)],
@@ -86,7 +86,7 @@ function differenceLines(
 
 /** A few of them: nobody has to look at these, and `-o json` has all. */
 function placeLines(places: readonly string[]): Line[] {
-  const shown = places.length > MOST_PLACES ? places.slice(0, MOST_PLACES - 1) : places;
+  const shown = places.length > MAX_PLACES ? places.slice(0, MAX_PLACES - 1) : places;
   const rest = places.length - shown.length;
   return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].map(
     (text): Line => [span(`    ${text}`, "dim")],

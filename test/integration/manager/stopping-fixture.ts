@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Client, Deployment, Secret } from "kube-controller-runtime";
@@ -10,7 +12,6 @@ import { fakeLicense } from "../../../lab/coderd/licenses.ts";
 import { startCoderdServer } from "../../../lab/coderd/server.ts";
 import { type OperatorProcess, startOperatorProcess } from "../../../lab/operator-process.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import { type CountingRelay, startRelay } from "../../support/counting-relay.ts";
 import { sharedPostgres } from "../../support/shared-postgres.ts";
 import { STOPPED_AT } from "../../support/stopping-operator/marker.ts";
 
@@ -148,4 +149,40 @@ export async function openScene(cluster: ClusterAccess, stopAt: string): Promise
     databaseUrl: url.href,
     owned,
   });
+}
+
+/** A way to a TCP server that keeps what clients send. */
+interface CountingRelay extends AsyncDisposable {
+  readonly port: number;
+  /** The pieces of data that clients have sent so far, as far as they can be read. */
+  sent(): readonly string[];
+}
+
+async function startRelay(target: { host: string; port: number }): Promise<CountingRelay> {
+  const sockets = new Set<Socket>();
+  const sent: string[] = [];
+  const server = createServer((client) => {
+    const upstream = connect(target);
+    client.on("data", (data) => sent.push(data.toString("latin1").replaceAll(/[^ -~]+/g, " ")));
+    client.pipe(upstream).pipe(client);
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on("error", () => other.destroy());
+      socket.once("close", () => sockets.delete(socket));
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    sent: () => [...sent],
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
 }

@@ -12,10 +12,10 @@ export interface LastAct {
 }
 
 /**
- * The life of an operator that runs in this process and is to die as one that is killed: its last act takes
+ * The process of an operator that runs in this process and is to die as one that is killed: its last act takes
  * effect, but it never hears of it, and nothing that it does afterwards leaves it.
  */
-export class Life {
+export class CrashingProcess {
   /** Resolves when it is over. */
   readonly over: Promise<void>;
   ended = false;

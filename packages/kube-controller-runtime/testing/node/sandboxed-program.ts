@@ -5,7 +5,7 @@ import type { StartedProgram } from "../cluster/start.ts";
 const LOG_TAIL_LINES = 15;
 
 /** A program that runs in the node's sandbox. */
-export class Enclosed implements StartedProgram {
+export class SandboxedProgram implements StartedProgram {
   readonly name: string;
   readonly #logFile: string;
   #running = true;

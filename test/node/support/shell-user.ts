@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { helmBinary } from "../../../tools/helm/binary.ts";
-import type { TestPlace } from "./place.ts";
+import type { TestCluster } from "./test-cluster.ts";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
 const PLUGIN = join(repository, "src/kubectl-coder.ts");
@@ -21,7 +21,7 @@ export class Reader implements AsyncDisposable {
     this.#env = env;
   }
 
-  static async of({ kubeconfig, kubectl }: TestPlace): Promise<Reader> {
+  static async of({ kubeconfig, kubectl }: TestCluster): Promise<Reader> {
     const folder = await mkdtemp(join(tmpdir(), "coder-k8s-reader-"));
     await symlink(await helmBinary(), join(folder, "helm"));
     if (kubectl !== "kubectl") await symlink(kubectl, join(folder, "kubectl"));
