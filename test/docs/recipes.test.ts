@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { commands } from "../../src/plugin/commands/all.ts";
 import { repository } from "./pages.ts";
 
 const files = globSync("{src,test,lab,packages,tools,config,demo,docs}/**/*", {
@@ -33,4 +34,10 @@ describe.each(["CONTRIBUTING.md", "ARCHITECTURE.md"])("%s", (path) => {
       [],
     );
   });
+});
+
+test.each(commands)("docs/kubectl-coder.md has a section on `$name`", ({ name }) => {
+  const page = readFileSync(`${repository}docs/kubectl-coder.md`, "utf8");
+  const sections = [...page.matchAll(/^## (.*)$/gm)].flatMap(([, heading = ""]) => heading.split(", "));
+  expect([...sections, "completion"]).toContain(name);
 });
