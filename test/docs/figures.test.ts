@@ -73,6 +73,19 @@ test("every manifest of a control plane has resources and a security context, as
   expect(bare).toEqual([]);
 });
 
+test("what becomes of a token that can't be revoked is on one page", () => {
+  const telling = pages.filter(
+    ({ path, text }) => /^docs\/(?!reference\/)/.test(path) && /tokens_left_behind/.test(text),
+  );
+  expect(telling.map(({ path }) => path)).toEqual(["docs/operator-access.md"]);
+});
+
+test("the five-minute start and the README show the same demo", () => {
+  const table = (text: string) => /^ {2}✓ CoderControlPlane.*(?:\n {4}✓.*)*/m.exec(text)?.[0];
+  expect(table(textOf("docs/start.md"))).toBeDefined();
+  expect(table(textOf("docs/start.md"))).toBe(table(textOf("README.md")));
+});
+
 test("no page asks for an object by hand for which there is a field", () => {
   const asking = pages.filter(({ text }) => /^kind: PodDisruptionBudget$/m.test(text));
   expect(asking.map(({ path }) => path)).toEqual([]);
@@ -84,6 +97,7 @@ describe("what operator access does", () => {
   const said = (text: string) => text.replaceAll(/\s+/g, " ");
 
   test.each([
+    "README.md",
     "docs/index.md",
     "docs/start.md",
     "docs/operator-access.md",
@@ -95,7 +109,7 @@ describe("what operator access does", () => {
     const text = said(textOf(path));
     expect(text).toContain(sentence);
     if (path !== "docs/operator-access.md")
-      expect(text).toMatch(/\[Operator access\]\((\.\.\/)?operator-access\.md\)/);
+      expect(text).toMatch(/\[Operator access\]\((\.\.\/|docs\/)?operator-access\.md\)/);
   });
 
   test("and in the manifest that an import prints", () => {

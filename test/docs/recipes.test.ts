@@ -1,0 +1,43 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { commands } from "../../src/plugin/commands/all.ts";
+import { repository } from "./pages.ts";
+
+const files = globSync("{src,test,lab,packages,tools,config,demo,docs}/**/*", {
+  cwd: repository,
+  exclude: (path) => path.includes("node_modules"),
+});
+const sources = files
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => readFileSync(repository + path, "utf8"))
+  .join("\n");
+
+/** What a page shows as code and what is a file, a folder or a name of ours. */
+function named(path: string): string[] {
+  const text = readFileSync(repository + path, "utf8").replaceAll(/^```.*?^```$/gms, "");
+  return [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
+}
+
+const isPath = (code: string) =>
+  /^(src|test|lab|packages|tools|config|demo|docs)\/[\w./-]+$|^[\w/-]+(\.\w+)?\.ts$/.test(code);
+const isThere = (path: string) =>
+  existsSync(repository + path) || files.some((file) => file.endsWith(`/${path.replace(/\/$/, "")}`));
+
+describe.each(["CONTRIBUTING.md", "ARCHITECTURE.md"])("%s", (path) => {
+  test("names files and folders that are there", () => {
+    expect(named(path).filter((code) => isPath(code) && !isThere(code))).toEqual([]);
+  });
+
+  test("names functions and tables that are there", () => {
+    const names = named(path).filter((code) => /^([a-z]+[A-Z]\w+|OUR_[A-Z]+)(\(.*\))?$/.test(code));
+    expect(names.filter((code) => !new RegExp(`\\b${code.replace(/\(.*/, "")}\\b`).test(sources))).toEqual(
+      [],
+    );
+  });
+});
+
+test.each(commands)("docs/kubectl-coder.md has a section on `$name`", ({ name }) => {
+  const page = readFileSync(`${repository}docs/kubectl-coder.md`, "utf8");
+  const sections = [...page.matchAll(/^## (.*)$/gm)].flatMap(([, heading = ""]) => heading.split(", "));
+  expect([...sections, "completion"]).toContain(name);
+});
