@@ -80,12 +80,6 @@ test("what becomes of a token that can't be revoked is on one page", () => {
   expect(telling.map(({ path }) => path)).toEqual(["docs/operator-access.md"]);
 });
 
-test("the five-minute start and the README show the same demo", () => {
-  const table = (text: string) => /^ {2}✓ CoderControlPlane.*(?:\n {4}✓.*)*/m.exec(text)?.[0];
-  expect(table(textOf("docs/start.md"))).toBeDefined();
-  expect(table(textOf("docs/start.md"))).toBe(table(textOf("README.md")));
-});
-
 test("no page asks for an object by hand for which there is a field", () => {
   const asking = pages.filter(({ text }) => /^kind: PodDisruptionBudget$/m.test(text));
   expect(asking.map(({ path }) => path)).toEqual([]);

@@ -91,7 +91,7 @@ describe("every sample", () => {
 
 describe("while the number of a provisioner follows the queue", () => {
   const follows = { controlPlaneRef: { name: "coder" }, replicas: 2, autoscaling: { maxReplicas: 5 } };
-  const refusal = "follows the queue while autoscaling is set";
+  const refusal = "cannot be changed while autoscaling is set";
 
   async function change(name: string, spec: object): Promise<string> {
     const patch = JSON.stringify({ spec });

@@ -25,7 +25,7 @@ describe("referencePage", () => {
     expect(row("spec.controlPlaneRef")).toContain("(required)");
     expect(row("spec.bootstrap.credentialsSecretRef.key")).toContain('`"token"`');
     expect(row("spec.organizationName")).toContain("At most 128 characters.");
-    expect(row("spec.key.name")).toContain("Rule: coderd takes at most 64 characters");
+    expect(row("spec.key.name")).toContain("Rule: must be at most 64 characters");
   });
 
   it("names Kubernetes types without repeating their fields", () => {

@@ -20,10 +20,8 @@ import {
 /** Names one value: a Secret in the object's namespace and a key of its data. */
 export function secretKeyRef(description: string, defaultKey: string, options: { default?: string } = {}) {
   return object(description, {
-    key: optional(
-      secretDataKey(`Key of the Secret's data. Absent or empty means \`${defaultKey}\`.`, options),
-    ),
-    name: objectName("Name of the Secret, in the object's namespace."),
+    key: optional(secretDataKey(`Key in the Secret's data. Defaults to \`${defaultKey}\`.`, options)),
+    name: objectName("Name of a Secret in the same namespace."),
   });
 }
 export type SecretKeyRef = Static<ReturnType<typeof secretKeyRef>>;
@@ -31,19 +29,19 @@ export type SecretKeyRef = Static<ReturnType<typeof secretKeyRef>>;
 /** Where the operator put a value; status only, so nothing is validated. */
 export function recordedSecretRef(description: string) {
   return object(description, {
-    key: optional(text("Key of the Secret's data.")),
-    name: text("Name of the Secret, in the object's namespace."),
+    key: optional(text("Key in the Secret's data.")),
+    name: text("Name of a Secret in the same namespace."),
   });
 }
 
 export function tls(options: { default?: object } = {}) {
   return object(
-    "TLS served by the pods themselves. It is on as soon as a Secret is named.",
+    "TLS terminated by the pods. Enabled if at least one Secret is listed.",
     {
       secretNames: optional(
         list(
-          "Secrets of type kubernetes.io/tls, one for each certificate to serve.",
-          objectName("Name of a Secret with tls.crt and tls.key, in the object's namespace."),
+          "Secrets of type kubernetes.io/tls, one per certificate.",
+          objectName("Name of a Secret with tls.crt and tls.key in the same namespace."),
         ),
       ),
     },
@@ -56,23 +54,23 @@ export type TlsSpec = Static<ReturnType<typeof tls>>;
 export const statusFields = {
   conditions: optional(
     kubeList<Wire<V1Condition>>(
-      "What works and what does not, one entry for each stage, with a reason and what to do.",
+      "Latest observations of the object's state. The message of a condition that reports a problem says what to do.",
       "io.k8s.apimachinery.pkg.apis.meta.v1.Condition",
       { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] },
     ),
   ),
   images: optional(
-    list(
-      "Images that the pods run, with the digests that were pulled.",
-      text("Image with its digest."),
-      atomic,
-    ),
+    list("Images that the pods run, with their digests.", text("Image with its digest."), atomic),
   ),
-  observedGeneration: optional(int64("Generation of the spec that this status describes.")),
-  pods: optional(text("Pods that are ready and pods that are wanted, as `2/3`.")),
-  readyReplicas: optional(int32("Pods that are ready.")),
-  replicas: optional(int32("Pods that there are, ready or not, old ones of a rollout among them.")),
-  selector: optional(text("Labels by which the pods are found, as kubectl's -l takes them.")),
+  observedGeneration: optional(int64("Most recent generation observed by the operator.")),
+  pods: optional(text("Number of ready and desired pods, such as `2/3`.")),
+  readyReplicas: optional(int32("Number of ready pods.")),
+  replicas: optional(
+    int32("Total number of pods, including pods that are not ready and old pods during a rollout."),
+  ),
+  selector: optional(
+    text("Label selector for the pods, in the string form that the scale subresource needs."),
+  ),
 };
 export type Condition = Wire<V1Condition>;
 
@@ -80,15 +78,15 @@ const ofCondition = (type: string, field: string) => `.status.conditions[?(@.typ
 
 /** The first columns of every kind: whether it is as its manifest says, and why not. */
 export const readinessColumns: readonly PrinterColumn[] = [
-  column("Ready", ofCondition("Ready", "status"), "Whether it is as its manifest says."),
-  column("Reason", ofCondition("Ready", "reason"), "Why it is ready or not."),
-  wideColumn("Phase", ".status.phase", "Pending, or Ready once a pod is."),
+  column("Ready", ofCondition("Ready", "status"), "Whether the object matches its spec."),
+  column("Reason", ofCondition("Ready", "reason"), "Reason of the Ready condition."),
+  wideColumn("Phase", ".status.phase", "Pending, or Ready if at least one pod is ready."),
 ];
 
 /** How many pods are ready, of how many; the bare number is for those who have read it before. */
 export const podsColumns: readonly PrinterColumn[] = [
-  column("Pods", ".status.pods", "Pods that are ready, of those that are wanted."),
-  { ...wideColumn("Replicas", ".status.readyReplicas", "Pods that are ready."), type: "integer" },
+  column("Pods", ".status.pods", "Number of ready and desired pods."),
+  { ...wideColumn("Replicas", ".status.readyReplicas", "Number of ready pods."), type: "integer" },
 ];
 
 /** The last columns of every kind. */
@@ -97,7 +95,7 @@ export const lastColumns: readonly PrinterColumn[] = [
   column(
     "Paused",
     ofCondition("Paused", "status"),
-    "True while the annotation coder.com/paused keeps the operator from working for the object.",
+    "True if the annotation coder.com/paused suspends reconciliation.",
   ),
   { ...column("Age", ".metadata.creationTimestamp", "Time since creation."), type: "date" },
 ];
@@ -123,7 +121,7 @@ export function specRequired(message: string): Rule {
 /** For kinds with a Service of their own name: all else that is wrong with a name, shortening repairs. */
 export const nameWithoutDot: Rule = {
   rule: "oldSelf.hasValue() || !self.metadata.name.contains('.')",
-  message: "the Service is named after this object, and the name of a Service cannot contain a dot",
+  message: "must not contain a dot: the Service has the same name",
   fieldPath: ".metadata.name",
   optionalOldSelf: true,
 };

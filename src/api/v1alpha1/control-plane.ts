@@ -39,17 +39,17 @@ import { service } from "./service.ts";
 import { announcementStatus, upgrade, upgradeStatus } from "./upgrade.ts";
 
 const operatorAccess = object(
-  "How the operator gets an API token of this deployment, which licenses and provisioners need.",
+  "How the operator gets an API token for coderd. It needs the token to manage licenses, provisioners and proxies.",
   {
-    disabled: optional(flag("Give the operator no token, and revoke the one it has.", { default: false })),
+    disabled: optional(flag("Disables operator access and revokes the existing token.", { default: false })),
     generatedTokenSecretName: optional(
       objectName(
-        "Secret in which the operator keeps its token; absent means the name with `-operator-token`.",
+        "Name of the Secret that stores the generated token. Defaults to the name of the object followed by `-operator-token`.",
       ),
     ),
     tokenSecretRef: optional(
       secretKeyRef(
-        "A token of your own with the owner role. The operator then never connects to the database.",
+        "Secret with an existing token of a user with the owner role. If set, the operator never connects to the database.",
         tokenSecretKey,
         { default: tokenSecretKey },
       ),
@@ -59,44 +59,43 @@ const operatorAccess = object(
     default: {},
     ...rules({
       rule: "!(has(self.tokenSecretRef) && has(self.generatedTokenSecretName))",
-      message:
-        "give either tokenSecretRef (a token of your own) or generatedTokenSecretName (one the operator makes), not both",
+      message: "tokenSecretRef and generatedTokenSecretName are mutually exclusive",
     }),
   },
 );
 
-const controlPlaneSpec = object("What the control plane should be.", {
+const controlPlaneSpec = object("Desired state of the control plane.", {
   ...podFields,
   certs: optional(certs({ default: {} })),
   envUseClusterAccessURL: optional(
-    flag("Set CODER_ACCESS_URL to the URL of the Service unless extraEnv or envFrom sets it.", {
+    flag("Sets CODER_ACCESS_URL to the URL of the Service, unless extraEnv or envFrom sets it.", {
       default: controlPlaneDefaults.envUseClusterAccessURL,
     }),
   ),
   expose: optional(controlPlaneExpose),
-  image: optional(text("Container image of coderd.", { default: controlPlaneDefaults.image })),
+  image: optional(text("Container image for coderd.", { default: controlPlaneDefaults.image })),
   internalURL: optional(
     optionalHttpURL(
-      "URL under which the daemons of provisioners reach coderd, for networks in which they reach neither its Service nor, mapped to that, its access URL. The operator never calls it: its own token goes only through the Service.",
+      "URL that provisioner daemons use to reach coderd. Set it only if the daemons cannot reach the Service or the access URL. The operator itself always connects through the Service.",
     ),
   ),
   licenseSecretRef: optional(
-    secretKeyRef("Secret with the license of the deployment.", controlPlaneDefaults.licenseSecretKey),
+    secretKeyRef("Secret that contains the license.", controlPlaneDefaults.licenseSecretKey),
   ),
   livenessProbe: optional(
-    livenessProbe("Restarts coderd when /healthz stops answering. Off by default.", {
+    livenessProbe("Liveness probe that requests /healthz. Disabled by default.", {
       default: livenessProbeDefault,
     }),
   ),
   operatorAccess: optional(operatorAccess),
   rbac: optional(rbac({ default: {} })),
   readinessProbe: optional(
-    readinessProbe("Sends traffic only to pods whose /healthz answers. On by default.", {
+    readinessProbe("Readiness probe that requests /healthz. Enabled by default.", {
       default: readinessProbeDefault,
     }),
   ),
   replicas: optional(
-    replicas("Number of coderd pods; more than 1 needs a license.", {
+    replicas("Number of coderd pods. More than one requires a license.", {
       default: controlPlaneDefaults.replicas,
     }),
   ),
@@ -110,65 +109,70 @@ const tier = word<"none" | "trial" | "enterprise" | "premium" | "unknown">(
   "Tier of the license: none, trial, enterprise, premium or unknown.",
 );
 
-const license = object("The license that counts, merged from all that coderd has, whoever uploaded them.", {
-  aiSeatsAllowed: optional(int64("Users of AI that the license allows; absent means no limit.")),
-  aiSeatsUsed: optional(int64("Users of AI, as coderd counts them where the license limits them.")),
-  expires: optional(
-    time("End of the term; of licenses that follow one another without a gap, that of the last."),
-  ),
-  graceEnds: optional(time("End of the grace after the term: licensed features stop then.")),
-  managedAgentsAllowed: optional(
-    int64("Workspaces with managed agents that the license allows in its period; absent means no limit."),
-  ),
-  managedAgentsUsed: optional(
-    int64(
-      "Workspaces that were built with managed agents in the period of the license, as coderd counts them.",
+const license = object(
+  "Effective license, merged from all licenses in coderd, including those that the operator did not upload.",
+  {
+    aiSeatsAllowed: optional(int64("Number of AI users that the license allows. Absent if unlimited.")),
+    aiSeatsUsed: optional(int64("Number of AI users. Reported by coderd only if the license limits them.")),
+    expires: optional(
+      time(
+        "Time at which the license expires. If licenses follow one another without a gap, the time at which the last one expires.",
+      ),
     ),
-  ),
-  seatsAllowed: optional(int64("Active users that the license allows; absent means no limit.")),
-  seatsUsed: optional(int64("Active users, as coderd counts them.")),
-  tier,
-  trial: flag("Whether it is a trial."),
-  warnings: optional(
-    list("What coderd warns of, in its own words, but for offers.", text("A warning."), atomic),
-  ),
-});
+    graceEnds: optional(time("Time at which the grace period ends and licensed features stop working.")),
+    managedAgentsAllowed: optional(
+      int64(
+        "Number of workspaces with managed agents that the license allows in its period. Absent if unlimited.",
+      ),
+    ),
+    managedAgentsUsed: optional(
+      int64("Number of workspaces with managed agents that were built in the license period."),
+    ),
+    seatsAllowed: optional(int64("Number of active users that the license allows. Absent if unlimited.")),
+    seatsUsed: optional(int64("Number of active users.")),
+    tier,
+    trial: flag("Whether the license is a trial."),
+    warnings: optional(
+      list("Warnings that coderd reports about the license, except for offers.", text("A warning."), atomic),
+    ),
+  },
+);
 export type LicenseStatus = Static<typeof license>;
 
-const healthFinding = object("A finding of coderd's own checks.", {
-  code: text("coderd's code, such as EDB01."),
-  error: flag("Whether it is an error; else it is a warning."),
-  section: text("Part of coderd's health report that has it."),
+const healthFinding = object("A problem found by coderd's health check.", {
+  code: text("Code assigned by coderd, such as EDB01."),
+  error: flag("Whether the problem is an error. Otherwise, it is a warning."),
+  section: text("Section of the health report that contains the problem."),
 });
 
-const controlPlaneStatus = object("What the control plane is, as the operator last saw it.", {
+const controlPlaneStatus = object("Most recently observed state of the control plane.", {
   ...statusFields,
-  accessURL: optional(text("URL under which people reach the deployment, as coderd knows it.")),
+  accessURL: optional(text("Access URL that coderd reports.")),
   announcement: optional(announcementStatus),
-  entitlementsLastChecked: optional(time("When the operator last asked coderd for its entitlements.")),
+  entitlementsLastChecked: optional(time("Time at which the operator last queried the entitlements.")),
   externalProvisionerDaemonsEntitlement: optional(
     text("Entitlement to external provisioners: entitled, grace_period, not_entitled or unknown."),
   ),
   healthFindings: optional(
-    list("What coderd's own checks find, of all its replicas.", healthFinding, atomic),
+    list("Problems found by the health checks of all replicas.", healthFinding, atomic),
   ),
   image: optional(
-    text("Image that the control plane was last brought to. Another version in spec.image is an upgrade."),
+    text("Image that was rolled out last. The operator compares spec.image with it to detect an upgrade."),
   ),
   license: optional(license),
-  licenseLastApplied: optional(time("When the operator last uploaded the license.")),
-  licenseLastAppliedHash: optional(text("SHA-256 of the license that was uploaded, in hexadecimal.")),
+  licenseLastApplied: optional(time("Time at which the operator last uploaded the license.")),
+  licenseLastAppliedHash: optional(text("Hexadecimal SHA-256 hash of the uploaded license.")),
   licenseTier: optional(tier),
-  operatorAccessReady: optional(flag("Whether the operator holds a token that coderd accepts.")),
+  operatorAccessReady: optional(flag("Whether the operator has a token that coderd accepts.")),
   operatorTokenExpires: optional(
     time(
-      "End of the token that spec.operatorAccess.tokenSecretRef names. Its own token the operator renews.",
+      "Time at which the token from spec.operatorAccess.tokenSecretRef expires. Absent for generated tokens, which the operator renews.",
     ),
   ),
-  operatorTokenSecretRef: optional(recordedSecretRef("Where the operator's token is.")),
-  phase: optional(word<Phase>("Pending until one pod is ready, then Ready.")),
+  operatorTokenSecretRef: optional(recordedSecretRef("Location of the operator's token.")),
+  phase: optional(word<Phase>("Ready if at least one pod is ready, otherwise Pending.")),
   upgrade: optional(upgradeStatus),
-  url: optional(text("URL of the deployment inside the cluster.")),
+  url: optional(text("URL of coderd inside the cluster.")),
   version: optional(text("Version that coderd reports.")),
   workspaceNamespaces: optional(workspaceNamespaces),
 });
@@ -180,7 +184,7 @@ export type OperatorAccessSpec = Static<typeof operatorAccess>;
 export const controlPlane: KindDescription = {
   shortName: "ccp",
   description:
-    "A Coder deployment: coderd with its Service, permissions, exposure, license and operator access.",
+    "CoderControlPlane runs coderd, the Coder server, and manages its Service, permissions, exposure, license and operator access.",
   spec: controlPlaneSpec,
   status: controlPlaneStatus,
   rules: [nameWithoutDot],
@@ -190,8 +194,8 @@ export const controlPlane: KindDescription = {
     column("URL", ".status.url", "URL inside the cluster."),
     column("License", ".status.licenseTier", "Tier of the license."),
     column("Version", ".status.version", "Version that coderd reports."),
-    wideColumn("Access URL", ".status.accessURL", "URL under which people reach the deployment."),
-    wideColumn("License Ends", ".status.license.expires", "End of the license's term."),
+    wideColumn("Access URL", ".status.accessURL", "Access URL that coderd reports."),
+    wideColumn("License Ends", ".status.license.expires", "Time at which the license expires."),
     ...lastColumns,
   ],
 };

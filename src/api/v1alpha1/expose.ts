@@ -15,63 +15,67 @@ import {
 
 const port = (description: string) => int32(description, { minimum: 1, maximum: 65535 });
 
-const ingressTls = object("TLS at the ingress controller.", {
-  secretName: optional(objectName("Secret with the certificate of the host.")),
-  wildcardSecretName: optional(objectName("Secret with the certificate of the wildcard host.")),
+const ingressTls = object("TLS terminated by the ingress controller.", {
+  secretName: optional(objectName("Secret that contains the certificate for the host.")),
+  wildcardSecretName: optional(objectName("Secret that contains the certificate for the wildcard host.")),
 });
 
 const hosts = {
-  host: host("Host name under which users reach the deployment."),
+  host: host("Host name at which users reach Coder."),
   wildcardHost: optional(
-    optionalHost("Wildcard host for workspace applications, such as *.coder.example.com."),
+    optionalHost("Wildcard host name for workspace applications, such as *.coder.example.com."),
   ),
 };
 
 const ingress = object(
-  "Exposure by an Ingress.",
+  "Exposes Coder with an Ingress.",
   {
     ...hosts,
-    annotations: optional(stringMap("Annotations of the Ingress, mostly for its controller.")),
-    className: optional(text("Class of the Ingress; absent means the cluster's default class.")),
+    annotations: optional(
+      stringMap("Annotations of the Ingress, for example to configure the ingress controller."),
+    ),
+    className: optional(text("Name of the IngressClass. Defaults to the default class of the cluster.")),
     tls: optional(ingressTls),
   },
   rules({
     rule: "!has(self.tls) || !has(self.tls.wildcardSecretName) || (has(self.wildcardHost) && self.wildcardHost != '')",
-    message: "tls.wildcardSecretName needs a wildcardHost: name the wildcard host or leave the Secret out",
+    message: "tls.wildcardSecretName requires wildcardHost",
     fieldPath: ".wildcardHost",
   }),
 );
 export type IngressExposure = Static<typeof ingress>;
 
-const parentRef = object("A Gateway or ListenerSet that carries the route.", {
-  kind: optional(choice("What carries the route; absent means a Gateway.", ["Gateway", "ListenerSet"])),
+const parentRef = object("A Gateway or ListenerSet that the route attaches to.", {
+  kind: optional(choice("Kind of the parent. Defaults to Gateway.", ["Gateway", "ListenerSet"])),
   name: objectName("Name of the Gateway or ListenerSet."),
-  namespace: optional(namespaceName("Its namespace; absent means the object's own.")),
-  port: optional(port("Port of the listeners to attach to; absent means any.")),
-  sectionName: optional(objectName("Listener to attach to; absent means all that fit.")),
+  namespace: optional(
+    namespaceName("Namespace of the Gateway or ListenerSet. Defaults to the namespace of the object."),
+  ),
+  port: optional(port("Port of the listeners to attach to. Defaults to any port.")),
+  sectionName: optional(objectName("Name of the listener to attach to. Defaults to all matching listeners.")),
 });
 // HTTPRoute itself takes no more parents than this.
 const someParents = { minItems: 1, maxItems: 32 };
 
-const httpsRedirect = object("An HTTPRoute that sends plain HTTP requests on to HTTPS.", {
+const httpsRedirect = object("An HTTPRoute that redirects HTTP requests to HTTPS.", {
   annotations: optional(stringMap("Annotations of this HTTPRoute.")),
-  parentRefs: list("Listeners for plain HTTP that the route attaches to.", parentRef, someParents),
+  parentRefs: list("HTTP listeners that the route attaches to.", parentRef, someParents),
 });
 
-const listener = object("A port and host at which the Gateway listens.", {
-  hostname: optional(host("Host name, also with a wildcard; absent means any.")),
+const listener = object("A port and host name on which the Gateway listens.", {
+  hostname: optional(host("Host name, which may be a wildcard. Defaults to any host name.")),
   name: objectName("Name of the listener."),
-  port: port("Port at the addresses of the Gateway."),
+  port: port("Port on the addresses of the Gateway."),
   protocol: choice("What it speaks.", ["HTTP", "HTTPS"]),
   tls: optional(
-    object("What it serves HTTPS with.", {
+    object("TLS configuration of the listener.", {
       certificateRefs: list(
         "Secrets with certificates.",
-        object("A Secret with a certificate.", {
+        object("A Secret that contains a certificate.", {
           name: objectName("Name of the Secret."),
           namespace: optional(
             namespaceName(
-              "Namespace of the Secret; absent means the object's own. Another one needs a ReferenceGrant.",
+              "Namespace of the Secret. Defaults to the namespace of the object. Any other namespace requires a ReferenceGrant.",
             ),
           ),
         }),
@@ -82,18 +86,22 @@ const listener = object("A port and host at which the Gateway listens.", {
 });
 
 const listenerSet = object(
-  "A ListenerSet, named as the Service: listeners of one's own at a Gateway that allows them. Needs the Gateway API 1.5.",
+  "A ListenerSet that adds listeners to a Gateway. It has the name of the Service. Requires Gateway API 1.5.",
   {
-    annotations: optional(stringMap("Annotations of the ListenerSet, for example for cert-manager.")),
+    annotations: optional(
+      stringMap("Annotations of the ListenerSet, for example to configure cert-manager."),
+    ),
     listeners: list("The listeners.", listener, { minItems: 1, maxItems: 64 }),
-    parentRef: object("The Gateway that gets the listeners.", {
+    parentRef: object("The Gateway to add the listeners to.", {
       name: objectName("Name of the Gateway."),
-      namespace: optional(namespaceName("Its namespace; absent means the object's own.")),
+      namespace: optional(
+        namespaceName("Namespace of the Gateway or ListenerSet. Defaults to the namespace of the object."),
+      ),
     }),
   },
 );
 
-const gateway = object("Exposure by an HTTPRoute of the Gateway API.", {
+const gateway = object("Exposes Coder with an HTTPRoute of the Gateway API.", {
   ...hosts,
   annotations: optional(stringMap("Annotations of the HTTPRoute.")),
   httpsRedirect: optional(httpsRedirect),
@@ -102,12 +110,11 @@ const gateway = object("Exposure by an HTTPRoute of the Gateway API.", {
 });
 export type GatewayExposure = Static<typeof gateway>;
 
-const exposeDescription =
-  "How the deployment is reached from outside the cluster: by an Ingress or by a Gateway, never both.";
+const exposeDescription = "Exposes Coder outside the cluster, with either an Ingress or a Gateway.";
 const exposeFields = { gateway: optional(gateway), ingress: optional(ingress) };
 const oneExposure: Rule = {
   rule: "!(has(self.ingress) && has(self.gateway))",
-  message: "give either ingress or gateway, not both",
+  message: "ingress and gateway are mutually exclusive",
 };
 
 export const expose = object(exposeDescription, exposeFields, rules(oneExposure));
@@ -120,13 +127,13 @@ export const controlPlaneExpose = object(
     ...exposeFields,
     setAccessURL: optional(
       flag(
-        "Set CODER_ACCESS_URL to the URL of the exposure unless extraEnv or envFrom sets it: https for a Gateway and for an Ingress with tls.secretName, else http.",
+        "Sets CODER_ACCESS_URL to the URL of the exposure, unless extraEnv or envFrom sets it. The scheme is https for a Gateway and for an Ingress with tls.secretName, otherwise http.",
       ),
     ),
   },
   rules(oneExposure, {
     rule: "!has(self.setAccessURL) || !self.setAccessURL || has(self.ingress) || has(self.gateway)",
-    message: "setAccessURL needs an exposure: give ingress or gateway",
+    message: "setAccessURL requires ingress or gateway",
     fieldPath: ".setAccessURL",
   }),
 );

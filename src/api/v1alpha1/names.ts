@@ -66,7 +66,8 @@ function urlRule(condition: string): { maxLength: number; "x-kubernetes-validati
       { rule: condition, message: "must be an http or https URL, such as https://coder.example.com" },
       {
         rule: "!self.matches('^[^/?#]*//[^/?#]*@')",
-        message: "must not hold a user name or a password: everybody who may read this object would see them",
+        message:
+          "must not contain a user name or password, which would be visible to everyone who can read this object",
       },
     ],
   };

@@ -4,32 +4,41 @@ import { childName, listedNamespace } from "./names.ts";
 import { atomic, flag, list, object, optional, rules, type Static, stringMap } from "./schema.ts";
 
 const extraRule = object(
-  "One more permission, as in a Role.",
+  "A policy rule, as in a Role.",
   {
     apiGroups: optional(
-      list("API groups of the resources; the empty string is the core group.", Type.String(), atomic),
+      list("API groups of the resources. The empty string is the core group.", Type.String(), atomic),
     ),
     nonResourceURLs: optional(
-      list("Not possible in a Role; kept so that the field is refused by name.", Type.String(), atomic),
+      list(
+        "Not allowed in a Role. The field exists so that validation can reject it with a clear message.",
+        Type.String(),
+        atomic,
+      ),
     ),
-    resourceNames: optional(list("Only objects of these names; absent means all.", Type.String(), atomic)),
-    resources: optional(list("Resources that the verbs apply to, such as pods/exec.", Type.String())),
-    verbs: list("What may be done, such as get, list and watch.", Type.String(), { ...atomic, minItems: 1 }),
+    resourceNames: optional(
+      list("Names of the objects that the rule applies to. Defaults to all objects.", Type.String(), atomic),
+    ),
+    resources: optional(list("Resources that the rule applies to, such as pods/exec.", Type.String())),
+    verbs: list("Verbs that the rule allows, such as get, list and watch.", Type.String(), {
+      ...atomic,
+      minItems: 1,
+    }),
   },
   rules(
     {
       rule: "!has(self.nonResourceURLs) || size(self.nonResourceURLs) == 0",
-      message: "a Role in a namespace cannot grant nonResourceURLs: leave them out",
+      message: "nonResourceURLs are not allowed in a Role",
       fieldPath: ".nonResourceURLs",
     },
     {
       rule: "has(self.apiGroups) && size(self.apiGroups) > 0",
-      message: 'name at least one API group; write [""] for the core group',
+      message: 'must contain at least one API group; use [""] for the core group',
       fieldPath: ".apiGroups",
     },
     {
       rule: "has(self.resources) && size(self.resources) > 0",
-      message: "name at least one resource",
+      message: "must contain at least one resource",
       fieldPath: ".resources",
     },
   ),
@@ -38,24 +47,24 @@ const extraRule = object(
 /** Permissions of coderd, or of provisioner daemons, in Kubernetes. */
 export function rbac(options: { default?: object } = {}) {
   return object(
-    "Permissions to run workspaces.",
+    "Permissions that workspaces need in Kubernetes.",
     {
       enableDeployments: optional(
-        flag("Whether workspaces may be Deployments, not only pods.", {
+        flag("Allows workspaces to run as Deployments in addition to pods.", {
           default: rbacDefaults.enableDeployments,
         }),
       ),
       extraRules: optional(
         list(
-          "Permissions added to the Role. The operator must hold them itself to be allowed to grant them.",
+          "Additional rules for the Role. The operator can only grant permissions that it has itself.",
           extraRule,
         ),
       ),
       workspaceNamespaces: optional(
-        list("Further namespaces in which workspaces run.", listedNamespace("Name of a namespace.")),
+        list("Additional namespaces in which workspaces may run.", listedNamespace("Name of the namespace.")),
       ),
       workspacePerms: optional(
-        flag("Whether the operator makes a Role and a RoleBinding for workspaces at all.", {
+        flag("Creates a Role and a RoleBinding for workspaces.", {
           default: rbacDefaults.workspacePerms,
         }),
       ),
@@ -67,18 +76,18 @@ export type RbacSpec = Static<ReturnType<typeof rbac>>;
 
 export function serviceAccount(options: { default?: object } = {}) {
   return object(
-    "The ServiceAccount of the pods.",
+    "ServiceAccount that the pods use.",
     {
       annotations: optional(
-        stringMap("Annotations of the ServiceAccount, for example for a cloud identity."),
+        stringMap("Annotations of the ServiceAccount, for example to bind a cloud identity."),
       ),
       disableCreate: optional(
-        flag("Use a ServiceAccount that exists already and leave it as it is.", { default: false }),
+        flag("Uses an existing ServiceAccount and does not change it.", { default: false }),
       ),
       labels: optional(stringMap("Labels of the ServiceAccount.")),
       name: optional(
         childName(
-          "Name of the ServiceAccount; absent means the name of this object, for a provisioner with `-provisioner`.",
+          "Name of the ServiceAccount. Defaults to the name of the object, followed by `-provisioner` for a provisioner.",
         ),
       ),
     },
@@ -89,7 +98,7 @@ export type ServiceAccountSpec = Static<ReturnType<typeof serviceAccount>>;
 
 /** Where permissions are, for the status. */
 export const workspaceNamespaces = list(
-  "Other namespaces in which workspaces may run by permissions of the operator.",
+  "Additional namespaces in which the operator granted permissions to run workspaces.",
   Type.String(),
   atomic,
 );

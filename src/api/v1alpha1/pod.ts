@@ -50,85 +50,86 @@ function several<T>(description: string, type: string, ...keys: readonly string[
 /** What may be said about the pods of every kind, and about what keeps them. */
 export const podFields = {
   ...workloadFields,
-  affinity: one<V1Affinity>(
-    "Which nodes the pods prefer or avoid, and which pods they keep company with.",
-    "Affinity",
-  ),
+  affinity: one<V1Affinity>("Scheduling constraints of the pods.", "Affinity"),
   command: optional(
     list(
-      "The `coder` program in the image, if it is not `/opt/coder`. Arguments are the operator's own and extraArgs.",
+      "Path of the `coder` binary in the image. Defaults to `/opt/coder`. The operator sets the arguments; see extraArgs.",
       Type.String(),
     ),
   ),
   envFrom: several<V1EnvFromSource>(
-    "Secrets and ConfigMaps whose keys become environment variables of the container.",
+    "Secrets and ConfigMaps to populate environment variables from.",
     "EnvFromSource",
   ),
-  extraArgs: optional(list("Arguments added after the operator's own.", Type.String())),
+  extraArgs: optional(list("Additional arguments, appended to those that the operator sets.", Type.String())),
   extraEnv: several<V1EnvVar>(
-    "Environment variables added after the operator's own; a variable given here wins.",
+    "Additional environment variables. They override those that the operator sets.",
     "EnvVar",
   ),
   hostAliases: several<V1HostAlias>(
-    "Host names that the pods find at these addresses, whatever DNS says. They win over those that the operator maps.",
+    "Entries for the hosts file of the pods. They override the entries that the operator sets.",
     "HostAlias",
     "ip",
   ),
   imagePullPolicy: optional(
-    choice("When the image is pulled; absent means Always for the tag `latest`, else IfNotPresent.", [
+    choice("Image pull policy. Defaults to Always if the tag is `latest`, otherwise IfNotPresent.", [
       "Always",
       "IfNotPresent",
       "Never",
     ]),
   ),
   imagePullSecrets: several<V1LocalObjectReference>(
-    "Secrets, in the object's namespace, with credentials for the image's registry.",
+    "Secrets in the same namespace with credentials for the image registry.",
     "LocalObjectReference",
   ),
   initContainers: several<V1Container>(
-    "Containers that run before the operator's own, one after the other; with restartPolicy Always, beside it.",
+    "Init containers of the pods. Those with restartPolicy Always run as sidecar containers.",
     "Container",
     "name",
   ),
-  lifecycle: one<V1Lifecycle>("What runs right after the container starts and before it ends.", "Lifecycle"),
+  lifecycle: one<V1Lifecycle>("Actions to take after the container starts and before it stops.", "Lifecycle"),
   nodeSelector: optional(stringMap("Labels that a node must have to run the pods.")),
   podAnnotations: optional(addedAnnotations("Annotations of the pods.")),
-  podLabels: optional(addedLabels("Labels of the pods, beside those of the operator.")),
+  podLabels: optional(addedLabels("Labels of the pods, in addition to those that the operator sets.")),
   podSecurityContext: one<V1PodSecurityContext>(
-    "Security settings of the pods as a whole, such as fsGroup and runAsNonRoot.",
+    "Security attributes of the pods, such as fsGroup and runAsNonRoot.",
     "PodSecurityContext",
   ),
-  priorityClassName: optional(text("PriorityClass of the pods; absent means the cluster's default.")),
+  priorityClassName: optional(text("Name of the PriorityClass. Defaults to the default of the cluster.")),
   resources: one<V1ResourceRequirements>(
-    "CPU, memory and other resources that the container requests and is limited to.",
+    "Compute resources that the container requires.",
     "ResourceRequirements",
   ),
   restartOn: optional(
     choice(
-      "Which changes replace the pods by themselves: Certificates of tls and certs, All that the pods refer to (Secrets and ConfigMaps of certificates, environment and volumes), or None. Absent means Certificates.",
+      "Which changes of Secrets and ConfigMaps restart the pods. Certificates restarts them if a certificate in tls or certs changes. All also includes environment variables and volumes. None disables restarts. Defaults to Certificates.",
       ["Certificates", "All", "None"],
     ),
   ),
   securityContext: one<V1SecurityContext>(
-    "Security settings of the container, such as capabilities and a read-only root filesystem.",
+    "Security attributes of the container, such as capabilities and a read-only root filesystem.",
     "SecurityContext",
   ),
   terminationGracePeriodSeconds: optional(
-    int64("Seconds that a pod may take to end; absent means Kubernetes' default, 30.", { minimum: 0 }),
+    int64("Seconds that a pod has to terminate gracefully. Defaults to 30.", { minimum: 0 }),
   ),
-  tolerations: several<V1Toleration>("Node taints that the pods put up with.", "Toleration"),
+  tolerations: several<V1Toleration>("Node taints that the pods tolerate.", "Toleration"),
   topologySpreadConstraints: several<V1TopologySpreadConstraint>(
-    "How the pods are spread over zones, nodes or other domains.",
+    "How to spread the pods across zones, nodes or other topology domains.",
     "TopologySpreadConstraint",
     "topologyKey",
     "whenUnsatisfiable",
   ),
   volumeMounts: several<V1VolumeMount>(
-    "Where the volumes appear in the container, in addition to the operator's own mounts.",
+    "Volume mounts of the container, in addition to those that the operator sets.",
     "VolumeMount",
     "mountPath",
   ),
-  volumes: several<V1Volume>("Volumes of the pods, in addition to the operator's own.", "Volume", "name"),
+  volumes: several<V1Volume>(
+    "Volumes of the pods, in addition to those that the operator sets.",
+    "Volume",
+    "name",
+  ),
 };
 const podFieldsSchema = Type.Object(podFields);
 /** The fields that all three kinds share; shared builders take any spec that has them. */
@@ -138,22 +139,30 @@ const notNegative = { minimum: 0 };
 
 /** A number of which 0 counts as absent. */
 function orDefault(description: string, field: keyof typeof probeDefaults) {
-  return optional(int32(`${description} 0 and absent mean ${probeDefaults[field]}.`, notNegative));
+  return optional(
+    int32(`${description} Defaults to ${probeDefaults[field]}, also if set to 0.`, notNegative),
+  );
 }
 
 function probeFields(enabled: string) {
   return {
     enabled: optional(flag(enabled)),
-    failureThreshold: orDefault("Failures in a row that make the check fail.", "failureThreshold"),
+    failureThreshold: orDefault(
+      "Consecutive failures after which the probe is considered failed.",
+      "failureThreshold",
+    ),
     initialDelaySeconds: optional(
-      int32("Seconds to wait after the container started before the first check.", {
+      int32("Seconds after the start of the container before the first probe.", {
         ...notNegative,
         default: probeDefaults.initialDelaySeconds,
       }),
     ),
     periodSeconds: orDefault("Seconds between checks.", "periodSeconds"),
-    successThreshold: orDefault("Successes in a row that make the check pass again.", "successThreshold"),
-    timeoutSeconds: orDefault("Seconds after which an unanswered check counts as failed.", "timeoutSeconds"),
+    successThreshold: orDefault(
+      "Consecutive successes after which the probe is considered successful again.",
+      "successThreshold",
+    ),
+    timeoutSeconds: orDefault("Seconds after which the probe times out.", "timeoutSeconds"),
   };
 }
 
@@ -161,15 +170,15 @@ function probeFields(enabled: string) {
 type ProbeOptions = { default?: { readonly enabled: boolean } };
 
 export function readinessProbe(description: string, defaults: ProbeOptions = {}) {
-  return object(description, probeFields("Whether the pods are checked for readiness."), defaults);
+  return object(description, probeFields("Enables the readiness probe."), defaults);
 }
 
 export function livenessProbe(description: string, defaults: ProbeOptions = {}) {
-  return object(description, probeFields("Whether the container is restarted when it stops answering."), {
+  return object(description, probeFields("Enables the liveness probe."), {
     ...defaults,
     ...rules({
       rule: "!has(self.enabled) || !self.enabled || !has(self.successThreshold) || self.successThreshold <= 1",
-      message: "Kubernetes allows a liveness check only 1 success: leave successThreshold out or write 1",
+      message: "must be 1 for a liveness probe",
       fieldPath: ".successThreshold",
     }),
   });
@@ -177,15 +186,15 @@ export function livenessProbe(description: string, defaults: ProbeOptions = {}) 
 
 export type ProbeSpec = Static<ReturnType<typeof readinessProbe>>;
 
-const certSecret = object("One certificate authority in a Secret.", {
-  key: requiredSecretDataKey("Key of the Secret's data that holds the PEM certificates."),
-  name: objectName("Name of the Secret, in the object's namespace."),
+const certSecret = object("A Secret that contains a certificate authority.", {
+  key: requiredSecretDataKey("Key in the Secret's data that holds the PEM certificates."),
+  name: objectName("Name of a Secret in the same namespace."),
 });
 
 export function certs(options: { default?: object } = {}) {
   return object(
-    "Certificate authorities to trust in addition to those of the image.",
-    { secrets: optional(list("Secrets that hold certificate authorities.", certSecret)) },
+    "Additional certificate authorities to trust.",
+    { secrets: optional(list("Secrets that contain certificate authorities.", certSecret)) },
     options,
   );
 }

@@ -32,49 +32,51 @@ import {
 } from "./schema.ts";
 
 const keyName = text(
-  "Name of the key at coderd; absent means the name of the provisioner, shortened if need be.",
+  "Name of the key in coderd. Defaults to the name of the provisioner, shortened if necessary.",
   {
     maxLength: 128,
     ...rules(
       {
         rule: `self.size() <= ${maxKeyNameLength}`,
-        message: `coderd takes at most ${maxKeyNameLength} characters: choose a shorter name`,
+        message: `must be at most ${maxKeyNameLength} characters long`,
       },
       {
         rule: "!self.contains('/')",
-        message: "coderd cannot delete a key with a slash in its name: choose a name without one",
+        message: "must not contain a slash: coderd cannot delete such a key",
       },
       {
         rule: `!(self.lowerAscii() in [${reservedKeyNames.map((name) => `'${name}'`).join(", ")}])`,
-        message: `coderd keeps the names ${reservedKeyNames.join(", ")} for itself: choose another`,
+        message: `must not be one of the names reserved by coderd: ${reservedKeyNames.join(", ")}`,
       },
-      { rule: "self == self.trim()", message: "must not begin or end with a blank" },
+      { rule: "self == self.trim()", message: "must not begin or end with a space" },
     ),
   },
 );
 
-const key = object("The provisioner key at coderd and the Secret that holds it.", {
+const key = object("Provisioner key in coderd and the Secret that stores it.", {
   name: optional(keyName),
   secretKey: optional(
-    secretDataKey(`Key of the Secret's data. Absent or empty means \`${provisionerDefaults.keySecretKey}\`.`),
+    secretDataKey(`Key in the Secret's data. Defaults to \`${provisionerDefaults.keySecretKey}\`.`),
   ),
-  secretName: optional(objectName("Name of the Secret; absent means the name with `-provisioner-key`.")),
+  secretName: optional(
+    objectName("Name of the Secret. Defaults to the name of the object followed by `-provisioner-key`."),
+  ),
 });
 
 const controlPlaneRef = object(
-  "The control plane that the daemons work for.",
+  "Control plane that the daemons connect to.",
   { name: optional(objectName("Name of a CoderControlPlane in the same namespace.")) },
   rules({
     rule: "has(self.name)",
-    message: "name a CoderControlPlane of the same namespace",
+    message: "must be the name of a CoderControlPlane in the same namespace",
     fieldPath: ".name",
     reason: "FieldValueRequired",
   }),
 );
 
-const bootstrap = object("Credentials to use instead of the control plane's operator token.", {
+const bootstrap = object("Credentials that replace the operator token of the control plane.", {
   credentialsSecretRef: secretKeyRef(
-    "Secret with a session token that may manage provisioner keys.",
+    "Secret with a session token that is allowed to manage provisioner keys.",
     tokenSecretKey,
     { default: tokenSecretKey },
   ),
@@ -86,43 +88,46 @@ const { minReplicas, minIdle, scaleDownDelaySeconds, pollSeconds, priority, keep
 const number = { minimum: 0, maximum: mostReplicas };
 
 const autoscaling = object(
-  "Lets the number of daemons follow coderd's queue. `replicas` is then only the number to begin with.",
+  "Scales the number of daemons with the length of coderd's build queue. If set, `replicas` is only the initial number.",
   {
     fallbackReplicas: optional(
-      int32("The least number after coderd could not be asked for ten minutes; absent: no change.", number),
+      int32(
+        "Minimum number of daemons after coderd has been unreachable for ten minutes. By default, the number does not change.",
+        number,
+      ),
     ),
     keepWarmMinutes: optional(
       int32(
-        "With a minimum of 0, one daemon runs from so many minutes before coderd is due to start or stop a workspace by itself, which it skips without a daemon. 0: none.",
+        "Minutes before a scheduled start or stop of a workspace at which a pool with minReplicas 0 starts a daemon. Without a daemon, coderd skips the scheduled build. 0 disables this.",
         { default: keepWarmMinutes, minimum: 0, maximum: 1_440 },
       ),
     ),
     maxReplicas: int32("The most daemons.", { minimum: 1, maximum: mostReplicas }),
     minIdle: optional(
-      int32("Daemons to keep free for the next build, on top of those that are busy.", {
+      int32("Number of idle daemons to keep in addition to busy ones.", {
         ...number,
         default: minIdle,
       }),
     ),
     minReplicas: optional(
-      int32("The least daemons. With 0 the first build waits until a daemon has started.", {
+      int32("Minimum number of daemons. If 0, the first build waits until a daemon has started.", {
         ...number,
         default: minReplicas,
       }),
     ),
     pollSeconds: optional(
       int32(
-        "Seconds between two looks at the queue, at most 60. It is looked at more often while daemons start.",
+        "Interval in seconds at which the queue is polled, at most 60. The operator polls more often while daemons start.",
         { default: pollSeconds, minimum: 5, maximum: 3_600 },
       ),
     ),
     priority: optional(
-      int32("A build that several pools could serve starts a daemon of the pool with the highest priority.", {
+      int32("If several pools match a build, the operator scales up the pool with the highest priority.", {
         default: priority,
       }),
     ),
     scaleDownDelaySeconds: optional(
-      int32("Seconds for which daemons are kept after they were last wanted.", {
+      int32("Seconds to wait before idle daemons are removed.", {
         default: scaleDownDelaySeconds,
         minimum: 0,
         maximum: 86_400,
@@ -132,11 +137,11 @@ const autoscaling = object(
   rules(
     {
       rule: "!has(self.minReplicas) || self.minReplicas <= self.maxReplicas",
-      message: "minReplicas must not be higher than maxReplicas",
+      message: "minReplicas must not exceed maxReplicas",
     },
     {
       rule: "!has(self.fallbackReplicas) || self.fallbackReplicas <= self.maxReplicas",
-      message: "fallbackReplicas must not be higher than maxReplicas",
+      message: "fallbackReplicas must not exceed maxReplicas",
     },
   ),
 );
@@ -149,37 +154,41 @@ const follows = (object: string) => `has(${object}.spec) && has(${object}.spec.a
 
 const numberFollowsQueue = {
   rule: `!(${follows("self")} && ${follows("oldSelf")}) || ${numberOf("self")} == ${numberOf("oldSelf")}`,
-  message: "follows the queue while autoscaling is set: change autoscaling.minReplicas or maxReplicas",
+  message:
+    "cannot be changed while autoscaling is set; change autoscaling.minReplicas or autoscaling.maxReplicas",
   fieldPath: ".spec.replicas",
 };
 
-const provisionerSpec = object("What the provisioner daemons should be.", {
+const provisionerSpec = object("Desired state of the provisioner daemons.", {
   ...podFields,
   autoscaling: optional(autoscaling),
   bootstrap: optional(bootstrap),
   certs: optional(certs()),
   controlPlaneRef,
-  image: optional(text("Container image of the daemons; absent means the image of the control plane.")),
+  image: optional(text("Container image for the daemons. Defaults to the image of the control plane.")),
   key: optional(key),
-  livenessProbe: optional(livenessProbe("Restarts a daemon that stops answering. Off by default.")),
+  livenessProbe: optional(livenessProbe("Liveness probe of the daemons. Disabled by default.")),
   rbac: optional(rbac()),
   serviceAccount: optional(serviceAccount()),
   organizationName: optional(
-    text(`Organization that the daemons serve; absent means \`${provisionerDefaults.organizationName}\`.`, {
-      maxLength: 128,
-    }),
+    text(
+      `Organization that the daemons belong to. Defaults to \`${provisionerDefaults.organizationName}\`.`,
+      {
+        maxLength: 128,
+      },
+    ),
   ),
-  readinessProbe: optional(readinessProbe("Counts a daemon as ready only when it answers. Off by default.")),
+  readinessProbe: optional(readinessProbe("Readiness probe of the daemons. Disabled by default.")),
   replicas: optional(replicas("Number of daemons.", { default: provisionerDefaults.replicas })),
   tags: optional(
     stringMap(
-      "Tags of the daemons: a job goes to a daemon that has all tags of the job.",
-      rules({ rule: "!('' in self)", message: "a tag needs a name: the empty string is none" }),
+      "Tags of the daemons. A daemon accepts a job only if it has all tags of the job.",
+      rules({ rule: "!('' in self)", message: "must not contain a tag with an empty name" }),
     ),
   ),
   terminationGracePeriodSeconds: optional(
     int64(
-      `Seconds a daemon may take to finish its job when it is stopped; absent means ${provisionerDefaults.terminationGracePeriodSeconds}.`,
+      `Seconds that a daemon has to finish its job before it is killed. Defaults to ${provisionerDefaults.terminationGracePeriodSeconds}.`,
       { minimum: 0 },
     ),
   ),
@@ -190,55 +199,57 @@ const provisionerSpec = object("What the provisioner daemons should be.", {
  * for (its plaintext is shown once, so a key without a Secret must be deleted and made anew), and as retired
  * from the moment another one replaces it until coderd confirms that it is gone.
  */
-const keyRecord = object("A key at coderd, and all that it takes to find it again.", {
+const keyRecord = object("A provisioner key in coderd.", {
   attempt: optional(
     text(
-      "Marks the Secret that holds this key: its annotation `coder.com/provisioner-key-attempt` says the same.",
+      "Identifies the Secret that contains this key. The annotation `coder.com/provisioner-key-attempt` of the Secret has the same value.",
     ),
   ),
-  controlPlaneRefName: optional(text("Control plane for which the key was made.")),
+  controlPlaneRefName: optional(text("Control plane for which the key was created.")),
   controlPlaneURL: optional(text("URL of the coderd that has the key.")),
-  credentialsSecretRef: optional(recordedSecretRef("Where the token was with which the key was made.")),
-  id: optional(text("Identifier of the key.")),
+  credentialsSecretRef: optional(recordedSecretRef("Location of the token that was used to create the key.")),
+  id: optional(text("ID of the key.")),
   name: text("Name of the key."),
-  organizationID: optional(text("Identifier of the organization of the key.")),
-  organizationName: optional(text("Organization of the key, as the spec named it.")),
+  organizationID: optional(text("ID of the organization of the key.")),
+  organizationName: optional(text("Name of the organization of the key, as given in the spec.")),
   tagsHash: optional(text("Hash of the tags of the key.")),
 });
 
-const provisionerStatus = object("What the provisioner is, as the operator last saw it.", {
+const provisionerStatus = object("Most recently observed state of the provisioner.", {
   ...statusFields,
   bootstrapTokenExpires: optional(
-    time("End of the token that spec.bootstrap.credentialsSecretRef names; nobody renews it."),
+    time(
+      "Time at which the token from spec.bootstrap.credentialsSecretRef expires. The operator does not renew it.",
+    ),
   ),
-  controlPlaneRefName: optional(text("Control plane for which the key was made.")),
+  controlPlaneRefName: optional(text("Control plane for which the key was created.")),
   controlPlaneURL: optional(text("URL of the coderd that has the key.")),
   credentialsSecretRef: optional(
-    recordedSecretRef("Where the token is with which the operator manages the key."),
+    recordedSecretRef("Location of the token that the operator uses to manage the key."),
   ),
   desiredReplicas: optional(
-    int32("Number of daemons that the queue asked for last; absent without `spec.autoscaling`."),
+    int32("Number of daemons that autoscaling requested last. Absent without `spec.autoscaling`."),
   ),
-  organizationID: optional(text("Identifier of the organization of the key.")),
+  organizationID: optional(text("ID of the organization of the key.")),
   organizationName: optional(text("Organization of the key.")),
   pendingBuilds: optional(
     int32(
-      "Number of builds that wait for these daemons; absent without `spec.autoscaling` and while coderd can't be asked.",
+      "Number of builds that wait for these daemons. Absent without `spec.autoscaling` and while coderd is unreachable.",
     ),
   ),
   pendingKey: optional(
     object(
-      "The key that the operator is about to make; there while a rotation or a first creation is under way.",
+      "The key that the operator is about to create. Present only during creation or rotation.",
       keyRecord.properties,
     ),
   ),
-  phase: optional(word<Phase>("Pending until one daemon is ready, then Ready.")),
-  provisionerKeyID: optional(text("Identifier of the key in use.")),
+  phase: optional(word<Phase>("Ready if at least one daemon is ready, otherwise Pending.")),
+  provisionerKeyID: optional(text("ID of the key in use.")),
   provisionerKeyName: optional(text("Name of the key in use.")),
   retiredKeys: optional(
-    list("Keys that were replaced, to be deleted when the daemons run with the new one.", keyRecord, atomic),
+    list("Replaced keys. The operator deletes them after all daemons use the new key.", keyRecord, atomic),
   ),
-  secretRef: optional(recordedSecretRef("Where the key is.")),
+  secretRef: optional(recordedSecretRef("Location of the key.")),
   tagsHash: optional(text("Hash of the tags of the key.")),
   workspaceNamespaces: optional(workspaceNamespaces),
 });
@@ -249,19 +260,20 @@ export type ProvisionerKeyRecord = Static<typeof keyRecord>;
 
 export const provisioner: KindDescription = {
   shortName: "cprov",
-  description: "External provisioner daemons of a control plane, with their key, permissions and Deployment.",
+  description:
+    "CoderProvisioner runs external provisioner daemons and manages their key, permissions and Deployment.",
   spec: provisionerSpec,
   status: provisionerStatus,
   rules: [
-    specRequired("controlPlaneRef.name is required: name a CoderControlPlane of the same namespace"),
+    specRequired("controlPlaneRef.name must be the name of a CoderControlPlane in the same namespace"),
     numberFollowsQueue,
   ],
   scalable: true,
   columns: [
     ...readinessColumns,
     ...podsColumns,
-    column("Control Plane", ".spec.controlPlaneRef.name", "Control plane that the daemons work for."),
-    wideColumn("Organization", ".status.organizationName", "Organization that the daemons serve."),
+    column("Control Plane", ".spec.controlPlaneRef.name", "Control plane that the daemons connect to."),
+    wideColumn("Organization", ".status.organizationName", "Organization that the daemons belong to."),
     wideColumn("Key", ".status.provisionerKeyName", "Name of the key in use."),
     ...lastColumns,
   ],

@@ -16,7 +16,7 @@ import {
 const cidr = "^[0-9a-fA-F.:]+/[0-9]{1,3}$";
 
 function nodePort(name: "http" | "https") {
-  const description = `Port of every node that leads to ${name}; absent lets Kubernetes choose one.`;
+  const description = `Port on each node for ${name}. Allocated by Kubernetes by default.`;
   return int32(description, { minimum: 1, maximum: 65535 });
 }
 
@@ -25,7 +25,7 @@ function onlyWith(types: readonly string[], fields: readonly string[]): Rule[] {
   const isType = `self.?type.orValue('') in [${types.map((type) => `'${type}'`).join(", ")}]`;
   return fields.map((field) => ({
     rule: `!has(self.${field}) || ${isType}`,
-    message: `${field} goes with type ${types.join(" or ")}: change the type or leave it out`,
+    message: `${field} requires type ${types.join(" or ")}`,
     fieldPath: `.${field}`,
   }));
 }
@@ -34,30 +34,35 @@ function onlyWith(types: readonly string[], fields: readonly string[]): Rule[] {
 export const service = object(
   "The Service in front of the pods.",
   {
-    annotations: optional(stringMap("Annotations of the Service, for example for a cloud load balancer.")),
+    annotations: optional(
+      stringMap("Annotations of the Service, for example to configure a cloud load balancer."),
+    ),
     externalTrafficPolicy: optional(
       choice(
-        "Whether traffic from outside may go to pods of other nodes; Local keeps the client's address.",
+        "How nodes distribute external traffic. Cluster may forward it to other nodes. Local preserves the client IP address.",
         ["Cluster", "Local"],
       ),
     ),
     httpNodePort: optional(nodePort("http")),
     httpsNodePort: optional(nodePort("https")),
     loadBalancerClass: optional(
-      text("Which load balancer implementation serves the Service. Kubernetes does not let it change.", {
+      text("Class of the load balancer implementation. Immutable once set.", {
         minLength: 1,
         maxLength: 317,
       }),
     ),
     loadBalancerIP: optional(
-      text("Address that the load balancer is asked for, where its implementation still reads this field.", {
-        minLength: 1,
-        maxLength: 64,
-      }),
+      text(
+        "IP address to request from the load balancer. Many implementations ignore this deprecated field.",
+        {
+          minLength: 1,
+          maxLength: 64,
+        },
+      ),
     ),
     loadBalancerSourceRanges: optional(
       list(
-        "Networks whose clients the load balancer lets in; absent means all.",
+        "Client networks that the load balancer accepts. Defaults to all.",
         text("A network in CIDR notation, such as 203.0.113.0/24.", { maxLength: 64, pattern: cidr }),
       ),
     ),
@@ -65,10 +70,10 @@ export const service = object(
       int32("Port of the Service.", { minimum: 1, maximum: 65535, default: serviceDefaults.port }),
     ),
     sessionAffinity: optional(
-      choice("Whether a client stays with one pod; absent means None.", ["None", "ClientIP"]),
+      choice("Whether requests of a client go to the same pod. Defaults to None.", ["None", "ClientIP"]),
     ),
     type: optional(
-      choice("How the Service is reached.", ["ClusterIP", "NodePort", "LoadBalancer"], {
+      choice("Type of the Service.", ["ClusterIP", "NodePort", "LoadBalancer"], {
         default: serviceDefaults.type,
       }),
     ),

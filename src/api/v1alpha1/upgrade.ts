@@ -21,21 +21,21 @@ import {
 const DAY_SECONDS = 86_400;
 
 const backup = object(
-  "A backup of the database to make before anything is changed. When it fails, the upgrade does not begin.",
+  "Backup of the database to make before the upgrade. If the backup fails, the upgrade does not start.",
   {
     cloudNativePG: optional(
       object(
-        "Makes a Backup of a CloudNativePG cluster.",
+        "Creates a Backup of a CloudNativePG cluster.",
         {
-          clusterName: objectName("Name of the Cluster (postgresql.cnpg.io), in the object's namespace."),
+          clusterName: objectName("Name of a Cluster (postgresql.cnpg.io) in the same namespace."),
           method: optional(
             choice(
-              "How the backup is made; absent leaves it to CloudNativePG. Its default barmanObjectStore is deprecated.",
+              "Backup method. Defaults to the default of CloudNativePG, which is the deprecated barmanObjectStore.",
               ["barmanObjectStore", "volumeSnapshot", "plugin"],
             ),
           ),
           pluginConfiguration: optional(
-            object("The plugin that makes the backup, for method plugin.", {
+            object("Plugin that makes the backup. Required if method is plugin.", {
               name: objectName("Name of the plugin, such as barman-cloud.cloudnative-pg.io."),
               parameters: optional(stringMap("Parameters of the plugin.")),
             }),
@@ -43,15 +43,17 @@ const backup = object(
         },
         rules({
           rule: "(has(self.method) && self.method == 'plugin') == has(self.pluginConfiguration)",
-          message: "pluginConfiguration and method plugin need each other",
+          message: "pluginConfiguration is required if, and only if, method is plugin",
         }),
       ),
     ),
     cronJobName: optional(
-      objectName("Name of a CronJob in the object's namespace. A Job is made from it, as kubectl would."),
+      objectName(
+        "Name of a CronJob in the same namespace. The operator creates a Job from it, as `kubectl create job --from` does.",
+      ),
     ),
     timeoutSeconds: optional(
-      int32("Seconds after which a backup that is not complete counts as failed.", {
+      int32("Seconds after which an incomplete backup is considered failed.", {
         default: upgradeDefaults.backupTimeoutSeconds,
         minimum: 1,
         maximum: DAY_SECONDS,
@@ -60,32 +62,32 @@ const backup = object(
   },
   rules({
     rule: "has(self.cronJobName) != has(self.cloudNativePG)",
-    message: "give either cronJobName or cloudNativePG",
+    message: "must specify exactly one of cronJobName and cloudNativePG",
   }),
 );
 
 const announce = object(
-  "What coderd announces during the upgrade. Both need a license and operator access; without them, the upgrade goes on unannounced.",
+  "What coderd announces during the upgrade. Requires a license and operator access. Without them, the upgrade continues without an announcement.",
   {
     banner: optional(
-      text("Message of a banner that people see in Coder's dashboard, as Markdown.", {
+      text("Markdown message of a banner in Coder's dashboard.", {
         minLength: 1,
         maxLength: maxBannerLength,
       }),
     ),
     pausePrebuilds: optional(
-      flag("Whether to pause prebuilds. Prebuilds that were paused before the upgrade stay paused."),
+      flag("Pauses prebuilds. Prebuilds that were already paused stay paused after the upgrade."),
     ),
   },
 );
 
 export const upgrade = object(
-  "What happens when `image` changes to another version.",
+  "How to upgrade when `image` changes to another version.",
   {
     announce: optional(announce),
     backup: optional(backup),
     drainTimeoutSeconds: optional(
-      int32("Seconds for which running builds may finish before coderd is stopped; 0 waits for none.", {
+      int32("Seconds to wait for running builds before coderd is stopped. 0 disables waiting.", {
         default: upgradeDefaults.drainTimeoutSeconds,
         minimum: 0,
         maximum: DAY_SECONDS,
@@ -93,7 +95,7 @@ export const upgrade = object(
     ),
     strategy: optional(
       choice(
-        "Safe stops all pods of the old version before one of the new version migrates the database, and goes back by itself where that is safe. Rolling replaces pods one by one as for any other change.",
+        "Safe stops all pods of the old version before a pod of the new version migrates the database, and rolls back automatically if that is safe. Rolling replaces the pods one by one, like any other change.",
         ["Safe", "Rolling"],
         { default: upgradeDefaults.strategy },
       ),
@@ -121,12 +123,12 @@ export const upgradeStages = [
 ] as const;
 export type UpgradeStage = (typeof upgradeStages)[number];
 
-export const upgradeStatus = object("The upgrade that is in progress, or the last one.", {
-  backup: optional(text("Name of the Job or Backup that was made for it.")),
-  downSince: optional(time("When the operator began to stop the pods of the old version.")),
-  failingSince: optional(time("Since when the pod of the new version has failed.")),
-  follower: optional(text("The provisioner or proxy that was given the new image last.")),
-  followerSince: optional(time("When that was.")),
+export const upgradeStatus = object("The current or most recent upgrade.", {
+  backup: optional(text("Name of the Job or Backup that was created for the upgrade.")),
+  downSince: optional(time("Time at which the operator began to stop the pods of the old version.")),
+  failingSince: optional(time("Time since which the pod of the new version has been failing.")),
+  follower: optional(text("Provisioner or proxy that received the new image last.")),
+  followerSince: optional(time("Time at which the follower received the new image.")),
   from: text("Image before the upgrade."),
   fromVersion: optional(text("Version that coderd reported before the upgrade.")),
   generation: optional(int64("Generation of the spec whose backup failed.")),
@@ -136,42 +138,40 @@ export const upgradeStatus = object("The upgrade that is in progress, or the las
       maxItems: maxUpgradeHosts,
     }),
   ),
-  imageVersion: optional(text("Version that the new image printed before the old pods were stopped.")),
-  message: optional(text("Why the upgrade ended where it is.")),
-  migratingSince: optional(time("When a pod of the new version was started for the first time.")),
-  previous: optional(text("Name of the ControllerRevision that holds the pod template before the upgrade.")),
-  pulledAt: optional(time("When a node had pulled the new image.")),
+  imageVersion: optional(text("Version that the new image reported before the old pods were stopped.")),
+  message: optional(text("Human-readable explanation of the outcome.")),
+  migratingSince: optional(time("Time at which a pod of the new version was first started.")),
+  previous: optional(text("Name of the ControllerRevision that stores the previous pod template.")),
+  pulledAt: optional(time("Time at which a node had pulled the new image.")),
   schemaBefore: optional(int64("Version of the database schema before the upgrade.")),
-  schemaChanged: optional(
-    flag("Whether the schema was seen changed after a pod of an earlier attempt had ended."),
-  ),
-  servedAgain: optional(time("When a pod of the new version served.")),
-  since: time("When this stage began."),
-  started: optional(text("Image of the last pod that was started to migrate the database.")),
+  schemaChanged: optional(flag("Whether the schema had changed after a pod of an earlier attempt ended.")),
+  servedAgain: optional(time("Time at which a pod of the new version became ready.")),
+  since: time("Time at which this stage began."),
+  started: optional(text("Image of the most recent pod that was started to migrate the database.")),
   stage: word<UpgradeStage>(`Stage of the upgrade: ${upgradeStages.join(", ")}.`),
-  startedAt: time("When the upgrade began."),
-  to: text("Image that the upgrade leads to."),
+  startedAt: time("Time at which the upgrade began."),
+  to: text("Target image of the upgrade."),
   toVersion: optional(text("Version that coderd reported after the upgrade.")),
 });
 export type UpgradeStatus = Static<typeof upgradeStatus>;
 
 const noticeFields = {
-  message: optional(text("Why the upgrade is not announced in this way.")),
+  message: optional(text("Human-readable explanation of why the announcement was skipped.")),
   state: word<"Announcing" | "Announced" | "Skipped">(
-    "Announcing from before coderd is asked, Announced once coderd has confirmed it, Skipped where the operator does nothing.",
+    "Announcing until coderd confirms the change, then Announced. Skipped if the operator made no change.",
   ),
 };
 
 export const announcementStatus = object(
-  "What an upgrade announces at coderd. Each part goes when coderd is as it was before.",
+  "Announcements of the upgrade in coderd. Each entry is removed after the previous state is restored.",
   {
     banner: optional(
       object("The banner.", {
         ...noticeFields,
-        text: optional(text("Message of the banner that the operator adds and removes.")),
+        text: optional(text("Message of the banner.")),
       }),
     ),
-    prebuilds: optional(object("The pause of prebuilds.", noticeFields)),
+    prebuilds: optional(object("Pause of prebuilds.", noticeFields)),
   },
 );
 export type AnnouncementStatus = Static<typeof announcementStatus>;

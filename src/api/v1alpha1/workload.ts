@@ -7,7 +7,7 @@ const ownLabels = ["app.kubernetes.io/name", "app.kubernetes.io/instance", "app.
 
 const ownPrefix = {
   rule: "self.all(key, !key.startsWith('coder.com/'))",
-  message: "the prefix coder.com/ belongs to the operator: choose another",
+  message: "must not use the prefix coder.com/, which is reserved for the operator",
 };
 
 /** Labels that users add to those of the operator. */
@@ -16,7 +16,7 @@ export function addedLabels(description: string) {
     description,
     rules(ownPrefix, {
       rule: `!self.exists(key, key in [${ownLabels.map((name) => `'${name}'`).join(", ")}])`,
-      message: `the operator sets ${ownLabels.join(", ")} itself: leave them out`,
+      message: `must not contain ${ownLabels.join(", ")}, which the operator sets`,
     }),
   );
 }
@@ -26,54 +26,64 @@ export function addedAnnotations(description: string) {
 }
 
 const podDisruptionBudget = object(
-  "How many pods a node drain may take away at a time. Without it there is no PodDisruptionBudget.",
+  "Creates a PodDisruptionBudget, which limits how many pods a node drain evicts at a time.",
   {
-    maxUnavailable: optional(intOrPercent("Pods that may be missing, as a number or in percent.")),
-    minAvailable: optional(intOrPercent("Pods that must stay, as a number or in percent.")),
+    maxUnavailable: optional(intOrPercent("Maximum number or percentage of unavailable pods.")),
+    minAvailable: optional(intOrPercent("Minimum number or percentage of available pods.")),
     unhealthyPodEvictionPolicy: optional(
       choice(
-        "Whether pods that are not ready may be evicted although the budget is spent; absent means IfHealthyBudget.",
+        "Whether pods that are not ready can be evicted when the budget is exhausted. Defaults to IfHealthyBudget.",
         ["IfHealthyBudget", "AlwaysAllow"],
       ),
     ),
   },
   rules({
     rule: "has(self.minAvailable) != has(self.maxUnavailable)",
-    message: "give either minAvailable or maxUnavailable",
+    message: "must specify exactly one of minAvailable and maxUnavailable",
   }),
 );
 
-const presets = object("Settings that Coder's Helm charts make by default and this operator does not.", {
-  antiAffinity: optional(
-    flag("Prefer a node for each pod. A podAntiAffinity in affinity replaces this one."),
-  ),
-  securityContext: optional(
-    flag(
-      "Run the container as user and group 1000, never as root, without privilege escalation and with the runtime's seccomp profile. Pod Security's restricted level also asks for securityContext.capabilities.drop: [ALL]. Fields of securityContext win over these.",
+const presets = object(
+  "Defaults of Coder's Helm charts that the operator does not apply unless enabled here.",
+  {
+    antiAffinity: optional(
+      flag(
+        "Prefers to schedule each pod on a different node. A podAntiAffinity in affinity replaces this preset.",
+      ),
     ),
-  ),
-});
+    securityContext: optional(
+      flag(
+        "Runs the container as user and group 1000, as non-root, without privilege escalation and with the RuntimeDefault seccomp profile. The restricted Pod Security Standard also requires securityContext.capabilities.drop: [ALL]. Fields in securityContext override this preset.",
+      ),
+    ),
+  },
+);
 
 /** What may be said about the Deployment of every kind, and about the objects around it. */
 export const workloadFields = {
   annotations: optional(addedAnnotations("Annotations of the Deployment.")),
   labels: optional(
-    addedLabels("Labels of every object that the operator makes for this one; for pods see podLabels."),
+    addedLabels(
+      "Labels of all objects that the operator creates for this object, except pods. See podLabels.",
+    ),
   ),
   minReadySeconds: optional(
-    int32("Seconds that a new pod must be ready before it counts as available; absent means 0.", {
-      minimum: 0,
-    }),
+    int32(
+      "Minimum number of seconds for which a new pod must be ready to be considered available. Defaults to 0.",
+      {
+        minimum: 0,
+      },
+    ),
   ),
   podDisruptionBudget: optional(podDisruptionBudget),
   presets: optional(presets),
   strategy: optional(
     kube<Wire<V1DeploymentStrategy>>(
-      "How a changed Deployment replaces its pods; absent means Kubernetes' default, a rolling update.",
+      "Deployment strategy to replace old pods with new ones. Defaults to a rolling update.",
       "io.k8s.api.apps.v1.DeploymentStrategy",
       rules({
         rule: "!has(self.rollingUpdate) || !has(self.type) || self.type == 'RollingUpdate'",
-        message: "rollingUpdate goes with the type RollingUpdate: leave it out",
+        message: "rollingUpdate requires type RollingUpdate",
         fieldPath: ".rollingUpdate",
       }),
     ),

@@ -35,44 +35,44 @@ import {
 } from "./schema.ts";
 import { service } from "./service.ts";
 
-const proxyName = text("Name of the proxy at coderd; absent means the name of this object.", {
+const proxyName = text("Name of the proxy in coderd. Defaults to the name of the object.", {
   maxLength: 253,
   ...rules({
     rule: "self.lowerAscii() != 'primary'",
-    message: "coderd calls itself primary: choose another name",
+    message: "must not be primary, which coderd reserves for itself",
   }),
 });
 
 /** How the proxy presents itself at coderd, however the operator got in there. */
 const registrationFields = {
-  displayName: optional(text("Name that users see in the dashboard.")),
+  displayName: optional(text("Display name in the dashboard.")),
   generatedTokenSecretName: optional(
     objectName(
-      "Secret in which the operator keeps the proxy's token; absent means the name with `-proxy-token`.",
+      "Name of the Secret that stores the token of the proxy. Defaults to the name of the object followed by `-proxy-token`.",
     ),
   ),
-  icon: optional(text("Path or URL of the icon that users see in the dashboard.")),
+  icon: optional(text("Path or URL of the icon in the dashboard.")),
   proxyName: optional(proxyName),
 };
 
-const registration = object("How the proxy is registered by controlPlaneRef.", registrationFields);
+const registration = object("Registration of the proxy. Requires controlPlaneRef.", registrationFields);
 
-const bootstrap = object("Registers the proxy at a coderd given by its URL.", {
+const bootstrap = object("Registers the proxy in the coderd at the given URL.", {
   ...registrationFields,
   coderURL: httpURL("URL of coderd."),
   credentialsSecretRef: secretKeyRef(
-    "Secret with a session token that may manage workspace proxies.",
+    "Secret with a session token that is allowed to manage workspace proxies.",
     tokenSecretKey,
   ),
 });
 
 const controlPlaneRef = object(
-  "Registers the proxy at a control plane of this cluster, with its operator token.",
+  "Registers the proxy in a control plane of the same namespace, with its operator token.",
   { name: objectName("Name of a CoderControlPlane in the same namespace.") },
 );
 
 const credentialsNeeded =
-  "the proxy needs credentials: give controlPlaneRef, bootstrap, or proxySessionTokenSecretRef with primaryAccessURL";
+  "must specify controlPlaneRef, bootstrap, or proxySessionTokenSecretRef with primaryAccessURL";
 
 /**
  * A manifest with bootstrap and a token at once has always been accepted, and bootstrap wins; only the new
@@ -87,51 +87,51 @@ const credentialRules: readonly Rule[] = [
   },
   {
     rule: "!has(self.controlPlaneRef) || (!has(self.bootstrap) && !has(self.proxySessionTokenSecretRef))",
-    message: "controlPlaneRef brings its own credentials: leave bootstrap and proxySessionTokenSecretRef out",
+    message: "controlPlaneRef cannot be combined with bootstrap or proxySessionTokenSecretRef",
     fieldPath: ".controlPlaneRef",
   },
   {
     rule: "!has(self.registration) || has(self.controlPlaneRef)",
-    message: "registration goes with controlPlaneRef: bootstrap has these fields itself",
+    message: "registration requires controlPlaneRef; bootstrap has the same fields",
     fieldPath: ".registration",
   },
   {
     rule: "has(self.controlPlaneRef) || has(self.bootstrap) || !has(self.proxySessionTokenSecretRef) || (has(self.primaryAccessURL) && self.primaryAccessURL != '')",
-    message: "proxySessionTokenSecretRef needs primaryAccessURL: give the URL of coderd",
+    message: "proxySessionTokenSecretRef requires primaryAccessURL, the URL of coderd",
     fieldPath: ".primaryAccessURL",
     reason: "FieldValueRequired",
   },
 ];
 
 const workspaceProxySpec = object(
-  "What the workspace proxy should be.",
+  "Desired state of the workspace proxy.",
   {
     ...podFields,
     bootstrap: optional(bootstrap),
     certs: optional(certs()),
     controlPlaneRef: optional(controlPlaneRef),
-    derpOnly: optional(flag("Relay connections only, and serve no workspace applications.")),
+    derpOnly: optional(flag("Only relays connections (DERP) and does not serve workspace applications.")),
     expose: optional(expose),
     image: optional(
       text(
-        `Container image of the proxy; absent means the image of the control plane that is referred to, else \`${workspaceProxyDefaults.image}\`.`,
+        `Container image for the proxy. Defaults to the image of the control plane in controlPlaneRef, otherwise \`${workspaceProxyDefaults.image}\`.`,
       ),
     ),
     livenessProbe: optional(
-      livenessProbe("Restarts the proxy when /healthz stops answering. Off by default.", {
+      livenessProbe("Liveness probe that requests /healthz. Disabled by default.", {
         default: livenessProbeDefault,
       }),
     ),
     primaryAccessURL: optional(
       optionalHttpURL(
-        "URL of coderd for the proxy, and for the browsers that it sends there; absent means the control plane's access URL, or the URL of bootstrap.",
+        "URL of coderd for the proxy and for browsers that the proxy redirects. Defaults to the access URL of the control plane, or bootstrap.coderURL.",
       ),
     ),
     proxySessionTokenSecretRef: optional(
-      secretKeyRef("Secret with the token of a proxy that is registered already.", tokenSecretKey),
+      secretKeyRef("Secret with the token of a proxy that is already registered.", tokenSecretKey),
     ),
     readinessProbe: optional(
-      readinessProbe("Sends traffic only to pods whose /healthz answers. On by default.", {
+      readinessProbe("Readiness probe that requests /healthz. Enabled by default.", {
         default: readinessProbeDefault,
       }),
     ),
@@ -143,22 +143,24 @@ const workspaceProxySpec = object(
   rules(...credentialRules),
 );
 
-const workspaceProxyStatus = object("What the workspace proxy is, as the operator last saw it.", {
+const workspaceProxyStatus = object("Most recently observed state of the workspace proxy.", {
   ...statusFields,
   bootstrapTokenExpires: optional(
-    time("End of the token that spec.bootstrap.credentialsSecretRef names; nobody renews it."),
-  ),
-  coderURL: optional(text("URL of the coderd at which the proxy is registered.")),
-  health: optional(
-    text(
-      "Health as coderd sees it: ok, unreachable, unhealthy or unregistered; unknown while it can't be asked.",
+    time(
+      "Time at which the token from spec.bootstrap.credentialsSecretRef expires. The operator does not renew it.",
     ),
   ),
-  phase: optional(word<Phase>("Pending until one pod is ready, then Ready.")),
-  proxyID: optional(text("Identifier of the proxy at coderd.")),
-  proxyName: optional(text("Name of the proxy at coderd.")),
-  proxyTokenSecretRef: optional(recordedSecretRef("Where the proxy's token is.")),
-  registered: optional(flag("Whether the operator registered the proxy at coderd.")),
+  coderURL: optional(text("URL of the coderd in which the proxy is registered.")),
+  health: optional(
+    text(
+      "Health that coderd reports: ok, unreachable, unhealthy or unregistered. Unknown while coderd is unreachable.",
+    ),
+  ),
+  phase: optional(word<Phase>("Ready if at least one pod is ready, otherwise Pending.")),
+  proxyID: optional(text("ID of the proxy in coderd.")),
+  proxyName: optional(text("Name of the proxy in coderd.")),
+  proxyTokenSecretRef: optional(recordedSecretRef("Location of the proxy's token.")),
+  registered: optional(flag("Whether the operator registered the proxy in coderd.")),
 });
 
 export type WorkspaceProxySpec = Static<typeof workspaceProxySpec>;
@@ -168,7 +170,7 @@ export type ProxyRegistration = Static<typeof registration>;
 export const workspaceProxy: KindDescription = {
   shortName: "cwp",
   description:
-    "A workspace proxy of a Coder deployment, with its registration, Deployment, Service and exposure.",
+    "CoderWorkspaceProxy runs a workspace proxy and manages its registration, Deployment, Service and exposure.",
   spec: workspaceProxySpec,
   status: workspaceProxyStatus,
   rules: [specRequired(credentialsNeeded), nameWithoutDot],
@@ -176,9 +178,9 @@ export const workspaceProxy: KindDescription = {
   columns: [
     ...readinessColumns,
     ...podsColumns,
-    { ...column("Registered", ".status.registered", "Whether coderd knows it."), type: "boolean" },
-    column("Health", ".status.health", "Health as coderd sees it."),
-    wideColumn("Proxy", ".status.proxyName", "Name of the proxy at coderd."),
+    { ...column("Registered", ".status.registered", "Whether the proxy is registered."), type: "boolean" },
+    column("Health", ".status.health", "Health that coderd reports."),
+    wideColumn("Proxy", ".status.proxyName", "Name of the proxy in coderd."),
     ...lastColumns,
   ],
 };

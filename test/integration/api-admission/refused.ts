@@ -19,10 +19,10 @@ function proxy(field: string, spec: object, says?: string): Refused {
 }
 
 const exposures: readonly Refused[] = [
-  controlPlane("spec.expose", { expose: { ingress, gateway } }, "either ingress or gateway"),
-  controlPlane("spec.expose.setAccessURL", { expose: { setAccessURL: true } }, "give ingress or gateway"),
+  controlPlane("spec.expose", { expose: { ingress, gateway } }, "mutually exclusive"),
+  controlPlane("spec.expose.setAccessURL", { expose: { setAccessURL: true } }, "requires ingress or gateway"),
   controlPlane("spec.internalURL", { internalURL: "coder.internal" }, "http or https URL"),
-  controlPlane("spec.internalURL", { internalURL: "https://me:secret@coder" }, "user name or a password"),
+  controlPlane("spec.internalURL", { internalURL: "https://me:secret@coder" }, "user name or password"),
   controlPlane("spec.restartOn", { restartOn: "Sometimes" }),
   provisioner("spec.restartOn", { restartOn: "" }),
   controlPlane("spec.expose.ingress.host", { expose: { ingress: {} } }),
@@ -34,7 +34,7 @@ const exposures: readonly Refused[] = [
   controlPlane(
     "spec.expose.ingress.wildcardHost",
     { expose: { ingress: { host, tls: { wildcardSecretName: "wildcard" } } } },
-    "name the wildcard host",
+    "requires wildcardHost",
   ),
   controlPlane("spec.expose.ingress.tls.secretName", {
     expose: { ingress: { host, tls: { secretName: "" } } },
@@ -54,22 +54,34 @@ const exposures: readonly Refused[] = [
 ];
 
 const workloads: readonly Refused[] = [
-  controlPlane("spec.labels", { labels: { "app.kubernetes.io/name": "mine" } }, "leave them out"),
-  controlPlane("spec.labels", { labels: { "coder.com/control-plane": "other" } }, "belongs to the operator"),
-  controlPlane("spec.podLabels", { podLabels: { "app.kubernetes.io/instance": "mine" } }, "leave them out"),
-  provisioner("spec.annotations", { annotations: { "coder.com/adopt-by": "x" } }, "belongs to the operator"),
-  provisioner("spec.podAnnotations", { podAnnotations: { "coder.com/x": "y" } }, "belongs to the operator"),
-  controlPlane("spec.podDisruptionBudget", { podDisruptionBudget: {} }, "either minAvailable"),
+  controlPlane("spec.labels", { labels: { "app.kubernetes.io/name": "mine" } }, "which the operator sets"),
+  controlPlane(
+    "spec.labels",
+    { labels: { "coder.com/control-plane": "other" } },
+    "reserved for the operator",
+  ),
+  controlPlane(
+    "spec.podLabels",
+    { podLabels: { "app.kubernetes.io/instance": "mine" } },
+    "which the operator sets",
+  ),
+  provisioner(
+    "spec.annotations",
+    { annotations: { "coder.com/adopt-by": "x" } },
+    "reserved for the operator",
+  ),
+  provisioner("spec.podAnnotations", { podAnnotations: { "coder.com/x": "y" } }, "reserved for the operator"),
+  controlPlane("spec.podDisruptionBudget", { podDisruptionBudget: {} }, "exactly one of minAvailable"),
   controlPlane(
     "spec.podDisruptionBudget",
     { podDisruptionBudget: { minAvailable: 1, maxUnavailable: 1 } },
-    "either minAvailable",
+    "exactly one of minAvailable",
   ),
   controlPlane("spec.podDisruptionBudget.minAvailable", { podDisruptionBudget: { minAvailable: "half" } }),
   controlPlane(
     "spec.strategy.rollingUpdate",
     { strategy: { type: "Recreate", rollingUpdate: { maxSurge: 1 } } },
-    "leave it out",
+    "requires type RollingUpdate",
   ),
   controlPlane("spec.minReadySeconds", { minReadySeconds: -1 }),
   controlPlane("spec.imagePullPolicy", { imagePullPolicy: "Sometimes" }),
@@ -77,9 +89,9 @@ const workloads: readonly Refused[] = [
   controlPlane(
     "spec.service.loadBalancerClass",
     { service: { loadBalancerClass: "example.com/x" } },
-    "goes with type LoadBalancer",
+    "requires type LoadBalancer",
   ),
-  controlPlane("spec.service.httpNodePort", { service: { httpNodePort: 30000 } }, "goes with type NodePort"),
+  controlPlane("spec.service.httpNodePort", { service: { httpNodePort: 30000 } }, "requires type NodePort"),
   controlPlane("spec.service.loadBalancerSourceRanges[0]", {
     service: { type: "LoadBalancer", loadBalancerSourceRanges: ["everybody"] },
   }),
@@ -126,7 +138,7 @@ const secrets: readonly Refused[] = [
   controlPlane(
     "spec.operatorAccess",
     { operatorAccess: { tokenSecretRef: { name: "mine" }, generatedTokenSecretName: "yours" } },
-    "not both",
+    "mutually exclusive",
   ),
 ];
 
@@ -136,13 +148,13 @@ const permissions: readonly Refused[] = [
   controlPlane(
     "spec.rbac.extraRules[0].apiGroups",
     { rbac: { extraRules: [{ ...rule, apiGroups: [] }] } },
-    'write [""] for the core group',
+    'use [""] for the core group',
   ),
   controlPlane("spec.rbac.extraRules[0].resources", { rbac: { extraRules: [{ ...rule, resources: [] }] } }),
   controlPlane(
     "spec.rbac.extraRules[0].nonResourceURLs",
     { rbac: { extraRules: [{ ...rule, nonResourceURLs: ["/metrics"] }] } },
-    "leave them out",
+    "not allowed in a Role",
   ),
   controlPlane("spec.rbac.workspaceNamespaces[0]", { rbac: { workspaceNamespaces: ["team a"] } }),
   controlPlane("spec.rbac.workspaceNamespaces[0]", { rbac: { workspaceNamespaces: ["x".repeat(64)] } }),
@@ -163,7 +175,7 @@ const numbersAndTypes: readonly Refused[] = [
   controlPlane(
     "spec.livenessProbe.successThreshold",
     { livenessProbe: { enabled: true, successThreshold: 2 } },
-    "write 1",
+    "must be 1",
   ),
   controlPlane("spec.extraArgs", { extraArgs: "--verbose" }),
   controlPlane("spec.extraEnv[0].name", { extraEnv: [{ value: "x" }] }),
@@ -173,7 +185,7 @@ const numbersAndTypes: readonly Refused[] = [
   controlPlane("spec.resources.limits.cpu", { resources: { limits: { cpu: "lots" } } }),
   controlPlane("spec.tolerations", { tolerations: "dedicated" }),
   controlPlane("spec.nodeSelector.zone", { nodeSelector: { zone: 1 } }),
-  { ...controlPlane("metadata.name", {}, "cannot contain a dot"), name: "coder.example" },
+  { ...controlPlane("metadata.name", {}, "must not contain a dot"), name: "coder.example" },
 ];
 
 const unknownFields: readonly Refused[] = [
@@ -187,21 +199,25 @@ const unknownFields: readonly Refused[] = [
 ];
 
 const provisioners: readonly Refused[] = [
-  { kind: "CoderProvisioner", field: "spec", says: "name a CoderControlPlane" },
+  { kind: "CoderProvisioner", field: "spec", says: "must be the name of a CoderControlPlane" },
   provisioner("spec.controlPlaneRef", { controlPlaneRef: undefined }),
-  provisioner("spec.controlPlaneRef.name", { controlPlaneRef: {} }, "name a CoderControlPlane"),
+  provisioner(
+    "spec.controlPlaneRef.name",
+    { controlPlaneRef: {} },
+    "must be the name of a CoderControlPlane",
+  ),
   provisioner("spec.controlPlaneRef.name", { controlPlaneRef: { name: "" } }),
   provisioner("spec.key.name", { key: { name: "k".repeat(65) } }, "at most 64 characters"),
   provisioner("spec.key.name", { key: { name: "k".repeat(129) } }),
   provisioner("spec.key.name", { key: { name: "team/gpu" } }, "slash"),
-  provisioner("spec.key.name", { key: { name: "PSK" } }, "choose another"),
-  provisioner("spec.key.name", { key: { name: "built-in" } }, "choose another"),
-  provisioner("spec.key.name", { key: { name: " gpu " } }, "blank"),
+  provisioner("spec.key.name", { key: { name: "PSK" } }, "reserved by coderd"),
+  provisioner("spec.key.name", { key: { name: "built-in" } }, "reserved by coderd"),
+  provisioner("spec.key.name", { key: { name: " gpu " } }, "a space"),
   provisioner("spec.key.secretName", { key: { secretName: "" } }),
   provisioner("spec.key.secretName", { key: { secretName: "x".repeat(254) } }),
   provisioner("spec.key.secretKey", { key: { secretKey: "a b" } }),
   provisioner("spec.organizationName", { organizationName: "o".repeat(129) }),
-  provisioner("spec.tags", { tags: { "": "gpu" } }, "a tag needs a name"),
+  provisioner("spec.tags", { tags: { "": "gpu" } }, "empty name"),
   provisioner("spec.tags.gpu", { tags: { gpu: true } }),
   provisioner("spec.replicas", { replicas: -2 }),
   provisioner("spec.terminationGracePeriodSeconds", { terminationGracePeriodSeconds: -1 }),
@@ -219,10 +235,10 @@ const token = { proxySessionTokenSecretRef: { name: "token" } };
 const bootstrap = { coderURL: "https://coder.example.com", credentialsSecretRef: { name: "token" } };
 
 const proxies: readonly Refused[] = [
-  { kind: "CoderWorkspaceProxy", field: "spec", says: "needs credentials" },
-  proxy("spec.controlPlaneRef", {}, "needs credentials"),
-  proxy("spec.primaryAccessURL", token, "give the URL of coderd"),
-  proxy("spec.primaryAccessURL", { ...token, primaryAccessURL: "" }, "give the URL of coderd"),
+  { kind: "CoderWorkspaceProxy", field: "spec", says: "must specify controlPlaneRef" },
+  proxy("spec.controlPlaneRef", {}, "must specify controlPlaneRef"),
+  proxy("spec.primaryAccessURL", token, "requires primaryAccessURL"),
+  proxy("spec.primaryAccessURL", { ...token, primaryAccessURL: "" }, "requires primaryAccessURL"),
   proxy(
     "spec.primaryAccessURL",
     { ...token, primaryAccessURL: "coder.example.com" },
@@ -238,29 +254,33 @@ const proxies: readonly Refused[] = [
   proxy(
     "spec.bootstrap.coderURL",
     { bootstrap: { ...bootstrap, coderURL: "https://me:pass@coder.example.com" } },
-    "must not hold a user name or a password",
+    "must not contain a user name or password",
   ),
   proxy("spec.bootstrap.credentialsSecretRef", { bootstrap: { coderURL: bootstrap.coderURL } }),
   proxy("spec.bootstrap.credentialsSecretRef.name", {
     bootstrap: { ...bootstrap, credentialsSecretRef: { name: "" } },
   }),
-  proxy("spec.bootstrap.proxyName", { bootstrap: { ...bootstrap, proxyName: "Primary" } }, "choose another"),
+  proxy(
+    "spec.bootstrap.proxyName",
+    { bootstrap: { ...bootstrap, proxyName: "Primary" } },
+    "must not be primary",
+  ),
   proxy("spec.bootstrap.generatedTokenSecretName", {
     bootstrap: { ...bootstrap, generatedTokenSecretName: "" },
   }),
-  proxy("spec.controlPlaneRef", { controlPlaneRef, bootstrap }, "leave bootstrap"),
+  proxy("spec.controlPlaneRef", { controlPlaneRef, bootstrap }, "cannot be combined"),
   proxy(
     "spec.controlPlaneRef",
     { controlPlaneRef, ...token },
-    "leave bootstrap and proxySessionTokenSecretRef out",
+    "cannot be combined with bootstrap or proxySessionTokenSecretRef",
   ),
   proxy("spec.controlPlaneRef.name", { controlPlaneRef: { name: "" } }),
   proxy("spec.registration", { bootstrap, registration: { displayName: "Sydney" } }, "controlPlaneRef"),
   proxy("spec.service.port", { controlPlaneRef, service: { port: 70000 } }),
   proxy("spec.service.type", { controlPlaneRef, service: { type: "Headless" } }),
-  proxy("spec.expose", { controlPlaneRef, expose: { ingress, gateway } }, "either ingress or gateway"),
+  proxy("spec.expose", { controlPlaneRef, expose: { ingress, gateway } }, "mutually exclusive"),
   proxy("spec.derpOnly", { controlPlaneRef, derpOnly: "no" }),
-  { ...proxy("metadata.name", { controlPlaneRef }, "cannot contain a dot"), name: "sydney.example" },
+  { ...proxy("metadata.name", { controlPlaneRef }, "must not contain a dot"), name: "sydney.example" },
 ];
 
 const queues: readonly Refused[] = [
