@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { currentPlatform, type Log } from "kube-controller-runtime/testing/binaries";
 import type { LocalNode } from "kube-controller-runtime/testing/node";
-import { cachedCoderBinaries } from "../../tools/coder/binaries.ts";
 import { readPins } from "../../tools/coder/pins.ts";
 import { coderImages } from "../../tools/coder-image/image.ts";
 import { releaseNames } from "../../tools/generate/release-names.ts";
@@ -32,9 +31,8 @@ export function coderNames(prefix = "ghcr.io/coder"): { readonly current: string
   return { current: name("coder"), older: name("coder-old") };
 }
 
-/** Loads the images of the current and of the older Coder; none when Coder has not been built on this machine. */
+/** Loads the images of the current and of the older Coder, after building what is not there yet; returns their names. */
 export async function loadCoder(node: LocalNode): Promise<string[]> {
-  if ((await cachedCoderBinaries()) === undefined) return [];
   const { current, older } = await coderImages();
   for (const { file } of [current, older]) await node.importImage(file);
   return [current.name, older.name];

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { controlPlaneConditions } from "../../src/operator/conditions.ts";
 import { lacking } from "../../src/plugin/commands/check/pods.ts";
 import { pages, repository } from "./pages.ts";
 
@@ -78,6 +79,22 @@ test("what becomes of a token that can't be revoked is on one page", () => {
     ({ path, text }) => /^docs\/(?!reference\/)/.test(path) && /tokens_left_behind/.test(text),
   );
   expect(telling.map(({ path }) => path)).toEqual(["docs/operator-access.md"]);
+});
+
+test.each(["codercontrolplanes", "coderprovisioners"])("the README shows the columns of %s", (plural) => {
+  const { spec } = parse(source(`config/crd/coder.com_${plural}.yaml`));
+  const columns: { name: string; priority?: number }[] = spec.versions[0].additionalPrinterColumns;
+  const shown = columns.filter(({ priority }) => !priority).map(({ name }) => name.toUpperCase());
+  const row = `^NAME +${shown.join(" +")}\n${spec.names.singular}\\.coder\\.com/`;
+  expect(textOf("README.md")).toMatch(new RegExp(row, "m"));
+});
+
+test("the five-minute start shows the conditions of a control plane", () => {
+  const [table = ""] = /^ {2}✓ CoderControlPlane.*(?:\n {4}✓.*)*/m.exec(textOf("docs/start.md")) ?? [];
+  const shown = [...table.matchAll(/✓ (\w+)(?!\S)/g)].map(([, type]) => type).slice(1);
+  expect(shown.length).toBeGreaterThan(5);
+  const known: string[] = Object.values(controlPlaneConditions).map(({ type }) => type);
+  expect(shown.filter((type) => !known.includes(type ?? ""))).toEqual([]);
 });
 
 test("no page asks for an object by hand for which there is a field", () => {

@@ -29,8 +29,8 @@ export const upgradeMutants: readonly Mutant[] = [
   {
     guard: "upgrades: a failed backup stops the upgrade",
     file: `${folder}/stages-before.ts`,
-    from: 'return enter("BackupFailed", facts,',
-    to: 'return enter("ScalingDown", facts,',
+    from: 'return enter("BackupFailed",',
+    to: 'return enter("ScalingDown",',
     tests: plan,
   },
   {
@@ -42,7 +42,7 @@ export const upgradeMutants: readonly Mutant[] = [
     tests: plan,
   },
   {
-    guard: "upgrades: a schema that a new pod may have migrated is not taken for the one before",
+    guard: "upgrades: a schema that a new pod may have migrated is not taken for the previous one",
     file: `${folder}/stages-after.ts`,
     from: "record.schemaBefore !== undefined || record.migratingSince !== undefined",
     to: "record.schemaBefore !== undefined",

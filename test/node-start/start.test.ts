@@ -12,13 +12,15 @@ import {
   stopNode,
 } from "kube-controller-runtime/testing/node";
 import { afterEach, describe, expect, test } from "vitest";
-import { cachedCoderBinaries } from "../../tools/coder/binaries.ts";
+import { hasCoderImageParts } from "../../tools/coder-image/image.ts";
 
 const reason = await whyNot();
 if (reason !== undefined) console.warn(`*** NO NODE IS STARTED: ${reason} ***`);
-const withoutCoder = (await cachedCoderBinaries()) === undefined;
+const withoutCoder = !(await hasCoderImageParts());
 if (withoutCoder)
-  console.warn("*** NO DEMO ON A NODE: Coder is not built yet; `make test-node` builds it. ***");
+  console.warn(
+    "*** NO DEMO ON A NODE: the images of Coder are not built yet; `make coder-image` builds them once. ***",
+  );
 
 async function whyNot(): Promise<string | undefined> {
   if (!(await hasNodeBinaries()))

@@ -1,5 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { type Log, preparedBinaries } from "kube-controller-runtime/testing/binaries";
 import type { Architecture } from "../image/architecture.ts";
 import { readElf } from "../image/elf.ts";
 import { withPackages } from "../image/packages.ts";
@@ -21,28 +22,47 @@ export const applets = [
   ..."uptime vi wc wget which whoami xargs".split(" "),
 ];
 
-/**
- * The machine's busybox, or the one in the package `busybox-static` of its distribution. It is linked statically, so
- * it runs in an image that has no libraries.
- */
-export async function busyboxFile(architecture: Architecture, env: NodeJS.ProcessEnv): Promise<Buffer> {
-  const installed = (env.PATH ?? "").split(delimiter).map((folder) => join(folder, "busybox"));
-  const found = await firstStatic(installed, architecture);
-  if (found !== undefined) return found;
-  const packaged = (root: string) =>
-    firstStatic(
-      IN_PACKAGE.map((path) => join(root, path)),
-      architecture,
-    );
-  return withPackages(["busybox-static"], env, packaged).then(
-    (content) => content ?? Promise.reject(missing()),
-    (cause) => Promise.reject(missing(cause)),
-  );
+/** What finding it needs from the outside. */
+interface BusyboxContext {
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
 }
 
-async function firstStatic(paths: readonly string[], { machine }: Architecture): Promise<Buffer | undefined> {
-  for (const path of paths) {
-    const content = await readFile(path).catch(() => undefined);
+/**
+ * The machine's busybox, or the one in the package `busybox-static` of its distribution, which the per-user cache keeps.
+ * It is linked statically, so it runs in an image that has no libraries.
+ */
+export async function busyboxFile(architecture: Architecture, { env, log }: BusyboxContext): Promise<Buffer> {
+  const installed = await firstStatic((env.PATH ?? "").split(delimiter), ["busybox"], architecture);
+  if (installed !== undefined) return installed;
+  const { busybox = "" } = await preparedBinaries(["busybox"], {
+    env,
+    log,
+    folder: join("coder-k8s", "busybox", architecture.name),
+    what: "busybox",
+    make: async (_, { scratch, cache }) => {
+      const file = join(scratch, "busybox");
+      await writeFile(file, await packagedBusybox(architecture, env));
+      return { busybox: await cache.store("busybox", file) };
+    },
+  });
+  return readFile(busybox);
+}
+
+async function packagedBusybox(architecture: Architecture, env: NodeJS.ProcessEnv): Promise<Buffer> {
+  const found = await withPackages(["busybox-static"], env, (root) =>
+    firstStatic([root], IN_PACKAGE, architecture),
+  ).catch((cause) => Promise.reject(missing(cause)));
+  return found ?? Promise.reject(missing());
+}
+
+async function firstStatic(
+  folders: readonly string[],
+  names: readonly string[],
+  { machine }: Architecture,
+): Promise<Buffer | undefined> {
+  for (const file of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
+    const content = await readFile(file).catch(() => undefined);
     const elf = content && readElf(content);
     if (content && elf?.machine === machine && elf.needed.length === 0) return content;
   }

@@ -4,10 +4,12 @@ import { currentPlatform } from "kube-controller-runtime/testing/binaries";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeMachine } from "../../packages/kube-controller-runtime/test/support/fake-machine.ts";
 import { type LaidOutImage, readLayout } from "../../test/support/oci-layout.ts";
+import { coderBinaries } from "../coder/binaries.ts";
 import { readPins } from "../coder/pins.ts";
 import { architectureOf } from "../image/architecture.ts";
 import { readTar } from "../image/tar.ts";
-import { coderImages } from "./image.ts";
+import { terraformProviders } from "../terraform/providers.ts";
+import { coderImages, hasCoderImageParts } from "./image.ts";
 
 const { os, arch } = currentPlatform();
 /** An image has programs of the machine in it, which must be Linux. */
@@ -115,4 +117,31 @@ onLinux("without a static busybox, one sentence says what to install", async () 
     "the Coder image needs a static busybox, which this machine does not have; " +
       "install it (Debian and Ubuntu: apt-get install busybox-static).",
   );
+});
+
+onLinux("the busybox of a package is fetched once", async () => {
+  await coderImages(machine.context());
+  const { folder } = machine;
+  const scripts = {
+    busybox: "",
+    "apt-get": `echo fetched >> ${folder}/fetched; : > busybox.deb`,
+    "dpkg-deb": `/bin/mkdir -p root/bin; /bin/cp ${folder}/templates/busybox root/bin/`,
+  };
+  machine.writeExecutable("templates/busybox", staticProgram());
+  for (const [name, script] of Object.entries(scripts))
+    machine.writeExecutable(`bin/${name}`, `#!/bin/sh\n${script}\n`);
+  // The machine of the test may have a busybox.
+  const context = { ...machine.context(), env: { ...machine.env, PATH: join(folder, "bin") } };
+  const first = await coderImages(context);
+  expect(await coderImages(context)).toEqual(first);
+  expect(readFileSync(join(folder, "fetched"), "utf8")).toBe("fetched\n");
+});
+
+onLinux("looking for the parts of the images builds nothing, and finds what was built", async () => {
+  expect(await hasCoderImageParts(machine.context())).toBe(false);
+  expect(machine.built).toEqual([]);
+  await coderBinaries(machine.context());
+  expect(await hasCoderImageParts(machine.context())).toBe(false);
+  await terraformProviders(machine.context());
+  expect(await hasCoderImageParts(machine.context())).toBe(true);
 });

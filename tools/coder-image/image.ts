@@ -7,12 +7,12 @@ import {
   type Place,
   preparedBinaries,
 } from "kube-controller-runtime/testing/binaries";
-import { coderBinaries } from "../coder/binaries.ts";
+import { cachedCoderBinaries, coderBinaries } from "../coder/binaries.ts";
 import { readPins } from "../coder/pins.ts";
 import { architectureOf } from "../image/architecture.ts";
 import { plainLayerOf, type RunConfig, writeArchive } from "../image/oci.ts";
 import type { TarEntry } from "../image/tar.ts";
-import { terraformProviders } from "../terraform/providers.ts";
+import { hasTerraformProviders, terraformProviders } from "../terraform/providers.ts";
 import { busyboxFile } from "./busybox.ts";
 import { coderFiles, type SourceFile, systemFiles, terraformFiles } from "./files.ts";
 
@@ -66,7 +66,7 @@ export async function coderImage(
   const { os, arch } = platform;
   if (os !== "linux")
     throw new Error(`a Coder image contains programs that are built here, and this is ${os}: use Linux`);
-  const busybox = await busyboxFile(architectureOf(arch), context.env);
+  const busybox = await busyboxFile(architectureOf(arch), context);
   const binaries = await coderBinaries(context, [name, "terraform"]);
   const providers = await terraformProviders(context);
   const layers = [
@@ -76,6 +76,16 @@ export async function coderImage(
   ];
   const { version } = readPins(platform).binaries[name];
   return packed({ version, architecture: arch, layers, digest: digestOf(layers) }, context);
+}
+
+/** Whether all that the images contain is on this machine: callers that can do without them do not wait for builds. */
+export async function hasCoderImageParts(context: CoderImagesContext = defaultContext()): Promise<boolean> {
+  const { env } = context;
+  if ((await cachedCoderBinaries(env)) === undefined || !(await hasTerraformProviders(env))) return false;
+  return busyboxFile(architectureOf(currentPlatform().arch), context).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The machine's environment; progress goes to standard error. */

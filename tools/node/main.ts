@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { leftovers, startNode, stopNode } from "kube-controller-runtime/testing/node";
 import { loadCoder, loadOperator } from "../../lab/node/images.ts";
 import { startNodePostgres } from "../../lab/node/postgres.ts";
+import { hasCoderImageParts } from "../coder-image/image.ts";
 
 const { values } = parseArgs({ options: { stop: { type: "boolean", default: false } } });
 const log = (line: string) => console.error(`node: ${line}`);
@@ -14,7 +15,7 @@ async function start(): Promise<void> {
     const postgres = await startNodePostgres(node);
     log("loading images");
     const operator = await loadOperator(node, log);
-    const coder = await loadCoder(node);
+    const coder = (await hasCoderImageParts()) ? await loadCoder(node) : [];
     console.log(`
 The node is ready.
 
@@ -24,7 +25,7 @@ The node is ready.
   Postgres  ${postgres}
             (in pods also postgres.database.svc:5432)
   Images    ${[operator, ...coder].join("\n            ")}
-${coder.length === 0 ? "            Coder has not been built here: `make test-node` builds it once, in half an hour.\n" : ""}
+${coder.length === 0 ? "            Those of Coder are not built yet: `make coder-image` builds them once, in half an hour.\n" : ""}
   Install the operator:  helm install coder-k8s charts/coder-k8s --namespace coder-system --create-namespace
   Stop the node:         make node STOP=1
 `);

@@ -2,7 +2,9 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
+  binaryCache,
   buildBinary,
+  cachedBinaries,
   currentPlatform,
   type GoBinary,
   GoMissingError,
@@ -10,6 +12,7 @@ import {
   type Place,
   preparedBinaries,
   readGoModule,
+  userCache,
 } from "kube-controller-runtime/testing/binaries";
 
 /** What finding the providers needs from the outside. */
@@ -51,6 +54,13 @@ export async function terraformProviders({ env, log }: ProvidersContext): Promis
     if (file === undefined) throw new Error(`${name} was prepared but is nowhere`);
     return { source, version: version.replace(/^v/, ""), file };
   });
+}
+
+/** Whether all of them are in the cache: callers that can do without them do not wait for a build. */
+export async function hasTerraformProviders(env: NodeJS.ProcessEnv): Promise<boolean> {
+  const names = pinnedProviders().map(({ name }) => name);
+  const found = await cachedBinaries(names, binaryCache(join(userCache(env), providersFolder())));
+  return names.every((name) => found[name] !== undefined);
 }
 
 /** Where the per-user cache keeps them: another folder for every set of pins. */

@@ -1,3 +1,4 @@
+import { maxUpgradeHosts } from "../../api/v1alpha1/limits.ts";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { DatabaseInspection } from "../../coder/operator-access/inspect.ts";
@@ -5,7 +6,6 @@ import type { Result } from "../../coder/result.ts";
 import type { AccessFailure } from "../coderd/access-failure.ts";
 import type { UpgradeSettings } from "../coderd/settings.ts";
 import type { BackupState } from "./backup.ts";
-import type { Follower } from "./followers.ts";
 import type { ImageCheck } from "./image-check.ts";
 
 interface PodTrouble {
@@ -42,6 +42,13 @@ export function hostsOf({ names }: Pick<PodFacts, "names">): string[] {
   return names.map((name) => name.toLowerCase().replace(/\..*$/s, ""));
 }
 
+/** With more hosts whose replicas are ours; the same record where all are known. */
+export function withHosts(record: UpgradeStatus, more: readonly string[]): UpgradeStatus {
+  const { hosts = [] } = record;
+  const all = [...new Set([...hosts, ...more])].slice(0, maxUpgradeHosts);
+  return all.length > hosts.length ? { ...record, hosts: all } : record;
+}
+
 /** Why no SQL may be run. */
 interface NoDatabase {
   readonly why: string;
@@ -49,6 +56,14 @@ interface NoDatabase {
 
 /** Builds that run: `unknown` where coderd never says, `unanswered` where it did not say this time. */
 export type Builds = number | "unknown" | "unanswered";
+
+/** A provisioner or workspace proxy that takes the image of its control plane. */
+export interface Follower {
+  /** Followers are given the new image in the order of their keys: provisioners first. */
+  readonly key: string;
+  /** Whether all its pods run the given image. */
+  readonly runs: (image: string) => boolean;
+}
 
 /** All that the decision about an upgrade rests on. */
 export interface UpgradeFacts {

@@ -2,14 +2,6 @@ import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import type { UpgradeSettings } from "../coderd/settings.ts";
 import { isGivenUp, isUpgrading } from "./stages.ts";
 
-/** A provisioner or workspace proxy that takes the image of its control plane. */
-export interface Follower {
-  /** By which followers are given the new image in turn: provisioners first. */
-  readonly key: string;
-  /** Whether all its pods run the given image. */
-  readonly runs: (image: string) => boolean;
-}
-
 export type FollowerKind = "provisioner" | "workspaceproxy";
 
 export function followerKey(kind: FollowerKind, name: string): string {

@@ -2,13 +2,14 @@ import { ControllerRevision, Pod } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import { imageCheckPod, isCheckOver } from "./image-check.ts";
 import type { UpgradeRun, UpgradeSnapshot } from "./observe.ts";
+import { stages } from "./stages.ts";
 
-/** What no upgrade needs any more: pod templates of before, and pods that have said what they know of an image. */
+/** Objects that no upgrade needs any more: previous pod templates, and pods that have checked an image. */
 export function leftoversOf(
   record: UpgradeStatus | undefined,
   { upgrade, controlPlane, now }: Pick<UpgradeSnapshot, "upgrade" | "controlPlane" | "now">,
 ) {
-  const previous = record?.stage === "Completed" ? undefined : record?.previous;
+  const previous = record && stages[record.stage].end !== "complete" ? record.previous : undefined;
   const isChecking = record?.stage === "Preflight" && !record.pulledAt;
   const current = isChecking ? imageCheckPod(controlPlane, record).metadata?.name : undefined;
   return {

@@ -17,7 +17,7 @@ import {
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
-import type { AnnouncementStatus, UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import type { AnnouncementStatus, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { CoderClient } from "../../coder/client.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { tokenName } from "../../coder/operator-access/token.ts";
@@ -29,10 +29,10 @@ import { POD_OWNER_INDEX } from "../workload/pods/our-pods.ts";
 import { isComplete } from "../workload/pods/rollout.ts";
 import type { PodWarnings } from "../workload/pods/warnings.ts";
 import { type BackupState, backupOf } from "./backup.ts";
-import type { UpgradeFacts } from "./facts.ts";
-import { type Follower, type FollowerKind, followerKey } from "./followers.ts";
+import type { Follower, UpgradeFacts } from "./facts.ts";
+import { type FollowerKind, followerKey } from "./followers.ts";
 import { imageCheckOwner } from "./image-check.ts";
-import { isUpgrading } from "./stages.ts";
+import { isUpgrading, stages } from "./stages.ts";
 import { isSameBuild } from "./versions.ts";
 
 /** Another control plane, and the name of its token in its database. */
@@ -113,9 +113,6 @@ export async function askBackup(
   return { backup: record ? await snapshot.upgrade.backupOf(record) : { kind: "none" } };
 }
 
-/** Stages that wait until no pod is left. A cache that lags behind must not end that. */
-const ENDING: ReadonlySet<UpgradeStage | undefined> = new Set<UpgradeStage>(["ScalingDown", "RollingBack"]);
-
 export async function observeUpgrade(
   object: Stored<CoderControlPlane>,
   controlPlane: ControlPlane,
@@ -123,13 +120,15 @@ export async function observeUpgrade(
 ): Promise<ObservedUpgrade> {
   const { caches, client } = context;
   const record = object.status?.upgrade;
+  // A cache that lags behind must not end the wait for the last pod.
+  const arePodsEnding = record !== undefined && stages[record.stage].pods === "ending";
   return {
     revisions: caches.of(ControllerRevision).byIndex(CONTROLLER_INDEX, object.metadata.uid),
     imageChecks: caches
       .of(Pod)
       .byIndex(POD_OWNER_INDEX, imageCheckOwner(controlPlane))
       .filter((pod) => controllerOf(pod)?.uid === object.metadata.uid),
-    podNames: ENDING.has(record?.stage) ? await livingPods(controlPlane, client) : undefined,
+    podNames: arePodsEnding ? await livingPods(controlPlane, client) : undefined,
     backupOf: (upgrade) => backupOf(controlPlane, upgrade, context),
     followers: isUpgrading(record) ? followersOf(object, caches) : [],
     others: () => othersThan(object, caches),

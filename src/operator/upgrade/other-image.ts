@@ -1,23 +1,23 @@
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import { schemaStanding, type UpgradeFacts } from "./facts.ts";
-import { enter, type UpgradePlan } from "./transitions.ts";
+import { enter, type StagePlan } from "./transitions.ts";
 import { compareVersions, knownVersion, versionOfImage } from "./versions.ts";
 
 /* What becomes of an upgrade when the spec names another image after its new version was started. */
 
 /** What to do about another image in the spec when the new version does not go on; nothing where it has no way. */
-export function otherWay(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | undefined {
+export function otherWay(facts: UpgradeFacts, record: UpgradeStatus): ReturnType<StagePlan> | undefined {
   const { wanted } = facts;
   if (wanted === record.to) return undefined;
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   // The new version has not migrated anything, or somebody has restored the backup.
   if (schemaStanding(facts, record) === "unchanged") {
     const { message: _, ...chosen } = record;
-    return enter("RollingBack", facts, chosen);
+    return enter("RollingBack", chosen);
   }
   if (isWayBack(wanted, record)) return undefined;
   const changed = schemaStanding(facts, record) === "changed" ? { schemaChanged: true } : {};
-  return enter("ScalingDown", facts, { ...leadingTo(wanted, record), ...changed });
+  return enter("ScalingDown", { ...leadingTo(wanted, record), ...changed });
 }
 
 /**

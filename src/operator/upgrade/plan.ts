@@ -1,26 +1,10 @@
-import type { UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { refusedImage } from "./messages.ts";
 import { isWayBack } from "./other-image.ts";
-import {
-  following,
-  migrating,
-  rollingBack,
-  scalingDown,
-  scalingOut,
-  stuck,
-  verifying,
-} from "./stages-after.ts";
-import {
-  backingUp,
-  backupFailed,
-  begin,
-  completed,
-  draining,
-  preflight,
-  rolledBack,
-} from "./stages-before.ts";
-import { asSpecified, type Rest, type StagePlan, type UpgradePlan } from "./transitions.ts";
+import { entered, stages } from "./stages.ts";
+import { begin } from "./stages-before.ts";
+import { asSpecified, type Rest, type UpgradePlan } from "./transitions.ts";
 
 /*
  * A safe upgrade:
@@ -45,30 +29,15 @@ export function planUpgrade(facts: UpgradeFacts): UpgradePlan {
   if (settings.strategy === "Rolling")
     return record && record.stage !== "Completed" ? { do: "record", record: undefined } : asSpecified(facts);
   if (!record) return begin(facts, facts.present ?? facts.settled);
-  const plan = stages[record.stage](facts, record);
+  const plan = stages[record.stage].plan(facts, record);
+  if (plan.do === "enter") return { do: "record", record: entered(plan, facts.now) };
   return plan.do === "rest" ? withRefusal(plan, facts, record) : plan;
 }
 
-/** Whoever sets an image that can't follow the new version must hear of it while that version is kept. */
+/** An image in the spec that cannot follow the new version is reported while that version is kept. */
 function withRefusal(rest: Rest, facts: UpgradeFacts, record: UpgradeStatus): Rest {
   const { shape } = rest;
   const keepsNew = shape.template !== "previous" && shape.image === record.to && shape.replicas > 0;
   if (!keepsNew || facts.wanted === record.to || !isWayBack(facts.wanted, record)) return rest;
   return { ...rest, message: [refusedImage(facts, record), rest.message].filter(Boolean).join(" ") };
 }
-
-const stages: Readonly<Record<UpgradeStage, StagePlan>> = {
-  Preflight: preflight,
-  Draining: draining,
-  BackingUp: backingUp,
-  ScalingDown: scalingDown,
-  Migrating: migrating,
-  Verifying: verifying,
-  ScalingOut: scalingOut,
-  Followers: following,
-  Completed: completed,
-  BackupFailed: backupFailed,
-  RollingBack: rollingBack,
-  RolledBack: rolledBack,
-  Stuck: stuck,
-};

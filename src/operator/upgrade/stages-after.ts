@@ -8,6 +8,7 @@ import {
   sightOf,
   type UpgradeFacts,
   whyAway,
+  withHosts,
 } from "./facts.ts";
 import {
   mayGoBack,
@@ -19,17 +20,7 @@ import {
   waitingFor,
 } from "./messages.ts";
 import { isWayBack, otherWay, retargeted, unconfirmed } from "./other-image.ts";
-import { withHosts } from "./stages.ts";
-import {
-  allNew,
-  calm,
-  enter,
-  migrator,
-  oneNew,
-  type StagePlan,
-  stopped,
-  type UpgradePlan,
-} from "./transitions.ts";
+import { allNew, calm, enter, migrator, oneNew, type StagePlan, stopped } from "./transitions.ts";
 import { compareVersions, isSameBuild, versionOfImage } from "./versions.ts";
 
 /* The stages from the end of the last old pod on, and the way back. */
@@ -54,7 +45,7 @@ const STUCK_RETRY_MS = 30_000;
 
 export const scalingDown: StagePlan = (facts, record) => {
   const { pods } = facts;
-  if (facts.wanted !== record.to) return enter("RollingBack", facts, record);
+  if (facts.wanted !== record.to) return enter("RollingBack", record);
   const hosts = withHosts(record, hostsOf(pods));
   if (hosts !== record) return { do: "record", record: hosts };
   if (!pods.isScaledToZero || pods.names.length > 0)
@@ -64,7 +55,7 @@ export const scalingDown: StagePlan = (facts, record) => {
   // Without pods of ours, a replica that lives is somebody else's, and would meet the new schema.
   const strangers = strangersAmong(sightOf(facts)?.replicas ?? [], record.hosts ?? []);
   if (strangers) return stopped(`${strangers}${mayGoBack(record)}`);
-  return enter("Migrating", facts, { ...record, ...schemaBefore(facts, record) });
+  return enter("Migrating", { ...record, ...schemaBefore(facts, record) });
 };
 
 /** A schema that an earlier pod of the upgrade may have changed must never pass for the one before it. */
@@ -75,10 +66,10 @@ function schemaBefore(facts: UpgradeFacts, record: UpgradeStatus): Pick<UpgradeS
 }
 
 /** What follows from a ready pod. Where no probe says that it serves, its answer does, or a database that nobody migrates. */
-function ifServed(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan | undefined {
+function ifServed(facts: UpgradeFacts, record: UpgradeStatus): ReturnType<StagePlan> | undefined {
   const { pods, now, reported } = facts;
   if (pods.ready === 0) return undefined;
-  const served = enter("Verifying", facts, { ...record, servedAgain: timestamp(now) });
+  const served = enter("Verifying", { ...record, servedAgain: timestamp(now) });
   if (pods.isProbed) return served;
   if (reported === undefined) return { do: "ask", whom: "version" };
   if (reported.ok) return isOldVersion(reported.value, record) ? undefined : served;
@@ -97,7 +88,7 @@ export const migrating: StagePlan = (facts, record) => {
   const isUnmigrated = standing === "unchanged" || (standing === "unknown" && !record.schemaChanged);
   // A process that died may have started no pod yet: then the spec decides once more.
   const isUnstarted = pods.isScaledToZero && retargeted(facts, record).to !== record.to;
-  if (facts.wanted !== record.to && (isUnmigrated || isUnstarted)) return enter("RollingBack", facts, record);
+  if (facts.wanted !== record.to && (isUnmigrated || isUnstarted)) return enter("RollingBack", record);
   // Without its database no pod can start: the time that it has begins when the database answers.
   if (!pods.trouble || isMigratingNow(facts) || whyAway(facts)) {
     const said = [progress(facts), pods.trouble?.message].filter(Boolean).join(" ");
@@ -139,14 +130,14 @@ function isHanging(facts: UpgradeFacts): boolean {
  * The new pod fails: what the database says decides whether there is a way back. The trouble comes last in a message, since
  * it ends with a command to copy.
  */
-function giveUp(facts: UpgradeFacts, record: UpgradeStatus, trouble: string): UpgradePlan {
+function giveUp(facts: UpgradeFacts, record: UpgradeStatus, trouble: string): ReturnType<StagePlan> {
   switch (schemaStanding(facts, record)) {
     case "unchanged":
-      return enter("RollingBack", facts, { ...record, message: trouble });
+      return enter("RollingBack", { ...record, message: trouble });
     case "changed":
-      return enter("Stuck", facts, { ...record, message: `${schemaChanged(record)} ${trouble}` });
+      return enter("Stuck", { ...record, message: `${schemaChanged(record)} ${trouble}` });
     case "noAccess":
-      return enter("Stuck", facts, { ...record, message: `${notKnown(facts)} ${trouble}` });
+      return enter("Stuck", { ...record, message: `${notKnown(facts)} ${trouble}` });
     case "unknown":
       return oneNew(facts, record, `${progress(facts)} ${trouble}`);
   }
@@ -154,14 +145,13 @@ function giveUp(facts: UpgradeFacts, record: UpgradeStatus, trouble: string): Up
 
 export const verifying: StagePlan = (facts, record) => {
   const { reported, pods, now } = facts;
-  if (pods.ready === 0) return enter("Migrating", facts, record);
+  if (pods.ready === 0) return enter("Migrating", record);
   if (reported === undefined) return { do: "ask", whom: "version" };
   if (reported.ok && !isOldVersion(reported.value, record))
-    return enter("ScalingOut", facts, { ...record, toVersion: reported.value });
+    return enter("ScalingOut", { ...record, toVersion: reported.value });
   const isLate = now - Date.parse(record.since) >= MAX_UNANSWERED_MS;
   const version = reported.ok ? { toVersion: reported.value } : {};
-  if (isLate && isOnNode(pods, record))
-    return enter("ScalingOut", facts, { ...unconfirmed(record), ...version });
+  if (isLate && isOnNode(pods, record)) return enter("ScalingOut", { ...unconfirmed(record), ...version });
   const said = reported.ok
     ? `coderd still reports version ${reported.value}.`
     : `Waiting for coderd to report its version. ${reported.failure.message}`;
@@ -170,38 +160,38 @@ export const verifying: StagePlan = (facts, record) => {
 
 export const scalingOut: StagePlan = (facts, record) => {
   const { pods } = facts;
-  if (pods.isComplete) return enter("Followers", facts, record);
+  if (pods.isComplete) return enter("Followers", record);
   const other = otherWay(facts, record);
   if (other) return other;
-  if (pods.ready === 0) return enter("Migrating", facts, record);
+  if (pods.ready === 0) return enter("Migrating", record);
   return allNew(facts, record, pods.trouble?.message);
 };
 
 export const following: StagePlan = (facts, record) => {
   // Another image must not wait for followers; they get this one at once.
-  if (facts.wanted !== record.to) return enter("Completed", facts, record);
+  if (facts.wanted !== record.to) return enter("Completed", record);
   const turn = facts.followers.find(({ key }) => key === record.follower);
   const waitedMs = facts.now - Date.parse(record.followerSince ?? record.since);
   if (turn && !turn.runs(record.to) && waitedMs < MAX_FOLLOWER_MS)
     return allNew(facts, record, `Waiting for ${turn.key}.`);
   const next = facts.followers.find(({ key, runs }) => key > (record.follower ?? "") && !runs(record.to));
-  if (!next) return enter("Completed", facts, record);
+  if (!next) return enter("Completed", record);
   return { do: "record", record: { ...record, follower: next.key, followerSince: timestamp(facts.now) } };
 };
 
 /** No pod of the new version must run when the schema is looked at for the last time. Where none ever did, nothing changed. */
 export const rollingBack: StagePlan = (facts, record) => {
   const { pods } = facts;
-  if (!record.migratingSince) return enter("RolledBack", facts, record);
+  if (!record.migratingSince) return enter("RolledBack", record);
   if (!pods.isScaledToZero || pods.names.length > 0) return stopped(waitingFor(pods.names));
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   switch (schemaStanding(facts, record)) {
     case "unchanged":
-      return enter("RolledBack", facts, record);
+      return enter("RolledBack", record);
     case "changed":
-      return enter("Migrating", facts, { ...retargeted(facts, record), schemaChanged: true });
+      return enter("Migrating", { ...retargeted(facts, record), schemaChanged: true });
     case "noAccess":
-      return enter("Migrating", facts, retargeted(facts, record));
+      return enter("Migrating", retargeted(facts, record));
     case "unknown":
       return stopped(progress(facts));
   }

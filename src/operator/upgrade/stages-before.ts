@@ -1,9 +1,8 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
-import { hostsOf, sightOf, type UpgradeFacts } from "./facts.ts";
+import { hostsOf, sightOf, type UpgradeFacts, withHosts } from "./facts.ts";
 import { backupTooLate, waitingForBuilds } from "./messages.ts";
 import { obstacles } from "./preflight.ts";
-import { isGivenUp, withHosts } from "./stages.ts";
 import { asSpecified, enter, held, LOOK_AGAIN_MS, type StagePlan, type UpgradePlan } from "./transitions.ts";
 import { isAnotherVersion, isRunning } from "./versions.ts";
 
@@ -11,11 +10,14 @@ import { isAnotherVersion, isRunning } from "./versions.ts";
 
 const OBSTACLE_RETRY_MS = 30_000;
 
-/** `present` is the image that runs, or would if there were pods or somebody had not deleted the Deployment. */
-export function begin(facts: UpgradeFacts, present: string | undefined): UpgradePlan {
-  const { record, wanted, settled, replicas, version } = facts;
+/** `present` is the image that runs, or that would run with pods and a Deployment; `givenUp` is an upgrade that failed before. */
+export function begin(
+  facts: UpgradeFacts,
+  present: string | undefined,
+  givenUp?: UpgradeStatus,
+): UpgradePlan {
+  const { wanted, settled, replicas, version } = facts;
   const isNews = present !== undefined && isAnotherVersion(present, wanted);
-  const givenUp = record && isGivenUp(record) ? record : undefined;
   // Where the Deployment alone has another version, somebody has edited it, or admission has rewritten its image.
   const running = settled ?? present;
   if (!isNews || !running || isRunning(wanted, { image: running, version }))
@@ -63,7 +65,7 @@ export const preflight = beforeChange((facts, record) => {
   const sight = sightOf(facts);
   const schemaBefore = typeof sight?.schema === "object" ? { schemaBefore: sight.schema.version } : {};
   const hosts = [...(sight?.replicas ?? []), ...hostsOf(facts.pods)];
-  return enter("Draining", facts, { ...withHosts(record, hosts), ...schemaBefore });
+  return enter("Draining", { ...withHosts(record, hosts), ...schemaBefore });
 });
 
 /** Another image may be wrong without harm as long as the old version serves. */
@@ -88,18 +90,18 @@ export const draining = beforeChange((facts, record) => {
   if (!facts.isAnnounced) return { do: "announce" };
   const next = settings.backup ? "BackingUp" : "ScalingDown";
   const leftMs = Date.parse(record.since) + settings.drainTimeoutMs - now;
-  if (leftMs <= 0) return enter(next, facts, record);
+  if (leftMs <= 0) return enter(next, record);
   if (builds === undefined) return { do: "ask", whom: "builds" };
-  if (builds === "unknown" || builds === 0) return enter(next, facts, record);
+  if (builds === "unknown" || builds === 0) return enter(next, record);
   const message = waitingForBuilds(builds, now + leftMs);
   return held(facts, { message, lookAgainMs: Math.min(LOOK_AGAIN_MS, leftMs) });
 });
 
 export const backingUp = beforeChange((facts, record) => {
   const { backup, settings, generation, now } = facts;
-  if (!settings.backup) return enter("ScalingDown", facts, record);
+  if (!settings.backup) return enter("ScalingDown", record);
   if (!backup) return { do: "ask", whom: "backup" };
-  if (backup.kind === "succeeded") return enter("ScalingDown", facts, record);
+  if (backup.kind === "succeeded") return enter("ScalingDown", record);
   const leftMs = Date.parse(record.since) + settings.backup.timeoutMs - now;
   const failure =
     backup.kind === "failed" || backup.kind === "unavailable"
@@ -108,7 +110,7 @@ export const backingUp = beforeChange((facts, record) => {
         ? backupTooLate(settings.backup)
         : undefined;
   const ofSpec = generation === undefined ? {} : { generation };
-  if (failure !== undefined) return enter("BackupFailed", facts, { ...record, ...ofSpec, message: failure });
+  if (failure !== undefined) return enter("BackupFailed", { ...record, ...ofSpec, message: failure });
   if (backup.kind === "absent") return { do: "backUp" };
   const message = backup.kind === "running" ? `Waiting for ${backup.what}.` : "Waiting for the backup.";
   return held(facts, { message, lookAgainMs: LOOK_AGAIN_MS });
@@ -117,13 +119,13 @@ export const backingUp = beforeChange((facts, record) => {
 /** Another spec is another attempt. */
 export const backupFailed: StagePlan = (facts, record) => {
   const isSame = facts.wanted === record.to && facts.generation === record.generation;
-  return isSame ? held(facts) : begin({ ...facts, record: { ...record, stage: "RolledBack" } }, record.from);
+  return isSame ? held(facts) : begin(facts, record.from, record);
 };
 
 export const rolledBack: StagePlan = (facts, record) => {
   const isBack = record.downSince && !record.servedAgain && facts.pods.ready > 0;
   if (isBack) return { do: "record", record: { ...record, servedAgain: timestamp(facts.now) } };
-  return facts.wanted === record.to ? held(facts) : begin(facts, record.from);
+  return facts.wanted === record.to ? held(facts) : begin(facts, record.from, record);
 };
 
 export const completed: StagePlan = (facts) => begin(facts, facts.present ?? facts.settled);

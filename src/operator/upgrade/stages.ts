@@ -1,42 +1,172 @@
-import { maxUpgradeHosts } from "../../api/v1alpha1/limits.ts";
+import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
+import {
+  following,
+  migrating,
+  rollingBack,
+  scalingDown,
+  scalingOut,
+  stuck,
+  verifying,
+} from "./stages-after.ts";
+import { backingUp, backupFailed, completed, draining, preflight, rolledBack } from "./stages-before.ts";
+import type { Enter, StagePlan } from "./transitions.ts";
 
-/** Stages that nothing leaves but another spec. */
-const OVER: ReadonlySet<UpgradeStage> = new Set(["Completed", "BackupFailed", "RolledBack"]);
+/** All that distinguishes a stage. Every set, text and check of stages derives from the table. */
+interface Stage {
+  /** The next thing to do in the stage. */
+  readonly plan: StagePlan;
+  /** The pods during the stage: those before the upgrade, none in the end, the first new one, or all as in the spec. */
+  readonly pods: "old" | "ending" | "new" | "specified";
+  /** Set for a stage that only another spec leaves: what became of the upgrade. */
+  readonly end?: "complete" | "givenUp";
+  /** Whether the upgrade has failed here, or only a person can help. */
+  readonly hasFailed?: true;
+  /** Whether the new version has been confirmed. */
+  readonly isConfirmed?: true;
+  /** Whether the message of the previous stage, why it ended, is kept. */
+  readonly keepsMessage?: true;
+  readonly announcement: "announce" | "keep" | "putBack";
+  /** What entering the stage records besides its name and time. */
+  readonly begin?: (record: UpgradeStatus, now: string) => Partial<UpgradeStatus>;
+  /** The image that the control plane has been brought to by entering the stage. */
+  readonly reached?: "to" | "from";
+  /** What the condition says. */
+  readonly text: string;
+}
 
-/** Stages in which the pods are those of the old version, with the template that they had. */
-const BEFORE: ReadonlySet<UpgradeStage> = new Set(["Preflight", "Draining", "BackingUp"]);
+export const stages: Readonly<Record<UpgradeStage, Stage>> = {
+  Preflight: {
+    plan: preflight,
+    pods: "old",
+    announcement: "putBack",
+    text: "Checks whether the upgrade can begin.",
+  },
+  Draining: {
+    plan: draining,
+    pods: "old",
+    announcement: "announce",
+    text: "Lets running builds finish.",
+  },
+  BackingUp: {
+    plan: backingUp,
+    pods: "old",
+    announcement: "keep",
+    text: "Makes a backup of the database.",
+  },
+  ScalingDown: {
+    plan: scalingDown,
+    pods: "ending",
+    announcement: "keep",
+    begin: ({ downSince }, now) => ({ downSince: downSince || now }),
+    text: "Stops all pods of the old version.",
+  },
+  Migrating: {
+    plan: migrating,
+    pods: "new",
+    announcement: "keep",
+    begin: ({ migratingSince, to }, now) => ({ migratingSince: migratingSince ?? now, started: to }),
+    text: "One pod of the new version migrates the database.",
+  },
+  Verifying: {
+    plan: verifying,
+    pods: "new",
+    announcement: "keep",
+    text: "Checks the version that coderd reports.",
+  },
+  ScalingOut: {
+    plan: scalingOut,
+    pods: "new",
+    isConfirmed: true,
+    announcement: "keep",
+    reached: "to",
+    text: "Starts the other pods.",
+  },
+  Followers: {
+    plan: following,
+    pods: "specified",
+    isConfirmed: true,
+    announcement: "keep",
+    text: "Provisioners and proxies get the new image, one after the other.",
+  },
+  Completed: {
+    plan: completed,
+    pods: "specified",
+    end: "complete",
+    isConfirmed: true,
+    announcement: "putBack",
+    text: "The upgrade is complete.",
+  },
+  BackupFailed: {
+    plan: backupFailed,
+    pods: "old",
+    end: "givenUp",
+    hasFailed: true,
+    keepsMessage: true,
+    announcement: "putBack",
+    text: "The backup failed, so nothing was changed. The upgrade is tried again when the spec changes.",
+  },
+  RollingBack: {
+    plan: rollingBack,
+    pods: "ending",
+    keepsMessage: true,
+    announcement: "keep",
+    text: "Goes back to the old version.",
+  },
+  RolledBack: {
+    plan: rolledBack,
+    pods: "old",
+    end: "givenUp",
+    hasFailed: true,
+    keepsMessage: true,
+    announcement: "putBack",
+    reached: "from",
+    text: "The old version runs again, with its previous pod template. The new one is not tried again until spec.image changes.",
+  },
+  Stuck: {
+    plan: stuck,
+    pods: "new",
+    hasFailed: true,
+    keepsMessage: true,
+    announcement: "keep",
+    text: "The new version does not start, and the operator cannot go back by itself.",
+  },
+};
+
+/** The record of a stage that is entered; the failure and the message of the previous stage are dropped. */
+export function entered({ stage, record }: Enter, nowMs: number): UpgradeStatus {
+  const { failingSince: _, message, ...kept } = record;
+  const { begin, keepsMessage } = stages[stage];
+  const now = timestamp(nowMs);
+  const why = keepsMessage && message !== undefined ? { message } : {};
+  return { ...kept, ...begin?.(record, now), ...why, stage, since: now };
+}
 
 /** Whether an upgrade has begun that is neither complete nor given up. `Stuck` is in progress: it may go on by itself. */
 export function isUpgrading(upgrade: UpgradeStatus | undefined): upgrade is UpgradeStatus {
-  return upgrade !== undefined && !OVER.has(upgrade.stage);
-}
-
-/** Whether pods are being replaced for an upgrade, of coderd or of what follows it: no queue may move them then. */
-export function isReplacingPods(upgrade: UpgradeStatus | undefined): boolean {
-  return isUpgrading(upgrade) && !BEFORE.has(upgrade.stage);
+  return upgrade !== undefined && stages[upgrade.stage].end === undefined;
 }
 
 /** Whether an upgrade was given up, so that the old version runs although the spec names another. */
 export function isGivenUp({ stage }: UpgradeStatus): boolean {
-  return stage === "BackupFailed" || stage === "RolledBack";
+  return stages[stage].end === "givenUp";
 }
 
-/** With more hosts whose replicas are ours; the same record where all are known. */
-export function withHosts(record: UpgradeStatus, more: readonly string[]): UpgradeStatus {
-  const { hosts = [] } = record;
-  const all = [...new Set([...hosts, ...more])].slice(0, maxUpgradeHosts);
-  return all.length > hosts.length ? { ...record, hosts: all } : record;
+/** Whether pods of coderd, or of what follows it, are being replaced for an upgrade. Pools are not resized meanwhile. */
+export function isReplacingPods(upgrade: UpgradeStatus | undefined): boolean {
+  return isUpgrading(upgrade) && stages[upgrade.stage].pods !== "old";
 }
 
 /**
  * What the control plane is brought to by entering a stage, to be recorded with it: a later upgrade, or the way back from
- * one, starts from there. A version that nobody has confirmed is forgotten.
+ * one, starts from there. A version that was not confirmed is removed.
  */
 export function broughtTo(
   upgrade: UpgradeStatus | undefined,
 ): { readonly image: string; readonly version: string | undefined } | undefined {
-  if (upgrade?.stage === "ScalingOut") return { image: upgrade.to, version: upgrade.toVersion };
-  if (upgrade?.stage === "RolledBack") return { image: upgrade.from, version: upgrade.fromVersion };
-  return undefined;
+  const reached = upgrade && stages[upgrade.stage].reached;
+  if (!reached) return undefined;
+  return reached === "to"
+    ? { image: upgrade.to, version: upgrade.toVersion }
+    : { image: upgrade.from, version: upgrade.fromVersion };
 }

@@ -1,4 +1,3 @@
-import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStage, UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import type { Obstacle } from "./preflight.ts";
@@ -34,11 +33,18 @@ export type UpgradePlan =
   | { readonly do: "backUp" }
   /** Start a pod that pulls the new image. */
   | { readonly do: "checkImage" }
-  /** Enter a stage, or change what is recorded of it; without a record the upgrade is over without a trace. */
+  /** Record a stage, or change what is recorded of it. Without a record the upgrade ends without a trace. */
   | { readonly do: "record"; readonly record: UpgradeStatus | undefined };
 
+/** The upgrade enters a stage with this record. */
+export interface Enter {
+  readonly do: "enter";
+  readonly stage: UpgradeStage;
+  readonly record: UpgradeStatus;
+}
+
 /** What to do in a stage that is recorded. */
-export type StagePlan = (facts: UpgradeFacts, record: UpgradeStatus) => UpgradePlan;
+export type StagePlan = (facts: UpgradeFacts, record: UpgradeStatus) => UpgradePlan | Enter;
 
 /** How soon is looked again at what no watch reports. */
 export const LOOK_AGAIN_MS = 5_000;
@@ -59,17 +65,8 @@ export function mayStartOther(
   return presentReplicas === 0 || !isSameBuild(present, image);
 }
 
-/** Enters a stage: what belonged to the stage before is left behind. */
-export function enter(stage: UpgradeStage, { now }: UpgradeFacts, record: UpgradeStatus): UpgradePlan {
-  const { failingSince: _, message, ...kept } = record;
-  const down = stage === "ScalingDown" && !record.downSince ? { downSince: timestamp(now) } : {};
-  const since = { migratingSince: record.migratingSince ?? timestamp(now) };
-  const pod = stage === "Migrating" ? { ...since, started: record.to } : {};
-  const why = message !== undefined && ["BackupFailed", "RollingBack", "RolledBack", "Stuck"].includes(stage);
-  return {
-    do: "record",
-    record: { ...kept, ...down, ...pod, ...(why ? { message } : {}), stage, since: timestamp(now) },
-  };
+export function enter(stage: UpgradeStage, record: UpgradeStatus): Enter {
+  return { do: "enter", stage, record };
 }
 
 /** The new pod does not fail any more. */

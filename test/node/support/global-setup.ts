@@ -10,6 +10,7 @@ import {
 import type { TestProject } from "vitest/node";
 import { coderNames, loadCoder, loadOperator } from "../../../lab/node/images.ts";
 import { nodePostgres, startNodePostgres } from "../../../lab/node/postgres.ts";
+import { hasCoderImageParts } from "../../../tools/coder-image/image.ts";
 import { installOperator } from "./operator.ts";
 import type { TestCluster } from "./test-cluster.ts";
 
@@ -20,15 +21,18 @@ declare module "vitest" {
   }
 }
 
+/** Whether tests that need what is not there are skipped: then nothing is built for them. */
+const onlyIfPossible = process.env.NODE_TESTS === "if-possible";
+
 /**
  * Gives the tests a cluster: the one of KUBECONFIG, the node that runs on this machine already, or one that is started
  * for them and leaves nothing behind. The operator is installed there from this checkout.
  */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const kubeconfig = await foreignKubeconfig();
-  const reason = kubeconfig ? undefined : await whyNot();
+  const reason = kubeconfig ? whyNotThere() : await whyNotHere();
   if (reason !== undefined) {
-    if (process.env.NODE_TESTS !== "if-possible") throw new Error(reason);
+    if (!onlyIfPossible) throw new Error(reason);
     console.warn(`\n*** TESTS IN REAL PODS SKIPPED: ${reason} ***\n`);
     return undefined;
   }
@@ -47,18 +51,19 @@ async function foreignKubeconfig(): Promise<string | undefined> {
   return given === own ? undefined : given;
 }
 
-async function whyNot(): Promise<string | undefined> {
+function whyNotThere(): string | undefined {
+  if (process.env.POSTGRES_URL) return undefined;
+  return "KUBECONFIG is set: set POSTGRES_URL as well, to a Postgres that both pods and this machine reach.";
+}
+
+async function whyNotHere(): Promise<string | undefined> {
   const reason = obstacle();
   if (reason !== undefined) return reason;
   return (await hasNodeBinaries()) ? undefined : "kubelet is not built yet; `make test-node` builds it once.";
 }
 
 function givenPlace(kubeconfig: string): TestCluster {
-  const { IMAGE_PREFIX: imagePrefix, POSTGRES_URL: postgresUrl } = process.env;
-  if (!postgresUrl)
-    throw new Error(
-      "KUBECONFIG is set: set POSTGRES_URL as well, to a Postgres that both pods and this machine reach.",
-    );
+  const { IMAGE_PREFIX: imagePrefix, POSTGRES_URL: postgresUrl = "" } = process.env;
   const coder = coderNames(imagePrefix);
   return { kubeconfig, kubectl: "kubectl", postgresUrl, imagePrefix, coder, local: false };
 }
@@ -68,13 +73,13 @@ async function ownPlace(owned: AsyncDisposableStack): Promise<TestCluster> {
   const node = (await runningNode()) ?? (await startedNode(owned, log));
   await node.freeVolumes();
   await loadOperator(node, log);
-  await loadCoder(node);
+  if (!onlyIfPossible || (await hasCoderImageParts())) await loadCoder(node);
   const { kubeconfig, kubectl } = node;
   const postgresUrl = await nodePostgres(node);
   const coder = (await node.images()).includes(coderNames().current) ? coderNames() : undefined;
   if (coder === undefined)
     console.warn(
-      "\n*** TESTS OF CODER IN REAL PODS SKIPPED: it is not built yet; `make test-node` builds it once. ***\n",
+      "\n*** TESTS OF CODER IN REAL PODS SKIPPED: its images are not built yet; `make test-node` builds them once. ***\n",
     );
   return { kubeconfig, kubectl, postgresUrl, imagePrefix: undefined, coder, local: true };
 }

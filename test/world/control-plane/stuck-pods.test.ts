@@ -114,7 +114,7 @@ test("a probe that fails is a cause after two minutes, not while a program start
   expect(await ready()).toMatchObject({ reason: "RollingOut" });
   await pass(40);
   expect((await ready())?.message).toContain(
-    "its container runs and does not pass its probe: Readiness probe failed: HTTP probe failed with statuscode: 503. OutputStyle",
+    "its container runs and does not pass its probe: Readiness probe failed: HTTP probe failed with statuscode: 503. Look",
   );
 });
 

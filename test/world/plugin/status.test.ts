@@ -181,7 +181,7 @@ test("a namespace without a control plane says so and is fine", async () => {
   const { code, out } = await kubectlCoder({ ...me, namespace: "empty" }, "status");
   expect({ code, out }).toEqual({
     code: 0,
-    out: "There is no CoderControlPlane here. Use -n or -A to look in other namespaces.\n",
+    out: "There is no CoderControlPlane here. Look elsewhere with -n or -A.\n",
   });
 });
 

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { type Machine, obstacle } from "./prerequisites.ts";
 
-const complete: Machine = { platform: "linux", uid: 0, path: ["/usr/bin"], exists: () => true };
+const complete: Machine = {
+  platform: "linux",
+  uid: 0,
+  path: ["/usr/bin"],
+  exists: () => true,
+  failure: () => undefined,
+};
 
 /** A machine that lacks these files. */
 function without(...files: string[]): Machine {
@@ -25,6 +31,11 @@ describe("what keeps a machine from running a node", () => {
 
   test("is a kernel module, by the command that loads it", () => {
     expect(obstacle(without("/bridge-nf-call-iptables"))).toContain("`modprobe br_netfilter`");
+  });
+
+  test("are namespaces that it refuses, as an unprivileged container does, in the words of the program", () => {
+    const said = "unshare: unshare failed: Operation not permitted";
+    expect(obstacle({ ...complete, failure: () => said })).toContain(`(${said})`);
   });
 
   test("are no network plugins in either of their folders", () => {

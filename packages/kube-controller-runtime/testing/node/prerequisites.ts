@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
@@ -26,6 +27,8 @@ export interface Machine {
   /** The folders that programs are looked for in. */
   readonly path: readonly string[];
   readonly exists: (file: string) => boolean;
+  /** Runs a program to its end; returns why it failed, or nothing. */
+  readonly failure: (command: readonly string[]) => string | undefined;
 }
 
 /** This machine. Programs of the administrator are found where the user's PATH lacks their folder. */
@@ -35,8 +38,15 @@ function thisMachine(): Machine {
     uid: process.getuid?.(),
     path: [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/sbin"].filter(Boolean),
     exists: existsSync,
+    failure: ([program = "", ...args]) => {
+      const { status, stderr, error } = spawnSync(program, args, { encoding: "utf8" });
+      return status === 0 ? undefined : (error?.message ?? stderr.trim());
+    },
   };
 }
+
+/** Creates the namespaces of a node for a moment and uses nftables there; containers, even as root, often must not. */
+const TRIAL = ["unshare", "--mount", "--net", "--pid", "--fork", "nft", "list", "tables"];
 
 /** Why a node cannot run here and what to do about it, in one sentence; nothing when it can. */
 export function obstacle(machine: Machine = thisMachine()): string | undefined {
@@ -49,7 +59,11 @@ export function obstacle(machine: Machine = thisMachine()): string | undefined {
     return `A node needs packages that are not installed: run \`apt-get install --no-install-recommends ${missing.join(" ")}\`.`;
   if (!machine.exists(BRIDGE_FILTER))
     return "A node needs the kernel module br_netfilter, which is not loaded: run `modprobe br_netfilter`.";
-  return undefined;
+  const failure = machine.failure(TRIAL);
+  return (
+    failure &&
+    `A node needs namespaces of its own with nftables, which this machine refuses (${failure}): use a virtual machine, or a privileged container.`
+  );
 }
 
 /** Where the network plugins are; fails when no folder has all of them. */

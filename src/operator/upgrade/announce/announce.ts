@@ -1,6 +1,6 @@
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import type { UpgradeRun } from "../observe.ts";
-import { isUpgrading } from "../stages.ts";
+import { stages } from "../stages.ts";
 import { type NoticeOutcome, settleNotice } from "./effect.ts";
 import { bannerNotice, prebuildsNotice } from "./notice.ts";
 import type { Phase } from "./plan.ts";
@@ -37,10 +37,8 @@ export async function announce(
   return paused && together([shown, paused]);
 }
 
-/** In the first stage that leads to the end of the old pods; while those are away, nobody can be asked. */
 function phaseOf(isWanted: boolean, upgrade: UpgradeStatus | undefined): Phase {
-  if (!isWanted || !isUpgrading(upgrade) || upgrade.stage === "Preflight") return "putBack";
-  return upgrade.stage === "Draining" ? "announce" : "keep";
+  return isWanted && upgrade ? stages[upgrade.stage].announcement : "putBack";
 }
 
 function obstacleTo({ snapshot, session }: UpgradeRun): string | undefined {

@@ -26,7 +26,7 @@ export const bundle: Command = {
   name: "bundle",
   summary: "Write a zip for a bug report: objects, events, logs, leases, metrics, versions",
   details:
-    "Of Secrets only the keys are written. Values of environment variables, arguments and annotations of others are left out, and whatever a Secret of these namespaces holds is replaced in all that is left; where you may not list Secrets, logs and events are left out. Review it before you send it.",
+    "Of Secrets only the keys are written. Values of environment variables, arguments and annotations of others are left out, and whatever a Secret of these namespaces holds is replaced in all that is left; where you may not list Secrets, logs and events are left out. Look through it before you send it.",
   flags: [
     { flags: "--file <path>", summary: "where to write; a name with the time when absent. Never overwrites" },
   ],
@@ -97,7 +97,7 @@ function bundleLines({ file, bytes, contents, gaps }: BundleReport, style: Outpu
     ...table(["BYTES", "FILE"], rows, { right: ["BYTES"] }),
     [],
     [span(file, "bold"), span(`: ${contents.length} files, ${bytes} bytes.`)],
-    [span("Review it before you send it.")],
+    [span("Look through it before you send it.")],
     ...gapLines(gaps, style),
   ];
 }

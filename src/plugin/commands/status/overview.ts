@@ -36,9 +36,7 @@ function operatorLines(problem: StatusReport["operator"], style: OutputStyle): L
 }
 
 function none(gaps: readonly string[]): Line[] {
-  return gaps.length > 0
-    ? []
-    : [[span("There is no CoderControlPlane here. Use -n or -A to look in other namespaces.")]];
+  return gaps.length > 0 ? [] : [[span("There is no CoderControlPlane here. Look elsewhere with -n or -A.")]];
 }
 
 const TITLES = [
