@@ -1,7 +1,6 @@
-import type { Random } from "kube-controller-runtime";
+import { backoff, type Random } from "kube-controller-runtime";
 
-const FIRST_DELAY_MS = 2_000;
-const MAX_DELAY_MS = 120_000;
+const POLICY = { baseMs: 2_000, capMs: 120_000 };
 
 /**
  * How long to wait after the `attempt`-th rate-limited answer in a row (counted from 0): 2 s doubling to
@@ -9,10 +8,9 @@ const MAX_DELAY_MS = 120_000;
  * than coderd asked for, up to those 2 min.
  */
 export function rateLimitDelay(attempt: number, retryAfterMs: number | undefined, random: Random): number {
-  const ceiling = Math.min(FIRST_DELAY_MS * 2 ** Math.min(attempt, 16), MAX_DELAY_MS);
-  const spread = ceiling / 2 + (ceiling / 2) * random();
+  const spread = backoff(POLICY, attempt + 1, random);
   if (retryAfterMs === undefined) return spread;
-  return Math.max(spread, Math.min(retryAfterMs, MAX_DELAY_MS) + FIRST_DELAY_MS * random());
+  return Math.max(spread, Math.min(retryAfterMs, POLICY.capMs) + POLICY.baseMs * random());
 }
 
 /** Reads a `Retry-After` header, seconds or a date, as milliseconds from `now`. */

@@ -124,8 +124,8 @@ export const hostileMutants: readonly Mutant[] = [
   {
     guard: "limits: a session with a database has an end",
     file: "src/coder/operator-access/access.ts",
-    from: "signal: AbortSignal.any([fence.signal, deadline]),",
-    to: "signal: fence.signal,",
+    from: "const bounded = closedBy(deadline.signal, fence);",
+    to: "const bounded = fence;",
     tests: ["src/coder/operator-access"],
   },
   {

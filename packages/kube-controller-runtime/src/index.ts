@@ -21,6 +21,7 @@ export {
 export * from "./kinds.ts";
 export { controllerOf, controllerReference } from "./owner.ts";
 export { type Condition, type ConditionState, findCondition, setCondition } from "./conditions.ts";
+export { backoff } from "./backoff.ts";
 export { fingerprint, fnv1a32, fnv1a64 } from "./hash.ts";
 
 // A controller and its reconcile.
@@ -81,7 +82,7 @@ export type { QueueObserver } from "./queue/work-queue.ts";
 export { Leader } from "./leader/leader.ts";
 export { candidateIdentity } from "./leader/lease.ts";
 export { ownNamespace } from "./leader/own-namespace.ts";
-export { type Fence, LeaderFence } from "./fence.ts";
+export { closedBy, type Fence, LeaderFence } from "./fence.ts";
 export { admittedBy } from "./admission.ts";
 export { type HttpServer, serveMetrics, serveProbes } from "./http.ts";
 export { type Access, type Authorize, accessReviewRules, reviewAccess } from "./access-review.ts";

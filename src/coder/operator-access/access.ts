@@ -1,4 +1,4 @@
-import type { Clock, Fence } from "kube-controller-runtime";
+import { type Clock, closedBy, type Fence } from "kube-controller-runtime";
 import { failed, type Result, succeeded } from "../result.ts";
 import { ensureAccount, USERNAME } from "./account.ts";
 import { readTables } from "./catalogue.ts";
@@ -104,7 +104,7 @@ async function transact<T>(
 ): Promise<Result<T, DatabaseFailure>> {
   const deadline = new AbortController();
   const cancel = clock.setTimer(() => deadline.abort(tookTooLong()), MAX_SESSION_MS);
-  const bounded = fenceUntil(deadline.signal, fence);
+  const bounded = closedBy(deadline.signal, fence);
   let session: DatabaseSession | undefined;
   try {
     const opened = await open(connect, target, bounded);
@@ -117,17 +117,6 @@ async function transact<T>(
     cancel();
     await session?.close();
   }
-}
-
-/** A fence that is closed at a deadline too, so that the connection is cut then. */
-function fenceUntil(deadline: AbortSignal, fence: Fence): Fence {
-  return {
-    signal: AbortSignal.any([fence.signal, deadline]),
-    assertLeading: () => {
-      fence.assertLeading();
-      deadline.throwIfAborted();
-    },
-  };
 }
 
 function tookTooLong(): DatabaseProblem {

@@ -1,3 +1,4 @@
+import { backoff } from "kube-controller-runtime";
 import type { Decision } from "./decide.ts";
 import { isStuck } from "./pool.ts";
 
@@ -32,6 +33,6 @@ export function pauseAfterFailure(failure: {
   readonly failures: number;
   readonly retryAfterMs: number | undefined;
 }): number {
-  const pause = Math.min(failure.pollMs * 2 ** (failure.failures - 1), Math.max(SLOWEST_MS, failure.pollMs));
-  return Math.max(pause, failure.retryAfterMs ?? 0);
+  const policy = { baseMs: failure.pollMs, capMs: Math.max(SLOWEST_MS, failure.pollMs) };
+  return Math.max(backoff(policy, failure.failures), failure.retryAfterMs ?? 0);
 }

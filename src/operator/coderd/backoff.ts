@@ -1,4 +1,4 @@
-import { Backoff, type BackoffRule, type Random } from "kube-controller-runtime";
+import { Backoff, type BackoffRule, backoff, type Random } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { rateLimitDelay } from "../../coder/rate-limit.ts";
 
@@ -30,7 +30,7 @@ export function calmBackoff<F extends CoderFailure>(random: Random): Backoff<F> 
   return new Backoff((failure, inARow) => {
     const rule = delayAfter(failure, inARow, random);
     if (failure.kind !== "transient") return rule;
-    return { ...rule, ms: Math.min(rule.ms * 2 ** inARow, MAX_FAST_RETRY_MS) };
+    return { ...rule, ms: backoff({ baseMs: rule.ms, capMs: MAX_FAST_RETRY_MS }, inARow + 1) };
   });
 }
 

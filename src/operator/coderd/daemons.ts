@@ -1,4 +1,4 @@
-import { type Clock, fingerprint } from "kube-controller-runtime";
+import { backoff, type Clock, fingerprint } from "kube-controller-runtime";
 import type { CoderClient } from "../../coder/client.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
@@ -41,8 +41,7 @@ interface Known {
   usedAt: number;
 }
 
-const FIRST_RETRY_MS = 2_000;
-const LAST_RETRY_MS = 60_000;
+const RETRY = { baseMs: 2_000, capMs: 60_000 };
 
 /** coderd spends no more than a twentieth of its time on this question, however slow it is. */
 const REST_PER_ANSWER = 20;
@@ -121,6 +120,5 @@ function remember({ last, failed }: Known, maxAgeMs: number, now: number): Daemo
 }
 
 function pauseAfter(failure: CoderFailure, inARow: number): number {
-  const pause = Math.min(FIRST_RETRY_MS * 2 ** (inARow - 1), LAST_RETRY_MS);
-  return Math.max(pause, (failure.kind === "rateLimited" && failure.retryAfterMs) || 0);
+  return Math.max(backoff(RETRY, inARow), (failure.kind === "rateLimited" && failure.retryAfterMs) || 0);
 }

@@ -1,3 +1,4 @@
+import { backoff } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import { ApiError, MAX_RETRY_AFTER_MS } from "./error.ts";
 
@@ -47,8 +48,8 @@ export class Throttle {
     if (error.code !== 429 && error.code !== 503) return false;
     // What was sent together is refused together: that is one closure.
     if (this.#pauseMs() <= 0) this.#closures++;
-    const askedMs = Math.max(error.retryAfter, MIN_PAUSE_MS);
-    const pauseMs = Math.min(this.#longestPauseMs, askedMs * 2 ** (this.#closures - 1));
+    const baseMs = Math.max(error.retryAfter, MIN_PAUSE_MS);
+    const pauseMs = backoff({ baseMs, capMs: this.#longestPauseMs }, this.#closures);
     this.#closedUntil = Math.max(this.#closedUntil, this.#clock.monotonic() + pauseMs);
     return true;
   }

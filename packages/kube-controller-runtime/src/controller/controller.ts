@@ -1,3 +1,4 @@
+import type { BackoffPolicy } from "../backoff.ts";
 import type { CacheOptions } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { References } from "../cache/references.ts";
@@ -19,7 +20,6 @@ import {
 } from "../object.ts";
 import { controllerOf } from "../owner.ts";
 import type { Action } from "../queue/action.ts";
-import type { BackoffPolicy } from "../queue/backoff.ts";
 import { type Children, CONTROLLER_INDEX } from "./children.ts";
 import { anyChange, type Predicate, specOrMetadataChanged } from "./predicates.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { settle, VirtualClock } from "../../testing/clock.ts";
+import { backoff } from "../backoff.ts";
 import { TerminalError } from "../errors.ts";
 import { type Action, awaitChange, requeue } from "./action.ts";
-import { backoff } from "./backoff.ts";
 import { type Priority, WorkQueue } from "./work-queue.ts";
 import { runWorkers } from "./workers.ts";
 

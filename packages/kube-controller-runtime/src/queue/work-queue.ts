@@ -1,5 +1,5 @@
+import { type BackoffPolicy, backoff } from "../backoff.ts";
 import { type Clock, MAX_TIMER_MS, type Random } from "../clock.ts";
-import { type BackoffPolicy, backoff } from "./backoff.ts";
 import { Heap } from "./heap.ts";
 
 const PRIORITIES = ["new", "fresh", "start", "resync"] as const;

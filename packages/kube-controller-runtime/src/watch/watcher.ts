@@ -1,8 +1,8 @@
+import { backoff } from "../backoff.ts";
 import type { Client, Page, Selection, WatchEvent } from "../client/client.ts";
 import { ApiError, isExpired, isNotFound, isTooLarge } from "../client/error.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Kind, KubeObject, Stored } from "../object.ts";
-import { backoff } from "../queue/backoff.ts";
 
 /**
  * What a watcher reports. A (re)list is bracketed by `init` and `initDone`: what was known before and does
