@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { V1Secret } from "@kubernetes/client-node";
+import type { V1Pod, V1Secret } from "@kubernetes/client-node";
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { unzipped } from "../support/unzipped.ts";
@@ -70,5 +70,20 @@ describe.runIf(inject("place")?.coder)("a bundle from real pods", () => {
   test("shows no value of a Secret, no password of the database and no token, wherever a pod printed it", () => {
     expect(platform.secrets.size).toBeGreaterThan(4);
     for (const [path, text] of files) expect(platform.secrets.foundIn(text), path).toEqual([]);
+  });
+
+  test("shows an assistant no more of the logs of the same pods", async () => {
+    await using assistant = await platform.assistant();
+    const pods = await platform.cluster.list<V1Pod>([
+      ...["pods", `--namespace=${platform.namespace}`],
+      "--selector=app.kubernetes.io/managed-by=coder-k8s",
+    ]);
+    for (const { metadata } of pods) {
+      const answer = await assistant.ask("logs", { pod: metadata?.name, lines: 500 });
+      expect(platform.secrets.foundIn(answer), metadata?.name).toEqual([]);
+    }
+    const [leaky] = pods.filter(({ metadata }) => metadata?.name?.includes("leaky"));
+    const quoted = await assistant.ask("logs", { pod: leaky?.metadata?.name, previous: true });
+    expect(quoted).toContain("no provisioner [redacted]");
   });
 });

@@ -94,18 +94,23 @@ describe.runIf(inject("place")?.coder)("a workspace in a namespace of its own", 
     );
   });
 
+  test("keeps a daemon of a pool at zero before it starts by itself, agents and apps notwithstanding", async () => {
+    await workspaces.pushTemplate("resting", "pod", { tags: { rests: "yes" } });
+    await workspaces.create("morning", "resting");
+    expect((await workspaces.agent("morning")).apps).not.toEqual([]);
+    await platform.admin.cli("stop", "morning", "--yes");
+    const { id } = await platform.admin.workspace("morning");
+    const due = new Date(Math.ceil(Date.now() / MINUTE) * MINUTE + MINUTE);
+    const schedule = `CRON_TZ=UTC ${due.getUTCMinutes()} ${due.getUTCHours()} * * *`;
+    await platform.admin.put(`/api/v2/workspaces/${id}/autostart`, { schedule });
+    await eventually(async () => expect(await replicas("resting")).toBe(0), TIME_LIMIT);
+    await change("resting", { autoscaling: { keepWarmMinutes: 60 } });
+    await eventually(async () => expect(await replicas("resting")).toBe(1), TIME_LIMIT);
+  });
+
   test.runIf(process.env.LONG)(
-    "starts by itself although its pool rested at zero, thanks to a daemon kept for it",
+    "starts by itself on the daemon kept for it",
     async () => {
-      await workspaces.pushTemplate("resting", "pod", { tags: { rests: "yes" } });
-      await workspaces.create("morning", "resting");
-      await platform.admin.cli("stop", "morning", "--yes");
-      const { id } = await platform.admin.workspace("morning");
-      const due = new Date(Math.ceil(Date.now() / MINUTE) * MINUTE + MINUTE);
-      const schedule = `CRON_TZ=UTC ${due.getUTCMinutes()} ${due.getUTCHours()} * * *`;
-      await platform.admin.put(`/api/v2/workspaces/${id}/autostart`, { schedule });
-      await eventually(async () => expect(await replicas("resting")).toBe(0), TIME_LIMIT);
-      await change("resting", { autoscaling: { keepWarmMinutes: 60 } });
       await eventually(async () => {
         const { reason } = await workspaces.latestBuild("morning");
         expect(reason).toBe("autostart");

@@ -23,9 +23,10 @@ export async function convergeDeployment(
     await children.patch(Deployment, deployment, { owner, patch: { spec: { strategy } } });
   }
   const desired = await withTimelyAdditions(remembered, { owner, deployment }, children);
+  // Before it is done: once the Deployment has the mark, no run finds the reason again, even if the answer was lost.
+  if (restarts) own.emit("Normal", "Restarting", restartMessage(desired, pod));
   const [applied] = await children.converge(Deployment, [desired], owner);
   await replaceStuck(present, parts, pod);
-  if (restarts) own.emit("Normal", "Restarting", restartMessage(desired, pod));
   return applied;
 }
 

@@ -1,6 +1,7 @@
 import {
   type Condition,
   findCondition,
+  isConflict,
   isNotFound,
   Pod,
   type RunContext,
@@ -34,7 +35,8 @@ export type RemovePod = (pod: Stored<Pod>) => Promise<void>;
 export function removeWith({ client }: Pick<RunContext, "client">): RemovePod {
   return async (pod) => {
     await client.delete(Pod, refOf(pod), { uid: pod.metadata.uid }).catch((error) => {
-      if (!isNotFound(error)) throw error;
+      // Another one by its name, or none: who made it has replaced it meanwhile.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
     });
   };
 }
@@ -64,17 +66,21 @@ export async function replaceStuck(
   { memory, own }: StuckParts,
   pod: PodSettings,
 ): Promise<void> {
+  if (!isStalled(object)) {
+    delete memory.stuckInputs;
+    return;
+  }
   const before = memory.stuckInputs;
-  delete memory.stuckInputs;
-  if (!isStalled(object)) return;
-  memory.stuckInputs = versionsOf(pod, sources);
-  if (before === undefined || before === memory.stuckInputs) return;
-  const failing = pods.filter((each) => podTrouble(each, now)?.kind === "found");
+  const inputs = versionsOf(pod, sources);
+  const isCorrected = before !== undefined && before !== inputs;
+  const failing = isCorrected ? pods.filter((each) => podTrouble(each, now)?.kind === "found") : [];
   for (const each of failing) {
     await removePod(each);
     const message = `Pod "${each.metadata.name}" is replaced: it fails, and a Secret or ConfigMap that it reads has changed.`;
     own.emit("Normal", "PodReplaced", message);
   }
+  // Last, so that a pod that could not be removed is tried again.
+  memory.stuckInputs = inputs;
 }
 
 function versionsOf(pod: PodSettings, sources: Sources): string {

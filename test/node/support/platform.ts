@@ -11,6 +11,7 @@ import { type CoderBinaries, readPins } from "../../../tools/coder/pins.ts";
 import { CoderdAdmin } from "../../e2e/support/coderd-admin.ts";
 import { serverSettings } from "../../e2e/support/server-settings.ts";
 import { Secrets } from "../../support/leaks.ts";
+import { Assistant } from "./assistant.ts";
 import { Cluster } from "./cluster.ts";
 import { forwardPort } from "./port-forward.ts";
 
@@ -113,18 +114,18 @@ export class Platform implements AsyncDisposable {
 
   /** `kubectl coder` from these sources, in the platform's namespace. The person is known to coderd. */
   async kubectlCoder(...words: string[]): Promise<Seen> {
-    const env = {
-      ...process.env,
-      KUBECONFIG: this.cluster.place.kubeconfig,
-      CODER_URL: this.admin.url,
-      CODER_SESSION_TOKEN: this.admin.token,
-      COLUMNS: "400",
-    };
+    const env = { ...process.env, ...this.#personEnv(), COLUMNS: "400" };
     const args = [PLUGIN, ...words, "--namespace", this.namespace];
     return promisify(execFile)(process.execPath, args, { env, maxBuffer: 1 << 26 }).then(
       ({ stdout }) => ({ out: stdout, code: 0 }),
       ({ stdout, stderr, code }) => ({ out: `${stdout}${stderr}`, code }),
     );
+  }
+
+  /** An assistant at the other end of `kubectl coder mcp`, with the same rights. */
+  async assistant(): Promise<Assistant> {
+    const args = [PLUGIN, "mcp", "--namespace", this.namespace];
+    return Assistant.start(args, { ...this.#personEnv(), PATH: process.env.PATH ?? "" });
   }
 
   /** Ends all connections to coderd's database and refuses new ones. */
@@ -138,6 +139,14 @@ export class Platform implements AsyncDisposable {
 
   async startDatabase(): Promise<void> {
     await this.#asDatabaseAdmin(`ALTER DATABASE ${this.database.name} ALLOW_CONNECTIONS true`);
+  }
+
+  #personEnv() {
+    return {
+      KUBECONFIG: this.cluster.place.kubeconfig,
+      CODER_URL: this.admin.url,
+      CODER_SESSION_TOKEN: this.admin.token,
+    };
   }
 
   async #asDatabaseAdmin(...statements: string[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { CoreEvent, Deployment } from "kube-controller-runtime";
-import { createCertificateAuthority } from "kube-controller-runtime/testing";
+import { createCertificateAuthority, offline } from "kube-controller-runtime/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ControlPlaneStage, openControlPlaneStage } from "./stage.ts";
 
@@ -21,6 +21,12 @@ function renew(): Promise<unknown> {
 /** Counts the pod templates that there have been: only those replace pods. */
 async function generation(): Promise<number | undefined> {
   return (await stage.get(Deployment, "coder")).metadata.generation;
+}
+
+/** The messages of events about it. */
+async function restarts(): Promise<(string | undefined)[]> {
+  const { items } = await stage.person.list(CoreEvent, { namespace: stage.namespace });
+  return items.filter(({ reason }) => reason === "Restarting").map(({ message }) => message);
 }
 
 async function seen(): Promise<string | undefined> {
@@ -47,12 +53,28 @@ describe("a renewed certificate", () => {
     await renew();
     await untilSeen(before);
     expect(await generation()).toBe((first ?? 0) + 1);
-    const { items } = await stage.person.list(CoreEvent, { namespace: stage.namespace });
-    expect(items.filter(({ reason }) => reason === "Restarting").map(({ message }) => message)).toEqual([
+    expect(await restarts()).toEqual([
       'The pods of Deployment "coder" are replaced because a certificate that they read has changed; see spec.restartOn.',
     ]);
     await stage.timePasses(10 * 60_000);
     expect(await generation()).toBe((first ?? 0) + 1);
+  });
+
+  test("has its event although the answer to the change of the Deployment is lost", async () => {
+    await renew();
+    await stage.serve("coder", tls);
+    const before = await seen();
+    const changes = ({ method, path }: { method: string; path: string }) =>
+      method === "PATCH" && path.includes("/deployments/coder?");
+    let lost = 0;
+    stage.operator.transport.fault = async (request, pass) => {
+      const answer = await pass();
+      // A request whose connection breaks is sent once more.
+      return changes(request) && lost++ < 2 ? offline(request, pass) : answer;
+    };
+    await renew();
+    await untilSeen(before);
+    await stage.eventually(async () => expect(await restarts()).toHaveLength(1));
   });
 
   test("replaces them also when no operator ran as it came", async () => {
