@@ -36,7 +36,8 @@ export interface CoderClient {
   organizations(): CoderResult<readonly model.Organization[]>;
   /** By name, id, or the alias `default`. */
   organization(nameOrId: string): CoderResult<model.Organization>;
-  provisionerKeys(organizationId: string): CoderResult<readonly model.ProvisionerKey[]>;
+  /** Of an organization by name, id, or the alias `default`. */
+  provisionerKeys(nameOrId: string): CoderResult<readonly model.ProvisionerKey[]>;
   /** The key's plaintext, which coderd never shows again. coderd lower-cases the name. */
   createProvisionerKey(organizationId: string, key: NewProvisionerKey): CoderResult<string>;
   deleteProvisionerKey(organizationId: string, name: string): CoderResult<void>;
@@ -113,7 +114,7 @@ export function coderClient(options: ClientOptions): CoderClient {
   const get = <T>(path: string, decoder: Decoder<T>, answerShape?: AnswerShape) =>
     call("GET", path, { decoder, answerShape });
   const remove = (path: string) => call("DELETE", path, { decoder: nothing });
-  const keys = (organizationId: string) => `${organization(organizationId)}/provisionerkeys`;
+  const keys = (nameOrId: string) => `${organization(nameOrId)}/provisionerkeys`;
   const proxy = (nameOrId: string) => `/api/v2/workspaceproxies/${encodeURIComponent(nameOrId)}`;
   return {
     buildInfo: () => get("/api/v2/buildinfo", model.buildInfo),
@@ -125,7 +126,7 @@ export function coderClient(options: ClientOptions): CoderClient {
     deleteToken: (id) => remove(`/api/v2/users/me/keys/${encodeURIComponent(id)}`),
     organizations: () => get("/api/v2/organizations", list(model.organization)),
     organization: (nameOrId) => get(organization(nameOrId), model.organization),
-    provisionerKeys: (organizationId) => get(keys(organizationId), list(model.provisionerKey)),
+    provisionerKeys: (nameOrId) => get(keys(nameOrId), list(model.provisionerKey)),
     createProvisionerKey: (organizationId, body) =>
       call("POST", keys(organizationId), { decoder: model.createdProvisionerKey, body }),
     deleteProvisionerKey: (organizationId, name) =>

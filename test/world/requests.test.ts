@@ -83,11 +83,9 @@ test("a control plane that starts costs these requests to Kubernetes and no othe
     "PATCH deployments",
     // The operator's token.
     "PATCH secrets",
-    // It serves, with its license.
+    // It serves, with its license and a report of its health.
     "PATCH codercontrolplanes/status",
     "POST events Created",
-    // The first report of its health, which takes coderd seconds to make.
-    "PATCH codercontrolplanes/status",
     // The first look at its queue, after fifteen seconds.
     "PATCH codercontrolplanes/status",
   ]);
@@ -120,6 +118,8 @@ test("both together cost these requests to coderd and one session with its datab
     // Whether the token works, and for all organizations.
     "GET /api/v2/users/me",
     "GET /api/v2/organizations",
+    // Asked early, because the first report may take a coderd seconds.
+    "GET /api/v2/debug/health",
     "POST /api/v2/licenses",
     // What the licenses allow, and for how long; and which version coderd has.
     "GET /api/v2/entitlements",
@@ -127,12 +127,11 @@ test("both together cost these requests to coderd and one session with its datab
     "GET /api/v2/licenses",
     // Where the key belongs, whether its name is free, and which id it got.
     "GET /api/v2/organizations/default",
-    "GET /api/v2/organizations/{id}/provisionerkeys",
+    "GET /api/v2/organizations/default/provisionerkeys",
     "POST /api/v2/organizations/{id}/provisionerkeys",
     "GET /api/v2/organizations/{id}/provisionerkeys",
     // Once there are pods.
     "GET /api/v2/organizations/{id}/provisionerdaemons",
-    "GET /api/v2/debug/health",
     // The first look at the queue.
     "GET /api/v2/organizations/{id}/provisionerjobs",
     "GET /api/v2/organizations/{id}/provisionerdaemons",

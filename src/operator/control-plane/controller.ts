@@ -64,7 +64,7 @@ import type { Tenancy } from "../workload/rbac/tenancy.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
 import { ensureDeployment } from "./ensure-deployment.ts";
 import { askingAgain, findOutage, withoutDatabase } from "./health/outage.ts";
-import { reportHealth } from "./health/step.ts";
+import { askForHealth, reportHealth } from "./health/step.ts";
 import { publishEntitlements } from "./license/entitlements.ts";
 import { reportLicenseTerm } from "./license/term.ts";
 import { ensureLicense } from "./license/upload.ts";
@@ -178,6 +178,7 @@ async function converge(
       )
     : undefined;
   const token = isServing ? access : undefined;
+  askForHealth(snapshot, environment, { token, outage });
   const uploaded = await steps.run(conditionTypes.license, () => ensureLicense(snapshot, environment, token));
   const facts = await steps.run(conditionTypes.entitlements, () =>
     publishEntitlements(snapshot, environment, { token, uploaded }),
@@ -188,7 +189,7 @@ async function converge(
   const isBusy = facts?.entitlements.ok ?? false;
   await steps.run(conditionTypes.health, async () => {
     const health = await reportHealth(snapshot, environment, { token, isBusy, outage });
-    return askingAgain(health, steps.conditions, environment);
+    return askingAgain(health, steps.conditions, { token, now: snapshot.now, memory: environment.memory });
   });
   return steps;
 }

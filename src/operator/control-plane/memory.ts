@@ -1,6 +1,6 @@
 import { Backoff, type StartMemory } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
-import type { HealthFinding } from "../../coder/health.ts";
+import type { HealthFinding, HealthReport } from "../../coder/health.ts";
 import type { License } from "../../coder/model.ts";
 import type { Result } from "../../coder/result.ts";
 import type { AccessFailure } from "../coderd/access-failure.ts";
@@ -36,6 +36,8 @@ export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, Stuc
   /** Where coderd was last asked for its entitlements, and since when it is somewhere else. */
   askedAddress?: { readonly url: string; readonly changedAt?: number };
   health?: ReportedHealth;
+  /** The question for a report that no run has read the answer to, and what was asked with. */
+  healthAsked?: { readonly inputs: string; readonly answer: Promise<Result<HealthReport, CoderFailure>> };
   databaseProbe?: DatabaseProbe;
   /** A request of the last run failed because coderd could not reach its database. */
   suspectsDatabase?: true;

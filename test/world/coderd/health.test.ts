@@ -47,6 +47,18 @@ test("what coderd finds is reported in plain words with its code, and Ready stay
   await healthy("sick");
 });
 
+test("a first report that takes coderd long holds up nothing else, and is asked for once", async () => {
+  const coderd = await stage.coderd("slow-report");
+  coderd.deployment.faults.inject({ on: QUESTION, fault: { kind: "latency", ms: 8_000 } });
+  await stage.serve("slow-report", coderd);
+  const { status } = await stage.untilCondition("slow-report", "EntitlementsKnown", { status: "True" });
+  expect(status).toBe("True");
+  expect((await stage.status("slow-report")).conditions?.some(({ type }) => type === TYPE)).toBe(false);
+  await stage.timePasses(8_000);
+  await healthy("slow-report");
+  expect(coderd.deployment.count(QUESTION)).toBe(1);
+});
+
 test("coderd is asked every five minutes, however often the object changes", async () => {
   const { deployment } = await serve("seldom");
   await healthy("seldom");

@@ -1,6 +1,7 @@
 import type { ConditionState } from "kube-controller-runtime";
 import { type CoderFailure, isDatabaseOutage, mayPass } from "../../../coder/failure.ts";
 import { WITHOUT_DATABASE, withAdvice } from "../../coderd/failure.ts";
+import type { Memory } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { ControlPlaneResult } from "../status.ts";
 import { coderdClient } from "../token/check.ts";
@@ -28,8 +29,6 @@ export async function findOutage(
   const before = memory.databaseProbe;
   const isSuspected = before?.outage || memory.suspectsDatabase || snapshot.suspectsDatabase;
   if (!token || !(isServing || isSuspected)) return undefined;
-  // The first token was found to work a moment ago.
-  if (!before && !isSuspected) memory.databaseProbe = { askedAt: snapshot.now, outage: undefined };
   const age = before ? snapshot.now - before.askedAt : isSuspected ? PROBE_EVERY_MS : 0;
   if (age >= 0 && age < (isSuspected ? PROBE_EVERY_MS : ROUTINE_MS)) return before?.outage;
   const answer = await coderdClient(token, { snapshot, environment }).currentUser();
@@ -54,8 +53,14 @@ export function withoutDatabase(outage: CoderFailure): ConditionState {
 export function askingAgain(
   result: ControlPlaneResult,
   conditions: ReadonlyMap<string, ConditionState>,
-  { memory }: Pick<Environment, "memory">,
+  {
+    token,
+    now,
+    memory,
+  }: { readonly token: string | undefined; readonly now: number; readonly memory: Memory },
 ): ControlPlaneResult {
+  // The first token was found to work a moment ago.
+  if (token) memory.databaseProbe ??= { askedAt: now, outage: undefined };
   const { databaseProbe, suspectsDatabase } = memory;
   const said = [...conditions.values(), ...(result.condition ? [result.condition] : [])];
   const isMet = said.some(({ reason }) => reason === WITHOUT_DATABASE);

@@ -1,3 +1,5 @@
+import { fingerprint } from "kube-controller-runtime";
+import { VirtualClock } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import { newMemory } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
@@ -10,10 +12,14 @@ const MINUTE_MS = 60_000;
 async function nextRun(askedAt: number): Promise<number | undefined> {
   const controlPlane = { operatorAccess: { kind: "generated" } };
   const snapshot = { now: NOW, controlPlane, poolsMayRest: false } as unknown as Snapshot;
-  const memory = { ...newMemory({ random: () => 0.5 }), health: { held: [], askedAt } };
-  // A busy run leaves the question to the next one.
+  const healthAsked = { inputs: fingerprint(["token"]), answer: new Promise<never>(() => {}) };
+  const memory = { ...newMemory({ random: () => 0.5 }), health: { held: [], askedAt }, healthAsked };
+  const clock = new VirtualClock();
+  // A busy run leaves an answer that takes long to the next one.
   const inputs = { token: "token", isBusy: true, outage: undefined };
-  return (await reportHealth(snapshot, { memory } as unknown as Environment, inputs)).requeueAfterMs;
+  const run = reportHealth(snapshot, { memory, clock } as unknown as Environment, inputs);
+  await clock.advance(100);
+  return (await run).requeueAfterMs;
 }
 
 test.each([

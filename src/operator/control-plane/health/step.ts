@@ -1,4 +1,4 @@
-import { type BackedOff, fingerprint } from "kube-controller-runtime";
+import { type Attempt, type BackedOff, type Clock, fingerprint } from "kube-controller-runtime";
 import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import type { ReportedHealth } from "../memory.ts";
@@ -13,22 +13,39 @@ import { verdict } from "./verdict.ts";
 const ASK_EVERY_MS = 5 * 60_000;
 /** How long a report counts while no other is to be had. */
 const VALID_MS = 15 * 60_000;
-/** The first report takes a coderd seconds to make: what others wait for is published first. */
-const AFTER_START_MS = 1_000;
+/** The first report takes a coderd seconds to make. Whatever else the run found out is published without it after this time. */
+const MAX_WAIT_MS = 100;
+/** When a run looks for a report that it did not wait for. */
+const LOOK_AGAIN_MS = 1_000;
 
 interface HealthInputs {
   readonly token: string | undefined;
-  /** This run found out something else of coderd, which is to be published first. */
-  readonly isBusy: boolean;
   /** coderd says that it can't reach its database. */
   readonly outage: CoderFailure | undefined;
 }
 
-/** Says what coderd thinks of its own health, every five minutes. A coderd that can't say is no sick one. */
+/** Asks for a report, if one is due, so that coderd makes it while the run asks other questions. */
+export function askForHealth(snapshot: Snapshot, environment: Environment, inputs: HealthInputs): void {
+  const { memory } = environment;
+  const { token, outage } = inputs;
+  const isOff = snapshot.controlPlane.operatorAccess.kind === "disabled";
+  if (isOff || !token || outage || untilDue(snapshot, environment) > 0) return;
+  const attempt = attemptWith(token, snapshot);
+  if (memory.healthBackoff.current(attempt) || memory.healthAsked?.inputs === attempt.inputs) return;
+  const answer = coderdClient(token, { snapshot, environment }).health();
+  memory.healthAsked = { inputs: attempt.inputs, answer };
+  // The run may end before anything waits for the answer.
+  answer.catch(() => delete memory.healthAsked);
+}
+
+/**
+ * Says what coderd thinks of its own health, every five minutes. A coderd that can't say is no sick one. `isBusy`: this run
+ * found out something else of coderd, which does not wait for a report that takes long.
+ */
 export async function reportHealth(
   snapshot: Snapshot,
   environment: Environment,
-  { token, isBusy, outage }: HealthInputs,
+  { token, isBusy, outage }: HealthInputs & { readonly isBusy: boolean },
 ): Promise<ControlPlaneResult> {
   if (snapshot.controlPlane.operatorAccess.kind === "disabled")
     return {
@@ -36,20 +53,21 @@ export async function reportHealth(
       status: recorded([]),
     };
   if (!token) return unknown("Pending", "Waiting for a ready pod of coderd and for operator access.");
-  const { memory } = environment;
+  const { memory, clock } = environment;
   if (outage) {
     const condition = { ...withoutDatabase(outage), reason: "DatabaseFailing" };
     return { condition, requeueAfterMs: PROBE_EVERY_MS };
   }
-  const dueInMs = memory.health ? memory.health.askedAt + ASK_EVERY_MS - snapshot.now : 0;
-  // A clock that was set back would make it wait for as long.
-  const isTooSoon = dueInMs > 0 && dueInMs <= ASK_EVERY_MS;
-  if (memory.health && isTooSoon) return { ...known(snapshot, memory.health), requeueAfterMs: dueInMs };
-  const attempt = { inputs: fingerprint([token]), now: snapshot.now };
+  const dueInMs = untilDue(snapshot, environment);
+  if (memory.health && dueInMs > 0) return { ...known(snapshot, memory.health), requeueAfterMs: dueInMs };
+  const attempt = attemptWith(token, snapshot);
   const backedOff = memory.healthBackoff.current(attempt);
   if (backedOff) return notReported(backedOff, snapshot, environment);
-  if (isBusy) return { requeueAfterMs: AFTER_START_MS };
-  const answer = await coderdClient(token, { snapshot, environment }).health();
+  askForHealth(snapshot, environment, { token, outage });
+  const asked = memory.healthAsked?.answer;
+  const answer = await (isBusy && asked ? within(MAX_WAIT_MS, asked, clock) : asked);
+  if (!answer) return { requeueAfterMs: LOOK_AGAIN_MS };
+  delete memory.healthAsked;
   if (!answer.ok)
     return notReported(memory.healthBackoff.begin(answer.failure, attempt), snapshot, environment);
   memory.healthBackoff.end();
@@ -57,6 +75,23 @@ export async function reportHealth(
   const held = addReport(before, answer.value, snapshot.controlPlane.replicas);
   memory.health = { held, askedAt: snapshot.now };
   return { ...known(snapshot, memory.health), requeueAfterMs: ASK_EVERY_MS };
+}
+
+/** When the next report is due; never later than if the last one were of this moment, also when the clock was set back. */
+function untilDue({ now }: Snapshot, { memory: { health } }: Environment): number {
+  const dueInMs = health ? health.askedAt + ASK_EVERY_MS - now : 0;
+  return dueInMs <= ASK_EVERY_MS ? dueInMs : 0;
+}
+
+function attemptWith(token: string, { now }: Snapshot): Attempt {
+  return { inputs: fingerprint([token]), now };
+}
+
+/** What comes of the work, if it does so in time. */
+async function within<T>(ms: number, work: Promise<T>, clock: Clock): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const cancel = clock.setTimer(() => late.resolve(undefined), ms);
+  return Promise.race([work, late.promise]).finally(cancel);
 }
 
 function known({ poolsMayRest }: Snapshot, { held }: ReportedHealth): ControlPlaneResult {

@@ -44,8 +44,15 @@ export function coderdClient(
   return openSession(controlPlane, { url, token }, { ...environment, sources });
 }
 
-/** Asks coderd about the token, unless it was found good a few minutes ago. */
-export async function checkToken(token: string, run: TokenRun): Promise<TokenCheck> {
+/**
+ * Asks coderd about the token, unless it was found good a few minutes ago. `membership`: also ask whether its user is a
+ * member of all organizations, which the database has just made sure of for a token that it confirms.
+ */
+export async function checkToken(
+  token: string,
+  run: TokenRun,
+  { membership = false } = {},
+): Promise<TokenCheck> {
   const { snapshot, environment, isServing } = run;
   const { memory } = environment;
   const hash = fingerprint([token]);
@@ -54,7 +61,10 @@ export async function checkToken(token: string, run: TokenRun): Promise<TokenChe
   if (!isServing)
     return unclear("coderd has no ready pod behind its own Service yet, so the token could not be tried.");
   const client = coderdClient(token, run);
-  const user = await client.currentUser();
+  const [user, organizations] = await Promise.all([
+    client.currentUser(),
+    membership ? client.organizations() : undefined,
+  ]);
   if (!user.ok && user.failure.kind !== "forbidden") return unclear(withAdvice(user.failure));
   const refusal = user.ok ? lacksRole(user.value) : user.failure.message;
   if (refusal !== undefined) {
@@ -62,17 +72,11 @@ export async function checkToken(token: string, run: TokenRun): Promise<TokenChe
     return { verdict: "rejected", message: refusal, nextCheckMs: DATABASE_RETRY_MS };
   }
   memory.goodToken = { hash, checkedAt: snapshot.now };
-  const lacksMembership = user.ok && (await isOutside(user.value, client));
+  // Organizations may have been created since the user became a member of all.
+  const memberOf = user.ok ? user.value.organizationIds : [];
+  const lacksMembership =
+    user.ok && organizations?.ok === true && organizations.value.some(({ id }) => !memberOf.includes(id));
   return { verdict: "good", lacksMembership, nextCheckMs: CHECK_EVERY_MS };
-}
-
-/** Whether there are organizations that were made since the user became a member of all. */
-async function isOutside(
-  { organizationIds }: { readonly organizationIds: readonly string[] },
-  client: Pick<CoderClient, "organizations">,
-): Promise<boolean> {
-  const organizations = await client.organizations();
-  return organizations.ok && organizations.value.some(({ id }) => !organizationIds.includes(id));
 }
 
 /**

@@ -57,7 +57,9 @@ export function tokenEffect(ref: SecretKey, run: TokenRun): Effect<TokenState, T
           return { next: state };
         case "check": {
           const held = heldToken(ref, state.present, run.snapshot);
-          return { next: { ...state, check: held && (await checkToken(held.token, run)) } };
+          return {
+            next: { ...state, check: held && (await checkToken(held.token, run, { membership: true })) },
+          };
         }
         case "renew":
         case "obtain":

@@ -27,9 +27,11 @@ async function keysAtCoderd(
     // An organization that was deleted and made anew has another id.
     if (keys.failure.kind !== "notFound") return keys;
   }
-  const organization = await client.organization(wanted.organizationName);
+  const [organization, keys] = await Promise.all([
+    client.organization(wanted.organizationName),
+    client.provisionerKeys(wanted.organizationName),
+  ]);
   if (!organization.ok) return failed(organizationFailure(organization.failure, wanted));
-  const keys = await client.provisionerKeys(organization.value.id);
   return keys.ok ? succeeded({ organizationID: organization.value.id, keys: keys.value }) : keys;
 }
 

@@ -210,18 +210,24 @@ async function create(
   run: KeyRun,
 ): Promise<KeyProgress> {
   const { environment, wanted } = run;
+  const { organizationID = "" } = pending;
   const body = { name: plan.name, tags: wanted.tags };
-  const created = await run.client.createProvisionerKey(pending.organizationID ?? "", body);
+  const created = await run.client.createProvisionerKey(organizationID, body);
   if (!created.ok) return giveUp(created.failure, state, run);
   const { rotation } = wanted;
   const content = { keyName: plan.name, attempt: pending.attempt, rotation, value: created.value };
-  const stored = await storeKey(content, state, run);
+  // coderd gave out the secret alone; the list has the key's id.
+  const [stored, listed] = await Promise.all([
+    storeKey(content, state, run),
+    run.client.provisionerKeys(organizationID),
+  ]);
   environment.memory.madeKey = contentOf(created.value);
   delete environment.memory.secretProof;
   delete environment.memory.keyCheckedAt;
   if (isDisowned(plan)) environment.memory.disownedAt = run.snapshot.now;
   environment.own.emit("Normal", eventReasons[plan.do], announcement(plan, wanted.organizationName));
-  return { next: { ...stored, coderd: undefined, isDisowned: false } };
+  const coderd = listed.ok ? { organizationID, keys: listed.value } : undefined;
+  return { next: { ...stored, coderd, isDisowned: false } };
 }
 
 /** When coderd refused, there is no key to look for later; when nothing is known, there may be one. */
