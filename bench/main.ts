@@ -7,7 +7,7 @@ import { attempted, type Report, type Scale, type Workload } from "./workload.ts
 import { manyObjects } from "./workloads/cache.ts";
 import { failover } from "./workloads/failover.ts";
 import { fleets } from "./workloads/fleet.ts";
-import { hotNeighbour } from "./workloads/hot.ts";
+import { hotNeighbor } from "./workloads/hot.ts";
 import { idleRuns } from "./workloads/idle-runs.ts";
 import { plugin } from "./workloads/plugin.ts";
 import { processLife } from "./workloads/process.ts";
@@ -23,7 +23,7 @@ import { takeovers } from "./workloads/takeover.ts";
 
 /** In the order of the report. */
 const WORKLOADS: readonly Workload[] = [
-  ...[fleets, steadyFleets, idleRuns, hotNeighbour],
+  ...[fleets, steadyFleets, idleRuns, hotNeighbor],
   ...[processLife, failover, takeovers, unrelatedSecrets, manyObjects, plugin],
 ];
 

@@ -6,11 +6,11 @@ import { version } from "./version.ts";
 
 const stop = new AbortController();
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  // A second signal ends the process at once: whoever sends it will not wait.
+  // A second signal ends the process at once.
   process.once(signal, () => stop.abort());
 }
 
-// A pager or `head` that has seen enough.
+// A pager or `head` closed the pipe.
 process.stdout.on("error", () => process.exit());
 
 runPlugin({
@@ -22,11 +22,11 @@ runPlugin({
   signal: stop.signal,
   clock: systemClock,
   version,
-  // Named late: Node loads its fetch at the first use, and most commands need none.
+  // A closure, because Node loads fetch at the first use and most commands do not need it.
   fetch: (...request) => fetch(...request),
   open: (where) => openCluster(where, systemClock, version),
 }).then((code) => {
   process.exitCode = code;
-  // What the reader of a pipe has not taken yet must not be lost.
+  // Flush the output before exiting: the reader of a pipe may be slow.
   process.stdout.write("", () => process.exit());
 });

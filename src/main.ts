@@ -4,7 +4,7 @@ import { runController } from "./cli/controller.ts";
 import { type ControllerOptions, commandLine } from "./cli/options.ts";
 import { version } from "./version.ts";
 
-// The HTTP parser of undici is WebAssembly. Optimising that code takes 14 MB which never come back, and saves
+// The HTTP parser of undici is WebAssembly. Optimizing that code takes 14 MB which never come back, and saves
 // microseconds. V8 reads these flags when the parser is compiled, which is at the first request.
 setFlagsFromString("--no-wasm-tier-up");
 setFlagsFromString("--no-wasm-dynamic-tiering");

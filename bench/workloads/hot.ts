@@ -26,7 +26,7 @@ const SECRETS = Array.from({ length: WRITERS }, (_, index) => `hot-${index}`);
 const quietName = (index: number) => `quiet-${index % QUIET}`;
 
 /** One control plane to which much happens, and what that means to all others. */
-export const hotNeighbour: Workload = {
+export const hotNeighbor: Workload = {
   name: "hot",
   title: `One hot control plane beside ${QUIET} quiet ones`,
   async run(_scale, report) {

@@ -21,7 +21,7 @@ const CHARACTER = 8;
 const LINE = 20;
 const MARGIN = 18;
 
-/** Colours that both a light and a dark page have; the reader's own mode decides. */
+/** Colors that both a light and a dark page have; the reader's own mode decides. */
 const STYLE = `
     :root { --ground: #f6f8fa; --edge: #d0d7de; --ink: #1f2328; --dim: #57606a; --green: #116329; --red: #a40e26; --yellow: #7d4e00; --cyan: #0a5c8a }
     @media (prefers-color-scheme: dark) { :root { --ground: #161b22; --edge: #30363d; --ink: #e6edf3; --dim: #9ea7b3; --green: #56d364; --red: #ff7b72; --yellow: #e3b341; --cyan: #79c0ff } }

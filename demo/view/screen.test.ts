@@ -50,7 +50,7 @@ describe("a live screen", () => {
   });
 });
 
-test("a plain screen writes what happens and what is printed, without colours or redraws", () => {
+test("a plain screen writes what happens and what is printed, without colors or redraws", () => {
   const written: string[] = [];
   const screen = new PlainScreen((text) => written.push(text));
   screen.happened("it started", 1_234);
@@ -60,15 +60,15 @@ test("a plain screen writes what happens and what is printed, without colours or
 });
 
 describe("text", () => {
-  test("is cut to the width, without counting colours", () => {
-    expect(render([span("green ", "green"), span("and long")], { width: 10, colour: true })).toBe(
+  test("is cut to the width, without counting colors", () => {
+    expect(render([span("green ", "green"), span("and long")], { width: 10, color: true })).toBe(
       "\x1b[32mgreen \x1b[39mand…",
     );
   });
 
   test("wraps between spans", () => {
     const wrapped = wrap([span("one"), span("two"), span("three")], { width: 12, indent: "  " });
-    expect(wrapped.map((line) => render(line, { width: 80, colour: false }).trimEnd())).toEqual([
+    expect(wrapped.map((line) => render(line, { width: 80, color: false }).trimEnd())).toEqual([
       "  one  two",
       "  three",
     ]);
@@ -91,7 +91,7 @@ test("the picture has the parts, then every object with its conditions and what 
     },
     80,
   );
-  const text = picture.map((line) => render(line, { width: 80, colour: false }).trimEnd());
+  const text = picture.map((line) => render(line, { width: 80, color: false }).trimEnd());
   expect(text).toEqual([
     "",
     "  ✓ Postgres    127.0.0.1:5432",

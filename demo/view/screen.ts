@@ -29,7 +29,7 @@ export class PlainScreen implements Screen {
   }
 
   print(lines: readonly Line[]): void {
-    for (const line of lines) this.#write(`${render(line, { width: Infinity, colour: false }).trimEnd()}\n`);
+    for (const line of lines) this.#write(`${render(line, { width: Infinity, color: false }).trimEnd()}\n`);
   }
 
   draw(): void {}
@@ -48,7 +48,7 @@ export class LiveScreen implements Screen {
   happened(): void {}
 
   print(lines: readonly Line[]): void {
-    const medium = { width: Infinity, colour: true };
+    const medium = { width: Infinity, color: true };
     this.#terminal.write(this.#erase() + lines.map((line) => `${render(line, medium)}\n`).join(""));
     this.#height = 0;
   }
@@ -57,7 +57,7 @@ export class LiveScreen implements Screen {
   draw(picture: (width: number) => readonly Line[]): void {
     const width = Math.max(MIN_WIDTH, this.#terminal.columns || PLAIN_WIDTH) - 1;
     const lines = picture(width).slice(0, Math.max(1, (this.#terminal.rows || 24) - 1));
-    const text = lines.map((line) => `${render(line, { width, colour: true })}\n`).join("");
+    const text = lines.map((line) => `${render(line, { width, color: true })}\n`).join("");
     this.#terminal.write(this.#erase() + text);
     this.#height = lines.length;
   }

@@ -1,7 +1,7 @@
 import { defineConfig } from "vitepress";
 import manifest from "../../package.json" with { type: "json" };
 import { breakableCode } from "./breakable-code.ts";
-import { labelledCells } from "./labelled-cells.ts";
+import { labeledCells } from "./labeled-cells.ts";
 import { repositoryOf } from "./repository.ts";
 import { repositoryLinks } from "./repository-links.ts";
 import { sidebar } from "./sidebar.ts";
@@ -15,8 +15,7 @@ export default defineConfig({
   lastUpdated: false,
   head: [["link", { rel: "icon", type: "image/svg+xml", href: "/icon.svg" }]],
   markdown: {
-    config: (markdown) =>
-      void markdown.use(repositoryLinks, repository).use(breakableCode).use(labelledCells),
+    config: (markdown) => void markdown.use(repositoryLinks, repository).use(breakableCode).use(labeledCells),
   },
   transformPageData: ({ relativePath, frontmatter }) => {
     // Generated pages are wide tables. They can't say so themselves: their first line says that they are generated.

@@ -6,8 +6,8 @@ const MARK = "***";
 const MAX_READ_CHARACTERS = 4 * 1024;
 const MAX_QUOTED_CHARACTERS = 300;
 
-/** So much of a known secret is enough to recognise it. */
-export const RECOGNISED_CHARACTERS = 64;
+/** So much of a known secret is enough to recognize it. */
+export const RECOGNIZED_CHARACTERS = 64;
 
 /** A provisioner key: Coder's daemons ask for a URL with it when they start, which the error of that request quotes. */
 const DAEMON_KEY = /(?<![\w-])(?=[\w-]*[A-Z])[\w-]{43}(?![\w-])/g;
@@ -24,10 +24,10 @@ export function maskCoderSecrets(...[text, options]: Parameters<typeof maskSecre
  */
 export function redact(text: string, secrets: readonly string[] = []): string {
   const known = secrets.map((secret) => secret.trim()).filter((secret) => secret !== "");
-  const window = text.slice(0, MAX_READ_CHARACTERS + RECOGNISED_CHARACTERS);
+  const window = text.slice(0, MAX_READ_CHARACTERS + RECOGNIZED_CHARACTERS);
   const start = known.reduce(withoutSecret, window);
-  // What the end of the window holds may be the beginning of a secret, too short to be recognised.
-  const limit = text.length > window.length ? start.length - RECOGNISED_CHARACTERS : start.length;
+  // What the end of the window holds may be the beginning of a secret, too short to be recognized.
+  const limit = text.length > window.length ? start.length - RECOGNIZED_CHARACTERS : start.length;
   const masked = maskCoderSecrets(start, { mark: MARK, limit: Math.max(limit, 0) });
   const safe = masked.replace(/\s+/g, " ").trim();
   return safe.length > MAX_QUOTED_CHARACTERS
@@ -37,10 +37,10 @@ export function redact(text: string, secrets: readonly string[] = []): string {
 
 /** By its beginning, and then as far as the text goes on with it: a secret may be as long as a Secret. */
 function withoutSecret(text: string, secret: string): string {
-  const recognised = secret.slice(0, RECOGNISED_CHARACTERS);
+  const recognized = secret.slice(0, RECOGNIZED_CHARACTERS);
   const parts: string[] = [];
   let from = 0;
-  for (let at = text.indexOf(recognised); at >= 0; at = text.indexOf(recognised, from)) {
+  for (let at = text.indexOf(recognized); at >= 0; at = text.indexOf(recognized, from)) {
     parts.push(text.slice(from, at), MARK);
     from = at + sharedLength(text, at, secret);
   }

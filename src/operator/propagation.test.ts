@@ -149,7 +149,7 @@ describe.each(kinds)("$kind", ({ definition, childrenOf, base, examples, without
 });
 
 describe("every child", () => {
-  test.each(kinds)("of a $kind is labelled as ours and of its parent's namespace", ({ childrenOf, base }) => {
+  test.each(kinds)("of a $kind is labeled as ours and of its parent's namespace", ({ childrenOf, base }) => {
     for (const child of childrenOf(base)) {
       expect(child.metadata?.namespace).toBe("dev");
       expect(child.metadata?.labels).toMatchObject({

@@ -12,7 +12,7 @@ import {
   type Transport,
 } from "kube-controller-runtime";
 
-/** Where to look, as the flags that all commands have say it. */
+/** The flags that every command has to select a cluster and a namespace. */
 export interface Where {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
@@ -20,28 +20,31 @@ export interface Where {
   readonly allNamespaces?: boolean | undefined;
 }
 
-/** The cluster as the person sees it: with their credentials, and nothing else. */
+/** The cluster, accessed with the user's credentials only. */
 export interface Cluster {
   readonly client: Client;
-  /** Where to look; `undefined` means in all namespaces. */
+  /** The namespace to read; `undefined` means all namespaces. */
   readonly namespace: string | undefined;
-  /** The namespace that the person named; `undefined` when the kubeconfig did, or nobody. */
+  /** The namespace given by a flag; `undefined` if it comes from the kubeconfig or is not set. */
   readonly chosenNamespace: string | undefined;
-  /** Where to act on an object that was given by its name alone. */
+  /** The namespace of an object that was given by name alone. */
   readonly homeNamespace: string;
-  /** The API server's time as its last answer says it: this machine's clock may be off. */
+  /** The API server's time from its last response, because the local clock may be wrong. */
   readonly now: () => number;
-  /** What a path of the API answers that is not JSON: logs, metrics through a proxy. */
+  /** Reads a path of the API that does not return JSON: logs, or metrics through a proxy. */
   readonly text: (path: string) => Promise<string>;
   readonly close: () => Promise<void>;
 }
 
 const PAGE = 500;
 const TEXT_TIMEOUT_MS = 30_000;
-/** As much of a log or of metrics as is read. */
+/** Maximum length of a log or of metrics. */
 const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 
-/** Finds the kubeconfig and its context by the rules of kubectl. Throws with what to set when there is none. */
+/**
+ * Finds the kubeconfig and its context by the rules of kubectl. If there is none, throws an error that says
+ * what to set.
+ */
 export async function openCluster(where: Where, clock: Clock, version: string): Promise<Cluster> {
   const credentials = await loadCredentials(where, clock);
   const transport = httpTransport(credentials);
@@ -70,7 +73,7 @@ export function clusterOver(plain: Transport, options: ClusterOptions): Cluster 
   };
 }
 
-/** Learns the server's time from the `Date` of its answers. */
+/** Reads the server's time from the `Date` header of its responses. */
 function timed(transport: Transport, clock: Clock): { transport: Transport; now: () => number } {
   let aheadMs = 0;
   const send: Transport["send"] = async (request) => {
@@ -88,7 +91,7 @@ export interface Selection {
   readonly fieldSelector?: string;
 }
 
-/** All objects of a kind in a namespace, or in all. */
+/** All objects of a kind in a namespace, or in all namespaces. */
 export async function listAll<T extends KubeObject>(
   client: Pick<Client, "list">,
   kind: Kind<T>,
@@ -98,7 +101,7 @@ export async function listAll<T extends KubeObject>(
   let continueToken: string | undefined;
   do {
     const page = await client.list(kind, { ...selection, limit: PAGE, continueToken });
-    // A list leaves out what is the same for all of its items.
+    // A list omits the fields that are the same for all of its items.
     items.push(...page.items.map((item) => ({ ...item, apiVersion: kind.apiVersion, kind: kind.kind })));
     continueToken = page.continueToken;
   } while (continueToken);
@@ -123,7 +126,7 @@ async function readText(transport: Transport, path: string, userAgent: string): 
   throw new ApiError(refusalIn(text) ?? `the API server answered with HTTP ${code}`, { reason, code });
 }
 
-/** What the server says in place of the text. */
+/** The server's error message, if it responded with a Status. */
 function refusalIn(text: string): string | undefined {
   try {
     const { message } = JSON.parse(text) as { readonly message?: unknown };

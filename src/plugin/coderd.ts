@@ -4,16 +4,16 @@ import { CommandError, type Context } from "./command.ts";
 
 const TIMEOUT_MS = 15_000;
 
-/** coderd as the person knows it: at their URL, with their own token. The operator's token is never used. */
+/** coderd, accessed at the user's URL with the user's token. The operator's token is never used. */
 export interface PersonalCoderd {
   readonly url: string;
-  /** The JSON that a path answers. Throws with the reason when it does not. */
+  /** The JSON at a path. Throws an error with the reason on failure. */
   readonly get: (path: string) => Promise<unknown>;
 }
 
 /**
- * The deployment that `CODER_URL` and `CODER_SESSION_TOKEN` name, the variables of Coder's own command line. Absent
- * without both: a token must not be sent to an address that an object in the cluster gives.
+ * The deployment that `CODER_URL` and `CODER_SESSION_TOKEN` name, the same variables as for Coder's CLI. Both
+ * are required: a token must not be sent to an address that an object in the cluster gives.
  */
 export function personalCoderd({ env, fetch }: Pick<Context, "env" | "fetch">): PersonalCoderd | undefined {
   const { CODER_URL: url, CODER_SESSION_TOKEN: token } = env;

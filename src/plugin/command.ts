@@ -1,10 +1,11 @@
 /*
- * How to add a command: write a folder in `commands/` with a function that gathers plain data from a `Context`, and one
- * that turns these data into lines. Describe both as a `Command`, and put it into the table in `commands/all.ts`.
- * `--help`, completion, `-o json|yaml`, exit codes and the flags that all commands have come from the table.
+ * How to add a command: add a folder in `commands/` with a function that gathers plain data from a `Context`,
+ * and one that turns the data into lines. Describe both as a `Command`, and add it to the table in
+ * `commands/all.ts`. `--help`, completion, `-o json|yaml`, exit codes and common flags come from the table.
  *
- * Rules: a command acts with the rights of the person and nothing more. What may not be read becomes a line of
- * `Gaps`, never a failure of the whole. Writes are annotations and fields that the reference pages document.
+ * Rules: a command acts with the user's permissions only. A forbidden read becomes a line of `Gaps`, and the
+ * rest of the command still runs. Writes are limited to annotations and fields that the reference pages
+ * document.
  */
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "kube-controller-runtime";
@@ -14,23 +15,23 @@ import type { Line } from "./terminal/text.ts";
 
 /** Exit codes, the same for all commands: scripts rely on them. */
 export const EXIT = {
-  /** It worked, and nothing is wrong. */
+  /** The command succeeded and found no problem. */
   fine: 0,
-  /** It did not work: no cluster, no such object, a refused write. */
+  /** The command failed: no cluster, no such object, a rejected write. */
   failed: 1,
   /** The command line is wrong. */
   usage: 2,
-  /** It worked, and found something that needs a person. */
+  /** The command succeeded and found a problem that a user must solve. */
   attention: 3,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** What a command has to say: data for `-o json|yaml`, and the lines that show them to a person. */
+/** The result of a command: data for `-o json|yaml`, and lines to print. */
 export interface Answer {
   readonly data: unknown;
   readonly lines: (style: OutputStyle) => readonly Line[];
   readonly exit: ExitCode;
-  /** The lines are for a program, so none is cut to the width of the terminal. */
+  /** The lines are for a program, so do not cut them to the width of the terminal. */
   readonly whole?: boolean;
 }
 
@@ -42,13 +43,13 @@ export function answer<T>(
   return { data, lines: (style) => show(data, style), exit };
 }
 
-/** A word that a command takes. */
+/** A positional argument. */
 interface Argument {
   readonly name: string;
   readonly summary: string;
   readonly optional?: boolean;
   readonly choices?: readonly string[];
-  /** Names of the cluster that fit, for completion. */
+  /** Names from the cluster that complete the argument. */
   readonly complete?: (context: Context) => Promise<readonly string[]>;
 }
 
@@ -60,50 +61,52 @@ export interface Flag {
 }
 
 interface Example {
-  /** What it is good for. */
+  /** The help text. */
   readonly does: string;
   readonly line: string;
 }
 
-/** What the person typed. */
+/** The parsed command line. */
 export interface Given {
   readonly arguments: readonly (string | undefined)[];
-  /** By the long name in camel case, as commander gives them. */
+  /** By long name in camel case, as commander returns them. */
   readonly flags: Readonly<Record<string, string | boolean | undefined>>;
 }
 
-/** What a command has of its surroundings. */
+/** The environment of a command. */
 export interface Context {
-  /** Opens the cluster of the kubeconfig at the first call: help and most of completion need none. */
+  /** Opens the cluster of the kubeconfig on the first call: help and most of completion do not need it. */
   readonly connect: () => Promise<Cluster>;
   readonly clock: Clock;
   readonly env: NodeJS.ProcessEnv;
-  /** For coderd, where the person has named one; the cluster has a client of its own. */
+  /** For coderd only; the cluster has its own client. */
   readonly fetch: typeof fetch;
   /** Aborted when the person presses Ctrl-C. */
   readonly signal: AbortSignal;
   readonly version: string;
-  /** For commands that speak a protocol of their own; all others answer and leave printing to the frame. */
+  /**
+   * For commands that speak their own protocol; other commands return an answer, which the program prints.
+   */
   readonly streams: { readonly stdin: Readable; readonly stdout: Writable; readonly stderr: Writable };
 }
 
 export interface Command {
   /** The words after `kubectl coder`: "status", "upgrade check". */
   readonly name: string;
-  /** One line, as a command: "Show …". */
+  /** One line in the imperative: "Show …". */
   readonly summary: string;
-  /** What else there is to know. */
+  /** Further help text. */
   readonly details?: string;
   readonly examples: readonly Example[];
   readonly arguments?: readonly Argument[];
   readonly flags?: readonly Flag[];
-  /** Whether it takes `-A`; all others act on one object, or in one namespace. */
+  /** Whether the command takes `-A`; other commands act on one object or one namespace. */
   readonly isForAllNamespaces?: boolean;
-  /** Several answers replace each other on the screen, until the last one stays. */
+  /** Yields several answers if each replaces the previous one on the screen. */
   readonly run: (context: Context, given: Given) => Promise<Answer> | AsyncIterable<Answer>;
 }
 
-/** A failure that the person can do something about; its message is all that is printed. */
+/** A failure that the user can act on; only its message is printed. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exit: ExitCode;

@@ -8,7 +8,7 @@ export type AskCluster = (
   names: (context: Context) => Promise<readonly string[]>,
 ) => Promise<readonly string[]>;
 
-/** Ends an answer to kubectl: there is nothing else, and files are no candidates either. */
+/** Tells kubectl that the list is complete and not to complete file names. */
 const NO_FILES = ":4";
 
 /** A flag as it is typed: all spellings, and whether a value follows. */
@@ -18,7 +18,7 @@ interface TypedFlag {
   readonly flag: Flag;
 }
 
-/** What could stand in the place of the last word, in the form that kubectl reads: words, and `:4` at the end. */
+/** The candidates for the last word, in the format that kubectl reads: words, and `:4` at the end. */
 export async function complete(
   words: readonly string[],
   commands: readonly Command[],
@@ -47,7 +47,7 @@ async function candidatesFor(
   return argument?.complete ? ask(where, argument.complete) : [];
 }
 
-/** The next word of the commands that begin with these. */
+/** The next word of the commands that start with these words. */
 function nextWords(positional: readonly string[], commands: readonly Command[]): string[] {
   const beginning = positional.map((word) => `${word} `).join("");
   const rests = commands.filter(({ name }) => name.startsWith(beginning)).map(({ name }) => name);
@@ -62,7 +62,7 @@ function typedFlags(flags: readonly Flag[]): TypedFlag[] {
   }));
 }
 
-/** The words that are no flags, and where the flags say to look. */
+/** Separates positional words from the flags that select a cluster and a namespace. */
 function sorted(
   words: readonly string[],
   flags: readonly TypedFlag[],

@@ -1,21 +1,21 @@
 import { collectionPath, Pod } from "kube-controller-runtime";
 import type { Cluster } from "./cluster.ts";
 
-/** Which log is read, and how much of its end at most. */
+/** Which log to read, and the maximum length of its end. */
 export interface LogEnd {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
-  /** That of the container's run before. */
+  /** The log of the container's previous run. */
   readonly previous: boolean;
   readonly lines: number;
   readonly bytes: number;
 }
 
 /**
- * The newest lines of a container's log. A kubelet begins with the oldest line of those that were asked for and stops
- * after `limitBytes`, so what it drops is the newest: an answer as large as the limit is asked for again, with half as
- * many lines.
+ * The newest lines of a container's log. A kubelet sends the oldest of the requested lines first and stops
+ * after `limitBytes`, so it drops the newest: if the response reaches the limit, half as many lines are
+ * requested.
  */
 export async function readLogEnd({ text }: Pick<Cluster, "text">, end: LogEnd): Promise<string> {
   const log = await text(logPath(end));

@@ -14,19 +14,19 @@ import {
 import { listAll, type Selection } from "./cluster.ts";
 
 /**
- * Collects what could not be read, a line for each, so that one part that is forbidden never costs the rest. A cluster
- * that does not answer at all, or does not know who asks, is no gap: that is thrown.
+ * Collects what could not be read, one line each, so that a forbidden part does not fail the rest. A cluster
+ * that does not respond, or does not accept the credentials, is not a gap: that error is thrown.
  */
 export class Gaps {
-  /** A place for each reading, so that the order is that of the questions and not that of the answers. */
+  /** One slot for each read, so that the lines are in the order of the requests and not of the responses. */
   readonly #places: (string | undefined)[] = [];
 
-  /** In the order in which they were asked for, each once. */
+  /** The lines in the order of the requests, without duplicates. */
   get lines(): readonly string[] {
     return [...new Set(this.#places.filter((line) => line !== undefined))];
   }
 
-  /** The result of a reading, or `undefined` when it was refused. `what` completes "You may not …". */
+  /** The result of a read, or `undefined` if it was refused. `what` completes "You may not …". */
   async read<T>(what: string, reading: Promise<T>): Promise<T | undefined> {
     const place = this.#places.push(undefined) - 1;
     try {
@@ -38,20 +38,23 @@ export class Gaps {
     }
   }
 
-  /** All objects of a kind in a namespace, or in all of them; `undefined` when that was refused. */
+  /** All objects of a kind in a namespace, or in all namespaces; `undefined` if the list was refused. */
   list<T extends KubeObject>(client: Pick<Client, "list">, kind: Kind<T>, selection: Selection) {
     const { namespace } = selection;
     const where = namespace === undefined ? "all namespaces" : `namespace "${namespace}"`;
     return this.read(`list ${kind.plural} in ${where}`, listAll(client, kind, selection));
   }
 
-  /** By `namespace/name`, the objects that are there and could be read, each read once. */
+  /** The objects that exist and could be read, by `namespace/name`. Each is read once. */
   async named<T extends KubeObject>(client: Pick<Client, "get">, kind: Kind<T>, refs: readonly ObjectRef[]) {
     const looked = await this.lookedUp(client, kind, refs);
     return new Map([...looked].filter((entry): entry is [string, Stored<T>] => entry[1] !== undefined));
   }
 
-  /** By `namespace/name`, what could be read, each once: the object, or `undefined` where there is none. */
+  /**
+   * What could be read, by `namespace/name`: the object, or `undefined` if it does not exist. Each is read
+   * once.
+   */
   async lookedUp<T extends KubeObject>(
     client: Pick<Client, "get">,
     kind: Kind<T>,

@@ -2,7 +2,10 @@ import { find, isForbidden, Namespace } from "kube-controller-runtime";
 import type { Cluster } from "./cluster.ts";
 import { CommandError } from "./command.ts";
 
-/** Throws when the person named a namespace that does not exist; one that may not be read counts as existing. */
+/**
+ * Throws if the user named a namespace that does not exist. A namespace that may not be read counts as
+ * existing.
+ */
 export async function assertNamespace({ client, chosenNamespace: name }: Cluster): Promise<void> {
   if (name === undefined) return;
   const isForbiddenToo = (error: unknown) => {

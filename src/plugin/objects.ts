@@ -7,12 +7,12 @@ import type { Cluster } from "./cluster.ts";
 import { CommandError, type Context } from "./command.ts";
 import { Gaps } from "./gaps.ts";
 
-/** An object of any of our kinds. */
+/** An object of any of the operator's kinds. */
 export type OurObject = CoderControlPlane | CoderProvisioner | CoderWorkspaceProxy;
 
 interface NamedKind {
   readonly kind: Kind<OurObject>;
-  /** How people call it, the usual name first. */
+  /** Names for the command line, the preferred one first. */
   readonly names: readonly string[];
 }
 
@@ -22,19 +22,19 @@ export const OUR_KINDS: readonly NamedKind[] = [
   { kind: CoderWorkspaceProxy, names: ["proxy", "cwp", "coderworkspaceproxy", "coderworkspaceproxies"] },
 ];
 
-/** Selects what the operator made. */
+/** Selects the objects that the operator created. */
 export const OUR_CHILDREN = { labelSelector: managedByUs.labelSelector };
 
-/** Selects the events of our objects, which are the operator's own words about them. */
+/** Selects the events of the custom resources, which the operator records. */
 export const OUR_EVENTS = { fieldSelector: `involvedObject.apiVersion=${CoderControlPlane.apiVersion}` };
 
-/** One of our objects, with its kind. */
+/** A custom resource with its kind. */
 export interface Found {
   readonly kind: Kind<OurObject>;
   readonly object: Stored<OurObject>;
 }
 
-/** `provisioner/linux`, as the person types it, of a kind, an object or what an event is about. */
+/** `provisioner/linux`, as the user types it, for a kind, an object or the subject of an event. */
 export function typedName(
   { kind = "" }: { readonly kind?: string },
   { name = "" }: { readonly name?: string },
@@ -43,7 +43,7 @@ export function typedName(
   return `${ours?.names[0] ?? kind.toLowerCase()}/${name}`;
 }
 
-/** Finds the pods of an object of ours among many, by their labels. */
+/** Finds the pods of an object by their labels. */
 export function podsByOwner(pods: readonly Stored<Pod>[]) {
   const owned = Map.groupBy(pods, podOwnerOfLabels);
   return ({ kind, object }: Found): readonly Stored<Pod>[] => {
@@ -53,8 +53,8 @@ export function podsByOwner(pods: readonly Stored<Pod>[]) {
 }
 
 /**
- * The object that the person means by `kind/name`, or by a name alone where only one of our kinds has it. Throws when
- * there is none or several, and when the person may not read any.
+ * The object that `kind/name` refers to, or a name alone if only one kind has it. Throws if there is none or
+ * several, or if the user may not read any.
  */
 export async function findObject(cluster: Cluster, typed: string): Promise<Found> {
   const candidates = await findObjects(cluster, typed);
@@ -63,7 +63,7 @@ export async function findObject(cluster: Cluster, typed: string): Promise<Found
   if (!first) throw new CommandError(`There is no "${typed}" ${where}.`);
   if (others.length === 0) return first;
   const names = candidates.map(({ kind, object }) => typedName(kind, object.metadata));
-  throw new CommandError(`Several objects ${where} have that name: say ${names.join(" or ")}.`);
+  throw new CommandError(`Several objects ${where} have that name: use ${names.join(" or ")}.`);
 }
 
 async function findObjects({ client, homeNamespace }: Cluster, typed: string): Promise<Found[]> {
@@ -94,11 +94,11 @@ function kindsNamed(name: string | undefined): readonly NamedKind[] {
   const kinds = OUR_KINDS.filter(({ names }) => names.includes(name.toLowerCase()));
   if (kinds.length > 0) return kinds;
   throw new CommandError(
-    `"${name}" is none of our kinds: say ${OUR_KINDS.map(({ names }) => names[0]).join(", ")}.`,
+    `Unknown kind "${name}"; use one of ${OUR_KINDS.map(({ names }) => names[0]).join(", ")}.`,
   );
 }
 
-/** For completion: all our objects as `kind/name`, or those of one kind by name. */
+/** For completion: all objects as `kind/name`, or the names of one kind. */
 export function completeObjects(only?: Kind): (context: Context) => Promise<readonly string[]> {
   return async (context) => {
     const { client, homeNamespace: namespace } = await context.connect();

@@ -10,11 +10,11 @@ const terminal = { isTTY: true, columns: 80 };
 const utf8 = { LANG: "en_US.UTF-8", TERM: "xterm" };
 
 test.each([
-  ["a terminal with a UTF-8 locale", terminal, utf8, { colour: true, unicode: true, width: 80 }],
-  ["a terminal in the C locale", terminal, { LANG: "C" }, { colour: true, unicode: false }],
-  ["a terminal with NO_COLOR", terminal, { ...utf8, NO_COLOR: "1" }, { colour: false, unicode: true }],
-  ["a dumb terminal", terminal, { ...utf8, TERM: "dumb" }, { colour: false, unicode: false }],
-  ["a pipe", {}, utf8, { colour: false, unicode: false, width: Number.POSITIVE_INFINITY }],
+  ["a terminal with a UTF-8 locale", terminal, utf8, { color: true, unicode: true, width: 80 }],
+  ["a terminal in the C locale", terminal, { LANG: "C" }, { color: true, unicode: false }],
+  ["a terminal with NO_COLOR", terminal, { ...utf8, NO_COLOR: "1" }, { color: false, unicode: true }],
+  ["a dumb terminal", terminal, { ...utf8, TERM: "dumb" }, { color: false, unicode: false }],
+  ["a pipe", {}, utf8, { color: false, unicode: false, width: Number.POSITIVE_INFINITY }],
 ])("%s is written to as it can show", (_, outlet, env, style) => {
   expect(outputStyleOf(outlet, env, 0)).toMatchObject(style);
 });
@@ -27,8 +27,8 @@ test("an answer is printed as text, JSON or YAML from the same data", async () =
   expect(await printed(said, "yaml", style)).toBe("pools:\n  - name: linux\n");
 });
 
-test("text of others can't move the cursor, change colours or turn the direction of writing", () => {
-  const text = render([span("a\x1b[2Jb\r\nc\u009bd\u202ee")], { width: 80, colour: true });
+test("text of others can't move the cursor, change colors or turn the direction of writing", () => {
+  const text = render([span("a\x1b[2Jb\r\nc\u009bd\u202ee")], { width: 80, color: true });
   expect(text).toBe("a [2Jb c d e");
 });
 

@@ -3,7 +3,7 @@ import type { Output } from "./program.ts";
 import type { OutputStyle } from "./terminal/output-style.ts";
 import { escaped, render } from "./terminal/text.ts";
 
-/** An answer as it is written, with a line end after the last line. */
+/** The printed answer, with a line end after the last line. */
 export async function printed(
   answer: Answer,
   output: Output | undefined,
@@ -16,13 +16,13 @@ export async function printed(
   return lines.join("");
 }
 
-/** Where answers go: what replaces an earlier answer erases it, where that is possible. */
+/** Writes answers to the terminal: a new answer erases the one that it replaces, if possible. */
 export class Display {
   readonly #write: (text: string) => void;
   readonly #rows: number | undefined;
   #height = 0;
 
-  /** `rows` is the height of the terminal; `undefined` where nothing can be erased. */
+  /** `rows` is the height of the terminal; `undefined` if nothing can be erased. */
   constructor(write: (text: string) => void, rows: number | undefined) {
     this.#write = write;
     this.#rows = rows;
@@ -31,7 +31,7 @@ export class Display {
   show(text: string): void {
     const erase = this.#height > 0 ? `\x1b[${this.#height}A\x1b[0J` : "";
     const lines = text.split("\n").slice(0, -1);
-    // What has scrolled away can't be erased, so a replaceable answer is never higher than the terminal.
+    // Lines that scrolled away can't be erased, so a replaceable answer is never higher than the terminal.
     const fitting = this.#rows === undefined ? lines : lines.slice(0, Math.max(1, this.#rows - 1));
     this.#write(erase + fitting.map((line) => `${line}\n`).join(""));
     this.#height = this.#rows === undefined ? 0 : fitting.length;

@@ -11,9 +11,9 @@ import {
 import { defined } from "../operator/normalize.ts";
 import type { OurObject } from "./objects.ts";
 
-/** Something about an object that a person wants to know. */
+/** A problem of an object to report to the user. */
 export interface Problem {
-  /** `wrong` needs a person; `waiting` ends by itself. */
+  /** `wrong` needs a user; `waiting` ends by itself. */
   readonly severity: "wrong" | "waiting";
   /** `kind/name`. */
   readonly object: string;
@@ -25,17 +25,17 @@ export interface Problem {
 }
 
 const tables = [controlPlaneConditions, provisionerConditions, workspaceProxyConditions];
-/** By type; a type means the same for every kind. Those of a newer operator are absent. */
+/** By type; a type means the same for every kind. Types of a newer operator are absent. */
 const rows: ReadonlyMap<string, ConditionRow> = new Map(
   tables.flatMap((table) => Object.values<ConditionRow>(table)).map((row) => [row.type, row]),
 );
 
-/** What somebody chose, or what is as it should be in spite of its status. */
+/** States that a user chose, or that are normal in spite of the condition's status. */
 const CHOSEN: ReadonlySet<string> = new Set([
   ...["Disabled", "ScaledToZero", "NotRequested", "NotConfigured", "Completed"],
 ]);
 
-/** True, and still worth a look before it is too late. */
+/** Conditions that are true, but need attention soon. */
 const SOON: ReadonlySet<string> = new Set([
   ...["ExpiresSoon", "GracePeriod", "InGrace", "RenewalFailed", "OldKeyLeft", "TokenExpiresSoon"],
 ]);
@@ -45,7 +45,7 @@ const PASSING: ReadonlySet<string> = new Set([
   UNREPORTED,
 ]);
 
-/** What is wrong with an object: that it is being deleted, and what its conditions say. */
+/** The problems of an object: its deletion, and what its conditions report. */
 export function problemsOf(object: string, stored: Stored<OurObject>): Problem[] {
   return [...deletionOf(object, stored), ...conditionProblems(object, stored)];
 }
@@ -56,12 +56,15 @@ function deletionOf(object: string, { metadata }: Stored<OurObject>): Problem[] 
   const ours = finalizers.filter((name) => name.startsWith(`${CoderControlPlane.apiVersion.split("/")[0]}/`));
   const message =
     ours.length > 0
-      ? `It is being deleted; the operator removes finalizer ${ours.join(", ")} after its cleanup.`
-      : `It is being deleted; ${finalizers.join(", ") || "nothing"} keeps it.`;
+      ? `The object is being deleted; the operator removes finalizer ${ours.join(", ")} after its cleanup.`
+      : `The object is being deleted; remaining finalizers: ${finalizers.join(", ") || "none"}.`;
   return [{ severity: "waiting", object, condition: "Deletion", reason: "BeingDeleted", message, since }];
 }
 
-/** What the conditions of an object say is wrong, causes first; `Ready` only where nothing else explains it. */
+/**
+ * The problems that the conditions of an object report, causes first; `Ready` only if no other condition
+ * explains it.
+ */
 function conditionProblems(object: string, { metadata, status }: Stored<OurObject>): Problem[] {
   const conditions = status?.conditions ?? [];
   const found = conditions
@@ -73,7 +76,7 @@ function conditionProblems(object: string, { metadata, status }: Stored<OurObjec
   if (found.length > 0 || ready?.status === "True") return found;
   if (ready) return CHOSEN.has(ready.reason) ? [] : [problem(object, ready)];
   if (findCondition(conditions, "Paused")?.status === "True") return [];
-  const message = "The operator has not reported on it yet; if that lasts, run: kubectl coder check";
+  const message = "The operator has not reported a status yet. If this persists, run: kubectl coder check";
   const unseen = { severity: "waiting", object, condition: "Ready", reason: "Unreported", message } as const;
   return [{ ...unseen, ...defined({ since: metadata.creationTimestamp }) }];
 }

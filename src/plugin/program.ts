@@ -5,15 +5,18 @@ import { type Command, EXIT, type ExitCode, type Flag, type Given } from "./comm
 const OUTPUTS = ["json", "yaml"] as const;
 export type Output = (typeof OUTPUTS)[number];
 
-/** The flags that every command has, with kubectl's names. */
+/** The flags of every command, with kubectl's names. */
 export const COMMON_FLAGS: readonly Flag[] = [
-  { flags: "-n, --namespace <name>", summary: "namespace to look in; else that of the kubeconfig's context" },
-  { flags: "-A, --all-namespaces", summary: "look in all namespaces" },
-  { flags: "--context <name>", summary: "context of the kubeconfig; else its current one" },
-  { flags: "--kubeconfig <file>", summary: "kubeconfig to use; else KUBECONFIG, then ~/.kube/config" },
+  {
+    flags: "-n, --namespace <name>",
+    summary: "namespace to use; defaults to that of the kubeconfig's context",
+  },
+  { flags: "-A, --all-namespaces", summary: "use all namespaces" },
+  { flags: "--context <name>", summary: "context of the kubeconfig; defaults to the current one" },
+  { flags: "--kubeconfig <file>", summary: "kubeconfig to use; defaults to KUBECONFIG, then ~/.kube/config" },
   {
     flags: "-o, --output <format>",
-    summary: "print the data instead of a text for people",
+    summary: "output format; defaults to text",
     choices: OUTPUTS,
   },
 ];
@@ -28,7 +31,7 @@ export interface CommonFlags extends Where {
   readonly output?: Output;
 }
 
-/** What a line of words asks for. */
+/** A parsed command line. */
 export interface Call {
   readonly command: Command;
   readonly given: Given;
@@ -42,7 +45,7 @@ export interface ProgramOptions {
   readonly writeError: (text: string) => void;
 }
 
-/** The call that the words ask for, or the exit code when help, the version or a mistake has been printed instead. */
+/** The parsed call, or the exit code after printing help, the version or an error. */
 export function parseCall(words: readonly string[], options: ProgramOptions): Call | ExitCode {
   let call: Call | undefined;
   const program = programOf(options, (asked) => {
@@ -55,7 +58,7 @@ export function parseCall(words: readonly string[], options: ProgramOptions): Ca
     return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
   }
   if (call) return call;
-  throw new TypeError("the words were parsed, and ask for nothing");
+  throw new TypeError("the command line was parsed, but no command was selected");
 }
 
 function programOf({ commands, version, ...out }: ProgramOptions, found: (call: Call) => void): Parser {
@@ -65,9 +68,9 @@ function programOf({ commands, version, ...out }: ProgramOptions, found: (call: 
       .exitOverride()
       .helpOption("-h, --help", "print this help and exit")
       .helpCommand(false)
-      .showHelpAfterError("(run with --help to see what there is)");
+      .showHelpAfterError("(run with --help to list the commands)");
   const program = settle(new Parser("kubectl coder"))
-    .description("See and steer Coder on Kubernetes, with your own kubeconfig and rights.")
+    .description("Inspect and manage Coder on Kubernetes, with your own kubeconfig and permissions.")
     .version(version, "-V, --version", "print the version and exit");
   for (const command of commands) {
     const words = command.name.split(" ");
@@ -79,7 +82,7 @@ function programOf({ commands, version, ...out }: ProgramOptions, found: (call: 
   return program;
 }
 
-/** The parser of a first word that several commands share. */
+/** The parser for a first word that several commands share. */
 function groupIn(above: Parser, word: string, { rest, summary }: { rest: string; summary: string }): Parser {
   const present = above.commands.find((command) => command.name() === word);
   return present ?? above.command(word).summary(`${rest}: ${summary}`);

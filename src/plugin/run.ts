@@ -10,9 +10,9 @@ import { type CommonFlags, parseCall } from "./program.ts";
 import { outputStyleOf, plainOutput } from "./terminal/output-style.ts";
 import { span } from "./terminal/text.ts";
 
-/** What the plugin has of its process. */
+/** What the plugin uses of its process. */
 export interface Surroundings {
-  /** Without the program itself. */
+  /** Without the program name. */
   readonly words: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: Readable;
@@ -25,10 +25,10 @@ export interface Surroundings {
   readonly open: (where: Where) => Promise<Cluster>;
 }
 
-/** The word by which kubectl asks for completions. */
+/** The word by which kubectl requests completions. */
 const COMPLETE = "__complete";
 
-/** Does what the words say and resolves with the exit code; never rejects. */
+/** Runs the command and resolves with the exit code; never rejects. */
 export async function runPlugin(surroundings: Surroundings): Promise<ExitCode> {
   const { words, stdout, stderr } = surroundings;
   try {
@@ -50,7 +50,9 @@ export async function runPlugin(surroundings: Surroundings): Promise<ExitCode> {
   }
 }
 
-/** With what lies behind a cluster that gives no answer: a wrong port, a name that does not resolve, a certificate. */
+/**
+ * Adds the cause if a cluster does not respond: a wrong port, a name that does not resolve, a certificate.
+ */
 function explained(error: unknown): string {
   const { cause } = error instanceof ApiError && error.reason === "Unreachable" ? error : {};
   const said = messageOf(error);
@@ -97,7 +99,7 @@ async function present(
   return exit;
 }
 
-/** A completion that fails is none: nobody wants an error in the middle of a line. */
+/** A failed completion prints nothing: an error would appear in the middle of the command line. */
 async function answerCompletion(words: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
   const candidates = await complete(words, commands, (where, names) =>
     withContext(where, surroundings, names).catch(() => []),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   bind,
   loadRecording,
-  normalise,
+  normalize,
   type RecordedVersion,
   type Recording,
   recordingNames,
@@ -153,7 +153,7 @@ async function replay(step: string, subject: ContractSubject, bound: Record<stri
 
 function comparable({ status, headers, body }: Recording["response"]) {
   const contentType = headers["Content-Type"];
-  return { status, contentType, hasRetryAfter: "Retry-After" in headers, body: normalise(body) };
+  return { status, contentType, hasRetryAfter: "Retry-After" in headers, body: normalize(body) };
 }
 
 /** The parts of a health report that depend on the network around coderd, not on coderd. */

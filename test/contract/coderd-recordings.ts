@@ -48,8 +48,8 @@ function fileOf(name: string, version: RecordedVersion): URL {
 
 function isSame({ response: one }: Recording, { response: other }: Recording): boolean {
   return isDeepStrictEqual(
-    { ...one, headers: Object.keys(one.headers), body: normalise(one.body) },
-    { ...other, headers: Object.keys(other.headers), body: normalise(other.body) },
+    { ...one, headers: Object.keys(one.headers), body: normalize(one.body) },
+    { ...other, headers: Object.keys(other.headers), body: normalize(other.body) },
   );
 }
 
@@ -70,7 +70,7 @@ function scrubbed(field: string, value: unknown): unknown {
   return field === "hostname" ? "vm" : value;
 }
 
-/** Fields that differ from one deployment to the next and say nothing about behaviour. */
+/** Fields that differ from one deployment to the next and say nothing about behavior. */
 const VOLATILE = [
   ...["key", "proxy_token", "version", "account_id", "hostname", "actual", "template_version_name"],
   ...["webpush_public_key", "docs_url", "target"],
@@ -78,10 +78,10 @@ const VOLATILE = [
 ];
 
 /** Replaces what may differ, and only that: ids, times, secrets, numbers of things. */
-export function normalise(value: unknown, field = ""): unknown {
-  if (Array.isArray(value)) return value.map((item) => normalise(item));
+export function normalize(value: unknown, field = ""): unknown {
+  if (Array.isArray(value)) return value.map((item) => normalize(item));
   if (typeof value === "object" && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, normalise(item, key)]));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, normalize(item, key)]));
   if (VOLATILE.includes(field) && value !== "") return `<${field}>`;
   // Of a proxy that no pod stands for coderd says the one or the other, depending on when it looked last.
   if (field === "status" && value === "unknown") return "unregistered";

@@ -40,7 +40,7 @@ function terminal(words: readonly string[], kubeconfig = cluster.admin.kubeconfi
 const textOf = ({ text }: Shown) => text.replaceAll(namespace, "coder");
 
 describe("by the real kubectl, on a real API server", () => {
-  test("there is colour, and in a pipe plain ASCII with the same exit code", async () => {
+  test("there is color, and in a pipe plain ASCII with the same exit code", async () => {
     expect((await terminal(["status", "coder"])).raw).toContain("\x1b[31m✗");
     const file = join(dir, "kubectl-coder");
     const env = { ...process.env, KUBECONFIG: cluster.admin.kubeconfig };

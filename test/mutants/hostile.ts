@@ -33,7 +33,7 @@ export const hostileMutants: readonly Mutant[] = [
   {
     guard: "hostile text: what coderd says is cut before it is searched",
     file: "src/coder/redact.ts",
-    from: "const window = text.slice(0, MAX_READ_CHARACTERS + RECOGNISED_CHARACTERS);",
+    from: "const window = text.slice(0, MAX_READ_CHARACTERS + RECOGNIZED_CHARACTERS);",
     to: "const window = text;",
     tests: ["src/coder/redact.test.ts"],
   },

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { ScratchCopy } from "./copy.ts";
 import { mutants } from "./mutants.ts";
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colors are made of
 const ANSI = /\u001b\[[0-9;]*m/g;
 const words = process.argv.slice(2);
 const chosen = mutants.filter(

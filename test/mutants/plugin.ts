@@ -38,7 +38,7 @@ export const pluginMutants: readonly Mutant[] = [
     tests: ["test/world/plugin/mcp.test.ts"],
   },
   {
-    guard: "bundle: what a Helm release was installed with is recognised",
+    guard: "bundle: what a Helm release was installed with is recognized",
     file: "src/plugin/commands/bundle/values.ts",
     from: "return Object.values(data).flatMap((value) => releaseValues(value, names));",
     to: "return [];",

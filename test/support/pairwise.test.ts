@@ -3,7 +3,7 @@ import { pairwise } from "./pairwise.ts";
 
 const factors = {
   size: ["s", "m", "l"],
-  colour: ["red", "blue"],
+  color: ["red", "blue"],
   sleeves: [true, false],
   neck: ["round", "v", "polo", "none"],
 } as const;

@@ -7,7 +7,7 @@ export interface Shown {
   readonly code: number;
   /** Everything that the terminal was sent. */
   readonly raw: string;
-  /** The same without colours: what stays on the screen. */
+  /** The same without colors: what stays on the screen. */
   readonly text: string;
 }
 

@@ -70,7 +70,7 @@ export function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
     pods: serving,
     database: succeeded(calm),
     image: { kind: "pulled" },
-    neighbours: [],
+    neighbors: [],
     isAnnounced: true,
     builds: 0,
     backup: { kind: "none" },

@@ -50,7 +50,7 @@ describe("differences", () => {
       new Map([[path, JSON.stringify(customResourceDefinition(definition, definitionsOf(readSnapshot())))]]);
     const changed = {
       ...controlPlaneDefinition,
-      spec: object("Spec.", { colour: optional(text("A colour.")) }),
+      spec: object("Spec.", { color: optional(text("A color.")) }),
     };
     expect(differences(generate(changed), generate(controlPlaneDefinition))).toEqual([
       { path, because: "out of date" },

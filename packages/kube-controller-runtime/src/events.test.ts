@@ -18,14 +18,14 @@ function setUp() {
   const clock = new VirtualClock();
   const stored = new Map<string, CoreEvent>();
   const requests: string[] = [];
-  const behaviour: { fail?: () => unknown; hang?: Promise<void>; loseAnswers?: boolean } = {};
+  const behavior: { fail?: () => unknown; hang?: Promise<void>; loseAnswers?: boolean } = {};
   const serve = async (verb: string, perform: () => unknown) => {
     requests.push(verb);
-    await behaviour.hang;
-    const failure = behaviour.fail?.();
+    await behavior.hang;
+    const failure = behavior.fail?.();
     if (failure) throw failure;
     const answer = perform();
-    if (behaviour.loseAnswers) throw apiError("Timeout");
+    if (behavior.loseAnswers) throw apiError("Timeout");
     return answer;
   };
   const client = stubClient({
@@ -50,7 +50,7 @@ function setUp() {
   const reporter = { component: "widget-operator", instance: "pod-1" };
   const recorder = new ClusterEventRecorder({ client, clock, random, log: silentLog, ...reporter });
   const events = () => [...stored.values()];
-  return { clock, recorder, stored, events, requests, behaviour };
+  return { clock, recorder, stored, events, requests, behavior };
 }
 
 describe("an event", () => {
@@ -246,19 +246,19 @@ describe("a failing API server", () => {
   it.each(["Unreachable", "Timeout", "InternalError", "TooManyRequests"])(
     "that says %s for a moment loses no event",
     async (reason) => {
-      const { clock, recorder, events, behaviour } = setUp();
-      behaviour.fail = () => apiError(reason);
+      const { clock, recorder, events, behavior } = setUp();
+      behavior.fail = () => apiError(reason);
       recorder.event(widget, created);
       await settle();
-      delete behaviour.fail;
+      delete behavior.fail;
       await clock.advance(10_000);
       expect(events()).toHaveLength(1);
     },
   );
 
   it("is asked four times, then the event is dropped", async () => {
-    const { clock, recorder, requests, behaviour } = setUp();
-    behaviour.fail = () => apiError("Unreachable");
+    const { clock, recorder, requests, behavior } = setUp();
+    behavior.fail = () => apiError("Unreachable");
     recorder.event(widget, created);
     await clock.advance(60 * MINUTE);
     expect(requests).toHaveLength(4);
@@ -270,19 +270,19 @@ describe("a failing API server", () => {
     ["finds it invalid", apiError("Invalid")],
     ["may not be written to", new NotLeaderError("create not sent")],
   ])("that %s is asked once", async (_, failure) => {
-    const { clock, recorder, requests, behaviour } = setUp();
-    behaviour.fail = () => failure;
+    const { clock, recorder, requests, behavior } = setUp();
+    behavior.fail = () => failure;
     recorder.event(widget, created);
     await clock.advance(60 * MINUTE);
     expect(requests).toHaveLength(1);
   });
 
   it("that loses its answers gets no event twice", async () => {
-    const { clock, recorder, events, behaviour } = setUp();
-    behaviour.loseAnswers = true;
+    const { clock, recorder, events, behavior } = setUp();
+    behavior.loseAnswers = true;
     recorder.event(widget, created);
     await settle();
-    behaviour.loseAnswers = false;
+    behavior.loseAnswers = false;
     await clock.advance(10_000);
     expect(events()).toHaveLength(1);
     recorder.event(widget, created);
@@ -291,11 +291,11 @@ describe("a failing API server", () => {
   });
 
   it("does not make memory grow: beyond a thousand, events that wait are dropped", async () => {
-    const { clock, recorder, events, behaviour } = setUp();
-    behaviour.fail = () => apiError("Unreachable");
+    const { clock, recorder, events, behavior } = setUp();
+    behavior.fail = () => apiError("Unreachable");
     for (let n = 0; n < 5_000; n++)
       recorder.event({ ...widget, metadata: { namespace: "ns", name: `w-${n}`, uid: `${n}` } }, created);
-    delete behaviour.fail;
+    delete behavior.fail;
     await clock.advance(MINUTE);
     expect(events()).toHaveLength(1_000);
   });
@@ -313,9 +313,9 @@ describe("flush", () => {
   });
 
   it("gives up at its bound when the API server hangs, and sends nothing later", async () => {
-    const { recorder, clock, behaviour, requests } = setUp();
+    const { recorder, clock, behavior, requests } = setUp();
     const hang = Promise.withResolvers<void>();
-    behaviour.hang = hang.promise;
+    behavior.hang = hang.promise;
     for (const reason of ["A", "B", "C"]) recorder.event(widget, { ...created, reason });
     let over = false;
     void recorder.flush(1_000).then(() => {
@@ -332,8 +332,8 @@ describe("flush", () => {
   });
 
   it("does not reject when writes fail", async () => {
-    const { recorder, behaviour } = setUp();
-    behaviour.fail = () => apiError("Unreachable");
+    const { recorder, behavior } = setUp();
+    behavior.fail = () => apiError("Unreachable");
     recorder.event(widget, created);
     await recorder.flush(1_000);
   });

@@ -1,7 +1,7 @@
 import { type Clock, closedBy, type Fence } from "kube-controller-runtime";
 import { failed, type Result, succeeded } from "../result.ts";
 import { ensureAccount, USERNAME } from "./account.ts";
-import { readTables } from "./catalogue.ts";
+import { readTables } from "./catalog.ts";
 import { parseConnectionUrl } from "./connection-url.ts";
 import {
   type DatabaseFailure,

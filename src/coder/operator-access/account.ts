@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Tables } from "./catalogue.ts";
+import type { Tables } from "./catalog.ts";
 import { DatabaseProblem } from "./failure.ts";
 import { type DatabaseSession, lock, type Row } from "./session.ts";
 import { isTrue, texts } from "./values.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { AccountContext } from "./account.ts";
-import type { Table } from "./catalogue.ts";
+import type { Table } from "./catalog.ts";
 import type { DatabaseSession } from "./session.ts";
 import {
   type ApiKeyRow,

@@ -48,7 +48,7 @@ describe("a new token", () => {
     );
   });
 
-  it("takes every letter as often: bytes that would favour some are thrown away", () => {
+  it("takes every letter as often: bytes that would favor some are thrown away", () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
     const counts = new Map<string, number>();
     let start = 0;

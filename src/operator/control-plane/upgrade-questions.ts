@@ -61,7 +61,7 @@ async function askDatabase(snapshot: Snapshot, environment: Environment): Promis
   const sight = await environment.ports.database.look(snapshot.databaseAt(url.value), tokenNames);
   if (!sight.ok) return { database: sight };
   const shared = others.filter((other) => sight.value.tokenNames.includes(other.tokenName));
-  return { database: sight, neighbours: shared.map(({ name }) => name) };
+  return { database: sight, neighbors: shared.map(({ name }) => name) };
 }
 
 /** Organizations that are asked at the same time. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type LabelledSubject, ObjectRegistry } from "./exposition.ts";
+import { type LabeledSubject, ObjectRegistry } from "./exposition.ts";
 import type { ObjectGauge } from "./gauges.ts";
 
 it("reads a bounded number of objects between two turns of the event loop, however many there are", async () => {
@@ -18,7 +18,7 @@ it("reads a bounded number of objects between two turns of the event loop, howev
     prefix: "x_",
     labelNames: ["name"],
     gauges: [gauge, gauge],
-    subjects: () => subjects as unknown as LabelledSubject[],
+    subjects: () => subjects as unknown as LabeledSubject[],
     turn: async () => {
       readSinceTurn = 0;
     },

@@ -3,13 +3,13 @@ import { Registry } from "prom-client";
 import type { ObjectGauge, Subject } from "./gauges.ts";
 
 /** An object to measure, and the labels that all its samples have. */
-export type LabelledSubject = Subject & { readonly labels: Readonly<Record<string, string>> };
+export type LabeledSubject = Subject & { readonly labels: Readonly<Record<string, string>> };
 
 export interface ObjectGauges {
   readonly prefix: string;
   readonly labelNames: readonly string[];
   readonly gauges: readonly ObjectGauge[];
-  readonly subjects: () => Iterable<LabelledSubject>;
+  readonly subjects: () => Iterable<LabeledSubject>;
   /** Lets everything else run that is due. */
   readonly turn?: (() => Promise<void>) | undefined;
 }
@@ -54,7 +54,7 @@ export class ObjectRegistry extends Registry {
     return `${texts.join("\n\n")}\n`;
   }
 
-  async #textOf(gauge: ObjectGauge, subjects: readonly LabelledSubject[]): Promise<string> {
+  async #textOf(gauge: ObjectGauge, subjects: readonly LabeledSubject[]): Promise<string> {
     const name = `${this.#objects.prefix}${gauge.name}`;
     const lines = [`# HELP ${name} ${escaped(gauge.help)}`, `# TYPE ${name} gauge`];
     for (const [index, subject] of subjects.entries()) {

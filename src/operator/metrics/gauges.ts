@@ -21,7 +21,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** A gauge with samples for each object, labelled with its kind, namespace and name and with `labelNames`. */
+/** A gauge with samples for each object, labeled with its kind, namespace and name and with `labelNames`. */
 export interface ObjectGauge {
   readonly name: string;
   readonly help: string;

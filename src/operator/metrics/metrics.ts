@@ -17,7 +17,7 @@ import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts
 import type { FinishedCall } from "../../coder/timed.ts";
 import { tokenExpiry } from "../control-plane/token/secret.ts";
 import type { QueueNumbers } from "../queue-metrics.ts";
-import { type LabelledSubject, ObjectRegistry } from "./exposition.ts";
+import { type LabeledSubject, ObjectRegistry } from "./exposition.ts";
 import { type MeasuredKind, measuredKinds } from "./facts.ts";
 import { objectGauges } from "./gauges.ts";
 import { CoderdDates } from "./key-dates.ts";
@@ -133,7 +133,7 @@ export class OperatorMetrics extends RuntimeMetrics {
     else syncs.delete(run.key);
   }
 
-  *#subjects(): Iterable<LabelledSubject> {
+  *#subjects(): Iterable<LabeledSubject> {
     if (!this.#leads) return;
     for (const measured of this.#measured.values()) {
       for (const object of measured.objects.all()) yield this.#subject(object, measured);

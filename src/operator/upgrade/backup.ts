@@ -113,10 +113,8 @@ async function observeCloudNativePG({ controlPlane, name, source, client }: Look
     return { kind: "absent", wanted: newBackup(controlPlane, name, source) };
   }
   const { labels = {} } = present.metadata;
-  const isLabelled = Object.entries(commonLabels(controlPlane)).every(
-    ([key, value]) => labels[key] === value,
-  );
-  const isOurs = isLabelled && present.spec?.cluster.name === source.name;
+  const isLabeled = Object.entries(commonLabels(controlPlane)).every(([key, value]) => labels[key] === value);
+  const isOurs = isLabeled && present.spec?.cluster.name === source.name;
   return isOurs ? backupState(present) : foreign(`Backup "${name}"`);
 }
 

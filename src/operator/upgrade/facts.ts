@@ -89,7 +89,7 @@ export interface UpgradeFacts {
   /** What the database says; absent while it was not asked in this run. */
   readonly database?: NoDatabase | Result<DatabaseInspection, AccessFailure> | undefined;
   /** Control planes that have their token in the same database. */
-  readonly neighbours: readonly string[];
+  readonly neighbors: readonly string[];
   /** Builds that run; absent while coderd was not asked in this run. */
   readonly builds?: Builds | undefined;
   /** Whether the upgrade was announced in this run, as far as coderd lets it. */

@@ -22,7 +22,7 @@ export function gatherFacts(snapshot: UpgradeSnapshot): UpgradeFacts {
     isKept: upgrade.revisions.some((each) => each.metadata.name === status.upgrade?.previous),
     pods: podFacts(snapshot),
     image: imageCheck(snapshot),
-    neighbours: [],
+    neighbors: [],
     followers: upgrade.followers,
   };
 }

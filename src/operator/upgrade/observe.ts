@@ -36,7 +36,7 @@ import { isUpgrading, stages } from "./stages.ts";
 import { isSameBuild } from "./versions.ts";
 
 /** Another control plane, and the name of its token in its database. */
-interface Neighbour {
+interface Neighbor {
   readonly name: string;
   readonly tokenName: string;
 }
@@ -57,7 +57,7 @@ export interface ObservedUpgrade {
    * The other control planes of the same namespace; a function because most runs do not ask. Those of other tenants are
    * nobody's business at a database that this one has chosen.
    */
-  readonly others: () => readonly Neighbour[];
+  readonly others: () => readonly Neighbor[];
 }
 
 /** What an upgrade needs of one run's view of a control plane. */
@@ -171,7 +171,7 @@ function imageOf({ spec }: Stored<Deployment>): string {
   return spec?.template.spec?.containers[0]?.image ?? "";
 }
 
-function othersThan(object: Stored<CoderControlPlane>, caches: Caches): Neighbour[] {
+function othersThan(object: Stored<CoderControlPlane>, caches: Caches): Neighbor[] {
   const { uid, namespace } = object.metadata;
   return [...caches.of(CoderControlPlane).all()]
     .filter(({ metadata }) => metadata.uid !== uid && metadata.namespace === namespace)

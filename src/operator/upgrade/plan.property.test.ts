@@ -71,7 +71,7 @@ function anyFacts(dice: Dice): UpgradeFacts {
       { kind: "pulled" },
       { kind: "failed", reason: "ImagePullFailed", message: "not found" },
     ),
-    neighbours: one([], ["other"]),
+    neighbors: one([], ["other"]),
     isAnnounced: one(true, false),
     builds: one<UpgradeFacts["builds"]>(undefined, 0, 2, "unknown", "unanswered"),
     backup: one(undefined, { kind: "succeeded" as const }, { kind: "failed" as const, message: "no" }),

@@ -503,7 +503,7 @@ describe("an upgrade does not begin", () => {
       seen({ schema: { version: 362, isDirty: true } }),
       "SchemaDirty",
     ],
-    ["while another control plane has the same database", { neighbours: ["b/coder"] }, "DatabaseShared"],
+    ["while another control plane has the same database", { neighbors: ["b/coder"] }, "DatabaseShared"],
     ["while a replica of somebody else runs", seen({ replicas: ["coder-1", "other-1"] }), "DatabaseShared"],
     [
       "without the CronJob for its backup",

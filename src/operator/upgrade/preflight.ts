@@ -13,7 +13,7 @@ export interface Obstacle {
 /** coderd opens so many connections at least while it starts. */
 const MIN_CONNECTIONS = 5;
 
-type Checked = Pick<UpgradeFacts, "version" | "database" | "neighbours" | "backup" | "settings" | "pods"> & {
+type Checked = Pick<UpgradeFacts, "version" | "database" | "neighbors" | "backup" | "settings" | "pods"> & {
   readonly from: string;
   readonly to: string;
   /** The version that the new image has printed; absent while it has not. */
@@ -85,9 +85,9 @@ const dirty = ofSight("SchemaDirty", ({ migration, schema }) => {
   return `Migration ${schema.version} of the database has failed before (schema_migrations.dirty); repair it first.`;
 });
 
-const shared: Check = ({ neighbours }) => {
-  if (neighbours.length === 0) return undefined;
-  const names = neighbours.map((name) => `"${name}"`).join(", ");
+const shared: Check = ({ neighbors }) => {
+  if (neighbors.length === 0) return undefined;
+  const names = neighbors.map((name) => `"${name}"`).join(", ");
   const message = `CoderControlPlane ${names} uses the same database, and its pods would meet the new schema with the old version; give each its own database, or delete one.`;
   return { reason: "DatabaseShared", message };
 };

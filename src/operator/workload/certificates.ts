@@ -86,11 +86,11 @@ function secretVolume(prefix: string, secretName: string): Volume {
 
 /** `prefix-secret` where that is a DNS label; else a label made of it, made unique by a hash of both. */
 function volumeName(prefix: string, secretName: string): string {
-  const sanitised = secretName.replaceAll(".", "-");
-  const plain = `${prefix}-${sanitised}`;
-  if (sanitised === secretName && plain.length <= labelLength) return plain;
+  const sanitized = secretName.replaceAll(".", "-");
+  const plain = `${prefix}-${sanitized}`;
+  if (sanitized === secretName && plain.length <= labelLength) return plain;
   const hash = fnv1a32(`${prefix}\0${secretName}`);
   const room = labelLength - prefix.length - hash.length - 2;
-  const cut = sanitised.length > room ? sanitised.slice(0, room).replace(/-+$/, "") : sanitised;
+  const cut = sanitized.length > room ? sanitized.slice(0, room).replace(/-+$/, "") : sanitized;
   return `${prefix}-${cut}-${hash}`;
 }

@@ -12,7 +12,7 @@ import { status } from "./status/command.ts";
 import { upgradeCheck } from "./upgrade-check.ts";
 import { why } from "./why/command.ts";
 
-/** All commands, in the order of the help. */
+/** All commands, in the order of `--help`. */
 export const commands: readonly Command[] = [
   status,
   why,

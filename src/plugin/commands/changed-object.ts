@@ -3,33 +3,33 @@ import { type Answer, answer } from "../command.ts";
 import { completeObjects, type Found, typedName } from "../objects.ts";
 import { type Line, span } from "../terminal/text.ts";
 
-/** What a command that writes has done. */
+/** The result of a command that writes. */
 interface Written {
   /** `kind/name`. */
   readonly object: string;
-  /** As kubectl says it: "paused", "restarted". */
+  /** As kubectl prints it: "paused", "restarted". */
   readonly did: string;
-  /** False when it was so before. */
+  /** False if the object already had this state. */
   readonly changed: boolean;
   /** What happens next, or how to follow it. */
   readonly next?: string;
 }
 
-/** What comes next for an object: nothing while it is paused. */
+/** What happens next for an object. A paused object must be resumed first. */
 export function nextFor({ kind, object }: Found, next: string): string {
   const { namespace } = object.metadata;
   if (!isPaused(object)) return next;
   return `It is paused: this happens after kubectl coder resume ${typedName(kind, object.metadata)} -n ${namespace}`;
 }
 
-/** The object that a command changes, as an argument of it. */
+/** The argument that names the object to change. */
 export const objectArgument = {
   name: "object",
-  summary: "kind/name, as provisioner/linux, or a name that only one of our kinds has",
+  summary: "kind/name, such as provisioner/linux, or a name that is unique among the kinds",
   complete: completeObjects(),
 };
 
-/** That a command has written what it was asked to. */
+/** The answer of a command that wrote an object. */
 export function written(data: Written): Answer {
   return answer(data, writtenLines);
 }

@@ -6,9 +6,9 @@ exec kubectl coder __complete "$@"`;
 
 export const completion: Command = {
   name: "completion",
-  summary: "Print the file by which kubectl completes this plugin's words, in every shell",
+  summary: "Print the script that kubectl uses to complete this plugin, for every shell",
   details:
-    "kubectl's own completion (1.26 and newer) runs a program `kubectl_complete-coder` on the PATH. Set up that of kubectl first: `kubectl completion --help`.",
+    "kubectl's own completion (1.26 or later) runs the program `kubectl_complete-coder` on the PATH. Set up completion for kubectl first: `kubectl completion --help`.",
   examples: [
     {
       does: "Install it",

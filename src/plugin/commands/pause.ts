@@ -5,21 +5,19 @@ import { objectArgument, written } from "./changed-object.ts";
 
 export const pause: Command = {
   name: "pause",
-  summary: "Keep the operator from working for an object",
-  details: `Sets the annotation ${PAUSE_ANNOTATION}. What runs goes on running; deletion still works.`,
+  summary: "Stop the operator from reconciling an object",
+  details: `Sets the annotation ${PAUSE_ANNOTATION}. Running pods continue to run, and the object can still be deleted.`,
   arguments: [objectArgument],
-  examples: [
-    { does: "Change a Deployment by hand for a while", line: "kubectl coder pause provisioner/linux" },
-  ],
+  examples: [{ does: "Change a Deployment manually", line: "kubectl coder pause provisioner/linux" }],
   run: (context, { arguments: [typed = ""] }) => setPaused(context, typed, true),
 };
 
 export const resume: Command = {
   name: "resume",
-  summary: "Let the operator work for an object again",
-  details: `Removes the annotation ${PAUSE_ANNOTATION}. The operator catches up at once.`,
+  summary: "Let the operator reconcile an object again",
+  details: `Removes the annotation ${PAUSE_ANNOTATION}. The operator reconciles the object immediately.`,
   arguments: [objectArgument],
-  examples: [{ does: "Go on", line: "kubectl coder resume provisioner/linux" }],
+  examples: [{ does: "Resume reconciliation", line: "kubectl coder resume provisioner/linux" }],
   run: (context, { arguments: [typed = ""] }) => setPaused(context, typed, false),
 };
 

@@ -3,17 +3,15 @@ import type { Command } from "../command.ts";
 import { findObject, typedName } from "../objects.ts";
 import { nextFor, objectArgument, written } from "./changed-object.ts";
 
-/** The one that `kubectl rollout restart` sets, so that others understand it too. */
+/** The annotation that `kubectl rollout restart` sets, so that other tools understand it. */
 const RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
 
 export const restart: Command = {
   name: "restart",
-  summary: "Replace the pods of an object one after the other",
+  summary: "Replace the pods of an object one by one",
   details: `Sets ${RESTARTED_AT} in spec.podAnnotations. Daemons finish their builds first, within their grace period.`,
   arguments: [objectArgument],
-  examples: [
-    { does: "Have all daemons of a pool start anew", line: "kubectl coder restart provisioner/linux" },
-  ],
+  examples: [{ does: "Restart all daemons of a pool", line: "kubectl coder restart provisioner/linux" }],
   run: async (context, { arguments: [typed = ""] }) => {
     const cluster = await context.connect();
     const found = await findObject(cluster, typed);

@@ -6,26 +6,26 @@ import { type Command, CommandError } from "../command.ts";
 import { completeObjects, type Found, findObject, type OurObject, typedName } from "../objects.ts";
 import { nextFor, written } from "./changed-object.ts";
 
-/** What can be rotated, whose it is, and what happens then. */
+/** What can be rotated, on which kind, and what happens next. */
 const SUBJECTS: Readonly<Record<string, { readonly kind: Kind<OurObject>; readonly next: string }>> = {
   provisioner: {
     kind: CoderProvisioner,
-    next: "A new key is made; the old one is deleted when daemons with the new one have replaced all others.",
+    next: "The operator creates a new key, and deletes the old one after all daemons use the new key.",
   },
   token: {
     kind: CoderControlPlane,
-    next: "The operator makes itself a new token and revokes the old one.",
+    next: "The operator creates a new token for itself and revokes the old one.",
   },
 };
 
 export const rotate: Command = {
   name: "rotate",
-  summary: "Have a provisioner key, or the operator's own token, replaced without an outage",
-  details: `Sets the annotation ${ROTATE_ANNOTATION} to the present time.`,
+  summary: "Replace a provisioner key, or the operator's own token, without an outage",
+  details: `Sets the annotation ${ROTATE_ANNOTATION} to the current time.`,
   arguments: [
     {
       name: "what",
-      summary: "provisioner: the key of a pool; token: that of the operator at a control plane",
+      summary: "provisioner: the key of a pool; token: the operator's token at a control plane",
       choices: Object.keys(SUBJECTS),
     },
     { name: "name", summary: "the CoderProvisioner, or the CoderControlPlane", complete: completeObjects() },
@@ -49,14 +49,14 @@ export const rotate: Command = {
     await cluster.client.mergePatch(kind, object.metadata, { metadata: { annotations } });
     return written({
       object: typedName(kind, object.metadata),
-      did: `asked to rotate its ${what === "token" ? "token" : "key"}`,
+      did: `marked for rotation of its ${what === "token" ? "token" : "key"}`,
       changed: true,
       next: nextFor(found, subject.next),
     });
   },
 };
 
-/** The operator replaces a token that it made, and no other. */
+/** The operator only replaces a token that it created. */
 function refuseForeignToken({ kind, object }: Found): void {
   if (kind.kind !== CoderControlPlane.kind) return;
   const { operatorAccess } = controlPlaneOf(object as Stored<CoderControlPlane>);
@@ -64,6 +64,6 @@ function refuseForeignToken({ kind, object }: Found): void {
     throw new CommandError("spec.operatorAccess.disabled: the operator has no token there.");
   if (operatorAccess.kind === "given")
     throw new CommandError(
-      `spec.operatorAccess.tokenSecretRef: the token is your own: make another at coderd and put it into Secret "${operatorAccess.token.name}".`,
+      `spec.operatorAccess.tokenSecretRef names your own token: create another one in Coder and store it in Secret "${operatorAccess.token.name}".`,
     );
 }

@@ -14,7 +14,7 @@ const CONDITION = controlPlaneConditions.upgradePossible.type;
 const LOOK_MS = 1_000;
 const PATIENCE_MS = 60_000;
 
-/** What the operator says to an upgrade. */
+/** The operator's verdict on an upgrade. */
 interface UpgradeAnswer {
   readonly object: string;
   readonly image: string;
@@ -25,13 +25,13 @@ interface UpgradeAnswer {
 
 export const upgradeCheck: Command = {
   name: "upgrade check",
-  summary: "Ask the operator whether an upgrade to an image could begin, and change nothing",
-  details: `Sets the annotation ${CHECK_ANNOTATION}, waits for the condition ${CONDITION}, and removes the annotation. Exit code 3 when something is in the way.`,
+  summary: "Check whether an upgrade to an image could start, without changing anything",
+  details: `Sets the annotation ${CHECK_ANNOTATION}, waits for the condition ${CONDITION}, and removes the annotation. Exits with code 3 if something blocks the upgrade.`,
   arguments: [
     { name: "image", summary: "the image to upgrade to" },
     {
       name: "name",
-      summary: "the control plane; may be left out where the namespace has one",
+      summary: "the control plane; optional if the namespace has only one",
       optional: true,
       complete: completeObjects(CoderControlPlane),
     },
@@ -44,7 +44,7 @@ export const upgradeCheck: Command = {
   ],
   run: async (context, { arguments: [image = "", name] }) => {
     if (!/^\S+$/.test(image))
-      throw new CommandError("Name the image as in ghcr.io/coder/coder:v2.36.1.", EXIT.usage);
+      throw new CommandError("Specify the image, for example ghcr.io/coder/coder:v2.36.1.", EXIT.usage);
     const cluster = await context.connect();
     const object = await controlPlaneNamed(cluster, name);
     const request = randomUUID();
@@ -66,7 +66,7 @@ export const upgradeCheck: Command = {
   },
 };
 
-/** A question of this run. */
+/** The question of this run. */
 interface Asked {
   readonly object: Stored<CoderControlPlane>;
   readonly question: string;
@@ -74,8 +74,8 @@ interface Asked {
 }
 
 /**
- * Leaves the annotation as a person had it, and takes away what a run that was killed has left. Not when somebody else
- * asks by now. Resolves with what to say when that fails: the answer is none the worse for it.
+ * Restores the annotation as the user set it, and removes one that an interrupted run left. Skipped if
+ * another client asks by now. Resolves with a warning if that fails: the answer is still valid.
  */
 async function takenBack({ object, question }: Asked, cluster: Cluster): Promise<string[]> {
   const before = object.metadata.annotations?.[CHECK_ANNOTATION];
@@ -86,7 +86,7 @@ async function takenBack({ object, question }: Asked, cluster: Cluster): Promise
       await ask(cluster, object, isPersons ? before : null);
     return [];
   } catch (error) {
-    return [`The annotation ${CHECK_ANNOTATION} could not be taken back: ${messageOf(error)}.`];
+    return [`The annotation ${CHECK_ANNOTATION} could not be removed: ${messageOf(error)}.`];
   }
 }
 
@@ -101,7 +101,7 @@ async function controlPlaneNamed(
   const [only, ...others] = all;
   if (!only) throw new CommandError(`There is no CoderControlPlane in namespace "${namespace}".`);
   if (others.length > 0)
-    throw new CommandError(`Namespace "${namespace}" has several control planes: name one.`);
+    throw new CommandError(`Namespace "${namespace}" has several control planes: specify one.`);
   return only;
 }
 
@@ -115,7 +115,7 @@ async function ask(
   });
 }
 
-/** The condition once it answers this question. */
+/** The condition, once it answers this question. */
 async function answered(
   { object, question, request }: Asked,
   { cluster, context }: { readonly cluster: Cluster; readonly context: Context },
@@ -127,10 +127,10 @@ async function answered(
     const condition = findCondition(status?.conditions, CONDITION);
     if (condition?.message.endsWith(answerMark(request))) return condition;
     if (metadata.annotations?.[CHECK_ANNOTATION] !== question)
-      throw new CommandError("Somebody else asks about an upgrade of this control plane now. Try again.");
+      throw new CommandError("Another client is checking an upgrade of this control plane. Try again.");
     if (clock.monotonic() >= until)
       throw new CommandError(
-        `The operator has not answered within ${PATIENCE_MS / 1_000} s. Is it well? Run: kubectl coder check`,
+        `The operator did not respond within ${PATIENCE_MS / 1_000} s. To check the operator, run: kubectl coder check`,
       );
     await clock.sleep(LOOK_MS, signal);
   }

@@ -1,20 +1,20 @@
 import { redactText } from "kube-controller-runtime";
-import { RECOGNISED_CHARACTERS } from "../../coder/redact.ts";
+import { RECOGNIZED_CHARACTERS } from "../../coder/redact.ts";
 import type { Redactor } from "../commands/bundle/redact.ts";
 
-/** So much an assistant gets of one answer: more would crowd out everything else that it knows. */
+/** Maximum length of an answer: more would crowd out the rest of the assistant's context. */
 const MAX_CHARACTERS = 100_000;
-/** How many entries of each list are kept, the most that fit. */
+/** Limits for the entries of each list; the largest that fits applies. */
 const LIST_LENGTHS = [200, 50, 20, 5];
 const DEEPEST = 12;
-/** As much of one text as is looked at: more than is shown, since some of it may be masked. */
+/** Maximum length of a text that is read: more than is shown, because some of it may be masked. */
 const MAX_READ_CHARACTERS = 16 * 1024;
-/** Of a log the end matters, of any other list the beginning. */
+/** A log keeps its end, any other list its beginning. */
 const LOG = "lines";
 
 /**
- * Names of fields that hold names of the cluster, by which an assistant asks on. A Secret may have the same text in it,
- * such as a host or a database, so these are masked by their shape alone.
+ * Fields with names of objects, which an assistant uses in later requests. A Secret may contain the same
+ * text, such as a host or a database, so these are masked only by their shape.
  */
 const NAMES: ReadonlySet<string> = new Set([
   "name",
@@ -27,8 +27,9 @@ const NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Data of the cluster as text of a bounded size. Lists that are too long say how many were left out; what the
- * redactor knows, and what looks like a token, a key or a password in a URL, is masked, wherever it stands.
+ * Data of the cluster as text of limited size. Truncated lists say how many entries were omitted. Secrets
+ * that the redactor knows, and text that looks like a token, a key or a password in a URL, are masked
+ * everywhere.
  */
 export function boundedText(data: unknown, redactor: Pick<Redactor, "text">): string {
   const show = showing(redactor);
@@ -36,10 +37,10 @@ export function boundedText(data: unknown, redactor: Pick<Redactor, "text">): st
     const text = JSON.stringify(bounded(data, "", { length, depth: DEEPEST, show }), undefined, 1);
     if (text.length <= MAX_CHARACTERS) return text;
   }
-  throw new Error("The answer is too long: ask for one namespace, or for one object.");
+  throw new Error("The answer is too long: request a single namespace or object.");
 }
 
-/** How the text of a field is shown. The same message stands in many places, and is searched once. */
+/** Formats the text of a field. Results are cached, because the same message occurs in many places. */
 function showing(redactor: Pick<Redactor, "text">): Within["show"] {
   const searched = new Map<string, string>();
   return (text, field) => {
@@ -50,10 +51,13 @@ function showing(redactor: Pick<Redactor, "text">): Within["show"] {
   };
 }
 
-/** Text is cut before it is searched. What the cut leaves of a secret may be too short to be recognized, so it goes too. */
+/**
+ * Text is cut before it is searched. A secret that the cut truncates may be too short to be recognized, so it
+ * is removed too.
+ */
 function beginningOf(text: string, redactor: Pick<Redactor, "text">): string {
   if (text.length <= MAX_READ_CHARACTERS) return redactor.text(text);
-  return `${redactor.text(text.slice(0, MAX_READ_CHARACTERS)).slice(0, -RECOGNISED_CHARACTERS)}…`;
+  return `${redactor.text(text.slice(0, MAX_READ_CHARACTERS)).slice(0, -RECOGNIZED_CHARACTERS)}…`;
 }
 
 interface Within {
@@ -79,7 +83,7 @@ function bounded(value: unknown, field: string, within: Within): unknown {
   return Object.fromEntries(entries);
 }
 
-/** The last lines of a log, under one that says how many there were before, so that as many as `length` are left. */
+/** The last lines of a log, after one that says how many were omitted; `length` lines in total. */
 function endOf(lines: unknown, length: number): unknown {
   if (!Array.isArray(lines) || lines.length <= length) return lines;
   const kept = lines.slice(1 - length);

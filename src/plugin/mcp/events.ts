@@ -5,12 +5,11 @@ import { Gaps } from "../gaps.ts";
 import { OUR_EVENTS, typedName } from "../objects.ts";
 import { type Tool, word } from "./tool.ts";
 
-/** Events of our objects, which are the operator's own words about them. */
+/** Events of the custom resources, which the operator records. */
 export const events: Tool = {
   name: "events",
-  description:
-    "List Kubernetes Events of control planes, provisioners and workspace proxies, the newest first.",
-  inputs: { object: word("kind/name as in provisioner/linux; absent means all objects") },
+  description: "List Kubernetes Events of control planes, provisioners and workspace proxies, newest first.",
+  inputs: { object: word("kind/name, for example provisioner/linux; defaults to all objects") },
   required: [],
   call: async (context, { object }) => {
     const { client, namespace } = await context.connect();

@@ -11,18 +11,18 @@ const MAX_BYTES = 256 * 1024;
 
 const OURS: readonly string[] = Object.values(APPS);
 
-/** Logs of pods that the operator made, and of the operator itself; of no others, whatever the person may read. */
+/** Logs of the operator and of pods that it created; no others, even if the user may read them. */
 export const logs: Tool = {
   name: "logs",
   description:
     "Read the end of the log of a pod of coderd, of a provisioner daemon, of a workspace proxy or of the operator. Other pods are refused.",
   inputs: {
     pod: word("name of the pod"),
-    container: word("name of the container; absent means the first"),
-    previous: { type: "boolean", description: "The log of the container before its last restart." },
+    container: word("name of the container; defaults to the first"),
+    previous: { type: "boolean", description: "Read the log of the container before its last restart." },
     lines: {
       type: "integer",
-      description: `How many lines; ${USUAL_LINES} when absent.`,
+      description: `Number of lines; defaults to ${USUAL_LINES}.`,
       minimum: 1,
       maximum: MAX_LINES,
     },
@@ -42,7 +42,8 @@ async function ourPod({ client, homeNamespace: namespace }: Cluster, name: strin
   if (!pod) throw new CommandError(`There is no pod "${name}" in namespace "${namespace}".`);
   const { [MANAGED_BY_LABEL]: manager, "app.kubernetes.io/name": app = "" } = pod.metadata.labels ?? {};
   const isOurs = (manager === MANAGER_NAME && OURS.includes(app)) || app === MANAGER_NAME;
-  if (!isOurs) throw new CommandError(`Pod "${name}" is none of the operator's: its log is not read here.`);
+  if (!isOurs)
+    throw new CommandError(`Pod "${name}" does not belong to the operator, so its log can't be read.`);
   return pod;
 }
 

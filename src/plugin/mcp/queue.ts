@@ -5,7 +5,7 @@ import type { Tool } from "./tool.ts";
 export const queue: Tool = {
   name: "queue",
   description:
-    "Show for each control plane whether builds wait and for what, and for each pool of daemons how many are wanted, busy, idle and pending, with its tags.",
+    "Show for each control plane whether builds wait and why, and for each pool of daemons its tags and the number of wanted, busy, idle and pending daemons.",
   inputs: {},
   required: [],
   call: async (context) => {

@@ -1,6 +1,6 @@
 import type { Command, Context } from "../command.ts";
 
-/** A word or number that an assistant gives. */
+/** An input of a tool. */
 export interface Input {
   readonly type: "string" | "integer" | "boolean";
   readonly description: string;
@@ -13,15 +13,18 @@ export interface Input {
 
 export type Inputs = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** One function for assistants. */
+/** A tool for assistants. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly inputs: Readonly<Record<string, Input>>;
   readonly required: readonly string[];
-  /** Absent: it only reads. */
+  /** Absent if the tool only reads. */
   readonly writes?: { readonly destructive: boolean };
-  /** Its answers are what programs wrote, so it is refused where not all secrets that they may quote are known. */
+  /**
+   * Returns text that programs wrote, so it is refused unless all secrets that the text may contain are
+   * known.
+   */
   readonly quotes?: true;
   readonly call: (context: Context, inputs: Inputs) => Promise<unknown>;
 }
@@ -30,7 +33,7 @@ const MAX_ARGUMENT_LENGTH = 300;
 
 const namespaceInput: Input = {
   type: "string",
-  description: "Namespace to look in; absent means that of the server.",
+  description: "Namespace to read; defaults to that of the server.",
   pattern: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
 };
 
@@ -38,7 +41,7 @@ export function word(description: string, choices?: readonly string[]): Input {
   return { type: "string", description, maxLength: MAX_ARGUMENT_LENGTH, ...(choices && { enum: choices }) };
 }
 
-/** The function behind a command, with the data that the command prints with `-o json`. */
+/** The function behind a command, with the data of `-o json`. */
 export function toolOf(command: Command, writes?: Tool["writes"]): Tool {
   const words = command.arguments ?? [];
   return {
@@ -56,21 +59,24 @@ export function toolOf(command: Command, writes?: Tool["writes"]): Tool {
   };
 }
 
-/** What the inputs must be, in the words of JSON Schema. */
+/** The inputs as a JSON schema. */
 export function schemaOf({ inputs, required }: Tool) {
   const properties = { ...inputs, namespace: namespaceInput };
   return { type: "object" as const, properties, required: [...required], additionalProperties: false };
 }
 
-/** What is wrong with the inputs; absent when nothing is. Assistants get schemas wrong, and hosts do not check them. */
+/**
+ * What is wrong with the inputs; absent if they are valid. Assistants make mistakes, and hosts do not
+ * validate.
+ */
 export function complaint(tool: Tool, given: Readonly<Record<string, unknown>>): string | undefined {
   const { properties, required } = schemaOf(tool);
   const missing = required.find((name) => given[name] === undefined);
   if (missing) return `"${missing}" is missing.`;
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(properties, name)) return `There is no input "${name.slice(0, 50)}".`;
+    if (!Object.hasOwn(properties, name)) return `Unknown input "${name.slice(0, 50)}".`;
     const input = (properties as Readonly<Record<string, Input>>)[name];
-    if (input && !fits(input, value)) return `"${name}" does not fit: ${input.description}`;
+    if (input && !fits(input, value)) return `Invalid value for "${name}": ${input.description}`;
   }
   return undefined;
 }

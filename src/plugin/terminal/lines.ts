@@ -10,7 +10,7 @@ const MARKS = {
   unknown: { style: "dim", unicode: "–", ascii: "--" },
 } as const;
 
-/** A mark that says at a glance how it is, without colour too. */
+/** A symbol that shows the state without color too. */
 export function mark(mood: Mood, { unicode }: OutputStyle): Span {
   const { style, unicode: sign, ascii } = MARKS[mood];
   return span(unicode ? sign : ascii, style);
@@ -20,7 +20,7 @@ export function separator({ unicode }: OutputStyle): string {
   return unicode ? " · " : ", ";
 }
 
-/** Lines under a heading; nothing at all when there are none. */
+/** Lines under a heading; nothing if there are none. */
 export function section(title: string, lines: readonly Line[]): Line[] {
   return lines.length === 0 ? [] : [[], [span(title, "bold")], ...lines];
 }
@@ -32,7 +32,7 @@ const UNITS: readonly (readonly [string, number])[] = [
   ["s", 1_000],
 ];
 
-/** How long ago, as kubectl prints ages: the largest unit that gives at least two. */
+/** An age in kubectl's format: the largest unit that gives at least two. */
 export function age(since: string | undefined, now: number): string {
   const ms = now - Date.parse(since ?? "");
   if (Number.isNaN(ms)) return "?";
@@ -42,7 +42,7 @@ export function age(since: string | undefined, now: number): string {
 
 const MIN_TEXT_WIDTH = 30;
 
-/** Text in as many lines as the width needs, each after an indent; words are never cut. */
+/** Wraps text to the width, with an indent before each line; words are never cut. */
 export function paragraph(text: string, { width }: OutputStyle, indent: string): Line[] {
   const room = Math.max(MIN_TEXT_WIDTH, width - indent.length);
   const lines: string[] = [];
@@ -55,7 +55,7 @@ export function paragraph(text: string, { width }: OutputStyle, indent: string):
   return lines.map((line) => [span(indent + line)]);
 }
 
-/** What could not be read, at the end of what could. */
+/** What could not be read; printed last. */
 export function gapLines(gaps: readonly string[], style: OutputStyle): Line[] {
   if (gaps.length === 0) return [];
   const sign = mark("unknown", style);

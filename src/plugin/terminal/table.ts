@@ -2,13 +2,13 @@ import { type Line, span } from "./text.ts";
 
 interface Form {
   readonly indent?: string;
-  /** The columns whose cells end at the same place. */
+  /** Right-aligned columns. */
   readonly right?: readonly string[];
 }
 
 const GAP = "  ";
 
-/** Cells in columns that are as wide as their widest cell; nothing at all when there is no row. */
+/** Cells in columns that are as wide as their widest cell; nothing if there are no rows. */
 export function table(titles: readonly string[], rows: readonly Line[], form: Form = {}): Line[] {
   if (rows.length === 0) return [];
   const { indent = "", right = [] } = form;

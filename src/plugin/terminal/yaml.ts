@@ -1,7 +1,9 @@
 import { stringify, type ToStringOptions } from "yaml";
 import { escaped } from "./text.ts";
 
-/** YAML that a terminal shows as it is: text that would move the cursor, or would lose blanks at line ends, is escaped. */
+/**
+ * YAML that a terminal can show: text that would move the cursor, or would lose trailing blanks, is escaped.
+ */
 export function yamlText(data: unknown): string {
   const written = (options: ToStringOptions) =>
     stringify(data, { lineWidth: 0, aliasDuplicateObjects: false, ...options });

@@ -87,7 +87,7 @@ const pieces: Readonly<Record<string, Readonly<Record<string, object>>>> = {
     },
   },
   pods: {
-    "labelled pods": {
+    "labeled pods": {
       podLabels: { team: "platform", "app.kubernetes.io/name": "not-yours-to-set" },
       podAnnotations: { "example.com/note": "yes: really" },
     },
@@ -119,7 +119,7 @@ const pieces: Readonly<Record<string, Readonly<Record<string, object>>>> = {
     },
   },
   names: {
-    "part of the name": { nameOverride: "operator", commonLabels: { "cost-centre": "42" } },
+    "part of the name": { nameOverride: "operator", commonLabels: { "cost-center": "42" } },
     annotated: { commonAnnotations: { "example.com/owner": "platform" } },
     "whole name": { fullnameOverride: "an-operator-with-a-name-as-long-as-it-may-be-xx" },
   },

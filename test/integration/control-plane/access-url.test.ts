@@ -48,7 +48,7 @@ describe("CODER_ACCESS_URL", () => {
   test("comes and goes with a Secret of envFrom that has it", async () => {
     await settledWith("secret", { envFrom: [{ secretRef: { name: "coder-env", optional: true } }] });
     await untilAccessURLs("secret", [ours("secret")]);
-    await stage.person.create(Secret, { metadata: stage.ref("coder-env"), stringData: { COLOUR: "blue" } });
+    await stage.person.create(Secret, { metadata: stage.ref("coder-env"), stringData: { COLOR: "blue" } });
     const added = { stringData: { CODER_ACCESS_URL: theirs } };
     await stage.person.mergePatch(Secret, stage.ref("coder-env"), added);
     await untilAccessURLs("secret", []);

@@ -25,7 +25,7 @@ const ReplicaSet = kind<KubeObject>("apps/v1", { kind: "ReplicaSet", plural: "re
 /** What the earlier release put into its children, and the spec now still asks for. */
 const spec: ControlPlaneSpec = {
   extraArgs: ["--verbose"],
-  extraEnv: [{ name: "COLOUR", value: "blue" }],
+  extraEnv: [{ name: "COLOR", value: "blue" }],
   nodeSelector: { disk: "ssd" },
   service: { annotations: { "example.com/pool": "a" } },
   serviceAccount: { labels: { team: "platform" }, annotations: { "example.com/role": "coder" } },
@@ -159,7 +159,7 @@ describe("children of an earlier release, made by POST and PUT", () => {
     const pod = deployment.spec?.template.spec;
     expect(pod?.nodeSelector).toBeUndefined();
     expect(pod?.containers[0]?.args).toEqual(["--http-address=0.0.0.0:8080"]);
-    expect(pod?.containers[0]?.env?.map(({ name }) => name)).not.toContain("COLOUR");
+    expect(pod?.containers[0]?.env?.map(({ name }) => name)).not.toContain("COLOR");
   });
 });
 
@@ -169,10 +169,10 @@ describe("a control plane of an earlier release that changes while no operator r
   let before: Stored<KubeObject>[];
   let operator: RunningOperator;
   const start = () => startOperator(cluster, { namespaces: [namespace, workspaces] });
-  const colour = { secretKeyRef: { name: "colours", key: "colour" } };
+  const color = { secretKeyRef: { name: "colors", key: "color" } };
   const changed = {
     service: { port: 8000 },
-    extraEnv: [{ name: "COLOUR", value: null, valueFrom: colour }],
+    extraEnv: [{ name: "COLOR", value: null, valueFrom: color }],
     rbac: { extraRules: null },
   };
   beforeAll(async () => {
@@ -196,7 +196,7 @@ describe("a control plane of an earlier release that changes while no operator r
       expect(service?.ports).toMatchObject([{ name: "http", port: 8000, targetPort: 8080 }]);
       const { spec: deployment } = await person.get(Deployment, { namespace, name: "coder" });
       const env = deployment?.template.spec?.containers[0]?.env ?? [];
-      expect(env.find(({ name }) => name === "COLOUR")).toEqual({ name: "COLOUR", valueFrom: colour });
+      expect(env.find(({ name }) => name === "COLOR")).toEqual({ name: "COLOR", valueFrom: color });
       for (const granted of [namespace, workspaces]) {
         const [role] = (await person.list(Role, { namespace: granted })).items;
         expect(role?.rules).toHaveLength(3);

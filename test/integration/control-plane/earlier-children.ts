@@ -102,7 +102,7 @@ function deploymentSpec(labels: object, { name, namespace }: { name: string; nam
               { name: "KUBE_POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
               { name: "CODER_DERP_SERVER_RELAY_URL", value: "http://$(KUBE_POD_IP):8080" },
               { name: "CODER_ACCESS_URL", value: `http://${name}.${namespace}.svc.cluster.local` },
-              { name: "COLOUR", value: "blue" },
+              { name: "COLOR", value: "blue" },
             ],
             ports: [{ name: "http", containerPort: 8080, protocol: "TCP" }],
             readinessProbe: {

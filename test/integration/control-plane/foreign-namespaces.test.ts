@@ -52,15 +52,15 @@ async function withWorkspaceNamespaces(name: string, count: number): Promise<str
 
 describe("workspace permissions in another namespace", () => {
   test("bind the same ServiceAccount, and carry labels and an annotation instead of an owner", async () => {
-    const [namespace = ""] = await withWorkspaceNamespaces("labelled", 1);
-    const { metadata } = await stage.controlPlane("labelled");
-    const [role, binding] = await grantsIn(namespace, "labelled");
-    const name = `labelled-${fnv1a32(`${stage.namespace}\0labelled`)}`;
+    const [namespace = ""] = await withWorkspaceNamespaces("labeled", 1);
+    const { metadata } = await stage.controlPlane("labeled");
+    const [role, binding] = await grantsIn(namespace, "labeled");
+    const name = `labeled-${fnv1a32(`${stage.namespace}\0labeled`)}`;
     expect(role?.metadata.name).toBe(`${name}-workspace-perms`);
     expect(binding).toMatchObject({
       metadata: { name, annotations: { "coder.com/workspace-rbac-owner-uid": metadata.uid } },
       roleRef: { kind: "Role", name: role?.metadata.name },
-      subjects: [{ kind: "ServiceAccount", name: "labelled", namespace: stage.namespace }],
+      subjects: [{ kind: "ServiceAccount", name: "labeled", namespace: stage.namespace }],
     });
     expect([role?.metadata.ownerReferences, binding?.metadata.ownerReferences]).toEqual([
       undefined,

@@ -11,7 +11,7 @@ const host = "coder.example.com";
 const everything: ControlPlaneSpec = {
   replicas: 2,
   extraArgs: ["--verbose"],
-  extraEnv: [{ name: "COLOUR", value: "blue" }],
+  extraEnv: [{ name: "COLOR", value: "blue" }],
   envFrom: [{ configMapRef: { name: "theme" } }],
   imagePullSecrets: [{ name: "registry" }],
   resources: { limits: { memory: "1Gi" } },

@@ -161,16 +161,16 @@ describe("somebody who may edit one namespace", () => {
   test("labels ServiceAccounts and Services only with the right to make both", async () => {
     const namespace = await cluster.createNamespace("no-labels");
     const writer = await deployerIn(namespace);
-    const labelled = (more = {}) =>
-      controlPlane(namespace, "labelled", { labels: { team: "platform" }, ...more });
-    await expectDenied(labelled(), "spec.labels needs the right to create serviceaccounts", writer);
+    const labeled = (more = {}) =>
+      controlPlane(namespace, "labeled", { labels: { team: "platform" }, ...more });
+    await expectDenied(labeled(), "spec.labels needs the right to create serviceaccounts", writer);
     await writer.allow(namespace, "create", "serviceaccounts");
-    await expectDenied(labelled(), "spec.labels needs the right to create services", writer);
-    await expectAccepted(labelled(), admin);
-    await expectAccepted(labelled({ image: "coder:next" }), writer);
-    await expectDenied(labelled({ labels: { team: "other" } }), "spec.labels needs the right", writer);
+    await expectDenied(labeled(), "spec.labels needs the right to create services", writer);
+    await expectAccepted(labeled(), admin);
+    await expectAccepted(labeled({ image: "coder:next" }), writer);
+    await expectDenied(labeled({ labels: { team: "other" } }), "spec.labels needs the right", writer);
     await writer.allow(namespace, "create", "services");
-    await expectAccepted(labelled({ labels: { team: "other" } }), writer);
+    await expectAccepted(labeled({ labels: { team: "other" } }), writer);
   });
 
   test.for([
@@ -181,11 +181,11 @@ describe("somebody who may edit one namespace", () => {
     const namespace = await cluster.createNamespace("no-labels");
     const writer = await deployerIn(namespace);
     for (const plural of ["serviceaccounts", "services"]) await writer.allow(namespace, "create", plural);
-    const labelled = (team: string, more = {}) =>
+    const labeled = (team: string, more = {}) =>
       controlPlane(namespace, "there", { ...spec, labels: { team }, ...more });
-    await expectAccepted(labelled("platform"), admin);
-    await expectAccepted(labelled("platform", { image: "coder:next" }), writer);
-    await expectDenied(labelled("other"), `right to create ${resource} in namespace "${namespace}"`, writer);
+    await expectAccepted(labeled("platform"), admin);
+    await expectAccepted(labeled("platform", { image: "coder:next" }), writer);
+    await expectDenied(labeled("other"), `right to create ${resource} in namespace "${namespace}"`, writer);
   });
 
   test("names a ServiceAccount that the operator makes only with the right to make one", async () => {

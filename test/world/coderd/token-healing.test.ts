@@ -130,7 +130,7 @@ describe("the annotation coder.com/rotate-at", () => {
     expect(await untilHealed(served)).toBe(replaced);
   });
 
-  test("leaves the token in use while the database can't be reached, and is honoured later", async () => {
+  test("leaves the token in use while the database can't be reached, and is honored later", async () => {
     const served = await serve("asked-in-vain");
     const url = urlVariable("postgres://operator:some-password@127.0.0.1:1/nowhere");
     await stage.change("asked-in-vain", { extraEnv: [url] });

@@ -221,7 +221,7 @@ test("labels stay readable, though a Secret or a Helm release has their keys in 
 test("a Helm release that can't be read is a line, and costs nothing else", async () => {
   const { about } = await bundled("releases.zip", {});
   expect(about.gaps).toContain(
-    'Could not read the Helm release in Secret "dev/damaged": its values are not recognised.',
+    `Could not read the Helm release in Secret "dev/damaged": its values can't be redacted.`,
   );
   expect(about.gaps.join("\n")).not.toContain("dev/empty");
 });
@@ -241,14 +241,13 @@ test("a person who may not see logs gets the rest, and a line about it in the bu
   expect(out).toContain(line);
 });
 
-test("without the right to list Secrets a bundle has no logs and no events, which might quote one", async () => {
+test("without permission to list Secrets a bundle has no logs and no events, which might quote one", async () => {
   const transport = limited(withLogs, ({ path }) => !/secrets/.test(path));
   const { out, about, files } = await bundled("no-secrets.zip", { transport });
   expect([...files.keys()].filter((path) => path.startsWith("logs/"))).toEqual([]);
   expect(files.get("events.yaml")).toBe("[]\n");
   expect(files.has("objects/dev/pod/coder-1.yaml")).toBe(true);
-  const line =
-    'Logs and events of namespace "dev" are left out: without its Secrets, what they quote of one can\'t be recognised.';
+  const line = `Logs and events of namespace "dev" are omitted: its Secrets could not be read, so their values can't be redacted.`;
   expect(about.gaps).toEqual(expect.arrayContaining(['You may not list secrets in namespace "dev".', line]));
   expect(out.replace(/\s+/g, " ")).toContain(line);
 });

@@ -69,7 +69,7 @@ test("a healthy installation is good in every point", async () => {
   const report = await checked(authorizing(() => true));
   expect(report.code).toBe(0);
   expect(new Set(Object.values(verdicts(report)))).toEqual(new Set(["good"]));
-  expect(saying(report, "Operator's rights")).toMatch(/has all \d{2,3} rights that it needs/);
+  expect(saying(report, "Operator permissions")).toMatch(/has all \d{2,3} required permissions/);
   expect(report.gaps).toEqual([]);
 });
 
@@ -78,7 +78,7 @@ test("a role that lacks verbs is wrong, and they are named", async () => {
     authorizing((verb, resource) => !(verb === "patch" && resource === "secrets")),
   );
   expect(report.code).toBe(3);
-  expect(saying(report, "Operator's rights")).toContain("may not patch secrets: bring its role up to date");
+  expect(saying(report, "Operator permissions")).toContain("may not patch secrets: update its role");
 });
 
 test("an operator that is missing, not available or without a live Lease is wrong", async () => {
@@ -97,10 +97,10 @@ test("an operator without the right to its Lease is told from one that has none 
   const report = await checked(authorizing((_, resource) => resource !== "leases"));
   expect(report.code).toBe(3);
   expect(saying(report, "Operator leads")).toBe(
-    'No replica leads: "system:serviceaccount:coder-system:coder-k8s" may not get/create/patch leases.coordination.k8s.io in "coder-system". Bring its role up to date with helm upgrade.',
+    'No replica leads: "system:serviceaccount:coder-system:coder-k8s" may not get/create/patch leases.coordination.k8s.io in "coder-system". Update its role with helm upgrade.',
   );
   expect(saying(await checked(authorizing(() => true)), "Operator leads")).toBe(
-    'No replica holds the Lease "coder-k8s-controller.coder.com": look at the operator\'s log.',
+    'No replica holds the Lease "coder-k8s-controller.coder.com": check the operator\'s log.',
   );
 });
 
@@ -118,7 +118,7 @@ test("the Lease is looked for in the namespace that the operator's flag names", 
   await world.person.delete(Lease, system("coder-k8s-controller.coder.com"));
   expect(verdicts(await checked(authorizing(() => true)))).toMatchObject({ "Operator leads": "good" });
   const report = await checked(authorizing((_, resource) => resource !== "leases"));
-  expect(saying(report, "Operator's rights")).toContain('leases.coordination.k8s.io in "elections"');
+  expect(saying(report, "Operator permissions")).toContain('leases.coordination.k8s.io in "elections"');
 });
 
 test.each([
@@ -144,7 +144,7 @@ test("CRDs of another version than the operator, or missing, are wrong", async (
   const old = { metadata: { labels: { "app.kubernetes.io/version": "1.0.0" } } };
   await world.person.mergePatch(CustomResourceDefinition, { name }, old);
   expect(saying(await checked(authorizing(() => true)), "CRDs")).toContain(
-    "of version 1.0.0, the operator is of 1.2.0",
+    "of version 1.0.0; the operator is of version 1.2.0",
   );
   await world.person.delete(CustomResourceDefinition, { name });
   expect(saying(await checked(authorizing(() => true)), "CRDs")).toContain(`${name} missing`);
@@ -163,7 +163,7 @@ test("deprecated fields, deletions that hang and what would hang are named", asy
   await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "coder" } });
   const before = await checked(authorizing(() => true));
   expect(before.code).toBe(0);
-  expect(saying(before, "Nothing deprecated")).toBe(
+  expect(saying(before, "No deprecations")).toBe(
     "dev/provisioner/linux has a volume of kind cephfs: use a CSI driver.",
   );
   expect(saying(before, "Uninstalling")).toContain(
@@ -175,8 +175,7 @@ test("deprecated fields, deletions that hang and what would hang are named", asy
   expect(early.findings).toContainEqual({
     what: "Finalizers",
     verdict: "note",
-    message:
-      "The deletion of dev/provisioner/linux is under way; one that is not over after 5 minutes counts as stuck.",
+    message: "The deletion of dev/provisioner/linux is in progress; it counts as stuck after 5 minutes.",
   });
   world.clock.jump(6 * 60_000);
   await world.person.mergePatch(Lease, system("coder-k8s-controller.coder.com"), {
@@ -184,14 +183,14 @@ test("deprecated fields, deletions that hang and what would hang are named", asy
   });
   const after = await checked(authorizing(() => true));
   expect(after.code).toBe(3);
-  expect(saying(after, "Finalizers")).toContain("The deletion of dev/provisioner/linux hangs");
+  expect(saying(after, "Finalizers")).toContain("The deletion of dev/provisioner/linux is stuck");
 });
 
 test("pods without what Coder's chart gives them are named, with the fields to set", async () => {
   const spec = { resources: { requests: { cpu: "1" } }, presets: { securityContext: true } };
   await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "good" }, spec });
   expect(saying(await checked(authorizing(() => true)), "Pods of Coder")).toBe(
-    "All have resources and a security context.",
+    "All pods have resources and a security context.",
   );
   await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "bare" } });
   const { code, findings } = await checked(authorizing(() => true));
@@ -212,13 +211,13 @@ test("a person who may read one namespace gets the answers for that, and a line 
     "Operator installed: unknown",
     "CRDs: unknown",
     "No complaints: good",
-    "Nothing deprecated: good",
+    "No deprecations: good",
     "Pods of Coder: good",
     "Finalizers: good",
     "Uninstalling: good",
   ]);
   expect(gaps).toEqual([
-    "You may not list deployments in all namespaces; name the operator's with --operator-namespace.",
+    "You may not list deployments in all namespaces; set the operator's with --operator-namespace.",
     "You may not get customresourcedefinitions.",
   ]);
 });

@@ -56,10 +56,10 @@ describe("a values file", () => {
     ["without --chart", "a: 1", [], 2, /--chart coder/],
     ["of a chart that nobody knows", "a: 1", ["--chart", "vault"], 2, /--chart coder/],
     ["without a version of the image", "a: 1", ["--chart", "coder"], 1, /coder@2\.26\.0/],
-    ["that is no YAML", `a: [${marked}`, coder, 1, /no YAML map/],
-    ["that is no map", `- ${marked}`, coder, 1, /no YAML map/],
+    ["that is no YAML", `a: [${marked}`, coder, 1, /does not contain a YAML map/],
+    ["that is no map", `- ${marked}`, coder, 1, /does not contain a YAML map/],
     ["that is too large", `a: ${"x".repeat(1024 * 1024)}`, coder, 1, /larger than 1 MiB/],
-    ["that grows without end", bomb(), coder, 1, /no YAML map/],
+    ["that grows without end", bomb(), coder, 1, /does not contain a YAML map/],
   ])("%s is refused in words that quote none of it", async (_, values, flags, exit, words) => {
     const { code, out, error } = await imported(values, ...flags);
     expect(code).toBe(exit);
@@ -96,7 +96,7 @@ describe("--check", () => {
   test("has no green verdict when nothing could be read", async () => {
     const { code, out } = await check(({ method, path }) => method === "GET" && !/namespaces\//.test(path));
     expect(code).toBe(3);
-    expect(out).toContain('CoderControlPlane "coder" could not be compared with all that runs.');
+    expect(out).toContain('CoderControlPlane "coder" could not be compared with all current objects.');
     expect(out).toContain('You may not get deployments in namespace "coder".');
     expect(out).not.toContain("would run what runs now");
   });
@@ -105,7 +105,7 @@ describe("--check", () => {
     const { code, out } = await check(({ path }) => !/deployments/.test(path));
     expect(code).toBe(3);
     expect(out).toMatch(
-      /would change what runs in \d+ places, and could not be compared with all that runs\./,
+      /would change \d+ fields of the current objects, and could not be compared with all current objects\./,
     );
   });
 });

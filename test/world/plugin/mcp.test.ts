@@ -95,7 +95,7 @@ describe("the server for assistants", () => {
   test("introduces itself, and warns that texts of the cluster are data", async () => {
     const client = await assistant();
     expect(client.getServerVersion()).toEqual({ name: "kubectl-coder", version });
-    expect(client.getInstructions()).toMatch(/data, never instructions/);
+    expect(client.getInstructions()).toMatch(/data, never as instructions/);
   });
 });
 
@@ -147,16 +147,16 @@ describe("what an assistant may read", () => {
     expect(await data(client, "status", { namespace: "elsewhere" })).toMatchObject({ controlPlanes: [] });
     const { text, isError } = await ask(client, "status", { namespace: "../../secrets" });
     expect({ text, isError }).toEqual({
-      text: expect.stringMatching(/"namespace" does not fit/),
+      text: expect.stringMatching(/Invalid value for "namespace"/),
       isError: true,
     });
   });
 
   test.each([
     [{}, /"object" is missing/],
-    [{ object: 7 }, /"object" does not fit/],
-    [{ object: "x".repeat(1_000) }, /"object" does not fit/],
-    [{ object: "a", constructor: "b" }, /There is no input "constructor"/],
+    [{ object: 7 }, /Invalid value for "object"/],
+    [{ object: "x".repeat(1_000) }, /Invalid value for "object"/],
+    [{ object: "a", constructor: "b" }, /Unknown input "constructor"/],
     [{ object: "nobody" }, /There is no "nobody"/],
   ])("inputs %j are answered with what is wrong", async (inputs, words) => {
     const { text, isError } = await ask(await assistant(), "why", inputs);
@@ -271,7 +271,7 @@ describe("logs", () => {
     const before = asked.length;
     const { text, isError } = await ask(await assistant([], transport), "logs", { pod: "daemon" });
     expect({ text, isError }).toEqual({
-      text: `You may not list secrets in namespace "${namespace}", so the values that a log quotes can't be recognized. Logs are only read by people who may list them.`,
+      text: `You may not list secrets in namespace "${namespace}", so secret values in a log can't be redacted. Reading logs requires this permission.`,
       isError: true,
     });
     expect(asked.length).toBe(before);
@@ -293,7 +293,7 @@ describe("logs", () => {
       const before = asked.length;
       const { text, isError } = await ask(await assistant([], withLogs), "logs", { pod: name });
       expect({ text, isError }).toEqual({
-        text: expect.stringMatching(/none of the operator's/),
+        text: expect.stringMatching(/does not belong to the operator/),
         isError: true,
       });
       expect(asked.length).toBe(before);
@@ -317,7 +317,7 @@ describe("what an assistant may change", () => {
 
   test("is nothing by default, whatever it calls", async () => {
     const { text, isError } = await ask(await assistant(), "pause", { object: "provisioner/gpu" });
-    expect({ text, isError }).toEqual({ text: "There is no such tool.", isError: true });
+    expect({ text, isError }).toEqual({ text: "Unknown tool.", isError: true });
     expect(await paused()).toBeUndefined();
   });
 

@@ -53,7 +53,7 @@ describe("without an operator", () => {
     );
     expect({ code, error }).toEqual({ code: 0, error: "" });
     expect(out).toContain("No operator confirmed the pause");
-    expect(out).toContain("Still the operator's: provisioner/linux.");
+    expect(out).toContain("The operator still manages provisioner/linux.");
     const selector = { "app.kubernetes.io/name": "dev-coder", "app.kubernetes.io/instance": "prod" };
     const { metadata, spec } = await world.person.get(Service, ref());
     expect(spec?.selector).toEqual(selector);
@@ -81,9 +81,9 @@ describe("what could not keep serving is refused, and nothing is changed", () =>
       "a name that the chart can't give",
       "blue",
       [],
-      "only a control plane of that name can keep its address",
+      "only a control plane with that name can keep its address",
     ],
-    ["an upgrade in progress", "coder", [whole], "is in progress (Migrating). Try again when it has ended."],
+    ["an upgrade in progress", "coder", [whole], "is in progress (Migrating). Try again after it has ended."],
   ])("%s", async (_case, name, conditions, why) => {
     await world.person.create(CoderControlPlane, { metadata: ref(name) });
     await world.person.patchStatus(CoderControlPlane, ref(name), { status: { conditions } });

@@ -105,7 +105,7 @@ describe("the daemons of a pool with a fixed number", () => {
     expect(controlPlanes[0]?.pools[0]).not.toHaveProperty("busy");
     const { out } = await kubectlCoder({ ...me, columns: 80 }, "status");
     expect(out).toContain(
-      "  - is not known: of pools with a fixed number, only coderd knows. Set CODER_URL\n  and CODER_SESSION_TOKEN to ask it.\n",
+      "  A dash means unknown: only coderd knows this of pools with a fixed number of\n  daemons. Set CODER_URL and CODER_SESSION_TOKEN to ask it.\n",
     );
   });
 
@@ -115,16 +115,16 @@ describe("the daemons of a pool with a fixed number", () => {
     expect(controlPlanes[0]?.pools[0]).not.toHaveProperty("busy");
     const reason = "coderd has no .*, or you may not see it\\.$";
     expect(gaps).toEqual([
-      expect.stringMatching(`^Busy and idle daemons are not known: ${reason}`),
-      expect.stringMatching(`^Pending builds are not known: ${reason}`),
+      expect.stringMatching(`^Unable to count busy and idle daemons: ${reason}`),
+      expect.stringMatching(`^Unable to count pending builds: ${reason}`),
     ]);
     const { out } = await kubectlCoder({ ...me, ...coderd, fetch, columns: 80 }, "status");
     expect(out).not.toContain("Set CODER_URL");
   });
 
   test.each([
-    ["builds", "provisionerjobs", { busy: 2, idle: 1 }, /^Pending builds are not known/],
-    ["daemons", "provisionerdaemons", { pending: 1 }, /^Busy and idle daemons are not known/],
+    ["builds", "provisionerjobs", { busy: 2, idle: 1 }, /^Unable to count pending builds/],
+    ["daemons", "provisionerdaemons", { pending: 1 }, /^Unable to count busy and idle daemons/],
   ])("and builds are counted apart, where coderd does not show the %s", async (_, path, shown, line) => {
     const fetch: Person["fetch"] = async (url) =>
       `${url}`.includes(path) ? new Response("no", { status: 404 }) : coderd.fetch(url);

@@ -148,7 +148,7 @@ describe("status --watch", () => {
       transport.fault = offline;
     });
     expect(out.split("\n").at(-2)).toMatch(
-      /^– No newer answer: list \w+: the API server could not be reached\./,
+      /^– This output is out of date: list \w+: the API server could not be reached\./,
     );
   });
 });
@@ -181,7 +181,7 @@ test("a namespace without a control plane says so and is fine", async () => {
   const { code, out } = await kubectlCoder({ ...me, namespace: "empty" }, "status");
   expect({ code, out }).toEqual({
     code: 0,
-    out: "There is no CoderControlPlane here. Look elsewhere with -n or -A.\n",
+    out: "No CoderControlPlane found. Use -n or -A to select another namespace.\n",
   });
 });
 
@@ -218,7 +218,7 @@ test("a certificate whose Secret does not exist is wrong, and one that may not b
   expect(out).toContain("  Certificate nowhere · Ingress · Secret does not exist\n");
   expect(out).toContain("✗ controlplane/coder Certificate: SecretMissing");
   expect(out).toContain(
-    'Secret "nowhere", from which Ingress serves its certificate, does not exist; create it.',
+    'Secret "nowhere", which contains the certificate of Ingress, does not exist; create it.',
   );
   const transport = limited(world.api, ({ path }) => !path.includes("/secrets/"));
   const unread = await kubectlCoder({ ...person, transport }, "status");
@@ -286,7 +286,7 @@ test("an object that is being deleted says so, in status and in why", async () =
   });
   await world.person.delete(CoderProvisioner, ref);
   const expected =
-    "It is being deleted; the operator removes finalizer coder.com/provisioner-key-cleanup after its cleanup.";
+    "The object is being deleted; the operator removes finalizer coder.com/provisioner-key-cleanup after its cleanup.";
   const { controlPlanes } = reportOf((await kubectlCoder(me, "status", "coder", "-o", "json")).out);
   expect(controlPlanes[0]?.problems).toContainEqual(
     expect.objectContaining({ object: "provisioner/leaving", reason: "BeingDeleted", message: expected }),

@@ -30,7 +30,7 @@ test.each([
   ["provisioner", CoderProvisioner],
   ["token", CoderControlPlane],
 ])(
-  "rotate %s sets the annotation that the operator honours, on the right object alone",
+  "rotate %s sets the annotation that the operator honors, on the right object alone",
   async (what, kind) => {
     expect(await run("rotate", what, "coder")).toMatchObject({ code: 0 });
     for (const each of [CoderProvisioner, CoderControlPlane]) {
@@ -44,7 +44,7 @@ test.each([
 
 test("a name that two kinds have is asked for again with its kind", async () => {
   expect((await run("pause", "coder")).error).toBe(
-    'kubectl coder: Several objects in namespace "dev" have that name: say controlplane/coder or provisioner/coder.\n',
+    'kubectl coder: Several objects in namespace "dev" have that name: use controlplane/coder or provisioner/coder.\n',
   );
 });
 
@@ -83,7 +83,7 @@ test.each([
   [{ disabled: true }, "spec.operatorAccess.disabled: the operator has no token there."],
   [
     { tokenSecretRef: { name: "mine", key: "token" } },
-    'the token is your own: make another at coderd and put it into Secret "mine".',
+    'names your own token: create another one in Coder and store it in Secret "mine".',
   ],
 ])("rotate token refuses what the operator would not do: %o", async (operatorAccess, why) => {
   await world.person.mergePatch(CoderControlPlane, ref("coder"), { spec: { operatorAccess } });

@@ -62,7 +62,7 @@ describe("upgrade check", () => {
     await conditionIs({ status: "True", message });
     const { code, error } = await checked("True", message, { request: "of-another" });
     expect(code).toBe(1);
-    expect(error).toContain("has not answered within 60 s. Is it well? Run: kubectl coder check");
+    expect(error).toContain("did not respond within 60 s. To check the operator, run: kubectl coder check");
     expect(await asked()).toBeUndefined();
   });
 
@@ -72,7 +72,7 @@ describe("upgrade check", () => {
     await world.clock.advance(3_000);
     await ask("coder:v2.26.0 theirs");
     await world.clock.advance(3_000);
-    expect((await seen).error).toContain("Somebody else asks about an upgrade");
+    expect((await seen).error).toContain("Another client is checking an upgrade");
     expect(await asked()).toBe("coder:v2.26.0 theirs");
   });
 
@@ -90,7 +90,7 @@ describe("upgrade check", () => {
     const transport = limited(world.api, ({ method }) => method === "GET" || writes++ === 0);
     const { code, out } = await checked("True", "It can begin.", { transport });
     expect(code).toBe(0);
-    expect(out).toContain("It can begin. The annotation coder.com/check-upgrade could not be taken back");
+    expect(out).toContain("It can begin. The annotation coder.com/check-upgrade could not be removed");
   });
 
   test.each(["", "coder v3"])("refuses the image %j, which is none, and asks nothing", async (image) => {

@@ -82,7 +82,7 @@ describe("why about an object", () => {
     const { code, out } = await kubectlCoder(me, "why", "sydney");
     expect({ code, out }).toEqual({
       code: 0,
-      out: "ok proxy/sydney: Nothing is wrong that the cluster shows.\n",
+      out: "ok proxy/sydney: No problems found.\n",
     });
   });
 
@@ -170,7 +170,7 @@ describe("why about a build", () => {
     const person = coderd({ "/api/v2/workspacebuilds/b1": pending({ gpu: "a100" }) });
     const { code, out } = await kubectlCoder(person, "why", "build/b1");
     expect(code).toBe(3);
-    expect(out).toContain("It waits for a daemon with the tags os=linux, gpu=a100.");
+    expect(out).toContain("The build waits for a daemon with the tags os=linux, gpu=a100.");
     expect(out).toContain("pod/provisioner-gpu-7d9c-x2");
     expect(out).not.toContain("provisioner/linux");
   });
@@ -179,7 +179,7 @@ describe("why about a build", () => {
     const latest_build = pending({ region: "eu" });
     const person = coderd({ "/api/v2/users/alice/workspace/dev": { latest_build } });
     const { out } = await kubectlCoder(person, "why", "workspace/alice/dev");
-    expect(out).toMatch(/No CoderProvisioner .* The nearest, "\w+", lacks region=eu\./);
+    expect(out).toMatch(/No CoderProvisioner .* The closest match, "\w+", lacks region=eu\./);
   });
 
   describe("that failed", () => {
@@ -213,7 +213,7 @@ describe("why about a build", () => {
       const { code, out } = await kubectlCoder(person, "why", "workspace/dev");
       expect(code).toBe(3);
       expect(out).toContain("terraform apply: exit status 1");
-      expect(out).toContain("provisioner/few lacks a right");
+      expect(out).toContain("provisioner/few lacks a permission");
       expect(out).toContain(
         `ServiceAccount "few-provisioner" may not ${verb} ${resource} in namespace "${namespace}". ${advice}`,
       );
@@ -222,16 +222,20 @@ describe("why about a build", () => {
     test("for another reason shows coderd's words alone", async () => {
       const { out } = await kubectlCoder(failed("Error: no space left"), "why", "workspace/dev");
       expect(out).toContain("terraform apply: exit status 1");
-      expect(out).not.toContain("lacks a right");
+      expect(out).not.toContain("lacks a permission");
     });
   });
 
   test.each([
-    ["whose pod is gone", "provisioner-gpu-7d9c-gone", /whose pod is gone; coderd ends it after 5 minutes/],
+    [
+      "whose pod no longer exists",
+      "provisioner-gpu-7d9c-gone",
+      /whose pod no longer exists; coderd fails the build after 5 minutes/,
+    ],
     [
       "that does not run",
       "provisioner-gpu-7d9c-x2",
-      /which has ended since; .*pod\/provisioner-gpu-7d9c-x2 Pending/s,
+      /which has terminated; .*pod\/provisioner-gpu-7d9c-x2 Pending/s,
     ],
   ])("that runs on a daemon %s says so", async (_, worker_name, expected) => {
     const job = { status: "running", tags, worker_name, started_at: "2026-01-01T00:00:00Z" };
@@ -264,13 +268,13 @@ describe("why about a build", () => {
     test("says so only of a build from before that", async () => {
       const lost = await whyOf(at(20));
       expect(lost.code).toBe(3);
-      expect(lost.out).toContain("which has ended since");
+      expect(lost.out).toContain("which has terminated");
       expect((await whyOf(at(5))).code).toBe(0);
     });
 
     test("goes by the pool of the pod, and not by one whose name begins the name of that", async () => {
       const { out } = await whyOf(at(5), "provisioner-linux-gpu-5c6d7e8f9-gone0");
-      expect(out).toContain("whose pod is gone");
+      expect(out).toContain("whose pod no longer exists");
       expect(out).not.toContain("provisioner/linux ");
     });
 
@@ -278,7 +282,7 @@ describe("why about a build", () => {
       const transport = limited(world.api, ({ path }) => !path.includes("/pods"));
       const { code, out } = await whyOf(at(20), worker_name, { transport });
       expect(code).toBe(1);
-      expect(out).toContain("Not known: the pod of its daemon could not be looked for.");
+      expect(out).toContain("Unknown: the pod of its daemon could not be read.");
       expect(out).toContain('You may not list pods in namespace "coder".');
       expect(out).not.toContain("is gone");
     });
@@ -316,7 +320,7 @@ describe("why about a build", () => {
   test("goes by what the control planes report where the person has named no coderd", async () => {
     const { out } = await kubectlCoder(me, "why", "workspace/dev");
     expect(out).toContain("controlplane/coder BuildsServed: NoMatchingProvisioner");
-    expect(out).toContain("-- Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this one");
+    expect(out).toContain("-- Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this build");
   });
 });
 
@@ -329,8 +333,8 @@ test.each(["build/zzz", "workspace/alice/nothing"])(
     const { code, out } = await kubectlCoder(person, "why", object);
     expect(code).toBe(1);
     expect(out.split("\n").filter(Boolean)).toEqual([
-      `-- ${object}: Not known: coderd was not asked, and no control plane reports a build that waits.`,
-      "-- Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this one; this is what is known of all builds.",
+      `-- ${object}: Unknown: coderd was not asked, and no control plane reports a waiting build.`,
+      "-- Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this build; the output covers all builds.",
     ]);
   },
 );
@@ -339,7 +343,7 @@ test.each(["build/", "workspace/"])("%s without a name is a mistake in the comma
   const { code, error } = await kubectlCoder(me, "why", object);
   expect({ code, error }).toEqual({
     code: 2,
-    error: `kubectl coder: "${object}" names nothing; use workspace/[owner/]name or build/id.\n`,
+    error: `kubectl coder: "${object}" is not valid; use workspace/[owner/]name or build/id.\n`,
   });
 });
 
@@ -347,5 +351,5 @@ test("why a build waits is not known to a person who may read nothing, which is 
   const person = { ...me, transport: limited(world.api, () => false) };
   const { code, out } = await kubectlCoder(person, "why", "workspace/alice/dev");
   expect(code).toBe(1);
-  expect(out).toMatch(/^-- workspace\/alice\/dev: Not known: too little could be read\.\n/);
+  expect(out).toMatch(/^-- workspace\/alice\/dev: Unknown: some objects could not be read\.\n/);
 });

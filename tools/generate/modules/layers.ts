@@ -47,7 +47,7 @@ export function layersOf(graph: Graph): Place[][] {
   }
 }
 
-/** Sorts each layer by the middle of its neighbours above and below, in turns, and keeps the best order seen. */
+/** Sorts each layer by the middle of its neighbors above and below, in turns, and keeps the best order seen. */
 function ordered(layers: Place[][]): Place[][] {
   let best = layers;
   let current = layers;
@@ -56,8 +56,8 @@ function ordered(layers: Place[][]): Place[][] {
     const next: Place[][] = current.map((layer) => [...layer]);
     const order = downwards ? [...next.keys()] : [...next.keys()].reverse();
     for (const index of order) {
-      const neighbours = next[downwards ? index - 1 : index + 1];
-      if (neighbours) next[index]?.sort((a, b) => middle(a, neighbours) - middle(b, neighbours));
+      const neighbors = next[downwards ? index - 1 : index + 1];
+      if (neighbors) next[index]?.sort((a, b) => middle(a, neighbors) - middle(b, neighbors));
     }
     current = next;
     if (crossings(current) < crossings(best)) best = current;
@@ -65,9 +65,9 @@ function ordered(layers: Place[][]): Place[][] {
   return best;
 }
 
-function middle(place: Place, neighbours: readonly Place[]): number {
-  const positions = neighbours.flatMap(({ id, below }, index) =>
-    below.includes(place.id) || place.below.includes(id) ? [index / neighbours.length] : [],
+function middle(place: Place, neighbors: readonly Place[]): number {
+  const positions = neighbors.flatMap(({ id, below }, index) =>
+    below.includes(place.id) || place.below.includes(id) ? [index / neighbors.length] : [],
   );
   return positions.length === 0 ? 0.5 : positions.reduce((sum, next) => sum + next, 0) / positions.length;
 }

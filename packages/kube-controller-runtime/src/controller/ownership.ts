@@ -6,7 +6,7 @@ import { controllerOf } from "../owner.ts";
 export interface Owner {
   readonly kind: Kind;
   readonly object: Stored<KubeObject>;
-  /** On every child, and on nobody else's: by them a child that has lost its controller is recognised. */
+  /** On every child, and on nobody else's: by them a child that has lost its controller is recognized. */
   readonly labels: Readonly<Record<string, string>>;
 }
 

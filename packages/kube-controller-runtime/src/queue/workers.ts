@@ -83,7 +83,7 @@ function isTerminal(error: unknown): boolean {
 
 /**
  * The longest wait, in milliseconds, that anything in the error's tree of causes asks for by its
- * `retryAfter`, a minute at most; 0 when nothing does. Errors of other servers are honoured as `ApiError` is.
+ * `retryAfter`, a minute at most; 0 when nothing does. Errors of other servers are honored as `ApiError` is.
  */
 function retryAfterOf(error: unknown): number {
   if (!(error instanceof Error)) return 0;

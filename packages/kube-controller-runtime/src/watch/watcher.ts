@@ -172,25 +172,25 @@ class Watcher<T extends KubeObject> {
     const limit = () => this.#options.clock.setTimer(stopped, this.#timing.silenceLimitMs);
     let cancel = limit();
     yield { type: "init" };
-    let initialised = false;
+    let initialized = false;
     try {
       for await (const event of this.#open({ sendInitialEvents: true }, silence.signal)) {
         cancel();
-        if (initialised) {
+        if (initialized) {
           yield this.#advance(event);
         } else if (event.type !== "BOOKMARK") {
           yield { type: event.type === "DELETED" ? "initDelete" : "initApply", object: event.object };
         } else if (event.object.metadata.annotations?.[INITIAL_EVENTS_END] === "true") {
-          initialised = true;
+          initialized = true;
           yield this.#listed(event.object.metadata.resourceVersion);
         }
-        if (!initialised) cancel = limit();
+        if (!initialized) cancel = limit();
       }
     } finally {
       cancel();
     }
     // A server that ignores the parameter ends the watch without ever reporting that the list is complete.
-    if (!initialised) this.#streamingList = false;
+    if (!initialized) this.#streamingList = false;
   }
 
   #listed(resourceVersion: string): WatcherEvent<T> {

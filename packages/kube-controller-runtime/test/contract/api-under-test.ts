@@ -42,7 +42,7 @@ export interface ApiUnderTest {
 
 /** A custom kind with spec and status. */
 export interface Widget extends KubeObject {
-  spec?: { size?: number; colour?: string };
+  spec?: { size?: number; color?: string };
   status?: { phase?: string; replicas?: number };
 }
 

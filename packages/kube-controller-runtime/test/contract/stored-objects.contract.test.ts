@@ -23,7 +23,7 @@ contract("what an API server stores", (api) => {
       box: {
         type: "object",
         default: {},
-        properties: { colour: { type: "string", default: "red" }, label: { type: "string" } },
+        properties: { color: { type: "string", default: "red" }, label: { type: "string" } },
       },
       parts: {
         type: "array",
@@ -48,14 +48,14 @@ contract("what an API server stores", (api) => {
     };
 
     test("has the defaults of the schema, also within an object that is a default itself", async () => {
-      expect(await create("empty", {})).toEqual({ size: 1, box: { colour: "red" } });
+      expect(await create("empty", {})).toEqual({ size: 1, box: { color: "red" } });
     });
 
     test("keeps what was given, and fills in the rest, in lists and maps too", async () => {
       const given = { size: 5, box: { label: "x" }, parts: [{ name: "a" }], byName: { b: {} } };
       expect(await create("given", given)).toEqual({
         size: 5,
-        box: { label: "x", colour: "red" },
+        box: { label: "x", color: "red" },
         parts: [{ name: "a", count: 2 }],
         byName: { b: { on: true } },
       });

@@ -10,7 +10,7 @@ const OMITTED_EMPTY: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What is stored of an object that somebody wrote: defaults filled in, what the kind does not know left out. */
-export function normalised(kind: Kind & { readonly schema?: Schema }, object: JsonObject): JsonObject {
+export function normalized(kind: Kind & { readonly schema?: Schema }, object: JsonObject): JsonObject {
   const omitted = (OMITTED_EMPTY[kind.kind] ?? []).filter((field) => isEmpty(object[field]));
   const kept = Object.fromEntries(Object.entries(object).filter(([name]) => !omitted.includes(name)));
   if (!kind.schema) return kept;

@@ -3,14 +3,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonPatchOperation } from "../../src/client/client.ts";
 import { type Clock, timestamp } from "../../src/clock.ts";
 import { type Kind, type KubeObject, keyOf, type ObjectRef, resourceName } from "../../src/object.ts";
-import { normalised, validate } from "./admission.ts";
+import { normalized, validate } from "./admission.ts";
 import { alreadyExists, conflict, invalid, notFound } from "./failure.ts";
 import { applied, updated } from "./ownership.ts";
 import { type JsonObject, jsonPatch, mergePatch } from "./patches.ts";
 import type { Schema } from "./schema.ts";
 import type { FakeObject, Storage } from "./storage.ts";
 
-/** A kind and what of the API server's behaviour depends on it. */
+/** A kind and what of the API server's behavior depends on it. */
 export interface ServedKind extends Kind {
   /** Has a status subresource and counts generations. */
   readonly hasStatus: boolean;
@@ -68,7 +68,7 @@ export class Registry {
     const empty = this.#newObject(write);
     const { status: _, ...content } = body as JsonObject;
     const wanted = mergePatch(kind.hasStatus ? content : body, identityOf(empty)) as JsonObject;
-    const full = normalised(kind, wanted);
+    const full = normalized(kind, wanted);
     validate(kind, full);
     return this.#storage.put(resource, updated(empty, full, this.#writer(write)) as FakeObject);
   }
@@ -129,7 +129,7 @@ export class Registry {
     const { status: _, ...rest } = after;
     const status = kind.hasStatus ? before.status : after.status;
     const content = status === undefined ? rest : { ...rest, status };
-    return normalised(kind, mergePatch(content, identityOf(before)) as JsonObject);
+    return normalized(kind, mergePatch(content, identityOf(before)) as JsonObject);
   }
 
   #store({ kind, ref }: Write, before: FakeObject, wanted: JsonObject): FakeObject {

@@ -156,10 +156,10 @@ export async function whyHidden(
   { client, listed }: { readonly client: CoderClient; readonly listed: readonly ProvisionerKey[] },
 ): Promise<CoderFailure | undefined> {
   if (!reference || listed.some(({ id }) => id === reference.id)) return undefined;
-  const isNeighbour =
+  const isNeighbor =
     record.organizationID === reference.organizationID &&
     isSameService(record.controlPlaneURL, reference.controlPlaneURL);
-  if (!isNeighbour) return undefined;
+  if (!isNeighbor) return undefined;
   const answer = await client.provisionerKeyOf(reference.secret);
   if (answer.ok) return answer.value?.id === reference.id ? hidden : undefined;
   return mayPass(answer.failure) ? answer.failure : undefined;

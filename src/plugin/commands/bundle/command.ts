@@ -14,7 +14,7 @@ import { keysOnly, type Redactor } from "./redact.ts";
 import { redactorOf } from "./redactor-for.ts";
 import { type ZipEntry, zip } from "./zip.ts";
 
-/** What is in a bundle, and what could not be. */
+/** The contents of a bundle, and what could not be read. */
 interface BundleReport {
   readonly file: string;
   readonly bytes: number;
@@ -26,14 +26,20 @@ export const bundle: Command = {
   name: "bundle",
   summary: "Write a zip for a bug report: objects, events, logs, leases, metrics, versions",
   details:
-    "Of Secrets only the keys are written. Values of environment variables, arguments and annotations of others are left out, and whatever a Secret of these namespaces holds is replaced in all that is left; where you may not list Secrets, logs and events are left out. Look through it before you send it.",
+    "The archive contains the keys of Secrets, but not their values. Values of environment variables, arguments and annotations of other tools are omitted. The values of all Secrets in these namespaces are redacted from the remaining text; in namespaces where you may not list Secrets, logs and events are omitted. Review the archive before you send it.",
   flags: [
-    { flags: "--file <path>", summary: "where to write; a name with the time when absent. Never overwrites" },
+    {
+      flags: "--file <path>",
+      summary: "file to write; defaults to a name with the time. Never overwrites a file",
+    },
   ],
   isForAllNamespaces: true,
   examples: [
-    { does: "All about one namespace", line: "kubectl coder bundle -n coder" },
-    { does: "All about all of them, to a chosen file", line: "kubectl coder bundle -A --file report.zip" },
+    { does: "Collect everything about one namespace", line: "kubectl coder bundle -n coder" },
+    {
+      does: "Collect everything about all namespaces, in a file of your choice",
+      line: "kubectl coder bundle -A --file report.zip",
+    },
   ],
   run: async (context, { flags }) => {
     const report = await writeBundle(context, typeof flags.file === "string" ? flags.file : undefined);
@@ -47,7 +53,7 @@ async function writeBundle(context: Context, file: string | undefined): Promise<
   const gaps = new Gaps();
   const now = context.clock.now();
   const coderd = personalCoderd(context);
-  if (!coderd) gaps.add("Set CODER_URL and CODER_SESSION_TOKEN to have coderd's health and queue in it.");
+  if (!coderd) gaps.add("Set CODER_URL and CODER_SESSION_TOKEN to include coderd's health and queue.");
   const material = await gatherMaterial(cluster, gaps, coderd);
   const redactor = redactorOf(material, context.env, gaps);
   const parts = await entriesOf(material, redactor);
@@ -67,7 +73,7 @@ function json(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** Everything as it goes into the archive: nothing gets there but through the redactor. */
+/** The entries of the archive. All of them pass through the redactor. */
 async function entriesOf(
   { objects, secrets, events, texts, answers }: Material,
   redactor: Redactor,
@@ -97,12 +103,15 @@ function bundleLines({ file, bytes, contents, gaps }: BundleReport, style: Outpu
     ...table(["BYTES", "FILE"], rows, { right: ["BYTES"] }),
     [],
     [span(file, "bold"), span(`: ${contents.length} files, ${bytes} bytes.`)],
-    [span("Look through it before you send it.")],
+    [span("Review the archive before you send it.")],
     ...gapLines(gaps, style),
   ];
 }
 
-/** The Secrets that the operator made, and those that the objects name. Those of others are nobody's business. */
+/**
+ * The Secrets that the operator created, and those that the objects name. A bundle never describes other
+ * Secrets.
+ */
 function referredSecrets(
   secrets: readonly Stored<Secret>[],
   objects: readonly Stored<KubeObject>[],
@@ -116,7 +125,9 @@ function referredSecrets(
   );
 }
 
-/** Texts in or below a field whose name speaks of Secrets; what is no name among them matches none. */
+/**
+ * Strings in or below a field whose name mentions secrets. Strings that are not Secret names match nothing.
+ */
 function namesIn(value: unknown, isSecret: boolean): string[] {
   if (typeof value === "string") return isSecret ? [value] : [];
   if (typeof value !== "object" || value === null) return [];

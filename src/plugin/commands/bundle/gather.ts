@@ -25,17 +25,17 @@ import { configMapsOf, type SecretSources } from "./redactor-for.ts";
 import { askCoderd, type CoderdAnswer, readTexts } from "./texts.ts";
 import type { ZipEntry } from "./zip.ts";
 
-/** Kinds of children; Secrets are apart, since their values must not be seen. */
+/** Kinds of children. Secrets are handled separately, because their values must not be read into a bundle. */
 const CHILDREN: readonly Kind[] = [
   ...[Deployment, ReplicaSet, Pod, Service, Ingress, ServiceAccount, Role, RoleBinding],
   ...[PodDisruptionBudget, ConfigMap],
 ];
 
-/** Everything for a bundle, before anything is taken out of it. */
+/** The data for a bundle, before redaction. */
 export interface Material extends SecretSources {
   readonly events: readonly Stored<CoreEvent>[];
   readonly texts: readonly ZipEntry[];
-  /** What coderd answered. */
+  /** Responses of coderd. */
   readonly answers: readonly CoderdAnswer[];
 }
 
@@ -66,7 +66,7 @@ export async function gatherMaterial(
   };
 }
 
-/** Our objects, their children, and what the operator itself is made of. */
+/** The operator's custom resources, their children, and the operator's own objects. */
 async function allObjects(cluster: Cluster, gaps: Gaps): Promise<Stored<KubeObject>[]> {
   const { client, namespace } = cluster;
   const lists = await Promise.all([
@@ -78,20 +78,20 @@ async function allObjects(cluster: Cluster, gaps: Gaps): Promise<Stored<KubeObje
 }
 
 /**
- * The Secrets and events of a namespace. Without its Secrets nothing could determine what a log or an event quotes of
- * them, so then there are no events, and logs must not be read.
+ * The Secrets and events of a namespace. Logs and events can only be redacted if the Secrets are known:
+ * otherwise no events are returned, and logs must not be read.
  */
 async function openRoom(namespace: string, { client }: Cluster, gaps: Gaps) {
   const secrets = await gaps.list(client, Secret, { namespace });
   if (secrets)
     return { namespace, secrets, events: (await gaps.list(client, CoreEvent, { namespace })) ?? [] };
   gaps.add(
-    `Logs and events of namespace "${namespace}" are left out: without its Secrets, what they quote of one can't be recognised.`,
+    `Logs and events of namespace "${namespace}" are omitted: its Secrets could not be read, so their values can't be redacted.`,
   );
   return { namespace, secrets, events: [] };
 }
 
-/** The operator's own Deployment, pods and Lease, wherever it runs. */
+/** The operator's own Deployment, pods and Lease, in any namespace. */
 async function operatorObjects(cluster: Cluster, gaps: Gaps): Promise<Stored<KubeObject>[]> {
   const operators = (await findOperators(cluster, gaps, undefined)) ?? [];
   const found = await Promise.all(

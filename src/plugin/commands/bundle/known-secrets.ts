@@ -1,26 +1,30 @@
-import { RECOGNISED_CHARACTERS, sharedLength } from "../../../coder/redact.ts";
+import { RECOGNIZED_CHARACTERS, sharedLength } from "../../../coder/redact.ts";
 
 export const REDACTED = "[redacted]";
 
-/** A shorter one would be found everywhere, and is no secret worth the name. */
+/** Minimum length: a shorter value would match everywhere. */
 const MIN_SECRET_LENGTH = 6;
 const STARTS = 2 ** 20;
 
 /**
- * Replaces known secrets in text, in time that does not grow with their number: by a hash of their beginnings, and
- * then as far as the text goes on with one, since a secret may be as long as a Secret and a log may cut it.
+ * Replaces known secrets in text. The run time does not depend on the number of secrets: a hash of their
+ * first characters finds candidates, and a match extends as far as the text continues with the secret,
+ * because a log may truncate it.
  */
 export class KnownSecrets {
-  /** By a hash of their first characters, whether any begins so: most places of a text are done with that. */
+  /**
+   * By hash of the first characters, whether any secret starts with them: this rules out most positions of a
+   * text.
+   */
   readonly #starts = new Uint8Array(STARTS);
-  /** By their first characters, how much has to be compared, the most first. */
+  /** By the first characters, the lengths to compare, in descending order. */
   readonly #lengths = new Map<string, readonly number[]>();
-  /** By as much of them as is recognised. */
+  /** By the prefix that is compared. */
   readonly #secrets: ReadonlyMap<string, readonly string[]>;
 
   constructor(secrets: Iterable<string>) {
     const worthy = new Set(secrets).values().filter(({ length }) => length >= MIN_SECRET_LENGTH);
-    this.#secrets = Map.groupBy(worthy, (secret) => secret.slice(0, RECOGNISED_CHARACTERS));
+    this.#secrets = Map.groupBy(worthy, (secret) => secret.slice(0, RECOGNIZED_CHARACTERS));
     for (const [start, alike] of Map.groupBy(this.#secrets.keys(), (known) =>
       known.slice(0, MIN_SECRET_LENGTH),
     )) {
@@ -47,7 +51,7 @@ export class KnownSecrets {
     return `${parts.join("")}${text.slice(kept)}`;
   }
 
-  /** Where a secret that begins at a place ends; the place itself when none does. */
+  /** The end of a secret that starts at a position; the position itself if none does. */
   #endAt(text: string, at: number): number {
     if (this.#starts[hashAt(text, at)] === 0) return at;
     const lengths = this.#lengths.get(text.slice(at, at + MIN_SECRET_LENGTH)) ?? [];

@@ -3,7 +3,7 @@ import { Redactor } from "./redact.ts";
 
 const password = 'p"w\n&7xyz ü';
 
-describe("a secret is recognised", () => {
+describe("a secret is recognized", () => {
   test.each([
     ["as it is", password],
     ["in JSON", JSON.stringify(password).slice(1, -1)],

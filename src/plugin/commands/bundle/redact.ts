@@ -6,14 +6,14 @@ import { CHECK_ANNOTATION } from "../../../operator/upgrade/check.ts";
 import { BUSY_MARKS } from "../../../operator/workload/pods/our-pods.ts";
 import { KnownSecrets, REDACTED } from "./known-secrets.ts";
 
-/** Whatever is below these names may be a secret that nothing tells from other text. */
+/** Any value below these fields may be a secret that cannot be told from other text. */
 const HIDDEN: ReadonlySet<string> = new Set([
   ...["data", "stringData", "binaryData", "args", "extraArgs", "command"],
   ...["volumeAttributes", "options", "httpHeaders", "exec", "managedFields"],
   ...["password", "token", "secret", "credentials"],
 ]);
 
-/** Annotations that say how things are run; any other may say anything. */
+/** Annotations that configure how objects are handled; any other annotation may contain a secret. */
 const PLAIN_ANNOTATIONS: ReadonlySet<string> = new Set([
   ...[
     CHECK_ANNOTATION,
@@ -30,13 +30,16 @@ const PLAIN_ANNOTATIONS: ReadonlySet<string> = new Set([
   ...Object.keys(BUSY_MARKS),
 ]);
 
-/** Below these names are labels, whose keys are read by many and stay, though a Secret may quote one. */
+/** Fields that contain labels. Label keys are kept, even if a Secret contains the same text. */
 const LABELS = /labels$|selector$/i;
 
-/** A line of a longer text that is worth recognising by itself. */
+/** Minimum length of a line of a longer value that is redacted by itself. */
 const MIN_LINE_LENGTH = 24;
 
-/** Takes out of everything that goes into a bundle or to an assistant what is secret: by where it stands, by what it is, and by its shape. */
+/**
+ * Removes secrets from everything that goes into a bundle or to an assistant: by field, by value and by
+ * shape.
+ */
 export class Redactor {
   readonly #known: KnownSecrets;
 
@@ -49,7 +52,9 @@ export class Redactor {
     return masked(this.#known.without(text));
   }
 
-  /** An object of the API without literal values of environment variables, arguments, annotations of others and the like. */
+  /**
+   * An API object without literal values of environment variables, arguments, other annotations and the like.
+   */
   object(value: unknown): unknown {
     return this.#inside(value, "");
   }
@@ -66,7 +71,7 @@ export class Redactor {
     );
   }
 
-  /** An environment variable has a name that says much, and a value that may be anything. */
+  /** Keeps the name of an environment variable and redacts its value. */
   #item(item: unknown, list: string): unknown {
     const isVariable = list === "env" || list === "extraEnv";
     if (!isVariable || typeof item !== "object" || item === null || !("value" in item))
@@ -81,25 +86,25 @@ export class Redactor {
   }
 }
 
-/** Without what looks like a secret. */
+/** The text without anything that looks like a secret. */
 function masked(text: string): string {
   return maskCoderSecrets(text, { mark: REDACTED, limit: Number.POSITIVE_INFINITY });
 }
 
-/** How much there was is worth knowing, and no secret. */
+/** Keeps only the size of a value. */
 function hidden(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(() => REDACTED);
   return value === undefined ? undefined : REDACTED;
 }
 
-/** A secret in all the ways in which it may be written. */
+/** All encodings of a secret. */
 function writings(secret: string): string[] {
   const forms = [secret, ...linesOf(secret)].flatMap((text) => [
     text,
     JSON.stringify(text).slice(1, -1),
     encodeURIComponent(text.toWellFormed()),
   ]);
-  // Without padding it also begins the encoding of the same with a line end.
+  // Without padding, it is also a prefix of the encoding of the same value with a line end.
   return [...forms, Buffer.from(secret).toString("base64").replace(/=+$/, "")];
 }
 
@@ -111,7 +116,7 @@ function linesOf(secret: string): string[] {
     .filter(({ length }) => length >= MIN_LINE_LENGTH);
 }
 
-/** A Secret's name, type, labels and keys. */
+/** The name, type, labels and keys of a Secret. */
 export function keysOnly({ metadata, type, data = {} }: Stored<Secret>): object {
   const { name, namespace, labels, creationTimestamp } = metadata;
   const keys = Object.entries(data).map(([key, value]) => ({

@@ -7,14 +7,16 @@ import { Redactor } from "./redact.ts";
 import { valuesOf } from "./values.ts";
 import { plainValuesOf } from "./variables.ts";
 
-/** Where secret values stand in plain text. */
+/** Objects that contain secret values in plain text. */
 export interface SecretSources {
   readonly objects: readonly Stored<KubeObject>[];
   readonly secrets: readonly Stored<Secret>[];
   readonly configMaps: readonly Stored<ConfigMap>[];
 }
 
-/** The one redactor of all that leaves the plugin: it knows every value of the sources, and the person's own token. */
+/**
+ * The redactor for all output of the plugin: it knows every value of the sources, and the user's own token.
+ */
 export function redactorOf(sources: SecretSources, env: Context["env"], gaps: Pick<Gaps, "add">): Redactor {
   const { secrets, objects, configMaps } = sources;
   const { CODER_SESSION_TOKEN: token = "" } = env;
@@ -22,9 +24,9 @@ export function redactorOf(sources: SecretSources, env: Context["env"], gaps: Pi
 }
 
 /**
- * Reads what a redactor has to know about a namespace, or about all namespaces that have objects of ours. `isWhole` is
- * false when the person may not list Secrets of one of them: then text that a program wrote may quote values that the
- * redactor does not recognize.
+ * Reads the secrets that a redactor must know for a namespace, or for all namespaces that contain custom
+ * resources of the operator. `isWhole` is false if the user may not list Secrets in one of them: text that
+ * programs wrote may then contain values that the redactor does not recognize.
  */
 export async function redactorFor(
   cluster: Cluster,
@@ -47,7 +49,7 @@ export async function redactorFor(
   return { redactor: redactorOf(sources, env, gaps), isWhole: !secrets.includes(undefined) };
 }
 
-/** The ConfigMaps that objects name for variables and files. */
+/** The ConfigMaps that objects use for variables and files. */
 export async function configMapsOf(
   objects: readonly Stored<KubeObject>[],
   { client }: Pick<Cluster, "client">,

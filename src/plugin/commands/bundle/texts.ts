@@ -10,7 +10,7 @@ import type { ZipEntry } from "./zip.ts";
 const LOG_LINES = 2_000;
 const LOG_BYTES = 1024 * 1024;
 
-/** So many texts are read at a time: an API server has others to serve. */
+/** Number of concurrent reads, to limit the load on the API server. */
 const AT_ONCE = 8;
 
 const API = "/api/v2/";
@@ -31,14 +31,14 @@ interface Reader {
   readonly gaps: Gaps;
 }
 
-/** A text to read: the file that it becomes, how to read it, and what to call that. */
+/** A text to read: its file name, how to read it, and how to describe it in an error. */
 interface Source {
   readonly path: string;
   readonly what: string;
   readonly read: (cluster: Cluster) => Promise<string>;
 }
 
-/** The version, logs of pods in namespaces whose Secrets are known, and the operator's metrics. */
+/** The version, the logs of pods in namespaces whose Secrets are known, and the operator's metrics. */
 export async function readTexts(
   pods: readonly Stored<Pod>[],
   open: ReadonlySet<string>,
@@ -57,12 +57,12 @@ export async function readTexts(
     for (const [at, source] of left) found[at] = await readText(source, reader);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  // In the order of the pods, whichever answer came first.
+  // In the order of the pods, not in that of the responses.
   for (const each of found) if (each && "problem" in each) reader.gaps.add(each.problem);
   return found.flatMap((each) => (each && "text" in each ? [each] : []));
 }
 
-/** The present log of every container, and that of the run before where there was one. */
+/** The current log of every container, and the previous one if the container restarted. */
 function logsOf(pod: Stored<Pod>): Source[] {
   const { namespace = "", name } = pod.metadata;
   const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
@@ -76,7 +76,7 @@ function logsOf(pod: Stored<Pod>): Source[] {
   );
 }
 
-/** Those of the operator; they quote nothing. */
+/** The metrics of the operator; they contain no secrets. */
 function metricsOf({ metadata: { namespace, name, labels = {} } }: Stored<Pod>): Source[] {
   if (labels["app.kubernetes.io/name"] !== MANAGER_NAME) return [];
   const what = `get the operator's metrics through the API server in namespace "${namespace}"`;
@@ -84,12 +84,12 @@ function metricsOf({ metadata: { namespace, name, labels = {} } }: Stored<Pod>):
   return [{ path: `metrics/${name}.txt`, what, read: ({ text }) => text(from) }];
 }
 
-/** Why one text is missing. */
+/** Why a text is missing. */
 interface Problem {
   readonly problem: string;
 }
 
-/** One that hangs or breaks off is a gap: everything else has been read by then. */
+/** A read that hangs or breaks off is recorded as a gap; the other texts are kept. */
 async function readText(
   { path, what, read }: Source,
   { cluster, gaps }: Reader,
@@ -102,13 +102,16 @@ async function readText(
   }
 }
 
-/** A missing right concerns all texts of its kind; any other refusal, as by a container that has not started, this one. */
+/**
+ * A missing permission affects all texts of its kind; any other error, such as a container that has not
+ * started, only this one.
+ */
 function aboutThisOne(error: unknown): never {
   if (!(error instanceof ApiError) || [0, 401, 403].includes(error.code)) throw error;
   throw new Error(messageOf(error), { cause: error });
 }
 
-/** Health, versions and the queue, as the person's own token sees them. */
+/** Health, versions and the queue, with the permissions of the user's own token. */
 export async function askCoderd(coderd: PersonalCoderd, gaps: Gaps): Promise<CoderdAnswer[]> {
   const answers = CODERD_PATHS.map(async (path) => {
     const [file = ""] = path.split("?");

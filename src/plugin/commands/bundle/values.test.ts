@@ -33,6 +33,6 @@ test.each([
   const secrets = [{ ...release, type: "helm.sh/release.v1" }, secret({ token: "of-another" })];
   expect(found(secrets, gaps)).toEqual(["of-another"]);
   expect(gaps.lines).toEqual([
-    'Could not read the Helm release in Secret "dev/a": its values are not recognised.',
+    `Could not read the Helm release in Secret "dev/a": its values can't be redacted.`,
   ]);
 });

@@ -7,7 +7,10 @@ import { partsOf, passwordsIn, plainValuesOf, SECRET_NAME } from "./variables.ts
 const HELM_RELEASE = "helm.sh/release.v1";
 const DOCKER_CONFIG = ".dockerconfigjson";
 
-/** The values of Secrets that must appear nowhere. A Helm release that can't be read is a line, and costs no other. */
+/**
+ * The values of Secrets that must not appear in the output. A Helm release that can't be read is reported as
+ * a gap.
+ */
 export function valuesOf(secrets: readonly Stored<Secret>[], gaps: Pick<Gaps, "add">): string[] {
   const names = new Set(secrets.flatMap(({ metadata, data = {} }) => [metadata.name, ...Object.keys(data)]));
   return secrets.flatMap(({ type, metadata, data = {} }) => {
@@ -15,9 +18,9 @@ export function valuesOf(secrets: readonly Stored<Secret>[], gaps: Pick<Gaps, "a
     try {
       return Object.values(data).flatMap((value) => releaseValues(value, names));
     } catch {
-      // What it fails with might quote the release.
+      // The error itself might quote the release.
       gaps.add(
-        `Could not read the Helm release in Secret "${keyOf(metadata)}": its values are not recognised.`,
+        `Could not read the Helm release in Secret "${keyOf(metadata)}": its values can't be redacted.`,
       );
       return [];
     }
@@ -29,7 +32,7 @@ function valuesIn(key: string, value: string): string[] {
   return [...partsOf(text), ...(key === DOCKER_CONFIG ? registryLogins(text) : [])];
 }
 
-/** What logs in at a registry, of all the registries of a pull secret. */
+/** The credentials for all registries of a pull secret. */
 function registryLogins(text: string): string[] {
   try {
     const { auths = {} } = JSON.parse(text) as { auths?: Record<string, Record<string, unknown>> };
@@ -41,16 +44,20 @@ function registryLogins(text: string): string[] {
   }
 }
 
-/** Fields that are called so name a Secret, a key of one or a label, even where the name speaks of a secret. */
+/**
+ * Fields with these names contain the name of a Secret, a key of one or a label, even if the field name
+ * mentions a secret.
+ */
 const NAMES =
   /(names?|refs?|(topology|label|annotation|password|username)_?key|^keySecretKey|pull_?secrets?)$|^existing_?secret/i;
 
-/** Keys of labels that Kubernetes itself defines. */
+/** Label keys that Kubernetes defines. */
 const LABEL = /^([a-z0-9-]+\.)*(kubernetes|k8s)\.io\/[\w.-]+$/;
 
 /**
- * The secrets in the values that a Helm release, as the API server has it, was installed with, those of its chart
- * included. What one of `names` is names a Secret or a key of one. Fails where the release can't be read.
+ * The secrets in the values of a Helm release, including the chart's defaults. `data` is as the API server
+ * returns it. Values in `names` are names of Secrets or of their keys, not secrets. Throws if the release
+ * can't be read.
  */
 export function releaseValues(data: string, names: ReadonlySet<string>): string[] {
   const release = unpackRelease(data);
@@ -59,10 +66,10 @@ export function releaseValues(data: string, names: ReadonlySet<string>): string[
   return found.filter((text) => !names.has(text) && !LABEL.test(text));
 }
 
-/** What the fields above a value say of it. */
+/** How the names of the parent fields classify a value. */
 type Sense = "plain" | "secret" | "name";
 
-/** Texts and numbers in or below a field whose name speaks of a secret and not of a name. */
+/** Strings and numbers in or below a field whose name mentions a secret but not the name of one. */
 function secretsBelow(value: unknown, sense: Sense): string[] {
   if (typeof value === "string" || typeof value === "number")
     return sense === "secret" ? partsOf(`${value}`) : passwordsIn(`${value}`);

@@ -1,9 +1,9 @@
 import type { ConfigMap, Stored } from "kube-controller-runtime";
 
-/** Of variables, flags and fields that are called so, a value in plain text is a secret all the same. */
+/** Names of variables, flags and fields whose plain-text values are treated as secrets. */
 export const SECRET_NAME = /PASSW|SECRET|TOKEN|KEY|CREDENTIAL|PSK|DSN|CONNECTION_?URL|POSTGRES_?URL/i;
 
-/** Values that stand in plain text in variables, flags and ConfigMaps whose names say that they are secret. */
+/** Plain-text values in variables, flags and ConfigMaps whose names mark them as secret. */
 export function plainValuesOf(
   objects: readonly unknown[],
   configMaps: readonly Stored<ConfigMap>[],
@@ -29,7 +29,7 @@ function variablesIn(value: unknown): Variable[] {
   return [...(isVariable ? [[name, `${given}`] as const] : []), ...Object.values(value).flatMap(variablesIn)];
 }
 
-/** Flags whose values are the entries after them. */
+/** Flags whose value is the next entry. */
 function flagsIn(list: readonly unknown[]): Variable[] {
   return list.flatMap((entry, at) => {
     const [, flag] = (typeof entry === "string" && /^--?([\w-]+)$/.exec(entry)) || [];
@@ -42,12 +42,12 @@ function variableOf(flag: string, given: string): Variable {
   return [flag.replaceAll("-", "_"), given];
 }
 
-/** A secret, and what is secret in it by itself: a program may quote no more than that. */
+/** A secret and its secret parts: a program may quote only the password of a URL. */
 export function partsOf(text: string): string[] {
   return [text, ...passwordsIn(text)];
 }
 
-/** Passwords in URLs and in connection strings, as written and as meant. */
+/** Passwords in URLs and connection strings, encoded and decoded. */
 export function passwordsIn(text: string): string[] {
   const patterns = [/:\/\/[^\s/:@]*:([^\s/]+)@/g, /\bpassword=([^\s;&]+)/gi];
   const found = patterns.flatMap((pattern) =>

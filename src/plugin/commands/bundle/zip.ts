@@ -11,13 +11,16 @@ const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
 const VERSION = 20;
 const UNIX = 3 << 8;
-/** Names are UTF-8. */
+/** Flag: file names are UTF-8. */
 const UTF8 = 0x0800;
 const DEFLATE = 8;
-/** A regular file that its owner may read and write. */
+/** A regular file with mode 0600. */
 const MODE = 0o100600 << 16;
 
-/** A zip archive of text files, all of the same time. Four gigabytes or 65535 files are more than it can hold. */
+/**
+ * A zip archive of text files that share one modification time. The format is limited to 4 GiB and 65535
+ * files.
+ */
 export function zip(entries: readonly ZipEntry[], at: Date): Buffer {
   const bodies: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -26,7 +29,7 @@ export function zip(entries: readonly ZipEntry[], at: Date): Buffer {
     const name = Buffer.from(path, "utf8");
     const content = Buffer.from(text, "utf8");
     const packed = deflateRawSync(content);
-    // What the header of a file and its entry in the directory have in common.
+    // The fields that a local file header and a central directory entry share.
     const sizes = [u32(packed.length), u32(content.length), u16(name.length), u16(0)];
     const facts = bytes([u16(UTF8), u16(DEFLATE), ...timeOf(at), u32(crc32(content)), ...sizes]);
     bodies.push(bytes([u32(LOCAL), u16(VERSION)]), facts, name, packed);
@@ -40,7 +43,7 @@ export function zip(entries: readonly ZipEntry[], at: Date): Buffer {
   return Buffer.concat([...bodies, central, end]);
 }
 
-/** The time and the date, to two seconds. */
+/** Time and date in MS-DOS format, with a resolution of two seconds. */
 function timeOf(at: Date): Field[] {
   return [
     u16((at.getUTCHours() << 11) | (at.getUTCMinutes() << 5) | (at.getUTCSeconds() >> 1)),
@@ -52,7 +55,7 @@ type Field = readonly [value: number, size: number];
 const u16 = (value: number): Field => [value, 2];
 const u32 = (value: number): Field => [value, 4];
 
-/** Numbers as a zip has them, the lowest byte of each first. */
+/** Numbers in little-endian order. */
 function bytes(fields: readonly Field[]): Buffer {
   const buffer = Buffer.alloc(fields.reduce((sum, [, size]) => sum + size, 0));
   let at = 0;

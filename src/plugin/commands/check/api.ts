@@ -7,17 +7,17 @@ import { VERSION_LABEL } from "./operator.ts";
 import { type Finding, finding, some } from "./report.ts";
 
 const GROUP = "coder.com";
-/** A cleanup gives up after two minutes; what is there longer does not move. */
+/** A cleanup gives up after two minutes, so a deletion that takes longer is stuck. */
 const STUCK_AFTER_MS = 5 * 60_000;
 
-/** Volumes that Kubernetes has deprecated or no longer serves. */
+/** Volume types that Kubernetes has deprecated or removed. */
 const DEPRECATED_VOLUMES: readonly string[] = [
   ...["awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "flexVolume", "flocker"],
   ...["gcePersistentDisk", "gitRepo", "glusterfs", "photonPersistentDisk", "portworxVolume", "quobyte"],
   ...["rbd", "scaleIO", "storageos", "vsphereVolume"],
 ];
 
-/** Whether the CRDs are there, served, and of the operator's version. */
+/** Whether the CRDs exist, are served, and match the operator's version. */
 export async function crdFinding(
   cluster: Cluster,
   operator: Stored<Deployment> | undefined,
@@ -40,18 +40,18 @@ export async function crdFinding(
   const others = [...versions].filter((version) => version !== wanted);
   if (!operator || wanted === undefined || others.length === 0) {
     const shown = [...versions].filter((version) => version !== undefined).join(", ");
-    return finding(what, "good", `All ${all.length} are there${shown ? `, of version ${shown}` : ""}.`);
+    return finding(what, "good", `All ${all.length} CRDs are installed${shown ? `, version ${shown}` : ""}.`);
   }
   const isUnknown = others.includes(undefined);
-  const are = isUnknown ? "They do not say their version" : `They are of version ${others.join(", ")}`;
-  const message = `${are}, the operator is of ${wanted}: upgrade the chart with crds.enabled=true.`;
+  const are = isUnknown ? "The CRDs have no version label" : `The CRDs are of version ${others.join(", ")}`;
+  const message = `${are}; the operator is of version ${wanted}. Upgrade the chart with crds.enabled=true.`;
   return finding(what, isUnknown ? "note" : "wrong", message);
 }
 
-/** How much of our objects the person may list. */
+/** How many of the objects the user may list. */
 export type Sight = "all" | "some" | "none";
 
-/** All our objects that the person may list, and how many of the kinds these are. */
+/** All custom resources that the user may list, and for how many of the kinds this holds. */
 export async function ourObjects(
   { client }: Cluster,
   gaps: Gaps,
@@ -67,15 +67,15 @@ export async function ourObjects(
   return { objects: readable.flat(), sight };
 }
 
-/** Nobody is reassured by objects that could not be read. */
+/** A finding is good only if all objects could be read. */
 export function asSeen(found: Finding, sight: Sight): Finding {
   const { what, verdict, message } = found;
   if (verdict !== "good" || sight === "all") return found;
   if (sight === "none") return finding(what, "unknown", "The objects could not be read.");
-  return finding(what, "note", `${message} Not all could be read.`);
+  return finding(what, "note", `${message} Some objects could not be read.`);
 }
 
-/** Whether any object uses what will be gone some day. */
+/** Whether any object uses a deprecated feature. */
 export function deprecationFinding(objects: readonly Found[]): Finding {
   const uses = objects.flatMap((found) => {
     const { volumes = [] } = (found.object.spec ?? {}) as { volumes?: readonly object[] };
@@ -84,12 +84,12 @@ export function deprecationFinding(objects: readonly Found[]): Finding {
     );
     return kinds.map((kind) => `${placeOf(found)} has a volume of kind ${kind}`);
   });
-  const what = "Nothing deprecated";
+  const what = "No deprecations";
   if (uses.length === 0) return finding(what, "good", "No object uses a deprecated field.");
   return finding(what, "note", `${some(uses)}: use a CSI driver.`);
 }
 
-/** What the operator reports about its own installation. */
+/** Problems of the installation that the operator reports. */
 export function complaintFinding(objects: readonly Found[]): Finding {
   const reasons = new Set(["SchemaOutdated", "GrantRefused", "Forbidden", "InternalError"]);
   const complaints = objects.flatMap((found) =>
@@ -98,11 +98,12 @@ export function complaintFinding(objects: readonly Found[]): Finding {
       .map(({ object, reason, message }) => `${object}: ${reason}: ${message}`),
   );
   const what = "No complaints";
-  if (complaints.length === 0) return finding(what, "good", "No object reports a fault of the installation.");
+  if (complaints.length === 0)
+    return finding(what, "good", "No object reports a problem of the installation.");
   return finding(what, "wrong", some(complaints));
 }
 
-/** Which deletions hang, and which would if the operator were gone. */
+/** Deletions that hang, and deletions that would hang without the operator. */
 export function finalizerFindings(objects: readonly Found[], now: number): Finding[] {
   const held = objects.filter(({ object }) =>
     object.metadata.finalizers?.some((name) => name.startsWith(`${GROUP}/`)),
@@ -111,19 +112,19 @@ export function finalizerFindings(objects: readonly Found[], now: number): Findi
     const since = Date.parse(metadata.deletionTimestamp ?? "");
     return now - since > STUCK_AFTER_MS;
   });
-  const hangs = `The deletion of ${some(stuck.map(placeOf))} hangs: look at the operator's log.`;
+  const hangs = `The deletion of ${some(stuck.map(placeOf))} is stuck: check the operator's log.`;
   const wouldHang = `If the operator were uninstalled now, the deletion of ${held.length} objects would hang: ${some(held.map(placeOf))}. Delete them first.`;
   const ending = held.filter(({ object: { metadata } }) => metadata.deletionTimestamp !== undefined);
-  const underWay = `The deletion of ${some(ending.map(placeOf))} is under way; one that is not over after 5 minutes counts as stuck.`;
+  const underWay = `The deletion of ${some(ending.map(placeOf))} is in progress; it counts as stuck after 5 minutes.`;
   return [
     stuck.length > 0
       ? finding("Finalizers", "wrong", hangs)
       : ending.length > 0
         ? finding("Finalizers", "note", underWay)
-        : finding("Finalizers", "good", "No deletion hangs."),
+        : finding("Finalizers", "good", "No deletion is stuck."),
     held.length > 0
       ? finding("Uninstalling", "note", wouldHang)
-      : finding("Uninstalling", "good", "Nothing would be stuck."),
+      : finding("Uninstalling", "good", "Uninstalling the operator would leave no deletion stuck."),
   ];
 }
 

@@ -22,14 +22,20 @@ export const check: Command = {
   name: "check",
   summary: "Check the installation: the operator, its rights, the CRDs, deprecated fields, pods, finalizers",
   details:
-    "Looks in all namespaces, or in the one that -n names. What you may not see is a line of its own. Exit code 3 when something is wrong.",
+    "Checks all namespaces, or the one given by -n. Checks that you may not perform are listed. Exits with code 3 if there are problems.",
   flags: [
-    { flags: "--operator-namespace <name>", summary: "where the operator is; searched for when absent" },
+    {
+      flags: "--operator-namespace <name>",
+      summary: "namespace of the operator; defaults to searching all namespaces",
+    },
   ],
   isForAllNamespaces: true,
   examples: [
-    { does: "Is the operator well, and allowed to do its work?", line: "kubectl coder check" },
-    { does: "See what would hang if the operator were uninstalled", line: "kubectl coder check -o json" },
+    { does: "Check that the operator is healthy and has its permissions", line: "kubectl coder check" },
+    {
+      does: "Find deletions that would hang after uninstalling the operator",
+      line: "kubectl coder check -o json",
+    },
   ],
   run: async (context, { flags }) => {
     const { operatorNamespace: namespace } = flags;
@@ -38,7 +44,7 @@ export const check: Command = {
   },
 };
 
-const UNSEEN = finding("Operator installed", "unknown", "Its Deployment could not be looked for.");
+const UNSEEN = finding("Operator installed", "unknown", "The operator's Deployment could not be read.");
 
 async function checkReport(context: Context, operatorNamespace: string | undefined): Promise<CheckReport> {
   const cluster = await context.connect();
@@ -54,7 +60,7 @@ async function checkReport(context: Context, operatorNamespace: string | undefin
     ourObjects(cluster, gaps, cluster.chosenNamespace),
   ]);
   const count = operators?.length ?? 0;
-  const message = `There are ${count} operators; the first is checked. Choose with --operator-namespace.`;
+  const message = `There are ${count} operators; only the first was checked. Select one with --operator-namespace.`;
   const several = count > 1 ? [finding("One operator", "note", message)] : [];
   const ofObjects = [
     complaintFinding(objects),

@@ -5,12 +5,12 @@ import { Gaps } from "../../gaps.ts";
 import type { Problem } from "../../problems.ts";
 import { findOperators } from "./operator.ts";
 
-/** Longer than a Lease lasts, and than one replica takes to follow another. */
+/** Longer than a Lease lasts and than a new leader takes to acquire it. */
 const LEADERLESS_MS = 30_000;
 
 /**
- * That no operator works on the objects of the cluster, and why. Absent when one does, or when the person may not look
- * for it: `check` says what could not be read.
+ * Whether no operator reconciles the objects of the cluster, and why. Absent if one does, or if the user may
+ * not read its Deployment: `check` reports what could not be read.
  */
 export async function operatorProblem(cluster: Cluster): Promise<Problem | undefined> {
   const unread = new Gaps();
@@ -40,7 +40,7 @@ function isDown({ status }: Stored<Deployment>): boolean {
   return (status?.availableReplicas ?? 0) === 0;
 }
 
-/** An operator without leader election needs no Lease. */
+/** An operator without leader election has no Lease. */
 function isAlone({ spec }: Stored<Deployment>): boolean {
   const containers = spec?.template.spec?.containers ?? [];
   return containers.some(({ args = [] }) => args.includes("--no-leader-elect"));

@@ -6,11 +6,11 @@ import type { Gaps } from "../../gaps.ts";
 import { type Finding, finding } from "./report.ts";
 import { leaseNamespaceOf, missingLeaseRights } from "./rights.ts";
 
-/** What the chart gives everything that belongs to the operator itself. */
+/** The label that the chart adds to all objects of the operator itself. */
 export const OPERATOR_SELECTOR = `app.kubernetes.io/name=${MANAGER_NAME}`;
 export const VERSION_LABEL = "app.kubernetes.io/version";
 
-/** The operator's Deployments, wherever they are, or in the namespace that the person names. */
+/** The operator's Deployments in all namespaces, or in the one that the user named. */
 export async function findOperators(
   { client }: Cluster,
   gaps: Gaps,
@@ -18,13 +18,13 @@ export async function findOperators(
 ): Promise<Stored<Deployment>[] | undefined> {
   const where =
     namespace === undefined
-      ? "all namespaces; name the operator's with --operator-namespace"
+      ? "all namespaces; set the operator's with --operator-namespace"
       : `namespace "${namespace}"`;
   const reading = listAll(client, Deployment, { namespace, labelSelector: OPERATOR_SELECTOR });
   return gaps.read(`list deployments in ${where}`, reading);
 }
 
-/** Whether it is installed, runs, and has a leader. */
+/** Whether the operator is installed, runs, and has a leader. */
 export async function operatorFindings(
   operator: Stored<Deployment> | undefined,
   cluster: Cluster,
@@ -45,9 +45,7 @@ function installedFinding({ metadata, spec }: Stored<Deployment>, version: strin
   const image = spec?.template.spec?.containers[0]?.image ?? "no image";
   const own = metadata.labels?.[VERSION_LABEL];
   const differs = own !== undefined && minorOf(own) !== minorOf(version);
-  const note = differs
-    ? ` This plugin is of ${version}: what it says of newer fields may be incomplete.`
-    : "";
+  const note = differs ? ` This plugin has version ${version} and may not know newer fields.` : "";
   const message = `Deployment "${metadata.namespace}/${metadata.name}" runs ${image}.${note}`;
   return finding("Operator installed", differs ? "note" : "good", message);
 }
@@ -95,14 +93,10 @@ async function leaderFinding(
     return finding(what, "good", `"${holderIdentity}" holds the Lease, ${ago}.`);
   const refused = await missingLeaseRights(operator, cluster, gaps);
   if (refused)
-    return finding(
-      what,
-      "wrong",
-      `No replica leads: ${refused}. Bring its role up to date with helm upgrade.`,
-    );
+    return finding(what, "wrong", `No replica leads: ${refused}. Update its role with helm upgrade.`);
   const state =
     holderIdentity && renewTime
-      ? `The Lease of "${holderIdentity}" has run out, ${ago}`
+      ? `The Lease of "${holderIdentity}" has expired, ${ago}`
       : `No replica holds the Lease "${LEASE_NAME}"`;
-  return finding(what, "wrong", `${state}: look at the operator's log.`);
+  return finding(what, "wrong", `${state}: check the operator's log.`);
 }

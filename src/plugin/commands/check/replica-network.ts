@@ -16,10 +16,13 @@ const NetworkPolicy = kind<NetworkPolicy>("networking.k8s.io/v1", {
   plural: "networkpolicies",
 });
 
-/** On which replicas of coderd connect to each other: relays, and messages after Coder 2.36. */
+/** Ports on which replicas of coderd connect to each other: DERP relays, and messages after Coder 2.36. */
 const REPLICA_PORTS = [httpContainerPort, CLUSTER_PORT];
 
-/** Names control planes of several replicas that a NetworkPolicy cuts off from each other; nothing when there is none. */
+/**
+ * Reports control planes with several replicas that a NetworkPolicy separates from each other; empty if there
+ * are none.
+ */
 export async function replicaFindings(
   objects: readonly Found[],
   { client }: Cluster,
@@ -44,7 +47,7 @@ export async function replicaFindings(
       cut.push(`${namespace}/${typedName(ours, object.metadata)} on port ${ports.join(" and ")}`);
   }
   if (cut.length === 0) return [];
-  const message = `NetworkPolicies keep replicas from each other: ${some(cut)}. Let the pods of a control plane connect to each other; examples/network-policy.yaml does. Port 6222 is used after Coder 2.36.`;
+  const message = `NetworkPolicies block connections between replicas: ${some(cut)}. Allow the pods of a control plane to connect to each other, as in examples/network-policy.yaml. Coder uses port 6222 after version 2.36.`;
   return [finding("Replicas", "note", message)];
 }
 
@@ -62,14 +65,17 @@ async function namespaceLabels(
   return found && { ...found.metadata.labels };
 }
 
-/** Pods of one control plane, as policies select them. */
+/** The pods of one control plane, as policies select them. */
 interface Pods {
   readonly labels: Labels;
-  /** Absent when they are not known. */
+  /** Absent if the labels could not be read. */
   readonly namespaceLabels?: Labels | undefined;
 }
 
-/** The ports on which no policy lets these pods connect to each other. What can't be judged counts as open. */
+/**
+ * The ports on which no policy lets these pods connect to each other. A port that can't be evaluated counts
+ * as open.
+ */
 export function closedPorts(pods: Pods, policies: readonly NetworkPolicy[]): number[] {
   const selecting = policies.filter(
     ({ spec }) =>

@@ -1,7 +1,7 @@
-/** One question about the installation, and its answer. */
+/** The result of one check of the installation. */
 export interface Finding {
   readonly what: string;
-  /** `note` is good to know, and nothing to do now. */
+  /** `note` is information that needs no action. */
   readonly verdict: "good" | "wrong" | "unknown" | "note";
   readonly message: string;
 }
@@ -17,7 +17,7 @@ export function finding(what: string, verdict: Finding["verdict"], message: stri
 
 const MAX_SHOWN = 5;
 
-/** The first of a list, and how many more there are. */
+/** The first entries of a list, and the number of the others. */
 export function some(all: readonly string[]): string {
   const more = all.length > MAX_SHOWN ? ` and ${all.length - MAX_SHOWN} more` : "";
   return `${all.slice(0, MAX_SHOWN).join(", ")}${more}`;

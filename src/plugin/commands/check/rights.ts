@@ -11,9 +11,9 @@ import type { Cluster } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
 import { type Finding, finding, some } from "./report.ts";
 
-const WHAT = "Operator's rights";
+const WHAT = "Operator permissions";
 
-/** One right, as the API server is asked about it. */
+/** A permission, in the form of a SubjectAccessReview. */
 interface Right {
   readonly namespace?: string;
   readonly group: string;
@@ -22,7 +22,7 @@ interface Right {
   readonly verb: string;
 }
 
-/** Whether the operator's account may do all that this release of it needs, by asking the API server. */
+/** Asks the API server whether the operator's ServiceAccount has all permissions that this release needs. */
 export async function rightsFinding(
   operator: Stored<Deployment>,
   { client }: Cluster,
@@ -31,14 +31,17 @@ export async function rightsFinding(
   const user = accountOf(operator);
   const rights = rightsNeeded(leaseNamespaceOf(operator), namespacesOf(operator));
   const missing = await missingRights(rights, { client, user, gaps });
-  if (!missing) return finding(WHAT, "unknown", "Nobody could be asked what the operator may do.");
+  if (!missing) return finding(WHAT, "unknown", "The operator's permissions could not be checked.");
   if (missing.length === 0)
-    return finding(WHAT, "good", `"${user}" has all ${rights.length} rights that it needs.`);
-  const message = `"${user}" may not ${some(missing)}: bring its role up to date with helm upgrade.`;
+    return finding(WHAT, "good", `"${user}" has all ${rights.length} required permissions.`);
+  const message = `"${user}" may not ${some(missing)}: update its role with helm upgrade.`;
   return finding(WHAT, "wrong", message);
 }
 
-/** What of its Lease the operator may not do, as a sentence; absent when it may, or nobody could be asked. */
+/**
+ * The missing permissions on the operator's Lease, as a sentence; absent if it has all, or if they could not
+ * be checked.
+ */
 export async function missingLeaseRights(
   operator: Stored<Deployment>,
   { client }: Cluster,
@@ -58,7 +61,7 @@ interface Asking {
   readonly gaps: Gaps;
 }
 
-/** Those of the rights that the account lacks, by resource; `undefined` when nobody could be asked. */
+/** The permissions that the account lacks, by resource; `undefined` if they could not be checked. */
 async function missingRights(
   rights: readonly Right[],
   { client, user, gaps }: Asking,
@@ -66,7 +69,10 @@ async function missingRights(
   const reviews = Promise.all(
     rights.map(async (right) => ((await isAllowed(client, user, right)) ? [] : [right])),
   );
-  const lacking = await gaps.read("create subjectaccessreviews, which ask what the operator may do", reviews);
+  const lacking = await gaps.read(
+    "create subjectaccessreviews, which check the operator's permissions",
+    reviews,
+  );
   if (!lacking) return undefined;
   const byResource = Map.groupBy(lacking.flat(), nameOf);
   return [...byResource].map(([name, verbs]) => `${verbs.map(({ verb }) => verb).join("/")} ${name}`);
@@ -76,12 +82,12 @@ function accountOf({ metadata: { namespace = "" }, spec }: Stored<Deployment>): 
   return `system:serviceaccount:${namespace}:${spec?.template.spec?.serviceAccountName ?? "default"}`;
 }
 
-/** The namespaces that the operator is kept to; empty means the whole cluster. */
+/** The namespaces that the operator is limited to; empty means the whole cluster. */
 function namespacesOf(operator: Stored<Deployment>): string[] {
   return (flagOf(operator, "--namespaces") ?? "").split(",").filter(Boolean);
 }
 
-/** Where the operator's Lease is: in its own namespace, unless a flag names another. */
+/** The namespace of the operator's Lease: its own, unless a flag names another. */
 export function leaseNamespaceOf(operator: Stored<Deployment>): string {
   return flagOf(operator, "--leader-election-namespace") ?? operator.metadata.namespace ?? "";
 }
@@ -96,8 +102,8 @@ function isForLease({ resources }: PolicyRule): boolean {
 }
 
 /**
- * The Lease is in a namespace of its own, all else is where the operator works. One that is kept to some namespaces does without
- * what belongs to none.
+ * The Lease has its own namespace; all other permissions apply where the operator works. An operator that is
+ * limited to namespaces needs no cluster-scoped permissions.
  */
 function rightsNeeded(leaseNamespace: string, namespaces: readonly string[]): Right[] {
   const all = permissions.flatMap((rule) => {

@@ -2,11 +2,11 @@ import type { JsonObject } from "./json.ts";
 import type { ChartName } from "./release.ts";
 
 /*
- * What the charts take for granted where a values file says nothing, for files without a release. A release brings
- * its own chart's defaults with it. A test compares these with the pinned charts.
+ * The defaults of the charts, for values files without a release. A release contains the defaults of its own
+ * chart. A test compares these with the pinned charts.
  */
 
-/** The security context of both charts; `presets.securityContext` stands for it. */
+/** The security context of both charts; `presets.securityContext` replaces it. */
 export const chartSecurityContext: JsonObject = {
   runAsNonRoot: true,
   runAsUser: 1000,
@@ -15,13 +15,13 @@ export const chartSecurityContext: JsonObject = {
   allowPrivilegeEscalation: false,
 };
 
-/** What both charts request and limit to where there are no resources. */
+/** The resources that both charts set by default. */
 export const chartResources: JsonObject = {
   limits: { cpu: "2000m", memory: "4096Mi" },
   requests: { cpu: "2000m", memory: "4096Mi" },
 };
 
-/** The affinity of the chart `coder`; `presets.antiAffinity` stands for it. */
+/** The affinity of the chart `coder`; `presets.antiAffinity` replaces it. */
 export const chartAffinity: JsonObject = {
   podAntiAffinity: {
     preferredDuringSchedulingIgnoredDuringExecution: [
@@ -38,10 +38,10 @@ export const chartAffinity: JsonObject = {
   },
 };
 
-/** How long the chart `coder` lets a pod end. */
+/** The termination grace period of the chart `coder`. */
 export const chartGracePeriodSeconds = 60;
 
-/** The name that the chart `provisioner` gives its ServiceAccount and its PSK's Secret by default. */
+/** The default name of the ServiceAccount and the PSK Secret in the chart `provisioner`. */
 export const provisionerAccount = "coder-provisioner";
 
 const both = {

@@ -6,10 +6,14 @@ import type { Release } from "./release.ts";
 import { servingFields } from "./serving.ts";
 import type { ValuesReader } from "./values.ts";
 
-/** The chart gives its Service, Ingress and ServiceAccount this name, whatever the release is called. */
+/**
+ * The chart gives its Service, Ingress and ServiceAccount this name, regardless of the name of the release.
+ */
 export const CONTROL_PLANE_NAME = "coder";
 
-/** Addresses that the chart sets always, and that do nothing until a variable beside them turns them on. */
+/**
+ * Addresses that the chart always sets, and that have no effect until another variable enables the feature.
+ */
 const ADDRESSES = { CODER_PROMETHEUS_ADDRESS: "0.0.0.0:2112", CODER_PPROF_ADDRESS: "0.0.0.0:6060" };
 
 export function controlPlaneSpec(reader: ValuesReader, release: Release): JsonObject {
@@ -25,20 +29,20 @@ export function controlPlaneSpec(reader: ValuesReader, release: Release): JsonOb
   });
 }
 
-/** For daemons that are not the operator's; those have keys. */
+/** For external daemons; the operator's daemons have keys. */
 function preSharedKey(reader: ValuesReader): JsonObject[] {
   const name = reader.text("provisionerDaemon.pskSecretName");
   if (name === undefined) return [];
   return [{ name: "CODER_PROVISIONER_DAEMON_PSK", valueFrom: { secretKeyRef: { name, key: "psk" } } }];
 }
 
-/** Replicas of a proxy relay to each other by these, which the chart always sets. */
+/** Variables for the relay between replicas of a proxy, which the chart always sets. */
 const RELAY = [
   { name: "KUBE_POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
   { name: "CODER_DERP_SERVER_RELAY_URL", value: "http://$(KUBE_POD_IP):3001" },
 ];
 
-/** A release with `coder.workspaceProxy` is a proxy, which is a kind of its own here. */
+/** A release with `coder.workspaceProxy` becomes a CoderWorkspaceProxy. */
 export function workspaceProxySpec(reader: ValuesReader, release: Release): JsonObject {
   const env = variables(reader, ADDRESSES);
   const { value: primaryAccessURL } = named(env, "CODER_PRIMARY_ACCESS_URL") ?? {};
@@ -52,7 +56,7 @@ export function workspaceProxySpec(reader: ValuesReader, release: Release): Json
   }
   for (const path of ["coder.serviceAccount", "provisionerDaemon.pskSecretName"]) {
     if (reader.isGiven(path))
-      reader.remark(path, "A proxy asks Kubernetes for nothing and has no such field.");
+      reader.remark(path, "A proxy does not use the Kubernetes API, so it has no such field.");
   }
   return defined({
     ...podFields(reader, release),

@@ -15,13 +15,15 @@ import { CONTROL_PLANE_NAME } from "./control-plane.ts";
 import type { Release } from "./release.ts";
 import { ValuesReader } from "./values.ts";
 
-/** What runs now, and of which kinds that could be found out. */
+/** The current objects, and the kinds that could be read. */
 export interface Running {
   readonly objects: readonly KubeObject[];
   readonly kinds: readonly string[];
 }
 
-/** Reads the objects of a release as they are in the cluster. What may not be read is left out of the comparison. */
+/**
+ * Reads the current objects of a release. Kinds that the user may not read are excluded from the comparison.
+ */
 export async function running({ client }: Cluster, release: Release, gaps: Gaps): Promise<Running> {
   const { namespace } = release;
   const readings = objectsOf(release).map(async ([kind, name]) => {
@@ -37,7 +39,7 @@ export async function running({ client }: Cluster, release: Release, gaps: Gaps)
   };
 }
 
-/** What the charts name their objects, whatever the release is called; absent what these values do not make. */
+/** The objects that the charts create from these values, with their fixed names. */
 function objectsOf({ values, given, chart }: Release): (readonly [Kind<KubeObject>, string | undefined])[] {
   const reader = new ValuesReader(values, given);
   const account = reader.text("coder.serviceAccount.name");

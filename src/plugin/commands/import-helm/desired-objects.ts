@@ -19,11 +19,11 @@ import { withDefaults as proxyOf } from "../../../operator/workspace-proxy/spec.
 import { CONTROL_PLANE_NAME } from "./control-plane.ts";
 import type { Manifest } from "./translate.ts";
 
-/** What is only known when the operator runs: whatever it is, it is no difference to look at. */
+/** A value that is only known at run time and is therefore ignored in the comparison. */
 const UNKNOWN = "";
 const COMPUTED = "(computed)";
 
-/** The objects that the operator would make of a manifest, by the functions that it makes them with. */
+/** The objects that the operator would create from a manifest, built by the operator's own functions. */
 export function wouldRun(manifest: Manifest): KubeObject[] {
   switch (manifest.kind) {
     case "CoderControlPlane":

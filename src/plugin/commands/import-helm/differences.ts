@@ -4,21 +4,26 @@ import { expectedBecause } from "./expected.ts";
 import { type Fields, fieldsOf } from "./fields.ts";
 import { type Json, propertyOf } from "./json.ts";
 
-/** A field that is not the same before and after. */
+/** A field that differs before and after the migration. */
 export interface Difference {
   readonly kind: string;
   readonly path: string;
-  /** What is there now and what would be; absent where nothing is. Values of variables are not shown. */
+  /** The current and the future value; absent if there is none. Values of variables are not shown. */
   readonly before: string | undefined;
   readonly after: string | undefined;
-  /** Why it has to be so; absent: a person should look at it. */
+  /** Why the difference is expected; absent if a user should review it. */
   readonly because: string | undefined;
 }
 
-/** Kinds that a release of the charts has at most one of. What else it has comes from `extraTemplates`. */
+/**
+ * Kinds of which a release of the charts has at most one object. Other objects come from `extraTemplates`.
+ */
 const COMPARED_KINDS = ["Deployment", "Service", "Ingress", "ServiceAccount", "Role", "RoleBinding"] as const;
 
-/** All fields in which objects of a release differ from those that the operator would make, of the kinds given. */
+/**
+ * All fields of the given kinds in which the objects of a release differ from those that the operator would
+ * create.
+ */
 export function differences(
   release: readonly Json[],
   ours: readonly Json[],
@@ -48,7 +53,7 @@ function between(kind: string, before: Fields, after: Fields): Difference[] {
   );
 }
 
-/** The API server writes quantities in another way than people: 2000m is 2. */
+/** The API server normalizes quantities: 2000m becomes 2. */
 function isSame(path: string, before: Json, after: Json): boolean {
   if (isDeepStrictEqual(before, after)) return true;
   const amount = /\.resources\.(limits|requests)\./.test(path) ? amountOf(before) : undefined;
@@ -60,7 +65,7 @@ function difference(kind: string, path: string, sides: Pick<Difference, "before"
   return { kind, path: redact(because === undefined ? withoutArgument(path) : path), ...sides, because };
 }
 
-/** An argument is part of its path, and may be a password: no more is shown of it than the flag. */
+/** An argument is part of its path and may be a password: show only the flag. */
 function withoutArgument(path: string): string {
   return path.replace(
     /(\.args\[)(--?[\w-]+=)?.*\]$/s,
@@ -68,7 +73,7 @@ function withoutArgument(path: string): string {
   );
 }
 
-/** A variable or a command may hold a password in plain text. */
+/** A variable or a command may contain a password in plain text. */
 function shown(path: string, value: Json): string | undefined {
   if (value === undefined) return undefined;
   return /\.env\[.*\]\.value$|\.command\[[1-9]\d*\]$/.test(path) ? "(a value)" : redact(`${value}`);
@@ -80,7 +85,7 @@ const FACTORS: Readonly<Record<string, number>> = {
   ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
 };
 
-/** How much a quantity of Kubernetes is, in whole units or bytes; absent for what is none. */
+/** The value of a quantity in whole units or bytes; absent if it is not a quantity. */
 export function amountOf(value: Json): number | undefined {
   const [, number, suffix = ""] =
     /^(\d{1,18}(?:\.\d{1,9})?(?:[eE]\d{1,2})?)([A-Za-z]{0,2})$/.exec(`${value}`) ?? [];

@@ -1,16 +1,16 @@
-/** A difference that has to be, and why. */
+/** An expected difference and its reason. */
 export interface Expected {
-  /** Of the kind and the path, as in `Deployment spec.replicas`. */
+  /** Matches the kind and the path, as in `Deployment spec.replicas`. */
   readonly where: RegExp;
-  /** The same for people. */
+  /** The same as text for the documentation. */
   readonly shows: string;
   readonly because: string;
-  /** What the side must show for the reason to hold; nothing there is an empty text. */
+  /** What the value must match for the reason to apply; an absent value is an empty string. */
   readonly before?: RegExp;
   readonly after?: RegExp;
 }
 
-/** What a field is on both sides, as far as it may be shown. */
+/** The value of a field on both sides, as far as it may be shown. */
 export interface Sides {
   readonly before: string | undefined;
   readonly after: string | undefined;
@@ -24,31 +24,32 @@ function variable(names: string): RegExp {
   return new RegExp(String.raw`${CONTAINER}\.env\[(${names})\]`);
 }
 
-/** Every difference between what the charts and what the operator make of the same settings. */
+/** Every difference between the objects of the charts and those of the operator for the same settings. */
 export const expected: readonly Expected[] = [
   {
     where:
       /(labels|matchLabels|selector)\.(helm\.sh\/chart|app\.kubernetes\.io\/(name|instance|managed-by|part-of|version))$/,
     shows: "labels, selectors",
-    because: "Labels say whose an object is, and selectors find pods by them.",
+    because: "Labels identify the owner of an object, and selectors match pods by them.",
   },
   {
     where: /^(Service|ServiceAccount|Ingress|Role|RoleBinding) metadata\.labels\./,
     before: ABSENT,
     shows: "labels of all but the Deployment",
-    because: "`labels` is for every object here, and for the Deployment alone in the charts.",
+    because: "`labels` applies to every object here, and only to the Deployment in the charts.",
   },
   {
     where: /^(Role|RoleBinding) (metadata\.(name|labels|annotations)|roleRef\.name)/,
     shows: "names of Role and RoleBinding",
-    because: "They carry a hash of the object, because control planes may share a namespace of workspaces.",
+    because:
+      "They contain a hash of the object, because control planes may share a namespace for workspaces.",
   },
   {
     where:
       /^(Deployment|Service|Ingress|ServiceAccount) metadata\.name$|\.serviceAccountName$|^RoleBinding subjects\[0\]\.name$/,
     after: /^(provisioner-|wsproxy-)|-provisioner$/,
     shows: "names of daemons' and proxies' objects",
-    because: "They have names of their own, so old and new can run side by side.",
+    because: "They have different names, so old and new can run side by side.",
   },
   {
     where: new RegExp(String.raw`${CONTAINER}\.name$`),
@@ -66,7 +67,7 @@ export const expected: readonly Expected[] = [
     before: /./,
     after: ABSENT,
     shows: "ServiceAccount, Role and RoleBinding of a proxy",
-    because: "A proxy asks Kubernetes for nothing, so it gets no permissions.",
+    because: "A proxy does not use the Kubernetes API, so it has no permissions.",
   },
   {
     where: new RegExp(
@@ -87,25 +88,25 @@ export const expected: readonly Expected[] = [
       String.raw`${CONTAINER}\.args\[(server|--http-address=0\.0\.0\.0:\d+)\]$|${variable("CODER_HTTP_ADDRESS").source}`,
     ),
     shows: "`containers[0].args`, `env[CODER_HTTP_ADDRESS]`",
-    because: "The address is an argument here. What `coder.commandArgs` gave follows it.",
+    because: "The address is an argument here. The arguments of `coder.commandArgs` follow it.",
   },
   {
     where: variable("CODER_PROMETHEUS_ADDRESS|CODER_PPROF_ADDRESS"),
     after: ABSENT,
     shows: "`env[CODER_PROMETHEUS_ADDRESS]`, `env[CODER_PPROF_ADDRESS]`",
-    because: "They do nothing until metrics or profiles are turned on; then they are carried over.",
+    because: "They have no effect unless metrics or profiles are enabled; in that case they are copied.",
   },
   {
     where: new RegExp(String.raw`${CONTAINER}\.ports\[prometheus-http\]`),
     after: ABSENT,
     shows: "`ports[prometheus-http]`",
-    because: "The name of a port opens nothing. A PodMonitor takes `portNumber: 2112`.",
+    because: "The name of a port does not open it. Use `portNumber: 2112` in a PodMonitor.",
   },
   {
     where: /^ServiceAccount metadata\.labels\./,
     after: ABSENT,
-    shows: "labels of the ServiceAccount alone",
-    because: "`labels` is for every object, and the ServiceAccount among them.",
+    shows: "labels of only the ServiceAccount",
+    because: "`labels` applies to every object, including the ServiceAccount.",
   },
   {
     where: new RegExp(String.raw`${CONTAINER}\.ports\[cluster\]|${variable("CODER_CLUSTER_HOST").source}`),
@@ -116,14 +117,13 @@ export const expected: readonly Expected[] = [
     where: /^Deployment spec\.template\.metadata\.annotations\.app\.kubernetes\.io\/component$/,
     after: ABSENT,
     shows: "annotation `app.kubernetes.io/component` of pods",
-    because: "The label `app.kubernetes.io/name` says what a pod runs.",
+    because: "The label `app.kubernetes.io/name` identifies the component.",
   },
   {
     where: new RegExp(String.raw`${CONTAINER}\.livenessProbe\.`),
     after: ABSENT,
     shows: "`containers[0].livenessProbe`",
-    because:
-      "It would restart coderd in the middle of a long migration. With a delay in the values it is kept.",
+    because: "It would restart coderd during a long migration. It is kept if the values set a delay.",
   },
   {
     where: /^Service spec\.ports\[\w+\]\.targetPort$/,
@@ -135,7 +135,7 @@ export const expected: readonly Expected[] = [
     before: /./,
     after: ABSENT,
     shows: "`nodePort` of the Service",
-    because: "Kubernetes chose it, and keeps it when the Service is handed over.",
+    because: "Kubernetes assigned it, and keeps it when the Service is handed over.",
   },
   {
     where: /^Ingress spec\.rules\[.*\]\.backend\.service\.port\.(name|number)$/,
@@ -146,13 +146,13 @@ export const expected: readonly Expected[] = [
     where: /^Ingress spec\.rules\[.*\]\.backend\.service\.name$/,
     after: /^wsproxy-/,
     shows: "`backend.service.name` of a proxy's Ingress",
-    because: "A proxy's Service has a name of its own.",
+    because: "A proxy's Service has a different name.",
   },
   {
     where: /^Service$/,
     before: ABSENT,
     shows: "Service, with `coder.service.enable: false`",
-    because: "The operator reaches coderd through the Service, so there always is one.",
+    because: "The operator connects to coderd through the Service, so the Service always exists.",
   },
   {
     where: variable(
@@ -160,13 +160,13 @@ export const expected: readonly Expected[] = [
     ),
     shows:
       "`env[CODER_PROVISIONER_DAEMON_KEY]`, `…_PSK`, `env[CODER_PROVISIONERD_TAGS]`, `env[CODER_ORGANIZATION]` of daemons",
-    because: "The operator makes a key of its own, with the tags and the organization.",
+    because: "The operator creates its own key with the tags and the organization.",
   },
   {
     where: variable("CODER_PROVISIONER_DAEMON_NAME"),
     before: ABSENT,
     shows: "`env[CODER_PROVISIONER_DAEMON_NAME]`",
-    because: "A daemon is named after its pod, so the operator knows which pod builds what.",
+    because: "A daemon is named after its pod, so the operator can match builds to pods.",
   },
   {
     where: /^Deployment spec\.template\.spec\.readinessGates\[/,
@@ -182,7 +182,7 @@ export const expected: readonly Expected[] = [
   },
 ];
 
-/** Why a difference has to be; absent when no reason is known. */
+/** Why a difference is expected; absent if no reason is known. */
 export function expectedBecause(where: string, { before = "", after = "" }: Sides): string | undefined {
   const holds = (one: Expected) =>
     one.where.test(where) && (one.before?.test(before) ?? true) && (one.after?.test(after) ?? true);

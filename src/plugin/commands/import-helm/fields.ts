@@ -1,15 +1,15 @@
 import { isEmpty, isObject, type Json, propertyOf } from "./json.ts";
 
-/** The fields of an object by their paths, as far as they say what runs. */
+/** The fields of an object by path, limited to those that affect what runs. */
 export type Fields = ReadonlyMap<string, Json>;
 
-/** What names an entry of a list, so that another order is no difference. */
+/** The fields that identify an entry of a list, so that a different order is not a difference. */
 const NAMES = ["mountPath", "name", "host"];
 
-/** Lists of one entry that is called differently on both sides. */
+/** Lists with one entry whose name differs between chart and operator. */
 const BY_PLACE = /(^|\.)(containers|subjects|hosts)$/;
 
-/** What Kubernetes fills in or keeps for itself: no difference when one side has it and the other does not. */
+/** Defaults that Kubernetes sets: not a difference if only one side has them. */
 const DEFAULTS: readonly (readonly [path: RegExp, value?: Json])[] = [
   [/^metadata\.(namespace|uid|resourceVersion|generation|creationTimestamp|managedFields|selfLink)/],
   [/^metadata\.(finalizers|ownerReferences)/],
@@ -44,7 +44,7 @@ const DEFAULTS: readonly (readonly [path: RegExp, value?: Json])[] = [
   [/^subjects\[0\]\.(apiGroup|namespace)$/],
 ];
 
-/** Fields of one object, without what Kubernetes would fill in. */
+/** The fields of one object without defaults of Kubernetes. */
 export function fieldsOf(object: Json): Fields {
   return new Map(walk(object, "").filter(([path, value]) => !isDefault(path, value)));
 }
@@ -61,10 +61,10 @@ function walk(value: Json, path: string): [string, Json][] {
   return Object.entries(value).flatMap(([name, below]) => walk(below, path ? `${path}.${name}` : name));
 }
 
-/** An argument is its own name: another one before it is no difference of this one. */
+/** An argument is identified by its text, so that an added argument does not change the path of the next. */
 const ARGUMENTS = /\.args$/;
 
-/** An entry is where its name says, and the name then needs no line of its own. */
+/** The path of an entry contains its name, so the name is not a field of its own. */
 function walkEntry(entry: Json, path: string, index: number): [string, Json][] {
   if (ARGUMENTS.test(path)) return [[`${path}[${entry}]`, "there"]];
   const field = BY_PLACE.test(path)
@@ -75,7 +75,7 @@ function walkEntry(entry: Json, path: string, index: number): [string, Json][] {
   return inside.length > 0 || field === undefined ? inside : [[place, "there"]];
 }
 
-/** Rules of a Role one by one: how they are put together means nothing. */
+/** The rules of a Role, split into single grants, so that their grouping does not matter. */
 function grants(rules: Json): [string, Json][] {
   if (!Array.isArray(rules)) return [];
   const of = (rule: Json, field: string): Json[] => {

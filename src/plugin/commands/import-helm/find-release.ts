@@ -7,10 +7,10 @@ import { isObject, type JsonObject, withoutNulls } from "./json.ts";
 import { type ChartName, decodeRelease, type Release, ReleaseError } from "./release.ts";
 import { withValues } from "./values.ts";
 
-/** As Helm names releases: safe in a selector. */
+/** The names that Helm allows for releases; safe in a selector. */
 const RELEASE_NAME = /^[a-z0-9]([-a-z0-9.]{0,51}[a-z0-9])?$/;
 const CHART = /^(coder|provisioner)(?:@v?(\d[\w.+-]{0,63}))?$/;
-/** More than any values file, and little enough to parse at once. */
+/** Larger than any values file, and small enough to parse at once. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 export function checkedName(name: string): string {
@@ -21,7 +21,7 @@ export function checkedName(name: string): string {
   );
 }
 
-/** The deployed revision of a release, from the Secret in which Helm keeps it. */
+/** The deployed revision of a release, from the Secret in which Helm stores it. */
 export async function releaseInCluster(
   { client, homeNamespace: namespace }: Cluster,
   name: string,
@@ -32,7 +32,7 @@ export async function releaseInCluster(
     (error) => {
       if (!isForbidden(error)) throw error;
       throw new CommandError(
-        `You may not list secrets in namespace "${namespace}", where Helm keeps its releases. Ask for the output of "helm get values ${name}" and give it by --values.`,
+        `You may not list secrets in namespace "${namespace}", where Helm stores its releases. Ask for the output of "helm get values ${name}" and pass it with --values.`,
       );
     },
   );
@@ -45,7 +45,7 @@ export async function releaseInCluster(
   return { ...decodeRelease(data), name, namespace };
 }
 
-/** What a release with these values would be. */
+/** The release that a values file would produce. */
 export async function releaseInFile(
   file: string,
   chart: string,
@@ -54,7 +54,7 @@ export async function releaseInFile(
   const [, kind, version] = CHART.exec(chart) ?? [];
   if (kind === undefined) {
     throw new CommandError(
-      "--values needs --chart coder or --chart provisioner, as in --chart coder@2.26.0.",
+      "--values requires --chart coder or --chart provisioner, as in --chart coder@2.26.0.",
       EXIT.usage,
     );
   }
@@ -75,7 +75,8 @@ async function valuesIn(file: string): Promise<JsonObject> {
   const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
     throw new CommandError(`${file} can't be read: ${cause.code ?? "unknown reason"}.`);
   });
-  if (text.length > MAX_FILE_BYTES) throw new ReleaseError(`${file} is larger than 1 MiB: no values file is`);
+  if (text.length > MAX_FILE_BYTES)
+    throw new ReleaseError(`${file} is larger than 1 MiB, the limit for a values file`);
   const { parse } = await import("yaml");
   try {
     const values: unknown = parse(text, { logLevel: "error" }) ?? {};
@@ -83,5 +84,5 @@ async function valuesIn(file: string): Promise<JsonObject> {
   } catch {
     // The parser's own message quotes the text around the mistake.
   }
-  throw new ReleaseError(`${file} is no YAML map of values`);
+  throw new ReleaseError(`${file} does not contain a YAML map of values`);
 }

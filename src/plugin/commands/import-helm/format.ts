@@ -6,14 +6,14 @@ import type { Difference } from "./differences.ts";
 import type { Manifest } from "./translate.ts";
 import type { Remark } from "./values.ts";
 
-/** What `import helm` found out. */
+/** The result of `import helm`. */
 export interface Imported {
   readonly release: { readonly name: string; readonly chart: string; readonly version: string | undefined };
   readonly manifest: Manifest;
   readonly remarks: readonly Remark[];
 }
 
-/** The same, with what would change. */
+/** The result of `import helm --check`. */
 export interface Checked extends Imported {
   readonly differences: readonly Difference[];
   readonly gaps: readonly string[];
@@ -21,27 +21,27 @@ export interface Checked extends Imported {
 
 const MAX_REMARKS = 200;
 const MAX_PATH_LENGTH = 200;
-/** Of differences that have the same reason. */
+/** The number of fields shown for each reason. */
 const MAX_PLACES = 4;
 
-/** What a control plane does in Coder beside what the release did, as the documentation says it too. */
+/** A side effect of the control plane that a release does not have, in the words of the documentation. */
 const OPERATOR_ACCESS =
-  "By default the operator writes to Coder's database: it creates a system user with the role owner, and an API token for it. To begin without it, add spec.operatorAccess.disabled: true.";
+  "By default the operator writes to Coder's database: it creates a system user with the role owner, and an API token for it. To start without this access, set spec.operatorAccess.disabled: true.";
 
 const newInCoder = ({ kind }: Manifest) => (kind === "CoderControlPlane" ? [OPERATOR_ACCESS] : []);
 
-/** A manifest to apply, with the remarks as comments at its top. */
+/** A manifest to apply, with the remarks as leading comments. */
 export function manifestLines({ release, manifest, remarks }: Imported): Line[] {
   const version = release.version ? ` ${release.version}` : "";
   const shown = remarks.slice(0, MAX_REMARKS);
   const comments = [
     `From the Helm release ${release.name}, chart ${release.chart}${version}.`,
     ...newInCoder(manifest),
-    ...(shown.length > 0 ? ["Values that have no field, or another meaning here:"] : []),
+    ...(shown.length > 0 ? ["Values without a field, or with a different meaning here:"] : []),
     ...shown.map(({ value, text }) => `- ${value.slice(0, MAX_PATH_LENGTH)}: ${text}`),
     ...(remarks.length > shown.length ? [`- and ${remarks.length - shown.length} more`] : []),
   ];
-  // A line end in the name of a value would begin a line of YAML.
+  // A line end in the name of a value would start a line of YAML.
   const lines = comments.map((comment) => `# ${comment.replace(/[\p{C}\p{Z}]+/gu, " ")}`);
   return [...lines, ...yamlText(manifest).trimEnd().split("\n")].map((line) => [span(line)]);
 }
@@ -54,10 +54,10 @@ export function checkLines({ manifest, differences, gaps }: Checked, style: Outp
     [verdict(object, open.length, gaps.length > 0)],
     ...gaps.map((gap): Line => [span(gap, "yellow")]),
     ...section(
-      "To look at:",
+      "To review:",
       open.flatMap((one) => differenceLines(one, style)),
     ),
-    ...section("Has to differ:", meantLines(meant)),
+    ...section("Expected differences:", meantLines(meant)),
     ...section(
       "New:",
       newInCoder(manifest).flatMap((text) => paragraph(text, style, "  ")),
@@ -67,10 +67,10 @@ export function checkLines({ manifest, differences, gaps }: Checked, style: Outp
 
 function verdict(object: string, places: number, isPartial: boolean): Span {
   if (places === 0 && !isPartial)
-    return span(`${object} would run what runs now; what differs has to.`, "green");
-  if (places === 0) return span(`${object} could not be compared with all that runs.`, "yellow");
-  const rest = isPartial ? ", and could not be compared with all that runs" : "";
-  return span(`${object} would change what runs in ${places} places${rest}.`, "yellow");
+    return span(`${object} would run the same workload; all differences are expected.`, "green");
+  if (places === 0) return span(`${object} could not be compared with all current objects.`, "yellow");
+  const rest = isPartial ? ", and could not be compared with all current objects" : "";
+  return span(`${object} would change ${places} fields of the current objects${rest}.`, "yellow");
 }
 
 function differenceLines(
@@ -84,7 +84,7 @@ function differenceLines(
   ];
 }
 
-/** A few of them: nobody has to look at these, and `-o json` has all. */
+/** Only some of the expected differences are printed; `-o json` contains all. */
 function placeLines(places: readonly string[]): Line[] {
   const shown = places.length > MAX_PLACES ? places.slice(0, MAX_PLACES - 1) : places;
   const rest = places.length - shown.length;
@@ -93,7 +93,7 @@ function placeLines(places: readonly string[]): Line[] {
   );
 }
 
-/** By their reasons, which many fields share. */
+/** Grouped by reason, because many fields share one. */
 function meantLines(meant: readonly Difference[]): Line[] {
   const reasons = Map.groupBy(meant, ({ because = "" }) => because);
   return [...reasons].flatMap(([because, all]): Line[] => {

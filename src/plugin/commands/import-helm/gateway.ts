@@ -5,7 +5,7 @@ import type { ValuesReader } from "./values.ts";
 const ROUTE = "coder.httproute";
 const SET = "coder.listenerset";
 
-/** The chart's HTTPRoutes and its ListenerSet, which the operator makes together with a route. */
+/** The chart's HTTPRoutes and its ListenerSet, which the operator creates together with a route. */
 export function gatewayOf(reader: ValuesReader): JsonObject | undefined {
   const listenerSet = listenerSetOf(reader);
   const fields = defined({
@@ -18,13 +18,13 @@ export function gatewayOf(reader: ValuesReader): JsonObject | undefined {
   });
   const isEnabled = reader.flag(`${ROUTE}.enable`) === true;
   if (isEnabled && fields.host !== undefined && fields.parentRefs !== undefined) return fields;
-  if (isEnabled) reader.remark(ROUTE, "The HTTPRoute is left out: it needs a host and parentRefs.");
+  if (isEnabled) reader.remark(ROUTE, "The HTTPRoute is omitted: it needs a host and parentRefs.");
   if (listenerSet)
-    reader.remark(SET, "Left out: a ListenerSet comes with expose.gateway. Apply it as any other manifest.");
+    reader.remark(SET, "Omitted: a ListenerSet requires expose.gateway. Apply it like any other manifest.");
   return undefined;
 }
 
-/** A route and an Ingress know no suffix of a wildcard. */
+/** A route and an Ingress do not support a suffix after the wildcard label. */
 export function legalWildcard(host: string | undefined): string | undefined {
   return host?.replace(/^\*[^.]*\./, "*.");
 }
@@ -63,7 +63,7 @@ function parentsOf(reader: ValuesReader, path: string): Json[] | undefined {
   return reader.list(path)?.map((parent) => only(reader, path, isObject(parent) ? parent : {}, known));
 }
 
-/** The fields that there are here; others get a remark. */
+/** Keeps the supported fields and adds a remark for each other one. */
 function only(
   reader: ValuesReader,
   path: string,
@@ -74,7 +74,6 @@ function only(
   const [kept, others] = [true, false].map((wanted) =>
     Object.entries(value).filter(([name]) => known.includes(name) === wanted),
   );
-  for (const [name] of others ?? [])
-    reader.remark(`${path}.${name}`, "No field has this meaning; it is left out.");
+  for (const [name] of others ?? []) reader.remark(`${path}.${name}`, "Omitted: no field corresponds to it.");
   return Object.fromEntries(kept ?? []);
 }

@@ -6,12 +6,12 @@ import { isObject, type Json, type JsonObject, propertyOf } from "./json.ts";
 import { type Release, ReleaseError } from "./release.ts";
 import type { ValuesReader } from "./values.ts";
 
-/** The variables of a container, as the values have them. */
+/** The variables of a container, as the values define them. */
 export type Variables = readonly Json[];
 
 const IMAGE_ENTRYPOINT = ["/opt/coder"];
 
-/** Fields that both charts have values for, and all our kinds have. */
+/** Fields that both charts have values for and all kinds support. */
 export function podFields(reader: ValuesReader, release: Release): JsonObject {
   return defined({
     image: imageOf(reader, release),
@@ -38,7 +38,7 @@ export function podFields(reader: ValuesReader, release: Release): JsonObject {
   });
 }
 
-/** The chart's own settings by their short names, and others in full. */
+/** The chart's own defaults as presets, and other settings in full. */
 function presetFields(reader: ValuesReader): JsonObject {
   const context = reader.map("coder.securityContext");
   const affinity = reader.map("coder.affinity");
@@ -63,25 +63,25 @@ function presetFields(reader: ValuesReader): JsonObject {
 }
 
 const SELECTS_BY_LABELS =
-  "It is carried over, but selects pods by labels of the chart. The operator's pods have app.kubernetes.io/name coder-control-plane, coder-provisioner or coder-workspace-proxy, and the object's name as app.kubernetes.io/instance.";
+  "It is copied, but it selects pods by labels of the chart. The operator's pods have app.kubernetes.io/name coder-control-plane, coder-provisioner or coder-workspace-proxy, and the object's name as app.kubernetes.io/instance.";
 
 function selectsByLabels(value: Json): boolean {
   return commonLabelNames.some((label) => (JSON.stringify(value) ?? "").includes(`"${label}"`));
 }
 
-/** The tag is that of the chart where no other is given. */
+/** The tag defaults to the chart's appVersion. */
 function imageOf(reader: ValuesReader, { appVersion }: Release): string | undefined {
   const repository = reader.text("coder.image.repo");
   const tag = reader.text("coder.image.tag") ?? (appVersion && `v${appVersion}`);
   if (tag === undefined) {
     throw new ReleaseError(
-      "the values have no coder.image.tag, so the version that runs is that of the chart: give it, as in --chart coder@2.26.0",
+      "the values do not set coder.image.tag, so the image has the version of the chart: specify it, as in --chart coder@2.26.0",
     );
   }
   return repository && `${repository}:${tag}`;
 }
 
-/** Left out where Kubernetes does the same by itself. */
+/** Omitted if it equals the default of Kubernetes. */
 function pullPolicyOf(reader: ValuesReader): string | undefined {
   const policy = reader.text("coder.image.pullPolicy");
   const isLatest = reader.text("coder.image.tag") === "latest";
@@ -93,21 +93,21 @@ function commandOf(reader: ValuesReader): readonly Json[] | undefined {
   return isDeepStrictEqual(command, IMAGE_ENTRYPOINT) ? undefined : command;
 }
 
-/** Labels or annotations without those that admission refuses. */
+/** Labels or annotations without those that admission rejects. */
 function added(reader: ValuesReader, path: string): JsonObject | undefined {
   const entries = Object.entries(reader.map(path) ?? {});
   const isRefused = ([name]: [string, Json]) =>
     name.startsWith("coder.com/") || (/[lL]abels$/.test(path) && commonLabelNames.includes(name));
   for (const [name] of entries.filter(isRefused)) {
-    reader.remark(`${path}.${name}`, "The operator sets this one itself, so it is left out.");
+    reader.remark(`${path}.${name}`, "Omitted: the operator sets it.");
   }
-  // Helm prints numbers and flags as they are; labels and annotations are text.
+  // Helm prints numbers and booleans as they are; labels and annotations are strings.
   const kept = entries.filter((entry) => !isRefused(entry)).map(([name, value]) => [name, `${value}`]);
   return unlessNothing(Object.fromEntries(kept));
 }
 
 /**
- * Arguments after the subcommand that the operator gives by itself. Others than these can't be had: the remark says
+ * Arguments after the subcommand, which the operator sets. Another subcommand is not supported: a remark says
  * so.
  */
 export function extraArgs(reader: ValuesReader, subcommand: readonly string[]): readonly Json[] | undefined {
@@ -116,14 +116,14 @@ export function extraArgs(reader: ValuesReader, subcommand: readonly string[]): 
   if (!isDeepStrictEqual(args.slice(0, subcommand.length), subcommand)) {
     reader.remark(
       "coder.commandArgs",
-      `Left out: the operator always runs "coder ${subcommand.join(" ")}", and extraArgs follow it.`,
+      `Omitted: the operator always runs "coder ${subcommand.join(" ")}", followed by extraArgs.`,
     );
     return undefined;
   }
   return args.length > subcommand.length ? args.slice(subcommand.length) : undefined;
 }
 
-/** The variables that people gave, and those of the chart that only matter when something else turns them on. */
+/** The user's variables, and those of the chart that take effect only if another variable enables them. */
 export function variables(reader: ValuesReader, chartsOwn: Readonly<Record<string, string>>): Variables {
   const given = reader.list("coder.env") ?? [];
   const isOn = (name: string) => named(given, name) !== undefined || reader.isGiven("coder.envFrom");
@@ -133,20 +133,23 @@ export function variables(reader: ValuesReader, chartsOwn: Readonly<Record<strin
   if (propertyOf(named(given, "CODER_PROMETHEUS_ENABLE"), "value") === "true") {
     reader.remark(
       "coder.env",
-      "The chart names the port of metrics prometheus-http; here it has no name, so a PodMonitor takes portNumber: 2112.",
+      "The chart names the metrics port prometheus-http; here the port has no name. Use portNumber: 2112 in a PodMonitor.",
     );
   }
   remarkPlainSecrets(reader, given);
   return [...addresses.map(([name, value]) => ({ name, value })), ...given];
 }
 
-/** Names of variables that usually hold something secret. */
+/** Names of variables that usually contain a secret. */
 const SECRET_NAME = /(PASSWORD|SECRET|TOKEN|_PSK|_KEY|PG_CONNECTION_URL)$/;
 
 function remarkPlainSecrets(reader: ValuesReader, given: Variables): void {
   const texts = given.filter(isObject).filter(({ value }) => typeof value === "string" && value !== "");
   for (const { name } of texts.filter((variable) => SECRET_NAME.test(`${variable.name}`))) {
-    reader.remark(`coder.env.${name}`, "Its value is in plain text: put it into a Secret and refer to that.");
+    reader.remark(
+      `coder.env.${name}`,
+      "Its value is in plain text: move it to a Secret and refer to the Secret.",
+    );
   }
 }
 
@@ -154,7 +157,7 @@ export function named(given: Variables, name: string): JsonObject | undefined {
   return given.filter(isObject).findLast((variable) => variable.name === name);
 }
 
-/** Permissions, where they differ from what the operator gives by itself. */
+/** Permissions that differ from the operator's defaults. */
 export function accountFields(reader: ValuesReader, ownAccount: string): JsonObject {
   const path = "coder.serviceAccount";
   const account = defined({
@@ -165,7 +168,7 @@ export function accountFields(reader: ValuesReader, ownAccount: string): JsonObj
   if (reader.isGiven(`${path}.labels`)) {
     reader.remark(
       `${path}.labels`,
-      "Left out: spec.labels is for all objects, and the ServiceAccount among them.",
+      "Omitted: spec.labels applies to all objects, including the ServiceAccount.",
     );
   }
   const rbac = defined({
@@ -177,19 +180,16 @@ export function accountFields(reader: ValuesReader, ownAccount: string): JsonObj
   return defined({ serviceAccount: unlessNothing(account), rbac: unlessNothing(rbac) });
 }
 
-/** Their names: what differs from one namespace to another has no field. */
+/** Names of the namespaces: settings for a single namespace have no field. */
 function workspaceNamespaces(reader: ValuesReader, path: string): readonly Json[] | undefined {
   const entries = reader.list(path) ?? [];
   if (entries.some((entry) => isObject(entry) && Object.keys(entry).some((key) => key !== "name"))) {
-    reader.remark(
-      path,
-      "Permissions that differ from one namespace to another have no field: all get those of rbac.",
-    );
+    reader.remark(path, "There is no field for permissions per namespace: all namespaces get those of rbac.");
   }
   return unlessEmpty(entries.map((entry) => (isObject(entry) ? propertyOf(entry, "name") : entry)));
 }
 
-/** A value that is not what there is without it. */
+/** The value, unless it equals the default. */
 export function unless<T>(usual: T, value: T | undefined): T | undefined {
   return value === usual ? undefined : value;
 }

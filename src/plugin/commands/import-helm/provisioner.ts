@@ -17,13 +17,13 @@ import type { ValuesReader } from "./values.ts";
 
 const ADDRESSES = { CODER_PROMETHEUS_ADDRESS: "0.0.0.0:2112" };
 
-/** Variables that say by which key, for which organization and with which tags a daemon works. */
+/** Variables that set the key, the organization and the tags of a daemon. */
 const OF_THE_KEY: Readonly<Record<string, string>> = {
-  CODER_PROVISIONER_DAEMON_KEY: "Left out: the operator makes the key.",
-  CODER_PROVISIONER_DAEMON_PSK: "Left out: the operator makes a key, and a daemon takes only one of both.",
-  CODER_PROVISIONERD_TAGS: "Tags belong to the key: they are in spec.tags where the value is plain text.",
+  CODER_PROVISIONER_DAEMON_KEY: "Omitted: the operator creates the key.",
+  CODER_PROVISIONER_DAEMON_PSK: "Omitted: the operator creates a key, and a daemon accepts only one of both.",
+  CODER_PROVISIONERD_TAGS: "Tags belong to the key: they are in spec.tags if the value is plain text.",
   CODER_ORGANIZATION:
-    "The organization belongs to the key: it is in spec.organizationName where the value is plain text.",
+    "The organization belongs to the key: it is in spec.organizationName if the value is plain text.",
 };
 
 export function provisionerSpec(reader: ValuesReader, release: Release): JsonObject {
@@ -65,12 +65,12 @@ function remarkAboutKey(reader: ValuesReader, env: Variables): void {
   if (key !== undefined) {
     reader.remark(
       `${path}.keySecretName`,
-      "The operator makes a key of its own. The old key's tags and organization are known to coderd alone: write them into spec.tags and spec.organizationName.",
+      "The operator creates its own key. Only coderd knows the tags and the organization of the old key: add them to spec.tags and spec.organizationName.",
     );
   } else if (preShared !== undefined) {
     reader.remark(
       `${path}.pskSecretName`,
-      "The operator makes a key for the pool, so no pre-shared key is needed.",
+      "The operator creates a key for the pool, so no pre-shared key is needed.",
     );
   }
   for (const [name, text] of Object.entries(OF_THE_KEY)) {
@@ -79,7 +79,7 @@ function remarkAboutKey(reader: ValuesReader, env: Variables): void {
   if (named(env, "CODER_URL")) {
     reader.remark(
       "coder.env.CODER_URL",
-      "controlPlaneRef names the CoderControlPlane of the same namespace that the daemons work for: check that it is the one at this URL.",
+      "controlPlaneRef names the CoderControlPlane of the same namespace of the daemons: check that it is the one at this URL.",
     );
   }
 }
@@ -88,7 +88,7 @@ function isOfKey(variable: Json): boolean {
   return isObject(variable) && Object.hasOwn(OF_THE_KEY, `${variable.name}`);
 }
 
-/** The operator sets the address inside the cluster by itself; another one is kept. */
+/** The operator sets the in-cluster address by itself; another address is kept. */
 function isOwnCoderd(variable: Json, { namespace }: Release): boolean {
   if (!isObject(variable) || variable.name !== "CODER_URL") return false;
   const domains = ["", `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.${USUAL_CLUSTER_DOMAIN}`];
@@ -96,7 +96,7 @@ function isOwnCoderd(variable: Json, { namespace }: Release): boolean {
   return domains.some((domain) => host === `${CONTROL_PLANE_NAME}${domain}`);
 }
 
-/** `a=b,c=d`, as the daemon reads it. */
+/** Parses `a=b,c=d` like the daemon. */
 function tagsIn(env: Variables): Record<string, string> {
   const value = named(env, "CODER_PROVISIONERD_TAGS")?.value;
   if (typeof value !== "string") return {};

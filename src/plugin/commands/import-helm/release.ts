@@ -2,33 +2,33 @@ import { gunzipSync } from "node:zlib";
 import { isObject, type Json, type JsonObject, propertyOf, withoutNulls } from "./json.ts";
 import { withValues } from "./values.ts";
 
-/** Which of Coder's charts a release is of. */
+/** Coder's chart that a release uses. */
 export type ChartName = "coder" | "provisioner";
 
-/** What a Helm release says about itself, as far as it matters here. */
+/** The relevant data of a Helm release. */
 export interface Release {
   readonly name: string;
   readonly namespace: string;
   readonly chart: ChartName;
-  /** Of the chart; absent when only a values file is known. */
+  /** The version of the chart; absent if only a values file is known. */
   readonly version: string | undefined;
-  /** The image's default tag without its `v`; absent as above. */
+  /** The image's default tag without its `v`; absent if only a values file is known. */
   readonly appVersion: string | undefined;
-  /** The chart's defaults under those that people gave. */
+  /** The chart's defaults merged with the user's values. */
   readonly values: JsonObject;
-  /** Only those that people gave. */
+  /** The user's values only. */
   readonly given: JsonObject;
 }
 
-/** That this is no release of Coder's charts, or that it can't be read. Never quotes what it contains. */
+/** The release is not of one of Coder's charts, or can't be read. The message never quotes its contents. */
 export class ReleaseError extends Error {
   override readonly name = "ReleaseError";
 }
 
-/** A Secret holds one megabyte; a release of Coder's charts is a tenth of a megabyte when unpacked. */
+/** A Secret is limited to 1 MiB; an unpacked release of Coder's charts takes about 100 KiB. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Reads what Helm keeps in a Secret of the type `helm.sh/release.v1`; `data` is as the API server has it. */
+/** Decodes the data of a Secret of type `helm.sh/release.v1`, as the API server returns it. */
 export function decodeRelease(data: string): Release {
   const release = unpackRelease(data);
   const metadata = propertyOf(propertyOf(release, "chart"), "metadata");
@@ -45,7 +45,7 @@ export function decodeRelease(data: string): Release {
   };
 }
 
-/** All that Helm keeps of a release of any chart. */
+/** The decoded release of any chart. */
 export function unpackRelease(data: string): Json {
   return parsed(unpacked(Buffer.from(Buffer.from(data, "base64").toString("latin1"), "base64")));
 }
@@ -66,7 +66,9 @@ function parsed(text: string): Json {
   try {
     return JSON.parse(text);
   } catch {
-    throw new ReleaseError("the release is no JSON: it is damaged, or of another Helm");
+    throw new ReleaseError(
+      "the release is not valid JSON: it is damaged, or written by an incompatible version of Helm",
+    );
   }
 }
 

@@ -8,7 +8,9 @@ import { type Checked, checkLines, type Imported, manifestLines } from "./format
 import type { Release } from "./release.ts";
 import { type Manifest, translate } from "./translate.ts";
 
-/** Reads a release, says it in our words, and compares it with what runs when asked to. Writes nothing. */
+/**
+ * Reads a release, translates it to a manifest, and on request compares it with the cluster. Writes nothing.
+ */
 export async function run(context: Context, { arguments: [typed = ""], flags }: Given): Promise<Answer> {
   const release = await releaseOf(context, checkedName(typed), flags);
   const { name, chart, version } = release;
@@ -32,13 +34,13 @@ async function releaseOf(
   return releaseInFile(values, `${chart ?? ""}`, { name, namespace: cluster.homeNamespace });
 }
 
-/** Values may be anything, and what builds objects expects what the API server has accepted. */
+/** The builders expect validated objects, but values may contain anything. */
 function builtFrom(manifest: Manifest) {
   try {
     return wouldRun(manifest);
   } catch {
     throw new CommandError(
-      "Some of the values are not what Kubernetes takes, so nothing can be compared. Apply the printed manifest with --dry-run=server to see which.",
+      "Kubernetes would reject some of the values, so nothing can be compared. To find them, apply the printed manifest with --dry-run=server.",
     );
   }
 }

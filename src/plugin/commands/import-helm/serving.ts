@@ -4,7 +4,7 @@ import type { JsonObject } from "./json.ts";
 import { unless, unlessNothing, within } from "./pods.ts";
 import type { ValuesReader } from "./values.ts";
 
-/** How people reach coderd or a proxy: fields that only the chart `coder` has values for. */
+/** How users reach coderd or a proxy; only the chart `coder` has values for these fields. */
 export function servingFields(reader: ValuesReader): JsonObject {
   return defined({
     envFrom: reader.list("coder.envFrom"),
@@ -15,13 +15,13 @@ export function servingFields(reader: ValuesReader): JsonObject {
   });
 }
 
-/** Fields of the chart's Service that depend on its type are left out where the chart leaves them out. */
+/** Omits fields of the chart's Service that depend on its type, as the chart does. */
 function serviceOf(reader: ValuesReader): JsonObject | undefined {
   const path = "coder.service";
   if (reader.flag(`${path}.enable`) === false) {
     reader.remark(
       `${path}.enable`,
-      "The operator reaches coderd through the Service, so there always is one.",
+      "The operator connects to coderd through the Service, so the Service always exists.",
     );
   }
   const type = reader.text(`${path}.type`);
@@ -45,14 +45,16 @@ function serviceOf(reader: ValuesReader): JsonObject | undefined {
   );
 }
 
-/** One way alone: the chart can make both, and the Ingress is the one that people come by today. */
+/**
+ * Only one of both: if the chart creates both, the Ingress is kept because users connect through it today.
+ */
 function exposeOf(reader: ValuesReader): JsonObject | undefined {
   const [ingress, gateway] = [ingressOf(reader), gatewayOf(reader)];
   if (!ingress) return within("gateway", gateway);
   if (gateway)
     reader.remark(
       "coder.httproute",
-      "Left out: an object is exposed by an Ingress or by a Gateway, not by both.",
+      "Omitted: an object is exposed by an Ingress or by a Gateway, not by both.",
     );
   return { ingress };
 }
@@ -74,7 +76,7 @@ function ingressOf(reader: ValuesReader): JsonObject | undefined {
   });
   if (reader.flag(`${path}.enable`) !== true) return undefined;
   if (host !== undefined) return fields;
-  reader.remark(`${path}.host`, "The Ingress is left out: expose.ingress.host must name a host.");
+  reader.remark(`${path}.host`, "The Ingress is omitted: expose.ingress.host must be set to a host.");
   return undefined;
 }
 
@@ -86,7 +88,7 @@ const PROBE_FIELDS = [
   "failureThreshold",
 ];
 
-/** Numbers other than 0 that the values give a probe. */
+/** Non-zero numbers that the values set for a probe. */
 function timing(reader: ValuesReader, path: string): JsonObject {
   const fields = PROBE_FIELDS.map(
     (field) => [field, reader.number(`${path}.${field}`) || undefined] as const,
@@ -95,7 +97,7 @@ function timing(reader: ValuesReader, path: string): JsonObject {
 }
 
 /**
- * Charts that have no `enabled` always set a liveness probe: it stays out unless a delay covers what it would interrupt.
+ * Charts without `enabled` always set a liveness probe: it is dropped unless a delay covers long migrations.
  */
 function probes(reader: ValuesReader): JsonObject {
   const [readiness, liveness] = ["coder.readinessProbe", "coder.livenessProbe"] as const;
@@ -105,12 +107,12 @@ function probes(reader: ValuesReader): JsonObject {
   if (isLive === undefined) {
     reader.remark(
       liveness,
-      "Left out: it would restart coderd in the middle of a long migration. livenessProbe.enabled: true brings it back.",
+      "Omitted: it would restart coderd during a long migration. To keep it, set livenessProbe.enabled: true.",
     );
   } else if (!isLive && restarts.initialDelaySeconds) {
     reader.remark(
       liveness,
-      "Left out: the chart turns it off unless livenessProbe.enabled is true; charts without that value turn it on.",
+      "Omitted: the chart disables it unless livenessProbe.enabled is true; charts without that value enable it.",
     );
   }
   return defined({

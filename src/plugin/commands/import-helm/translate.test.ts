@@ -35,7 +35,7 @@ test("a control plane has the name of the chart's Service, whatever the release 
 });
 
 test("a value that no chart reads has a remark with its path", () => {
-  expect(remarksOf({ coder: { colour: { bright: "red" } } })).toContain("coder.colour.bright");
+  expect(remarksOf({ coder: { color: { bright: "red" } } })).toContain("coder.color.bright");
 });
 
 test("a value of another type than the chart's is left out with a remark", () => {

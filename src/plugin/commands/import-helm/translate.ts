@@ -4,7 +4,7 @@ import { provisionerSpec } from "./provisioner.ts";
 import type { Release } from "./release.ts";
 import { type Remark, ValuesReader } from "./values.ts";
 
-/** One of our objects, as a person would apply it. */
+/** A custom resource as a user would apply it. */
 export interface Manifest {
   readonly apiVersion: "coder.com/v1alpha1";
   readonly kind: "CoderControlPlane" | "CoderProvisioner" | "CoderWorkspaceProxy";
@@ -12,24 +12,30 @@ export interface Manifest {
   readonly spec: JsonObject;
 }
 
-/** A release in our words. */
+/** A release as a manifest with remarks. */
 export interface Translation {
   readonly manifest: Manifest;
   readonly remarks: readonly Remark[];
 }
 
 /**
- * What makes the same run as a release does. Every value that a person gave is either in the manifest or has a remark.
- * Secrets stay where they are: references are carried over, and no remark quotes a value.
+ * A manifest that runs the same as a release. Every value that the user set is in the manifest or has a
+ * remark. Secrets are not copied: references are kept, and no remark quotes a value.
  */
 export function translate(release: Release): Translation {
   const reader = new ValuesReader(release.values, release.given);
   const manifest = manifestOf(reader, release);
   if (reader.isGiven("nameOverride")) {
-    reader.remark("nameOverride", "It renames the chart's Deployment; ours is named after the object.");
+    reader.remark(
+      "nameOverride",
+      "It renames the chart's Deployment; the operator's Deployment is named after the object.",
+    );
   }
   if (reader.isGiven("extraTemplates")) {
-    reader.remark("extraTemplates", "An operator renders no templates: apply these objects beside ours.");
+    reader.remark(
+      "extraTemplates",
+      "The operator does not render templates: apply these objects separately.",
+    );
   }
   return { manifest, remarks: reader.remarks() };
 }

@@ -1,15 +1,15 @@
 import { isEmpty, isObject, type Json, type JsonObject, propertyOf, withoutNulls } from "./json.ts";
 
-/** What a person has to know about a value: it has no field, or not the same meaning. */
+/** A value that has no field, or a field with a different meaning. */
 export interface Remark {
-  /** Its path in the values. Never the value, which may be a secret. */
+  /** The path in the values. Never the value, which may be a secret. */
   readonly value: string;
   readonly text: string;
 }
 
-/** As Helm does it: maps are merged, all else replaces the default, and null removes it. */
+/** Merges like Helm: maps are merged, other values replace the default, and null removes it. */
 export function withValues(defaults: JsonObject, given: JsonObject): JsonObject {
-  // Fails for what is nested too deeply to be merged.
+  // Throws if the value is nested too deeply.
   const kept = withoutNulls(defaults) as JsonObject;
   withoutNulls(given);
   return withoutNulls(merged(kept, given)) as JsonObject;
@@ -24,8 +24,8 @@ function merged(defaults: JsonObject, given: JsonObject): JsonObject {
 }
 
 /**
- * Reads values by their paths, notes what it was asked for, and so knows which values nobody asked for. A value of
- * another type than asked for is left out with a remark.
+ * Reads values by path and records which ones were read, so that unread values can be reported. A value of an
+ * unexpected type is dropped with a remark.
  */
 export class ValuesReader {
   readonly #values: JsonObject;
@@ -48,14 +48,14 @@ export class ValuesReader {
     return this.#ofType(path, (value) => typeof value === "boolean");
   }
 
-  /** Also takes digits in quotes, which Helm prints like a number. */
+  /** Also accepts digits in quotes, which Helm prints like a number. */
   number(path: string): number | undefined {
     const value = this.#read(path);
     if (typeof value === "string" && /^\d{1,9}$/.test(value)) return Number(value);
     return this.#ofType(path, (number): number is number => Number.isSafeInteger(number));
   }
 
-  /** The chart's own defaults have an empty map in the place of a list. */
+  /** The chart's own defaults use an empty map for an empty list. */
   list(path: string): readonly Json[] | undefined {
     return this.#ofType(path, (value): value is readonly Json[] => Array.isArray(value));
   }
@@ -64,7 +64,7 @@ export class ValuesReader {
     return this.#ofType(path, isObject);
   }
 
-  /** Whether a person gave this value, or one below it. */
+  /** Whether the user set this value or one below it. */
   isGiven(path: string): boolean {
     return !isEmpty(at(this.#given, path));
   }
@@ -74,10 +74,10 @@ export class ValuesReader {
     this.#remarks.push({ value, text });
   }
 
-  /** All remarks, with one for each value that a person gave and nobody asked for. */
+  /** All remarks, and one for each value that the user set and no field uses. */
   remarks(): Remark[] {
     const forgotten = leafPaths(this.#given, "").filter((path) => !this.#isAsked(path));
-    const text = "No field has this meaning, and Coder's chart does not read it.";
+    const text = "No field corresponds to it, and Coder's chart does not use it.";
     return [...this.#remarks, ...forgotten.map((value) => ({ value, text }))];
   }
 
@@ -90,7 +90,7 @@ export class ValuesReader {
   #ofType<T>(path: string, matches: (value: Json) => value is T): T | undefined {
     const value = this.#read(path);
     if (value === undefined || matches(value)) return value;
-    this.remark(path, "It has another type than the chart expects, and is left out.");
+    this.remark(path, "Omitted: its type is not the one that the chart expects.");
     return undefined;
   }
 

@@ -15,15 +15,16 @@ import { HTTPRoute, ListenerSet } from "../../../operator/workload/exposure/gate
 import { listAll } from "../../cluster.ts";
 import type { Released } from "./released.ts";
 
-/** What the chart makes under the names that the operator uses, but for the Deployment. */
+/** Kinds that the chart and the operator create under the same names, except the Deployment. */
 const SHARED: readonly Kind[] = [Service, ServiceAccount, Ingress, HTTPRoute, ListenerSet];
 
-/** The field managers of what this program and the operator wrote. */
+/** Field managers of the operator and of this program. */
 const WRITERS = [MANAGER_NAME, "kubectl-coder"];
 
 /**
- * Makes what operator and chart both have look as Helm made it, so that a release takes it over without flags: its marks,
- * no owner, and every field that the operator set is Helm's to change. Resolves with what was handed over.
+ * Makes the objects that operator and chart share look as if Helm had created them, so that a release adopts
+ * them without flags: Helm's metadata, no owner, and Helm's ownership of all fields that the operator set.
+ * Resolves with the objects that were handed over.
  */
 export async function handOver(released: Released): Promise<string[]> {
   const handed: string[] = [];
@@ -40,7 +41,7 @@ async function childrenOf({ client, object, ref }: Released, kind: Kind): Promis
   const { namespace } = ref;
   const { labelSelector } = managedByUs;
   const children = await listAll(client, kind, { namespace, labelSelector }).catch((error) => {
-    // Clusters without the Gateway API have none of its kinds.
+    // The cluster does not have the Gateway API.
     if (isNotFound(error)) return [];
     throw error;
   });

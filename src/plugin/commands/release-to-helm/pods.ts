@@ -13,34 +13,34 @@ import { listAll } from "../../cluster.ts";
 import { awaited, type Released } from "./released.ts";
 import { seenByLabels, serveBy } from "./serve.ts";
 
-/** Keeps a ReplicaSet, which knows what its pods run, until another one has them. */
+/** Keeps a ReplicaSet, which stores the pod template, until another one has its pods. */
 const FINALIZER = "coder.com/release-to-helm";
 const TEMPLATE_HASH = "pod-template-hash";
 
 /**
- * Gives the operator's pods the labels of the chart and a ReplicaSet that the chart's Deployment adopts, so that Helm
- * replaces them by a rolling update. No pod is stopped, and the Service has them at every moment. A run that is killed
- * is continued by the next.
+ * Gives the operator's pods the labels of the chart and a ReplicaSet that the chart's Deployment adopts, so
+ * that Helm replaces them by a rolling update. No pod is stopped, and the Service always has endpoints. The
+ * next run continues an interrupted one.
  */
 export async function movePods(released: Released): Promise<void> {
   const sets = await orphanPods(released);
   await labelPods(released, released.ours, released.both);
   await serveBy(released, released.both);
   await labelPods(released, released.ours, chartLabels(released));
-  // Otherwise a new ReplicaSet would not find the pods yet, and start others.
+  // Otherwise a new ReplicaSet would not find the pods yet, and would create others.
   await seenByLabels(released, released.helms);
   for (const set of sets) await createAdoptable(released, set);
   await serveBy(released, released.helms);
   await forgetSets(released);
 }
 
-/** Removes the operator's pods, which the Service does not use. */
+/** Removes the operator's pods after the Service has stopped using them. */
 export async function dropPods(released: Released): Promise<void> {
   await deleteDeployment(released, "Background");
   await forgetSets(released);
 }
 
-/** The ReplicaSets of the operator, from which Kubernetes has taken their pods. */
+/** The operator's ReplicaSets, after Kubernetes has orphaned their pods. */
 async function orphanPods(released: Released): Promise<Stored<ReplicaSet>[]> {
   const { client, ref, ours } = released;
   await deleteDeployment(released, "Orphan");
@@ -60,7 +60,7 @@ async function orphanPods(released: Released): Promise<Stored<ReplicaSet>[]> {
   return (await setsOf(released)).filter(({ spec }) => spec?.replicas);
 }
 
-/** Deletes the Deployment if it is the operator's, and waits until it is gone. */
+/** Deletes the Deployment if the operator owns it, and waits until it is gone. */
 async function deleteDeployment(released: Released, propagation: "Orphan" | "Background"): Promise<void> {
   const { client, ref, ours } = released;
   await awaited(released, { what: `Deployment "${ref.name}" was not deleted` }, async () => {
@@ -76,7 +76,7 @@ function setsOf({ client, ref, ours }: Released): Promise<Stored<ReplicaSet>[]> 
   return listAll(client, ReplicaSets, { namespace: ref.namespace, labelSelector: selectorOf(ours) });
 }
 
-/** Labels of the chart in place of the operator's. */
+/** Replaces the operator's labels by those of the chart. */
 function chartLabels({ ours, helms }: Released): Record<string, string | null> {
   const gone = Object.keys(ours).map((label) => [label, null]);
   return { ...Object.fromEntries(gone), ...helms, [MANAGED_BY_LABEL]: "Helm" };
@@ -92,7 +92,7 @@ async function labelPods(
     await client.mergePatch(Pod, { namespace, name: metadata.name }, { metadata: { labels } });
 }
 
-/** A ReplicaSet for the pods of one of ours, by the labels of the chart. */
+/** A ReplicaSet with the labels of the chart for the pods of one of the operator's. */
 async function createAdoptable(released: Released, { metadata, spec }: Stored<ReplicaSet>): Promise<void> {
   const { client, ref, helms, both } = released;
   const template = spec?.template;
@@ -116,7 +116,7 @@ async function createAdoptable(released: Released, { metadata, spec }: Stored<Re
   }
 }
 
-/** Lets ReplicaSets go that were kept for what they know. */
+/** Removes the finalizer of the ReplicaSets that were kept for their templates. */
 async function forgetSets(released: Released): Promise<void> {
   const { client, ref } = released;
   for (const { metadata } of await setsOf(released)) {

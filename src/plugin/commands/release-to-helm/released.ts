@@ -3,13 +3,13 @@ import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { APPS, commonLabels, identityOf, type Labels } from "../../../operator/names.ts";
 import { CommandError, type Context } from "../../command.ts";
 
-/** The name that Coder's chart gives its Service and its Ingress, whatever the release is called. */
+/** The name that Coder's chart gives its Service and Ingress, regardless of the name of the release. */
 export const CHART_NAME = "coder";
 
-/** On pods while the Service moves from the operator's labels to those of the chart. */
+/** Label of pods while the Service moves from the operator's labels to those of the chart. */
 const RELEASED_LABEL = "coder.com/released-to";
 
-/** What is handed over, and to which release. */
+/** The object to hand over, and the target release. */
 export interface Released {
   readonly client: Client;
   readonly context: Context;
@@ -20,7 +20,7 @@ export interface Released {
   readonly ours: Labels;
   /** Labels by which the chart's Deployment and Service select pods. */
   readonly helms: Labels;
-  /** A label that pods have beside either of these. */
+  /** A label that pods have in addition to either of these. */
   readonly both: Labels;
 }
 
@@ -47,13 +47,13 @@ export function releasedOf(
 const LOOK_MS = 500;
 const PATIENCE_MS = 60_000;
 
-/** What is waited for, as a sentence about its absence, and for how long. */
+/** The error message of a wait, and its timeout. */
 interface Wait {
   readonly what: string;
   readonly withinMs?: number;
 }
 
-/** Resolves with the first answer that is not `undefined`; throws when none comes in time. */
+/** Resolves with the first result that is not `undefined`; throws on timeout. */
 export async function awaited<T>(
   { context: { clock, signal } }: Pick<Released, "context">,
   { what, withinMs = PATIENCE_MS }: Wait,
@@ -65,13 +65,13 @@ export async function awaited<T>(
     if (found !== undefined) return found;
     if (clock.monotonic() >= until)
       throw new CommandError(
-        `${what} within ${withinMs / 1_000} s. The pods serve on; run the command again to continue.`,
+        `${what} within ${withinMs / 1_000} s. The pods keep running; repeat the command to continue.`,
       );
     await clock.sleep(LOOK_MS, signal);
   }
 }
 
-/** The Service as it is now. */
+/** The current Service. */
 export function serviceOf({ client, ref }: Released): Promise<Stored<Service>> {
   return client.get(Service, ref);
 }

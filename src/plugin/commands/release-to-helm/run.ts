@@ -15,19 +15,19 @@ import { handOver } from "./hand-over.ts";
 import { dropPods, movePods } from "./pods.ts";
 import { awaited, CHART_NAME, type Released, releasedOf, serviceOf } from "./released.ts";
 
-/** As long as a running operator may take to confirm the pause. */
+/** Maximum time for a running operator to confirm the pause. */
 const PAUSE_MS = 15_000;
 
 interface ReleasedReport {
   readonly object: string;
   readonly release: string;
   readonly handedOver: readonly string[];
-  /** Commands for the person, in their order. */
+  /** Commands for the user to run, in order. */
   readonly next: readonly string[];
   readonly notes: readonly string[];
 }
 
-/** Hands a control plane over to a Helm release; the comment of each step says what is kept. */
+/** Hands a control plane over to a Helm release; the comment of each step says what it preserves. */
 export async function run(context: Context, given: Given): Promise<Answer> {
   const cluster = await context.connect();
   const released = await releasedBy(cluster, context, given);
@@ -64,22 +64,24 @@ async function releasedBy(
   return releasedOf(cluster.client, context, { object: controlPlane, ...names });
 }
 
-/** Throws when the pods or the address could not be kept. */
+/** Throws if the pods or the address could not be preserved. */
 function refuse({ metadata, status }: Stored<CoderControlPlane>): void {
   if (metadata.name !== CHART_NAME)
     throw new CommandError(
-      `Coder's chart calls its Service "${CHART_NAME}", so only a control plane of that name can keep its address. Install the chart beside CoderControlPlane "${metadata.name}" and switch over by DNS.`,
+      `Coder's chart names its Service "${CHART_NAME}", so only a control plane with that name can keep its address. Install the chart in addition to CoderControlPlane "${metadata.name}" and switch over by DNS.`,
     );
   if (metadata.deletionTimestamp)
     throw new CommandError(`CoderControlPlane "${metadata.name}" is being deleted.`);
   const upgrading = findCondition(status?.conditions, controlPlaneConditions.upgrading.type);
   if (upgrading?.status === "True")
     throw new CommandError(
-      `An upgrade of CoderControlPlane "${metadata.name}" is in progress (${upgrading.reason}). Try again when it has ended.`,
+      `An upgrade of CoderControlPlane "${metadata.name}" is in progress (${upgrading.reason}). Try again after it has ended.`,
     );
 }
 
-/** Keeps the operator from putting back what is changed here. Resolves with a remark when no operator answers. */
+/**
+ * Stops the operator from reverting the changes. Resolves with a remark if no operator confirms the pause.
+ */
 async function pauseOperator(released: Released): Promise<string[]> {
   const { client, ref } = released;
   const annotations = { [PAUSE_ANNOTATION]: "true" };
@@ -98,12 +100,12 @@ async function pauseOperator(released: Released): Promise<string[]> {
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     return [
-      "No operator confirmed the pause; without one, deleting the control plane waits for its finalizers.",
+      "No operator confirmed the pause. Without a running operator, the deletion of the control plane waits for its finalizers.",
     ];
   }
 }
 
-/** What refers to the control plane, and has to go before it does. */
+/** Objects that refer to the control plane and must be deleted first. */
 async function dependents({ client, ref }: Released, gaps: Gaps): Promise<string[]> {
   const { namespace, name } = ref;
   const kinds: readonly Kind<CoderProvisioner | CoderWorkspaceProxy>[] = [
@@ -120,7 +122,7 @@ async function dependents({ client, ref }: Released, gaps: Gaps): Promise<string
   const names = lists.flat();
   if (names.length === 0) return [];
   return [
-    `Still the operator's: ${names.join(", ")}. Replace them by releases of Coder's charts and delete them before the control plane.`,
+    `The operator still manages ${names.join(", ")}. Replace them with releases of Coder's charts and delete them before the control plane.`,
   ];
 }
 
@@ -141,7 +143,7 @@ function lines(
 ): Line[] {
   return [
     [span(object, "bold"), span(` handed over to Helm release "${release}"`)],
-    ...(handedOver.length > 0 ? [[span(`${handedOver.join(", ")}. The pods serve on.`, "dim")]] : []),
+    ...(handedOver.length > 0 ? [[span(`${handedOver.join(", ")}. The pods keep running.`, "dim")]] : []),
     ...section(
       "Now run:",
       commands.map((command) => [span(`  ${command}`)]),

@@ -12,8 +12,8 @@ const EndpointSlice = kind<EndpointSlice>("discovery.k8s.io/v1", {
 });
 
 /**
- * Switches the Service to pods with these labels, without a moment in which it has none: only after Kubernetes has
- * found them all by the same selector for another Service, which nobody uses and which is removed again.
+ * Switches the Service to pods with these labels without leaving it without endpoints: first waits until
+ * Kubernetes has found all pods by the same selector for a temporary Service.
  */
 export async function serveBy(released: Released, selector: Labels): Promise<void> {
   const { client, ref } = released;
@@ -25,7 +25,7 @@ export async function serveBy(released: Released, selector: Labels): Promise<voi
   await client.mergePatch(Service, ref, { spec: { selector: patch } });
 }
 
-/** Resolves when the endpoints of a Service with this selector would be all pods with it that are ready. */
+/** Resolves when a Service with this selector would have all ready pods as endpoints. */
 export async function seenByLabels(released: Released, selector: Labels): Promise<void> {
   const { client, ref } = released;
   const trial = { namespace: ref.namespace, name: `${ref.name}-release-trial` };

@@ -15,7 +15,7 @@ import { eventReports, exposureOf, poolReport, proxyReport, stateOf } from "./pa
 import type { Certificate, ControlPlaneReport, License, StatusReport, Upgrade } from "./report.ts";
 
 const MAX_EVENTS = 8;
-/** Whoever renews by hand needs some days; what renews by itself has done so long before. */
+/** Enough days for a manual renewal; automatic renewal happens earlier. */
 const CERTIFICATE_DAYS = 14;
 
 /** The provisioners and proxies of a control plane. */
@@ -24,7 +24,7 @@ interface Family {
   readonly proxies: readonly Stored<CoderWorkspaceProxy>[];
 }
 
-/** What was gathered, control plane by control plane, those that need a person first. */
+/** The report, grouped by control plane, with those that need attention first. */
 export function assemble(gathered: Gathered, now: number): Omit<StatusReport, "gaps"> {
   const families = familiesOf(gathered);
   const events = Map.groupBy(gathered.events, ({ involvedObject: about }) =>
@@ -95,7 +95,7 @@ function poolOf(pool: Stored<CoderProvisioner>, { podsOf, queues }: Gathered, no
   return poolReport(pool, { pods: podsOf?.({ kind: CoderProvisioner, object: pool }), queue, now });
 }
 
-/** What needs a person comes first. */
+/** Problems that need attention come first. */
 function problemsIn(
   object: Stored<CoderControlPlane>,
   { provisioners, proxies }: Family,
@@ -109,7 +109,7 @@ function problemsIn(
 function ends(object: string, { secret, servedBy, daysLeft, isMissing }: Certificate): Problem[] {
   const wrong = { severity: "wrong", object, condition: "Certificate" } as const;
   if (isMissing) {
-    const message = `Secret "${secret}", from which ${servedBy} serves its certificate, does not exist; create it.`;
+    const message = `Secret "${secret}", which contains the certificate of ${servedBy}, does not exist; create it.`;
     return [{ ...wrong, reason: "SecretMissing", message }];
   }
   if (daysLeft === undefined || daysLeft >= CERTIFICATE_DAYS) return [];
@@ -132,7 +132,7 @@ function upgradeOf({ status }: Stored<CoderControlPlane>): Upgrade | undefined {
   return { stage, from, to, since, ...defined({ message }) };
 }
 
-/** What people notice of an upgrade until it is put back. */
+/** Effects of an upgrade that users notice until it ends. */
 function announcedBy({ status }: Stored<CoderControlPlane>): string[] | undefined {
   const { banner, prebuilds } = status?.announcement ?? {};
   const isThere = (notice: typeof prebuilds) => notice !== undefined && notice.state !== "Skipped";

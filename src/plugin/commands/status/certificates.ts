@@ -5,7 +5,7 @@ import type { Certificate } from "./report.ts";
 
 const DAY_MS = 86_400_000;
 
-/** The Secrets from which an object's pods, its Ingress or its Gateways serve TLS. */
+/** The Secrets with the TLS certificates of an object's pods, Ingress or Gateways. */
 export function certificateSecrets(object: Exposable, gateways: Gateways): CertificateSecret[] {
   const { name: own, namespace = "" } = object.metadata;
   const { tls, expose } = object.spec ?? {};
@@ -17,7 +17,7 @@ export function certificateSecrets(object: Exposable, gateways: Gateways): Certi
   ];
 }
 
-/** What is known of the certificates of an object. */
+/** The certificates of an object. */
 export function certificatesOf(
   named: readonly CertificateSecret[],
   secrets: ReadonlyMap<string, Stored<Secret> | undefined>,
@@ -33,7 +33,7 @@ export function certificatesOf(
   });
 }
 
-/** Whole days that are left; negative when the time is over. */
+/** Whole days that are left; negative after the expiry. */
 export function daysUntil(end: number, now: number): number {
   return Math.floor((end - now) / DAY_MS);
 }

@@ -25,24 +25,24 @@ const REDRAW_MS = 2_000;
 
 export const status: Command = {
   name: "status",
-  summary: "Show control planes with their pools and proxies, what is wrong, and what to do",
+  summary: "Show control planes with their pools and proxies, their problems, and how to solve them",
   details:
-    "One screen for one control plane, a table for several. Exit code 3 when something needs a person. With CODER_URL and CODER_SESSION_TOKEN, coderd is asked which daemons are busy; without them that is known of pools that follow the queue.",
+    "Shows one screen for one control plane, or a table for several. Exits with code 3 if something needs attention. Set CODER_URL and CODER_SESSION_TOKEN to ask coderd which daemons are busy; without them, only pools that follow the queue show it.",
   arguments: [
     {
       name: "name",
-      summary: "the control plane; all of the namespace when absent",
+      summary: "the control plane; defaults to all in the namespace",
       optional: true,
       complete: completeObjects(CoderControlPlane),
     },
   ],
-  flags: [{ flags: "-w, --watch", summary: "show it again every 2 seconds until Ctrl-C" }],
+  flags: [{ flags: "-w, --watch", summary: "refresh every 2 seconds until Ctrl-C" }],
   isForAllNamespaces: true,
   examples: [
-    { does: "See everything about the control planes of a namespace", line: "kubectl coder status -n coder" },
+    { does: "Show the control planes of a namespace", line: "kubectl coder status -n coder" },
     { does: "Follow an upgrade", line: "kubectl coder status coder --watch" },
     {
-      does: "Find what is wrong in the whole cluster, for a script",
+      does: "Find the problems in the whole cluster, for a script",
       line: "kubectl coder status -A -o json",
     },
   ],
@@ -50,7 +50,7 @@ export const status: Command = {
     flags.watch ? following(context, name) : look(context, name),
 };
 
-/** The report of the control plane of that name, or of all in sight. */
+/** The report of the control plane with this name, or of all that the user may read. */
 export async function statusReport(context: Context, name?: string) {
   const cluster = await context.connect();
   const gaps = new Gaps();
@@ -86,7 +86,7 @@ function exitOf({ operator, controlPlanes, others }: StatusReport): ExitCode {
   return all.some(({ severity }) => severity === "wrong") ? EXIT.attention : EXIT.fine;
 }
 
-/** Until Ctrl-C. A cluster that does not answer for a while is reported on the screen. */
+/** Repeats until Ctrl-C. If the cluster does not respond for a while, the screen says so. */
 async function* following(context: Context, name: string | undefined): AsyncGenerator<Answer> {
   let last = await look(context, name);
   yield last;
@@ -106,8 +106,12 @@ async function* following(context: Context, name: string | undefined): AsyncGene
   }
 }
 
-/** The last answer, with a line that says that it is the last. */
+/** The last answer, with a line that says that it is out of date. */
 function stale(last: Answer, why: string): Answer {
   const report = last.data as StatusReport;
-  return answer({ ...report, gaps: [...report.gaps, `No newer answer: ${why}.`] }, statusLines, last.exit);
+  return answer(
+    { ...report, gaps: [...report.gaps, `This output is out of date: ${why}.`] },
+    statusLines,
+    last.exit,
+  );
 }

@@ -3,7 +3,7 @@ import type { CoderControlPlane, CoderWorkspaceProxy } from "../../../api/v1alph
 import { exposureOf } from "../../../operator/workload/exposure/expose.ts";
 import type { ParentReference } from "../../../operator/workload/exposure/gateway.ts";
 
-/** A Secret with a certificate, and who serves it. */
+/** A Secret with a certificate, and the object that serves it. */
 export interface CertificateSecret {
   readonly namespace: string;
   readonly name: string;
@@ -22,7 +22,7 @@ interface Listener {
   };
 }
 
-/** What is read of the Gateway API's Gateway. */
+/** The fields of a Gateway that are read. */
 export interface Gateway extends KubeObject {
   readonly spec?: { readonly listeners?: readonly Listener[] };
 }
@@ -40,7 +40,7 @@ interface Parent {
   readonly hosts: readonly string[];
 }
 
-/** The Gateways behind which an object is exposed. */
+/** The Gateways that expose an object. */
 export function parentsOf({ metadata: { namespace: own = "" }, spec }: Exposable): Parent[] {
   const exposure = exposureOf(spec?.expose);
   if (exposure.kind !== "gateway") return [];
@@ -53,7 +53,10 @@ export function parentsOf({ metadata: { namespace: own = "" }, spec }: Exposable
   }));
 }
 
-/** The Secrets from which Gateways serve TLS for the hosts of an object, those of its own ListenerSet among them. */
+/**
+ * The Secrets from which Gateways serve TLS for the hosts of an object, including those of its own
+ * ListenerSet.
+ */
 export function gatewaySecrets(object: Exposable, gateways: Gateways): CertificateSecret[] {
   const { namespace: own = "" } = object.metadata;
   const exposure = exposureOf(object.spec?.expose);
@@ -79,7 +82,7 @@ function secretsOf({ tls }: Listener, { namespace: own, servedBy }: Omit<Certifi
     .map(({ name, namespace = own }): CertificateSecret => ({ name, namespace, servedBy }));
 }
 
-/** By the rules of the Gateway API: a wildcard stands for one label or more. */
+/** By the rules of the Gateway API: a wildcard matches one label or more. */
 function isServed(host: string, hostname: string | undefined): boolean {
   if (!hostname || hostname === host) return true;
   return hostname.startsWith("*.") && host.endsWith(hostname.slice(1));

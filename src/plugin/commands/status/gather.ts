@@ -17,20 +17,20 @@ import { certificateSecrets } from "./certificates.ts";
 import { type Exposable, Gateway, type Gateways, parentsOf } from "./gateways.ts";
 import { askQueues, type QueueSight } from "./queues.ts";
 
-/** All that a report is made of, read once. */
+/** The data of a report, read once. */
 export interface Gathered {
   readonly controlPlanes: readonly Stored<CoderControlPlane>[];
   readonly provisioners: readonly Stored<CoderProvisioner>[];
   readonly proxies: readonly Stored<CoderWorkspaceProxy>[];
-  /** Absent when pods could not be listed. */
+  /** Absent if pods could not be listed. */
   readonly podsOf: ReturnType<typeof podsByOwner> | undefined;
   readonly events: readonly Stored<CoreEvent>[];
-  /** By `namespace/name`; `undefined` where there is none, and no entry where it could not be read. */
+  /** By `namespace/name`; `undefined` if the Secret does not exist, and no entry if it could not be read. */
   readonly secrets: ReadonlyMap<string, Stored<Secret> | undefined>;
   readonly gateways: Gateways;
-  /** By the id of the organization; absent when coderd was not asked. */
+  /** By organization ID; absent if coderd was not asked. */
   readonly queues: ReadonlyMap<string, QueueSight> | undefined;
-  /** Whether control planes could be listed at all. */
+  /** Whether control planes could be listed. */
   readonly isReadable: boolean;
 }
 
@@ -41,16 +41,16 @@ export function ownerKeyOf({ metadata: { namespace }, spec }: Belonging): string
   return keyOf({ namespace, name: spec?.controlPlaneRef?.name ?? "" });
 }
 
-/** What to look at, and whom else to ask. */
+/** What to read, and which other APIs to ask. */
 interface Interest {
-  /** Of one control plane only; all in sight when absent. */
+  /** Limits the report to one control plane; absent means all. */
   readonly name?: string | undefined;
   readonly coderd: PersonalCoderd | undefined;
 }
 
 /**
- * Five lists, whatever the number of control planes, and the Secrets with their certificates. coderd is asked about the
- * pools of a single control plane: the variables that name it name one.
+ * Five lists, regardless of the number of control planes, and the Secrets with their certificates. coderd is
+ * asked about the pools of a single control plane only, because its variables name one deployment.
  */
 export async function gather(
   { client, namespace }: Cluster,
@@ -77,7 +77,7 @@ export async function gather(
   return { ...found, podsOf: pods && podsByOwner(pods), isReadable: listed !== undefined };
 }
 
-/** The Gateways behind which objects are exposed, and the Secrets with the certificates of both. */
+/** The Gateways that expose the objects, and the Secrets with the certificates of both. */
 async function certificates(exposed: readonly Exposable[], client: Client, gaps: Gaps) {
   const gateways = await gaps.named(
     client,

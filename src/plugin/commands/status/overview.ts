@@ -5,7 +5,7 @@ import { type Line, span } from "../../terminal/text.ts";
 import type { ControlPlaneReport, StatusReport } from "./report.ts";
 import { moodOf, problemLines, screen } from "./screen.ts";
 
-/** A screen for one control plane, a table for several; what could not be read comes last. */
+/** A screen for one control plane, a table for several; gaps come last. */
 export function statusLines(
   { operator, controlPlanes, others, gaps }: StatusReport,
   style: OutputStyle,
@@ -23,11 +23,11 @@ export function statusLines(
     ...section("WITHOUT THEIR CONTROL PLANE", orphans),
     ...gapLines(gaps, style),
   ];
-  // Where nothing could be read, the first of these parts begins with an empty line.
+  // If nothing could be read, the first of these parts starts with an empty line.
   return all[0]?.length === 0 ? all.slice(1) : all;
 }
 
-/** Before everything else: without an operator the rest is what once was. */
+/** First, because without an operator the rest is out of date. */
 function operatorLines(problem: StatusReport["operator"], style: OutputStyle): Line[] {
   if (!problem) return [];
   const { severity, object, reason, message } = problem;
@@ -36,7 +36,9 @@ function operatorLines(problem: StatusReport["operator"], style: OutputStyle): L
 }
 
 function none(gaps: readonly string[]): Line[] {
-  return gaps.length > 0 ? [] : [[span("There is no CoderControlPlane here. Look elsewhere with -n or -A.")]];
+  return gaps.length > 0
+    ? []
+    : [[span("No CoderControlPlane found. Use -n or -A to select another namespace.")]];
 }
 
 const TITLES = [
@@ -75,6 +77,6 @@ function overview(reports: readonly ControlPlaneReport[], style: OutputStyle): L
   return [
     ...table(TITLES, rows),
     [],
-    [span("One screen for each: kubectl coder status <name> -n <namespace>", "dim")],
+    [span("For details, run: kubectl coder status <name> -n <namespace>", "dim")],
   ];
 }

@@ -28,16 +28,16 @@ export function stateOf(conditions: readonly Condition[] | undefined, type: stri
   return found && { status: found.status, reason: found.reason, message: found.message };
 }
 
-/** What a pool is counted by. */
+/** The sources for the numbers of a pool. */
 interface PoolSources {
-  /** Its pods; absent when they could not be read. */
+  /** The pods of the pool; absent if they could not be read. */
   readonly pods: readonly Stored<Pod>[] | undefined;
-  /** What coderd says of its organization; absent when it was not asked. */
+  /** The queue of its organization; absent if coderd was not asked. */
   readonly queue: QueueSight | undefined;
   readonly now: number;
 }
 
-/** A pool with the numbers that coderd, its status and the marks of its pods have. */
+/** A pool with the numbers from coderd, its status and the annotations of its pods. */
 export function poolReport(object: Stored<CoderProvisioner>, sources: PoolSources): PoolReport {
   const steady = sources.pods?.filter((pod) => isSteadyPod(pod, sources.now));
   const { spec, status, metadata } = object;
@@ -58,7 +58,10 @@ export function poolReport(object: Stored<CoderProvisioner>, sources: PoolSource
   };
 }
 
-/** What the operator leaves of a pool that follows the queue: marks of pods, and a number in the status. */
+/**
+ * The numbers that the operator publishes for a pool that follows the queue: annotations of pods, and fields
+ * of the status.
+ */
 function reported(
   { spec, status }: Stored<CoderProvisioner>,
   { pods, now }: Pick<PoolSources, "pods" | "now">,
@@ -71,7 +74,7 @@ function reported(
   return defined({ busy, idle, pending: status?.pendingBuilds });
 }
 
-/** The operator marks the pods of busy daemons. */
+/** The operator annotates the pods of busy daemons. */
 function isBusy({ metadata: { annotations = {} } }: Stored<Pod>): boolean {
   return Object.entries(BUSY_MARKS).some(([name, value]) => annotations[name] === value);
 }
@@ -97,7 +100,7 @@ export function exposureOf({ spec }: Stored<CoderControlPlane>) {
   return { by: ingress ? "Ingress" : "HTTPRoute", hosts } as const;
 }
 
-/** What events say, the newest first. */
+/** Events, newest first. */
 export function eventReports(events: readonly Stored<CoreEvent>[]): EventReport[] {
   return events.map(eventReport).sort((a, b) => (a.at < b.at ? 1 : -1));
 }
@@ -114,7 +117,7 @@ function eventReport(event: Stored<CoreEvent>): EventReport {
   };
 }
 
-/** When an event was last seen, whichever API wrote it. */
+/** The time when an event was last seen, for both event APIs. */
 export function timeOf({ series, lastTimestamp, eventTime, metadata }: Stored<CoreEvent>): string {
   return series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "";
 }

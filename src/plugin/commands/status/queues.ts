@@ -13,13 +13,15 @@ import { defined } from "../../../operator/normalize.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
 
-/** The queue of an organization as coderd shows it to the person; what coderd does not show is absent. */
+/**
+ * The queue of an organization as coderd shows it to the user; fields that coderd does not show are absent.
+ */
 export interface QueueSight {
   readonly daemons: readonly ProvisionerDaemon[] | undefined;
   readonly waiting: readonly ProvisionerJob[] | undefined;
 }
 
-/** The queues of the pools' organizations, by their ids; a line says what coderd does not show. */
+/** The queues of the pools' organizations, by organization ID; a gap reports what coderd does not show. */
 export async function askQueues(
   pools: readonly Stored<CoderProvisioner>[],
   coderd: PersonalCoderd,
@@ -32,7 +34,7 @@ export async function askQueues(
   return new Map(await Promise.all(asked));
 }
 
-/** A member of an organization may see its daemons, but not its builds. */
+/** A member of an organization may read its daemons, but not its builds. */
 async function askQueue(organization: string, coderd: PersonalCoderd, gaps: Gaps): Promise<QueueSight> {
   const [daemons, waiting] = await Promise.allSettled([
     coderd
@@ -43,12 +45,12 @@ async function askQueue(organization: string, coderd: PersonalCoderd, gaps: Gaps
       .then((answer) => provisionerJobs(answer, "jobs")),
   ]);
   return {
-    daemons: shown(daemons, "Busy and idle daemons are not known", gaps),
-    waiting: shown(waiting, "Pending builds are not known", gaps),
+    daemons: shown(daemons, "Unable to count busy and idle daemons", gaps),
+    waiting: shown(waiting, "Unable to count pending builds", gaps),
   };
 }
 
-/** Old versions list the daemons of the past week too, more than are read. */
+/** Old versions also list offline daemons of the past week, more than are read. */
 function withoutOffline(answer: unknown): unknown {
   return Array.isArray(answer) ? answer.filter((row) => !offlineDaemons.isDropped(row)) : answer;
 }
@@ -60,8 +62,9 @@ function shown<T>(asked: PromiseSettledResult<T>, otherwise: string, gaps: Gaps)
 }
 
 /**
- * What the daemons of a pool do, and how many builds wait that they could take, as far as coderd shows it. coderd lists a
- * daemon for a while after its end, so where the pods are known, only those with a pod that is ready and lasts count.
+ * What the daemons of a pool do, and how many waiting builds they could take, as far as coderd shows it.
+ * coderd lists a daemon for a while after its end: if the pods are known, only daemons whose pod is ready and
+ * not terminating count.
  */
 export function seenIn(
   { daemons, waiting }: QueueSight,

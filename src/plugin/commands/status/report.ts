@@ -3,25 +3,25 @@ import type { LicenseStatus } from "../../../api/v1alpha1/control-plane.ts";
 import type { UpgradeStatus } from "../../../api/v1alpha1/upgrade.ts";
 import type { Problem } from "../../problems.ts";
 
-/** A condition in a few words. */
+/** The main fields of a condition. */
 export type State = Pick<Condition, "status" | "reason" | "message">;
 
 export interface Certificate {
-  /** The Secret that holds it. */
+  /** The Secret with the certificate. */
   readonly secret: string;
-  /** What serves it: an object of ours, its Ingress or a Gateway. */
+  /** What serves it: a custom resource, its Ingress or a Gateway. */
   readonly servedBy: string;
-  /** Absent when it could not be read. */
+  /** Absent if it could not be read. */
   readonly expires?: string;
   readonly daysLeft?: number;
-  /** Present when there is no such Secret. */
+  /** Present if the Secret does not exist. */
   readonly isMissing?: true;
 }
 
-/** As the status has it; where nothing is known but the tier, that alone. */
+/** As in the status; only the tier is always known. */
 export type License = Pick<LicenseStatus, "tier"> & Partial<LicenseStatus> & { readonly daysLeft?: number };
 
-/** The daemons of one CoderProvisioner. Numbers that nobody knows are absent. */
+/** The daemons of one CoderProvisioner. Unknown numbers are absent. */
 export interface PoolReport {
   readonly name: string;
   readonly ready: State | undefined;
@@ -59,7 +59,7 @@ export interface EventReport {
 
 export type Upgrade = Pick<UpgradeStatus, "stage" | "from" | "to" | "since" | "message">;
 
-/** One control plane, and all that belongs to it. */
+/** One control plane and the objects that belong to it. */
 export interface ControlPlaneReport {
   readonly namespace: string;
   readonly name: string;
@@ -69,7 +69,7 @@ export interface ControlPlaneReport {
   readonly version?: string;
   readonly image?: string;
   readonly upgrade?: Upgrade;
-  /** What an upgrade announces at coderd now. */
+  /** The current announcements of an upgrade at coderd. */
   readonly announced?: readonly string[];
   readonly pods: { readonly ready: number; readonly wanted: number };
   readonly url?: string;
@@ -77,21 +77,23 @@ export interface ControlPlaneReport {
   readonly certificates: readonly Certificate[];
   readonly license?: License;
   readonly builds?: State;
-  /** Whether the person has coderd asked about the pools; without that nobody knows how busy a fixed one is. */
+  /** Whether coderd was asked about the pools; otherwise it is unknown how busy a fixed pool is. */
   readonly isCoderdAsked: boolean;
   readonly pools: readonly PoolReport[];
   readonly proxies: readonly ProxyReport[];
   readonly problems: readonly Problem[];
-  /** The newest first. */
+  /** Newest first. */
   readonly events: readonly EventReport[];
 }
 
 export interface StatusReport {
-  /** That no operator is at work; absent when one is, or when nobody could look for it. */
+  /** Present if no operator is running; absent if one is, or if this could not be checked. */
   readonly operator?: Problem;
   readonly controlPlanes: readonly ControlPlaneReport[];
-  /** Provisioners and proxies whose control plane is not among these, as `kind/name`, and why that matters. */
+  /**
+   * Provisioners and proxies whose control plane is not in the report, as `kind/name`, and why that matters.
+   */
   readonly others: readonly Problem[];
-  /** What could not be read, a line for each. */
+  /** What could not be read, one line each. */
   readonly gaps: readonly string[];
 }

@@ -40,7 +40,7 @@ export function screen(report: ControlPlaneReport, style: OutputStyle): Line[] {
   ];
 }
 
-/** How it is at a glance. */
+/** The summary of a control plane. */
 export function moodOf({ ready, paused, problems }: ControlPlaneReport): Mood {
   if (problems.some(({ severity }) => severity === "wrong")) return "wrong";
   if (paused) return "unknown";
@@ -76,7 +76,7 @@ function facts(report: ControlPlaneReport, style: OutputStyle): Fact[] {
       ],
     ),
     license && ["License", span(licenseText(license, dot))],
-    builds && ["Builds", span(builds.status === "True" ? "none waits" : builds.reason, toneOf(builds))],
+    builds && ["Builds", span(builds.status === "True" ? "none pending" : builds.reason, toneOf(builds))],
   ];
   return all.filter((fact) => fact !== undefined && fact !== false);
 }
@@ -125,7 +125,7 @@ function poolTable(pools: readonly PoolReport[], style: OutputStyle): Line[] {
 function poolLegend({ pools, isCoderdAsked }: ControlPlaneReport, style: OutputStyle): Line[] {
   if (isCoderdAsked || pools.every(({ limits }) => limits !== undefined)) return [];
   const legend =
-    "- is not known: of pools with a fixed number, only coderd knows. Set CODER_URL and CODER_SESSION_TOKEN to ask it.";
+    "A dash means unknown: only coderd knows this of pools with a fixed number of daemons. Set CODER_URL and CODER_SESSION_TOKEN to ask it.";
   return paragraph(legend, style, INDENT).map(dimmed);
 }
 
@@ -157,7 +157,7 @@ function tagText(tags: Readonly<Record<string, string>>): string {
   );
 }
 
-/** What, where, since when, and what to do, as the operator wrote it. */
+/** What is wrong, with which object, since when, and what to do, in the operator's words. */
 export function problemLines(
   { severity, object, condition, reason, message, since }: Problem,
   style: OutputStyle,

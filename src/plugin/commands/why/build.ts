@@ -13,23 +13,25 @@ import { explainObject } from "./object.ts";
 import type { Link } from "./report.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** A build as coderd describes it to the person, as far as it says why the build waits or failed. */
+/** The fields of a build that say why it waits or failed. */
 export interface Build {
   readonly status: string;
   readonly tags: Tags;
   readonly error: string;
-  /** Of a build that failed: what Terraform printed. */
+  /** For a failed build: the output of Terraform. */
   readonly log: string;
   readonly organizationId: string;
-  /** The name of the daemon that has it, as far as coderd says. */
+  /** The name of its daemon, if coderd says. */
   readonly worker: string;
-  /** When a daemon began it, as far as coderd says. */
+  /** When a daemon started it, if coderd says. */
   readonly startedAt: number | undefined;
 }
 
 const BUILDS = "/api/v2/workspacebuilds";
 
-/** The build, or the last one of the workspace, that the person means by `build/<id>` or `workspace/[owner/]name`. */
+/**
+ * The build, or the latest build of the workspace, that `build/<id>` or `workspace/[owner/]name` refers to.
+ */
 export async function findBuild(coderd: PersonalCoderd, typed: string): Promise<Build> {
   const [what, ...rest] = typed.split("/");
   if (what === "build")
@@ -55,7 +57,7 @@ async function buildOf(coderd: PersonalCoderd, value: unknown, organizationId = 
   };
 }
 
-/** The log says more than the job's error; that it can't be read is no reason to say nothing. */
+/** The log is more detailed than the job's error; without it, the error is still reported. */
 async function logOf(coderd: PersonalCoderd, id: string): Promise<string> {
   const lines = await coderd.get(`${BUILDS}/${encodeURIComponent(id)}/logs`).catch(() => []);
   return Array.isArray(lines) ? lines.map((line) => textOf(recordOf(line).output)).join("\n") : "";
@@ -72,15 +74,15 @@ function textOf(value: unknown): string {
 type Pool = Stored<CoderProvisioner>;
 
 /**
- * Why it waits: the pools that could take it and what is wrong with each, or the tag that none has. Why it failed: the
- * right that its daemon lacks, where that is the reason.
+ * Why a build waits: the pools that could take it and their problems, or the tag that no pool has. Why it
+ * failed: the permission that its daemon lacks, if that is the reason.
  */
 export function explainBuild(typed: string, build: Build, snapshot: Snapshot): Link[] {
   const { status, error, log, tags } = build;
   const self = { depth: 0, object: typed };
   if (status === "failed")
     return [
-      { ...self, state: "failed", message: error || "See its log in Coder.", severity: "wrong" },
+      { ...self, state: "failed", message: error || "Check its log in Coder.", severity: "wrong" },
       ...explainMissingRight(log, snapshot),
     ];
   if (status === "running" || status === "canceling") return explainWorker(self, build, snapshot);
@@ -88,7 +90,7 @@ export function explainBuild(typed: string, build: Build, snapshot: Snapshot): L
   const waits: Link = {
     ...self,
     state: "pending",
-    message: `It waits for a daemon with the tags ${tagText(tags)}.`,
+    message: `The build waits for a daemon with the tags ${tagText(tags)}.`,
     severity: "waiting",
   };
   const pools = snapshot.provisioners.filter((pool) => isOfOrganization(pool, build.organizationId));
@@ -97,7 +99,7 @@ export function explainBuild(typed: string, build: Build, snapshot: Snapshot): L
   return [waits, ...fitting.flatMap((pool) => explainPool(pool, snapshot))];
 }
 
-/** A build runs on only while its daemon does; coderd notices minutes later that it does not. */
+/** A build ends with its daemon; coderd notices that a few minutes later. */
 function explainWorker(self: Pick<Link, "depth" | "object">, build: Build, snapshot: Snapshot): Link[] {
   const { status, worker, startedAt = Number.POSITIVE_INFINITY } = build;
   const pool = poolOf(build, snapshot);
@@ -105,19 +107,22 @@ function explainWorker(self: Pick<Link, "depth" | "object">, build: Build, snaps
   const found = { kind: CoderProvisioner, object: pool };
   const pod = snapshot.podsOf(found).find((each) => isDaemonOf(each, worker));
   if (pod && startedAt >= lostBefore(pod)) return [];
-  const what = pod ? "which has ended since" : "whose pod is gone";
-  const message = `It runs on daemon "${worker}", ${what}; coderd ends it after 5 minutes without a sign of the daemon.`;
+  const what = pod ? "which has terminated" : "whose pod no longer exists";
+  const message = `The build runs on daemon "${worker}", ${what}; coderd fails the build after 5 minutes without a heartbeat.`;
   const runs: Link = { ...self, state: status, message, severity: "wrong" };
   return [runs, ...explainObject(found, snapshot, 1)];
 }
 
-/** Whether it can't be told if its daemon is alive. */
+/** Whether the state of the daemon can't be determined. */
 export function isWorkerUnknown(build: Build, snapshot: Snapshot): boolean {
   const isRunning = build.status === "running" || build.status === "canceling";
   return isRunning && !snapshot.arePodsKnown && poolOf(build, snapshot) !== undefined;
 }
 
-/** The pool of the build's daemon: that of its pod, or the one whose name begins the daemon's. One may begin another's. */
+/**
+ * The pool of the build's daemon: the pool of its pod, or the one with the longest name that is a prefix of
+ * the daemon's.
+ */
 function poolOf({ worker }: Build, snapshot: Snapshot): Pool | undefined {
   const ofPod = snapshot.provisioners.find((object) =>
     snapshot.podsOf({ kind: CoderProvisioner, object }).some((pod) => isDaemonOf(pod, worker)),
@@ -129,7 +134,7 @@ function poolOf({ worker }: Build, snapshot: Snapshot): Pool | undefined {
     .sort((a, b) => prefix(b).length - prefix(a).length)[0];
 }
 
-/** A daemon is named after its pod, or after the pod's uid where a name would not do. */
+/** A daemon is named after its pod, or after the pod's UID if the name is not valid. */
 function isDaemonOf({ metadata: { name, uid } }: Stored<Pod>, worker: string): boolean {
   return worker === name || worker === uid;
 }
@@ -150,13 +155,16 @@ function noPool(pools: readonly Pool[], tags: Tags): Link {
     .filter(({ missing }) => missing.length > 0)
     .sort((a, b) => a.missing.length - b.missing.length);
   const hint = nearest
-    ? ` The nearest, "${nearest.name}", lacks ${tagText(Object.fromEntries(nearest.missing))}.`
+    ? ` The closest match, "${nearest.name}", lacks ${tagText(Object.fromEntries(nearest.missing))}.`
     : "";
   const message = `No CoderProvisioner in this namespace offers these tags.${hint} Add one, or correct the template's tags.`;
-  return { depth: 1, object: "provisioner", state: "none fits", message, severity: "wrong" };
+  return { depth: 1, object: "provisioner", state: "no match", message, severity: "wrong" };
 }
 
-/** A pool that is well is at its limit, starting daemons, or about to take the build: its own words say which. */
+/**
+ * A healthy pool is at its limit, is starting daemons, or is about to take the build: its own conditions say
+ * which.
+ */
 function explainPool(pool: Pool, snapshot: Snapshot): Link[] {
   const wrong = explainObject({ kind: CoderProvisioner, object: pool }, snapshot, 1);
   if (wrong.length > 0) return wrong;

@@ -14,19 +14,22 @@ const OF_CODERD = /^(workspace|build)\//;
 
 export const why: Command = {
   name: "why",
-  summary: "Explain why an object is not ready, or why a build waits, down to the pod or the missing tag",
+  summary: "Explain why an object is not ready, or why a build waits",
   details:
-    "About a workspace or a build, coderd is asked with CODER_URL and CODER_SESSION_TOKEN, as Coder's own command line is; without them, what the control planes report about waiting builds is shown. Exit code 3 when there is something to explain.",
+    "Follows the causes down to the pod or the missing tag. To explain a workspace or a build, set CODER_URL and CODER_SESSION_TOKEN as for Coder's CLI; without them, the command shows what the control planes report about waiting builds. Exits with code 3 if there is a problem.",
   arguments: [
     {
       name: "object",
-      summary: "kind/name or a name of ours, workspace/[owner/]name, or build/id",
+      summary: "kind/name or the name of an object, workspace/[owner/]name, or build/id",
       complete: completeObjects(),
     },
   ],
   examples: [
-    { does: "Why is this pool not ready?", line: "kubectl coder why provisioner/gpu -n coder" },
-    { does: "Why does my workspace not start?", line: "kubectl coder why workspace/alice/dev -n coder" },
+    { does: "Explain why a pool is not ready", line: "kubectl coder why provisioner/gpu -n coder" },
+    {
+      does: "Explain why a workspace does not start",
+      line: "kubectl coder why workspace/alice/dev -n coder",
+    },
   ],
   run: async (context, { arguments: [typed = ""] }) => {
     const report = await whyReport(context, typed);
@@ -39,7 +42,10 @@ function exitOf({ chain, isKnown }: WhyReport): ExitCode {
   return isKnown ? EXIT.fine : EXIT.failed;
 }
 
-/** The chain of causes behind the state of what the person names. Without an operator nothing else matters. */
+/**
+ * The causal chain behind the state of an object or a build. A missing operator comes before all other
+ * causes.
+ */
 async function whyReport(context: Context, typed: string): Promise<WhyReport> {
   const cluster = await context.connect();
   if (OF_CODERD.test(typed)) return whyBuild(context, cluster, typed);
@@ -62,7 +68,7 @@ async function operatorLinks(cluster: Cluster): Promise<Link[]> {
 
 async function whyBuild(context: Context, cluster: Cluster, typed: string): Promise<WhyReport> {
   if (typed.endsWith("/"))
-    throw new CommandError(`"${typed}" names nothing; use workspace/[owner/]name or build/id.`, EXIT.usage);
+    throw new CommandError(`"${typed}" is not valid; use workspace/[owner/]name or build/id.`, EXIT.usage);
   const gaps = new Gaps();
   const [snapshot, operator] = await Promise.all([
     readSnapshot(cluster, gaps, context.clock.now()),
@@ -77,20 +83,20 @@ async function whyBuild(context: Context, cluster: Cluster, typed: string): Prom
     });
   }
   gaps.add(
-    "Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this one; this is what is known of all builds.",
+    "Set CODER_URL and CODER_SESSION_TOKEN to ask coderd about this build; the output covers all builds.",
   );
   const unknown = snapshot.isReadable
-    ? "coderd was not asked, and no control plane reports a build that waits."
-    : "too little could be read.";
+    ? "coderd was not asked, and no control plane reports a waiting build."
+    : "some objects could not be read.";
   return reported(typed, [...operator, ...waitingBuilds(snapshot)], { gaps, unknown });
 }
 
 function whyUnknown(build: Build, snapshot: Snapshot): string | undefined {
-  if (build.status === "unknown") return "coderd does not say how it is.";
-  return isWorkerUnknown(build, snapshot) ? "the pod of its daemon could not be looked for." : undefined;
+  if (build.status === "unknown") return "coderd does not report its state.";
+  return isWorkerUnknown(build, snapshot) ? "the pod of its daemon could not be read." : undefined;
 }
 
-/** What the control planes say about builds that wait, and what is wrong with pools. */
+/** Waiting builds that the control planes report, and problems of pools. */
 function waitingBuilds(snapshot: Snapshot): Link[] {
   const all = snapshot.controlPlanes.flatMap((object) =>
     explainObject({ kind: CoderControlPlane, object }, snapshot),
@@ -100,7 +106,7 @@ function waitingBuilds(snapshot: Snapshot): Link[] {
 
 interface Knowledge {
   readonly gaps: Gaps;
-  /** Why an empty chain does not mean that all is well; absent when it does. */
+  /** Why an empty chain does not mean that there are no problems; absent if it does. */
   readonly unknown?: string | undefined;
 }
 
@@ -108,12 +114,12 @@ function reported(subject: string, chain: readonly Link[], { gaps, unknown }: Kn
   return { subject, answer: answerOf(chain, unknown), chain, isKnown: !unknown, gaps: gaps.lines };
 }
 
-/** The first cause that nothing deeper explains. A pod says more than its last event. */
+/** The deepest cause of the first problem. The state of a pod is more precise than its last event. */
 function answerOf(chain: readonly Link[], unknown: string | undefined): string {
   const causes = chain.filter(
     ({ object, state }) => !(object.startsWith("pod/") && state.startsWith("event ")),
   );
   const root = causes.find(({ depth }, index) => (causes[index + 1]?.depth ?? 0) <= depth);
   if (root) return `${root.object}: ${root.message ?? root.state}`;
-  return unknown ? `Not known: ${unknown}` : "Nothing is wrong that the cluster shows.";
+  return unknown ? `Unknown: ${unknown}` : "No problems found.";
 }

@@ -7,20 +7,23 @@ import { typedName } from "../../objects.ts";
 import type { Link } from "./report.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** What Kubernetes refused, in its own words, which Terraform prints as they are. */
+/** The error message of Kubernetes, which Terraform prints unchanged. */
 const REFUSAL =
   /User "system:serviceaccount:([^:"]+):([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
 
 interface Refusal {
   readonly account: { readonly namespace: string; readonly name: string };
   readonly verb: string;
-  /** As kubectl writes it: `deployments.apps`. */
+  /** As kubectl prints it: `deployments.apps`. */
   readonly resource: string;
-  /** Absent for a resource of the whole cluster. */
+  /** Absent for a cluster-scoped request. */
   readonly namespace: string | undefined;
 }
 
-/** Explains a build that failed because its daemon lacks a right; empty when its log names no such right. */
+/**
+ * Explains a build that failed because its daemon lacks a permission; empty if its log contains no such
+ * error.
+ */
 export function explainMissingRight(log: string, snapshot: Snapshot): Link[] {
   const refusal = refusalIn(log);
   if (!refusal) return [];
@@ -32,7 +35,7 @@ export function explainMissingRight(log: string, snapshot: Snapshot): Link[] {
   const where = namespace ? `in namespace "${namespace}"` : "in the whole cluster";
   const message = `ServiceAccount "${account.name}" may not ${verb} ${resource} ${where}. ${adviceFor(refusal, builder?.settings)}`;
   const object = builder?.name ?? `serviceaccount/${account.name}`;
-  return [{ depth: 1, object, state: "lacks a right", message, severity: "wrong" }];
+  return [{ depth: 1, object, state: "lacks a permission", message, severity: "wrong" }];
 }
 
 function refusalIn(log: string): Refusal | undefined {
@@ -47,7 +50,7 @@ interface NamedBuilder {
   readonly settings: Builder;
 }
 
-/** Daemons of a pool build first; coderd builds itself where no pool does. */
+/** Daemons of a pool take builds first; coderd runs them itself if there is no pool. */
 function buildersOf({ provisioners, controlPlanes }: Snapshot): NamedBuilder[] {
   return [
     ...provisioners.map((object: Stored<CoderProvisioner>) => ({
@@ -61,12 +64,12 @@ function buildersOf({ provisioners, controlPlanes }: Snapshot): NamedBuilder[] {
   ];
 }
 
-/** The field that grants it. */
+/** The field that grants the permission. */
 function adviceFor({ resource, namespace, verb }: Refusal, builder: Builder | undefined): string {
-  if (!builder) return "Grant it with a Role.";
+  if (!builder) return "Grant the permission with a Role.";
   const { workspaceAccess } = builder;
-  if (!workspaceAccess) return "Set spec.rbac.workspacePerms to true, or grant it with a Role of your own.";
-  if (!namespace) return "Grant it with a ClusterRole of your own: the operator grants rights in namespaces.";
+  if (!workspaceAccess) return "Set spec.rbac.workspacePerms to true, or create your own Role.";
+  if (!namespace) return "Create your own ClusterRole: the operator only grants permissions in namespaces.";
   if (!workspaceAccess.namespaces.includes(namespace))
     return `Add "${namespace}" to spec.rbac.workspaceNamespaces.`;
   if (resource === "deployments.apps" && !workspaceAccess.deployments)

@@ -10,7 +10,7 @@ import type { Snapshot } from "./snapshot.ts";
 
 const MAX_PODS = 3;
 
-/** Conditions that say no more than that the control plane is not so far. */
+/** Conditions that only say that the control plane is not ready yet. */
 const OF_CONTROL_PLANE: ReadonlySet<string> = new Set([
   "ControlPlaneReady",
   "OperatorAccessReady",
@@ -20,17 +20,17 @@ const OF_CONTROL_PLANE: ReadonlySet<string> = new Set([
 /** Conditions whose cause is in the pods. */
 const OF_PODS: ReadonlySet<string> = new Set(["DeploymentReady", "DaemonsConnected", "Healthy", "Ready"]);
 
-/** Why an object is not as it should be, each problem down to its cause. Empty when nothing is wrong. */
+/** Why an object is not healthy, each problem with its causes. Empty if there are no problems. */
 export function explainObject({ kind, object }: Found, snapshot: Snapshot, depth = 0): Link[] {
   const name = typedName(kind, object.metadata);
   const explained = new Set<string>();
   return problemsOf(name, object).flatMap((problem) => {
     const { condition, reason, message, severity } = problem;
     const causes = causesOf(problem, { kind, object }, { snapshot, depth: depth + 1 });
-    // What has the same causes as an earlier problem is a part of that.
+    // A problem with the same causes as an earlier one is part of that.
     if (causes.length > 0 && causes.every((cause) => explained.has(cause.object))) return [];
     for (const cause of causes) explained.add(cause.object);
-    // The operator's message is about the same pod: the pod itself says it once.
+    // Keep the message of the pod only, if the operator's message is about the same pod.
     const isTold = causes.some((cause) => cause.message !== undefined && message.includes(cause.message));
     const link = { depth, object: name, state: `${condition}: ${reason}`, severity };
     return [isTold ? link : { ...link, message }, ...causes];
@@ -77,7 +77,7 @@ function ofPod(pod: Stored<Pod>, { snapshot, depth }: Search): Link[] {
   ];
 }
 
-/** Who makes pods says why there are none: a quota, or Pod Security. */
+/** The owner of the pods says why there are none: a quota, or Pod Security. */
 function withoutPods({ kind, object }: Found, { snapshot, depth }: Search): Link[] {
   const child = childNameOf(APPS[kind.kind as keyof typeof APPS], object.metadata.name);
   const event = snapshot.warnings.find(

@@ -2,14 +2,14 @@ import { gapLines, mark, paragraph } from "../../terminal/lines.ts";
 import type { OutputStyle } from "../../terminal/output-style.ts";
 import { type Line, span } from "../../terminal/text.ts";
 
-/** One thing that is so because of the next deeper ones. */
+/** A link of the causal chain; deeper links are its causes. */
 export interface Link {
   readonly depth: number;
   /** `kind/name` of what it is about. */
   readonly object: string;
-  /** In a few words. */
+  /** A few words. */
   readonly state: string;
-  /** In sentences, with what to do. */
+  /** Sentences that say what to do. */
   readonly message?: string;
   readonly severity: "wrong" | "waiting";
 }
@@ -18,14 +18,14 @@ export interface WhyReport {
   readonly subject: string;
   /** The answer in one sentence. */
   readonly answer: string;
-  /** From what was asked about down to the causes. */
+  /** From the object in question down to the causes. */
   readonly chain: readonly Link[];
-  /** False when too little could be read to say that nothing is wrong. */
+  /** False if too little could be read to conclude that there are no problems. */
   readonly isKnown: boolean;
   readonly gaps: readonly string[];
 }
 
-/** What was asked about, and below it what is so because of what. */
+/** The object in question, and below it the causal chain. */
 export function whyLines({ subject, answer, chain, isKnown, gaps }: WhyReport, style: OutputStyle): Line[] {
   const body =
     chain.length === 0

@@ -5,14 +5,14 @@ import type { Gaps } from "../../gaps.ts";
 import { OUR_CHILDREN, podsByOwner } from "../../objects.ts";
 import { timeOf } from "../status/parts.ts";
 
-/** Where causes are looked for: the namespace of what was asked about. */
+/** The objects among which causes are searched: those of one namespace. */
 export interface Snapshot {
   readonly controlPlanes: readonly Stored<CoderControlPlane>[];
   readonly provisioners: readonly Stored<CoderProvisioner>[];
   readonly podsOf: ReturnType<typeof podsByOwner>;
   /** Whether pods could be listed. */
   readonly arePodsKnown: boolean;
-  /** The warnings, the newest first. */
+  /** The warnings, newest first. */
   readonly warnings: readonly Stored<CoreEvent>[];
   readonly now: number;
   /** Whether control planes and provisioners could be listed. */

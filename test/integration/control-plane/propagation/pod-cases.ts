@@ -50,9 +50,9 @@ export const podCases: readonly PropagationCase[] = [
   },
   {
     field: "extraEnv",
-    spec: { extraEnv: [{ name: "COLOUR", value: "blue" }] },
+    spec: { extraEnv: [{ name: "COLOR", value: "blue" }] },
     kind: Deployment,
-    shows: withVariable({ name: "COLOUR", value: "blue" }),
+    shows: withVariable({ name: "COLOR", value: "blue" }),
   },
   verbatimInContainer("envFrom", [
     { prefix: "OIDC_", secretRef: { name: "oidc" } },

@@ -7,9 +7,9 @@ export const podRows: readonly Row[] = [
   {
     value: "coder.env",
     field: "extraEnv",
-    chart: { env: [{ name: "COLOUR", value: "blue" }] },
-    ours: { extraEnv: [{ name: "COLOUR", value: "blue" }] },
-    shows: [variable("COLOUR")],
+    chart: { env: [{ name: "COLOR", value: "blue" }] },
+    ours: { extraEnv: [{ name: "COLOR", value: "blue" }] },
+    shows: [variable("COLOR")],
     note: "For metrics add `CODER_PROMETHEUS_ADDRESS=0.0.0.0:2112`, which the charts always set; a PodMonitor takes `portNumber: 2112`.",
   },
   {

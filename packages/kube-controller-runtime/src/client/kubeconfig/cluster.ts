@@ -16,7 +16,7 @@ export interface ClusterSettings {
 
 const PLUGIN_EXTENSION = "client.authentication.k8s.io/exec";
 
-/** A cluster of a kubeconfig; throws over what can't be honoured. */
+/** A cluster of a kubeconfig; throws over what can't be honored. */
 export function clusterSettings(entry: Entry): ClusterSettings {
   const { fields } = entry;
   const authority = fileOrData(entry, "certificate-authority");

@@ -17,7 +17,7 @@ export interface PluginSettings {
 const GROUP = "client.authentication.k8s.io";
 const VERSIONS = [`${GROUP}/v1`, `${GROUP}/v1beta1`];
 
-/** `exec` of a user; throws over what can't be honoured. */
+/** `exec` of a user; throws over what can't be honored. */
 export function pluginSettings({ fields: user, folder }: Entry): PluginSettings | undefined {
   const fields = user.map("exec");
   if (!fields) return undefined;

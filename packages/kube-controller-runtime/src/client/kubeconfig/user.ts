@@ -14,7 +14,7 @@ export interface UserSettings {
   readonly impersonation: RequestHeaders;
 }
 
-/** A user of a kubeconfig; throws over what can't be honoured. */
+/** A user of a kubeconfig; throws over what can't be honored. */
 export function userSettings(entry: Entry): UserSettings {
   const { fields } = entry;
   const provider = fields.map("auth-provider");

@@ -26,13 +26,13 @@ const executable = {
 let dir: string;
 let published: Published;
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "coder-k8s-artefacts-"));
+  dir = await mkdtemp(join(tmpdir(), "coder-k8s-artifacts-"));
   published = await buildTestRelease(join(dir, "one"), names, [executable]);
   await buildTestRelease(join(dir, "two"), names, [executable]);
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-const artefact = (name: string) => readFileSync(join(dir, "one", name), "utf8");
+const artifact = (name: string) => readFileSync(join(dir, "one", name), "utf8");
 
 /** All files of a folder with their contents. */
 function contents(folder: string): Map<string, string> {
@@ -82,7 +82,7 @@ test("the program in the image reports the version of the release", async () => 
   await writeFile(join(dir, "program.mjs"), program.content);
   const { stdout } = await promisify(execFile)(process.execPath, [join(dir, "program.mjs"), "--version"]);
   expect(stdout.trim()).toBe(names.version);
-  expect(JSON.parse(artefact(`coder-k8s-${names.version}-linux-arm64.cdx.json`)).metadata.component).toEqual(
+  expect(JSON.parse(artifact(`coder-k8s-${names.version}-linux-arm64.cdx.json`)).metadata.component).toEqual(
     expect.objectContaining({ version: names.version }),
   );
 });
@@ -108,22 +108,22 @@ function parseIfYaml(path: string, content: string): unknown {
 }
 
 test("plain manifests run the image of the release, and the CRDs are there by themselves", () => {
-  expect(artefact("install.yaml")).toContain(`image: ${names.image}:${names.version}\n`);
-  const kinds = parseAllDocuments(artefact("crds.yaml")).map((document) => document.toJS().spec.names.kind);
+  expect(artifact("install.yaml")).toContain(`image: ${names.image}:${names.version}\n`);
+  const kinds = parseAllDocuments(artifact("crds.yaml")).map((document) => document.toJS().spec.names.kind);
   expect(kinds).toEqual(["CoderControlPlane", "CoderProvisioner", "CoderWorkspaceProxy"]);
 });
 
 test("notes say how to install, what is new, and by which digests to know image and chart", () => {
-  const notes = artefact("release-notes.md");
+  const notes = artifact("release-notes.md");
   expect(notes).toContain("oci://registry.example/team/charts/coder-k8s --version 0.2.0-rc.1");
   expect(notes).toContain("## Added\n\n- Something new.");
   for (const { name, digest } of Object.values(published)) {
     expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect(notes).toContain(`${name}:${names.version}@${digest}`);
   }
-  expect(JSON.parse(artefact("digests.json"))).toEqual(published);
+  expect(JSON.parse(artifact("digests.json"))).toEqual(published);
 });
 
 test("an executable is built into the release with its version", () => {
-  expect(artefact(executable.file)).toBe(`example ${names.version}`);
+  expect(artifact(executable.file)).toBe(`example ${names.version}`);
 });

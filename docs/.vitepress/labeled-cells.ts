@@ -4,8 +4,8 @@ import type { MarkdownRenderer } from "vitepress";
 const WIDE = 3;
 
 /** Gives the cells of wide tables the titles of their columns, for the style of phones. */
-export function labelledCells(markdown: MarkdownRenderer): void {
-  markdown.core.ruler.push("labelled-cells", ({ tokens }) => {
+export function labeledCells(markdown: MarkdownRenderer): void {
+  markdown.core.ruler.push("labeled-cells", ({ tokens }) => {
     for (const [index, table] of tokens.entries()) {
       if (table.type !== "table_open") continue;
       const inside = tokens.slice(

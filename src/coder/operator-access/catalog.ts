@@ -35,7 +35,7 @@ const READ_COLUMNS = `
 
 /**
  * A table as this database has it. Columns come and go between versions of coderd, so nothing is written
- * before the catalogue was asked what there is.
+ * before the catalog was asked what there is.
  */
 export class Table {
   readonly name: TableName;
