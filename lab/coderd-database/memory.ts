@@ -6,6 +6,7 @@ import {
   type DatabaseFailure,
   DatabaseProblem,
   describeDatabaseError,
+  TLS_REFUSED,
 } from "../../src/coder/operator-access/failure.ts";
 import type { DatabaseInspection } from "../../src/coder/operator-access/inspect.ts";
 import { tokenName } from "../../src/coder/operator-access/token.ts";
@@ -150,8 +151,7 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
     const url = new URL(connectionUrl);
     if (isIP(url.hostname) === 0 && !HOST.startsWith(`${url.hostname}:`)) throw coded("ENOTFOUND");
     if (url.host !== HOST) throw coded("ECONNREFUSED");
-    if (/require|verify/.test(url.searchParams.get("sslmode") ?? ""))
-      throw new Error("The server does not support SSL connections");
+    if (/require|verify/.test(url.searchParams.get("sslmode") ?? "")) throw coded(TLS_REFUSED);
     if (this.logins.get(url.username) !== url.password) throw coded("28P01");
     const database = this.#databases.get(url.pathname.slice(1));
     if (!database) throw coded("3D000");

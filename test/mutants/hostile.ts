@@ -116,8 +116,8 @@ export const hostileMutants: readonly Mutant[] = [
   },
   {
     guard: "limits: a database that sends on and on is cut off",
-    file: "src/coder/operator-access/session.ts",
-    from: "if (socket.bytesRead > MAX_BYTES) socket.destroy();",
+    file: "src/coder/operator-access/connection.ts",
+    from: "if (this.#socket.bytesRead > MAX_BYTES) this.destroy(tooLong(MAX_BYTES));",
     to: "",
     tests: ["src/coder/operator-access"],
   },

@@ -113,8 +113,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guard: "fence: nothing is sent to a database once leadership is lost",
-    file: "src/coder/operator-access/session.ts",
-    from: "      this.#fence.assertLeading();\n",
+    file: "src/coder/operator-access/connection.ts",
+    from: "      this.#options.fence.assertLeading();\n",
     to: "",
     tests: ["src/coder/operator-access/session.test.ts"],
   },

@@ -85,6 +85,9 @@ const BY_SYSTEM_CODE: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
+/** The code of a server that grants no TLS. */
+export const TLS_REFUSED = "ERR_TLS_REFUSED";
+
 const TLS_CODE = /^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_|ERR_TLS|ERR_SSL|ERR_OSSL|EPROTO)/;
 
 /** Describes the error of a connection or a statement, by its code where it has one. */
@@ -123,12 +126,11 @@ export function mayDependOnEncryption(error: unknown): boolean {
 }
 
 function isTlsProblem(error: unknown): boolean {
-  if (TLS_CODE.test(codeOf(error))) return true;
-  return error instanceof Error && /SSL connection/.test(error.message);
+  return TLS_CODE.test(codeOf(error));
 }
 
 function tlsFailed(code: string): string {
-  if (code === "Error")
+  if (code === TLS_REFUSED)
     return "The database does not offer TLS, which sslmode in the connection URL asks for; turn it on there or change sslmode.";
   return `TLS with the database failed (${code}); check sslmode, sslrootcert and the CA certificates.`;
 }

@@ -30,7 +30,11 @@ async function answering(answers: readonly Buffer[], wrap = async (socket: Socke
   const login = { user: "coder", password: "secret", database: "coder" };
   return {
     settings: { host: "127.0.0.1", port, ...login, connectTimeoutMs: 10_000 } as ConnectionSettings,
-    allLeft: () => Promise.all(sockets.map((socket) => socket.closed || once(socket, "close"))),
+    // A reset is an end like others.
+    allLeft: () =>
+      Promise.all(
+        sockets.map((socket) => socket.closed || new Promise((left) => socket.once("close", left))),
+      ),
   };
 }
 

@@ -1,5 +1,3 @@
-import { EventEmitter } from "node:events";
-import type { Duplex } from "node:stream";
 import { DatabaseProblem } from "./failure.ts";
 import { Body, malformed } from "./wire-body.ts";
 
@@ -41,36 +39,8 @@ const AUTHENTICATION: ReadonlyMap<number, Read> = new Map<number, Read>([
   [12, (body) => body.skipAll()],
 ]);
 
-/** The part of the driver's connection by which it begins to listen, under TLS to another stream than before. */
-interface Listening {
-  attachListeners(stream: EventEmitter): void;
-}
-
-/**
- * Lets the driver see whole and well-formed messages only, and cuts the connection at the first other one: the
- * driver trusts its server so far that a few bytes could end this process or keep it busy for ever.
- */
-export function guardMessages(connection: object, mostBytes: number): void {
-  const driver = connection as Listening;
-  const attach = driver.attachListeners.bind(driver);
-  driver.attachListeners = (stream) => {
-    const guarded = new EventEmitter();
-    attach(guarded);
-    const messages = new MessageReader(mostBytes);
-    const pass = (chunk: Buffer) => {
-      try {
-        for (const message of messages.read(chunk)) guarded.emit("data", message);
-      } catch (error) {
-        stream.off("data", pass);
-        (stream as Duplex).destroy(error instanceof DatabaseProblem ? error : malformed());
-      }
-    };
-    stream.on("data", pass);
-  };
-}
-
 /** Puts messages of a Postgres server together and refuses those that a client of ours never gets from one. */
-class MessageReader {
+export class MessageReader {
   readonly #mostBytes: number;
   readonly #authentications = new Set<number>();
   #columns = 0;
