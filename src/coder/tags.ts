@@ -37,3 +37,29 @@ function contains(all: Tags, some: readonly (readonly [string, string])[]): bool
   for (const [key, value] of some) if (all[key] !== value) return false;
   return true;
 }
+
+/** What daemons of one name offer. */
+interface Offer {
+  readonly name: string;
+  readonly tags: Tags;
+}
+
+/**
+ * Of offers that do not serve a job, the one that lacks the fewest of its tags, and those tags. An offer that lacks none
+ * has too many, as for an untagged job, and is not near.
+ */
+export function nearestOffer(
+  offers: readonly Offer[],
+  job: Tags,
+): { readonly name: string; readonly missing: Tags } | undefined {
+  const lacking = offers
+    .map(({ name, tags }) => ({ name, missing: without(job, tags) }))
+    .map((each) => ({ ...each, count: Object.keys(each.missing).length }))
+    .filter(({ count }) => count > 0);
+  const [nearest] = lacking.sort((a, b) => a.count - b.count || (a.name < b.name ? -1 : 1));
+  return nearest && { name: nearest.name, missing: nearest.missing };
+}
+
+function without(asked: Tags, offered: Tags): Tags {
+  return Object.fromEntries(Object.entries(asked).filter(([key, value]) => offered[key] !== value));
+}

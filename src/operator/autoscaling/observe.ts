@@ -12,7 +12,7 @@ import { daemonTags } from "../../coder/tags.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
 import { provisionerConditions } from "../conditions.ts";
 import { isPaused } from "../pause.ts";
-import { daemonContainer, lostBefore } from "../provisioner/daemon-container.ts";
+import { daemonContainer, keyIdsOf, lostBefore } from "../provisioner/daemon-container.ts";
 import { daemonNameOf } from "../provisioner/deployment.ts";
 import { type Provisioner, withDefaults } from "../provisioner/spec.ts";
 import { isReplacingPods } from "../upgrade/stages.ts";
@@ -54,7 +54,7 @@ export function observePool(
   const pool = {
     name,
     tags: daemonTags(provisioner.tags),
-    keyIds: keysOf(object),
+    keyIds: keyIdsOf(object),
     // Without a Deployment, what was asked for is taken to be on its way.
     replicas: deployment?.spec?.replicas ?? object.status?.desiredReplicas ?? 0,
     pods: [...pods].map(([daemonName, pod]) => poolPod(pod, daemonName, clock.now())),
@@ -106,11 +106,6 @@ function heldBy(object: Stored<CoderProvisioner>, caches: RunContext["caches"]):
   const entitled = findCondition(object.status?.conditions, provisionerConditions.entitled.type);
   const isLapsed = entitled?.status === "False" && entitled.reason === "NotEntitled";
   return isLapsed ? { held: "the license does not include external provisioners" } : {};
-}
-
-function keysOf({ status }: Stored<CoderProvisioner>): string[] {
-  const retired = (status?.retiredKeys ?? []).map(({ id }) => id);
-  return [status?.provisionerKeyID, ...retired].filter((id) => id !== undefined);
 }
 
 function podsByDaemon(provisioner: Provisioner, caches: RunContext["caches"]): Map<string, Stored<Pod>> {

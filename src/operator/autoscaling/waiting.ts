@@ -1,4 +1,5 @@
 import type { Tags } from "../../coder/provisioning.ts";
+import { nearestOffer } from "../../coder/tags.ts";
 import { minorOf } from "../../coder/version.ts";
 import { JOINS_WITHIN_MS } from "../provisioner/connections.ts";
 import { type Assignment, tagsKey } from "./assign.ts";
@@ -107,20 +108,9 @@ function agree(version: string, other: string | undefined): boolean {
   return !ours || !theirs || ours === theirs;
 }
 
-/** Of an untagged job a pool with tags lacks nothing: it has too many. Such pools are not near. */
 function withNearest(group: WaitingJobs, pools: readonly Pool[]): WaitingJobs {
   if (group.cause.kind !== "noPool") return group;
-  const lackingSome = pools
-    .map(({ name, tags }) => ({ pool: name, missing: lacking(tags, group.tags) }))
-    .filter(({ missing }) => Object.keys(missing).length > 0);
-  const [nearest] = lackingSome.sort(
-    (a, b) => Object.keys(a.missing).length - Object.keys(b.missing).length || (a.pool < b.pool ? -1 : 1),
-  );
-  return nearest ? { ...group, cause: { kind: "noPool", nearest } } : group;
-}
-
-function lacking(offered: Tags, asked: Tags): Tags {
-  return Object.fromEntries(
-    Object.entries(asked).filter(([key, value]) => !Object.hasOwn(offered, key) || offered[key] !== value),
-  );
+  const nearest = nearestOffer(pools, group.tags);
+  if (!nearest) return group;
+  return { ...group, cause: { kind: "noPool", nearest: { pool: nearest.name, missing: nearest.missing } } };
 }

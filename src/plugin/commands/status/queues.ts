@@ -10,6 +10,9 @@ import {
 } from "../../../coder/provisioning.ts";
 import { daemonTags, servesTags } from "../../../coder/tags.ts";
 import { defined } from "../../../operator/normalize.ts";
+import { keyIdsOf } from "../../../operator/provisioner/daemon-container.ts";
+import { daemonNameOf } from "../../../operator/provisioner/deployment.ts";
+import { withDefaults as provisionerOf } from "../../../operator/provisioner/spec.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
 
@@ -68,13 +71,14 @@ function shown<T>(asked: PromiseSettledResult<T>, otherwise: string, gaps: Gaps)
  */
 export function seenIn(
   { daemons, waiting }: QueueSight,
-  { spec, status }: Stored<CoderProvisioner>,
+  pool: Stored<CoderProvisioner>,
   steady: readonly Stored<Pod>[] | undefined,
 ) {
-  const keys = [status?.provisionerKeyID, ...(status?.retiredKeys ?? []).map(({ id }) => id)];
-  const live = steady && new Set(steady.flatMap(({ metadata }) => [metadata.name, metadata.uid]));
+  const keys = keyIdsOf(pool);
+  const provisioner = provisionerOf(pool);
+  const live = steady && new Set(steady.map((pod) => daemonNameOf(provisioner, pod)));
   const own = daemons?.filter(({ keyId, name }) => keys.includes(keyId) && (live?.has(name) ?? true));
-  const tags = daemonTags(spec?.tags ?? {});
+  const tags = daemonTags(provisioner.tags);
   const count = (state: string) => own?.filter((daemon) => daemon.status === state).length;
   const pending = waiting?.filter((job) => servesTags(tags, job.tags)).length;
   return defined({ busy: count("busy"), idle: count("idle"), pending });

@@ -2,9 +2,11 @@ import { findCondition, type Pod, type Stored } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { Tags } from "../../../coder/provisioning.ts";
 import { redact } from "../../../coder/redact.ts";
-import { daemonTags, distinctiveTags, servesTags } from "../../../coder/tags.ts";
+import { daemonTags, distinctiveTags, nearestOffer, servesTags } from "../../../coder/tags.ts";
 import { APPS, childNameOf } from "../../../operator/names.ts";
 import { lostBefore } from "../../../operator/provisioner/daemon-container.ts";
+import { daemonNameOf } from "../../../operator/provisioner/deployment.ts";
+import { withDefaults } from "../../../operator/provisioner/spec.ts";
 import { timeOf } from "../../../operator/workload/pods/container-end.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import { typedName } from "../../objects.ts";
@@ -105,7 +107,7 @@ function explainWorker(self: Pick<Link, "depth" | "object">, build: Build, snaps
   const pool = poolOf(build, snapshot);
   if (!pool || !snapshot.arePodsKnown) return [];
   const found = { kind: CoderProvisioner, object: pool };
-  const pod = snapshot.podsOf(found).find((each) => isDaemonOf(each, worker));
+  const pod = snapshot.podsOf(found).find((each) => isDaemonOf(pool, each, worker));
   if (pod && startedAt >= lostBefore(pod)) return [];
   const what = pod ? "which has terminated" : "whose pod no longer exists";
   const message = `The build runs on daemon "${worker}", ${what}; coderd fails the build after 5 minutes without a heartbeat.`;
@@ -125,7 +127,7 @@ export function isWorkerUnknown(build: Build, snapshot: Snapshot): boolean {
  */
 function poolOf({ worker }: Build, snapshot: Snapshot): Pool | undefined {
   const ofPod = snapshot.provisioners.find((object) =>
-    snapshot.podsOf({ kind: CoderProvisioner, object }).some((pod) => isDaemonOf(pod, worker)),
+    snapshot.podsOf({ kind: CoderProvisioner, object }).some((pod) => isDaemonOf(object, pod, worker)),
   );
   if (ofPod) return ofPod;
   const prefix = ({ metadata }: Pool) => `${childNameOf(APPS.CoderProvisioner, metadata.name)}-`;
@@ -134,9 +136,8 @@ function poolOf({ worker }: Build, snapshot: Snapshot): Pool | undefined {
     .sort((a, b) => prefix(b).length - prefix(a).length)[0];
 }
 
-/** A daemon is named after its pod, or after the pod's UID if the name is not valid. */
-function isDaemonOf({ metadata: { name, uid } }: Stored<Pod>, worker: string): boolean {
-  return worker === name || worker === uid;
+function isDaemonOf(pool: Pool, pod: Stored<Pod>, worker: string): boolean {
+  return worker === daemonNameOf(withDefaults(pool), pod);
 }
 
 function isOfOrganization({ status }: Pool, id: string): boolean {
@@ -149,14 +150,9 @@ function tagsOf({ spec }: Pool): Tags {
 }
 
 function noPool(pools: readonly Pool[], tags: Tags): Link {
-  const lacks = (pool: Pool) => Object.entries(tags).filter(([key, value]) => tagsOf(pool)[key] !== value);
-  const [nearest] = pools
-    .map((pool) => ({ name: pool.metadata.name, missing: lacks(pool) }))
-    .filter(({ missing }) => missing.length > 0)
-    .sort((a, b) => a.missing.length - b.missing.length);
-  const hint = nearest
-    ? ` The closest match, "${nearest.name}", lacks ${tagText(Object.fromEntries(nearest.missing))}.`
-    : "";
+  const offers = pools.map((pool) => ({ name: pool.metadata.name, tags: tagsOf(pool) }));
+  const nearest = nearestOffer(offers, tags);
+  const hint = nearest ? ` The closest match, "${nearest.name}", lacks ${tagText(nearest.missing)}.` : "";
   const message = `No CoderProvisioner in this namespace offers these tags.${hint} Add one, or correct the template's tags.`;
   return { depth: 1, object: "provisioner", state: "no match", message, severity: "wrong" };
 }
